@@ -1,0 +1,86 @@
+// The registry: one table of all algorithms. From an entry come the dispatch, `quadrille list`,
+// the documentation, the test matrix and the tuner's search space.
+//
+// To add an algorithm: one file in plan/ with a function of type plan::Build, and one entry here
+// (registry.cpp).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/problem.hpp"
+
+namespace quadrille::choose {
+
+enum class Collective : std::uint8_t { alltoall, alltoallv, alltoallw, allgather, allgatherv };
+inline constexpr int collective_count = 5;
+
+std::string_view name_of(Collective collective);
+// False when `name` is not a collective.
+bool collective_from_name(std::string_view name, Collective& collective);
+
+// Who carries an algorithm out.
+enum class Engine : std::uint8_t {
+  schedule,  // the executor runs the schedule that `build` returns
+  inbox,     // small blocks through shared memory inside one node (memory/inbox.hpp)
+  mpi,       // the MPI's own collective; always possible
+};
+
+// What an algorithm needs; the chooser and the force options respect it.
+struct Needs {
+  bool one_node = false;        // all ranks share a node and its inboxes
+  bool contiguous = false;      // moves bytes: other datatypes are packed around it
+  bool derived_types = false;   // sends scattered blocks with MPI derived datatypes
+};
+
+struct ParameterRange {
+  std::string_view name;
+  std::int64_t least, most, standard;
+  std::string_view meaning;
+};
+
+struct Algorithm {
+  std::string_view name;          // "zero-rotation-bruck"
+  std::vector<Collective> collectives;
+  Engine engine;
+  Needs needs;
+  std::vector<ParameterRange> parameters;
+  std::string_view line;          // one-line description
+  std::string_view source;        // paper and section
+  plan::Build build;              // null unless engine == schedule
+};
+
+// All algorithms, in the order in which `quadrille list` prints them.
+const std::vector<Algorithm>& algorithms();
+
+bool serves(const Algorithm& algorithm, Collective collective);
+
+// The algorithm called `name` for `collective`, or null.
+const Algorithm* find(Collective collective, std::string_view name);
+
+// An algorithm with values for its parameters.
+struct Choice {
+  const Algorithm* algorithm = nullptr;
+  plan::Parameters parameters;  // complete: every parameter of the entry has a value, in its order
+};
+
+// "zero-rotation-bruck:radix=4". The inverse of parse_choice.
+std::string to_string(const Choice& choice);
+
+// Reads "name" or "name:parameter=value,parameter=value" for `collective`. Missing parameters get
+// their standard value. Returns an empty string and fills `choice`, or one line that says what is
+// wrong and what would be right (it names the known algorithms, or the parameter's range).
+std::string parse_choice(Collective collective, std::string_view text, Choice& choice);
+
+// What the user forced, by collective; a choice without algorithm means: not forced.
+struct Forced {
+  Choice by_collective[collective_count];
+};
+
+// Reads "alltoall=pairwise;allgather=bruck:radix=2". Same return rule as parse_choice.
+std::string parse_forced(std::string_view text, Forced& forced);
+
+}  // namespace quadrille::choose

@@ -1,0 +1,55 @@
+// What an algorithm is given: ranks, who I am, where the ranks live, and its parameters.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/schedule.hpp"
+
+namespace quadrille::plan {
+
+// Which node each rank lives on. Nodes are numbered 0.. in order of their first rank.
+struct NodeMap {
+  std::vector<int> node_of;  // [rank]
+  int nodes = 0;
+
+  int ranks() const { return static_cast<int>(node_of.size()); }
+  friend bool operator==(const NodeMap&, const NodeMap&) = default;
+};
+
+// One node for all ranks.
+NodeMap one_node(int ranks);
+// Renumbers arbitrary node labels, one a rank, to 0.. in order of first appearance.
+NodeMap node_map_from_labels(const std::vector<int>& labels);
+// Reads "blocked:2", "roundrobin:3", "ragged:1,3,4" or "permuted:SEED" for `ranks` ranks:
+//   blocked:K      K consecutive ranks a node
+//   roundrobin:N   rank r lives on node r mod N
+//   ragged:A,B,..  A ranks on node 0, B on node 1, ...; the list repeats until all are placed
+//   permuted:SEED  nodes of random sizes with randomly permuted ranks, the same for one seed everywhere
+// Returns an empty string and fills `map`, or returns one line that says what is wrong.
+std::string parse_node_map(std::string_view text, int ranks, NodeMap& map);
+
+// A named integer parameter of an algorithm, for example radix = 4.
+struct Parameter {
+  std::string name;
+  std::int64_t value;
+  friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+using Parameters = std::vector<Parameter>;
+
+// Value of `name`, or `otherwise` when it is not given.
+std::int64_t value_of(const Parameters& parameters, std::string_view name, std::int64_t otherwise);
+
+struct Problem {
+  int ranks;             // P >= 1
+  int me;                // 0 <= me < ranks
+  const NodeMap* nodes;  // never null
+  Parameters parameters;
+};
+
+// An algorithm: a pure function. Same problem, same schedule, on every rank and machine.
+using Build = Schedule (*)(const Problem&);
+
+}  // namespace quadrille::plan

@@ -1,0 +1,75 @@
+#include "plan/schedule.hpp"
+
+#include <cassert>
+
+namespace quadrille::plan {
+
+std::size_t memory_bytes(const Schedule& s) {
+  return s.rounds.capacity() * sizeof(Round) + s.messages.capacity() * sizeof(Message) +
+         s.spans.capacity() * sizeof(Span) + s.copies.capacity() * sizeof(Copy);
+}
+
+void Builder::reserve(std::size_t rounds, std::size_t messages, std::size_t spans,
+                      std::size_t copies) {
+  schedule_.rounds.reserve(rounds);
+  schedule_.messages.reserve(messages);
+  schedule_.spans.reserve(spans);
+  schedule_.copies.reserve(copies);
+}
+
+void Builder::begin_round(Window window) {
+  const auto copies = static_cast<std::uint32_t>(schedule_.copies.size());
+  const auto messages = static_cast<std::uint32_t>(schedule_.messages.size());
+  Round round;
+  round.before = {copies, 0};
+  round.sends = {messages, 0};
+  round.receives = {messages, 0};
+  round.after = {copies, 0};
+  round.window = window;
+  schedule_.rounds.push_back(round);
+}
+
+void Builder::copy(Buffer from, int from_block, Buffer to, int to_block) {
+  copy(Span{me_, from_block, from}, Span{me_, to_block, to});
+}
+
+void Builder::copy(Span from, Span to) {
+  assert(!schedule_.rounds.empty());
+  Round& round = schedule_.rounds.back();
+  schedule_.copies.push_back({from, to});
+  const bool messages_given = round.sends.count + round.receives.count > 0;
+  if (messages_given) {
+    ++round.after.count;
+  } else {
+    ++round.before.count;
+    ++round.after.first;
+  }
+}
+
+void Builder::send(int peer) {
+  assert(!schedule_.rounds.empty());
+  Round& round = schedule_.rounds.back();
+  assert(round.receives.count == 0 && "sends come before receives");
+  schedule_.messages.push_back({peer, {static_cast<std::uint32_t>(schedule_.spans.size()), 0}});
+  ++round.sends.count;
+  ++round.receives.first;
+}
+
+void Builder::receive(int peer) {
+  assert(!schedule_.rounds.empty());
+  schedule_.messages.push_back({peer, {static_cast<std::uint32_t>(schedule_.spans.size()), 0}});
+  ++schedule_.rounds.back().receives.count;
+}
+
+void Builder::span(Buffer buffer, int block) {
+  assert(!schedule_.messages.empty());
+  schedule_.spans.push_back({me_, block, buffer});
+  ++schedule_.messages.back().spans.count;
+}
+
+void Builder::node_fence() {
+  assert(!schedule_.rounds.empty());
+  schedule_.rounds.back().node_fence = true;
+}
+
+}  // namespace quadrille::plan

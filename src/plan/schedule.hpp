@@ -1,0 +1,120 @@
+// A schedule says which blocks a rank copies, sends and receives, in which order. It is the one
+// language that every algorithm of Quadrille speaks and that one executor runs.
+//
+// Glossary
+//   Span      one block of one buffer of one rank. Never an address: addresses are bound at each start.
+//   Copy      a block moves from one span to another inside a node.
+//   Message   a send to, or a receive from, one peer: its spans travel in order, without gaps.
+//   Round     copies, then messages, then copies. A rank leaves a round when all of it is done.
+//   Window    how many of a round's messages are in flight, and how one waits for them.
+//   Schedule  the rounds of one rank, and the scratch blocks that they need.
+//
+// A schedule is stored flat: rounds point into one array of messages and one array of copies,
+// messages point into one array of spans. This keeps a Bruck plan for 32,768 ranks in a few MiB.
+//
+// This file knows nothing of MPI.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace quadrille::plan {
+
+// The three buffers a rank has during a collective.
+//   send     the user's send blocks, one a destination (allgather: block 0 only). Never written.
+//   recv     the user's receive blocks, one a source. May hold blocks in transit before the end.
+//   scratch  private to the call; `Schedule::scratch_blocks` blocks; undefined at the start.
+enum class Buffer : std::uint8_t { send, recv, scratch };
+
+struct Span {
+  std::int32_t owner;  // rank that owns the buffer; `me` in messages
+  std::int32_t block;  // block index inside the buffer
+  Buffer buffer;
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
+struct Copy {
+  Span from;
+  Span to;
+};
+
+// Part [first, first + count) of one of the flat arrays of a schedule.
+struct Range {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+struct Message {
+  std::int32_t peer;
+  Range spans;  // into Schedule::spans
+};
+
+// How messages of a round are kept in flight. The k-th send and the k-th receive form pair k.
+//   all   pairs are posted in batches of `pairs`; a batch is waited for as a whole (waitall)
+//   any   `pairs` pairs are in flight; one more is posted for each that completes (waitany)
+//   test  as `any`, but completion is polled for all that are in flight (testany)
+// pairs == 0 means: all pairs of the round at once.
+struct Window {
+  enum class Wait : std::uint8_t { all, any, test };
+  Wait wait = Wait::all;
+  std::uint32_t pairs = 0;
+};
+
+struct Round {
+  Range before;    // into Schedule::copies; done first, in order
+  Range sends;     // into Schedule::messages
+  Range receives;  // into Schedule::messages
+  Window window;
+  Range after;              // into Schedule::copies; done when all messages are complete, in order
+  bool node_fence = false;  // all ranks of the node pass here together, at the end of the round
+};
+
+// How a receiver learns the sizes of the blocks of a message.
+//   known    from its own arguments (uniform collectives; direct v and w algorithms)
+//   carried  from a size message that precedes each data message (two-phase Bruck)
+enum class Sizes : std::uint8_t { known, carried };
+
+struct Schedule {
+  std::vector<Round> rounds;
+  std::vector<Message> messages;
+  std::vector<Span> spans;
+  std::vector<Copy> copies;
+  std::uint32_t scratch_blocks = 0;
+  Sizes sizes = Sizes::known;
+};
+
+// Heap memory held by a schedule, in bytes.
+std::size_t memory_bytes(const Schedule& schedule);
+
+// Writes a schedule in program order. Calls between two begin_round() belong to one round.
+// Copies given before the first message of a round are its `before`, those after it its `after`;
+// a round without messages has only `before`. Spans given after send()/receive() belong to that
+// message. Sends must all be given before the first receive of a round (the builder checks).
+class Builder {
+ public:
+  explicit Builder(int me) : me_(me) {}
+
+  void begin_round(Window window = {});
+  void copy(Buffer from, int from_block, Buffer to, int to_block);
+  void copy(Span from, Span to);
+  void send(int peer);
+  void receive(int peer);
+  void span(Buffer buffer, int block);
+  // Shorthands for a message of one span.
+  void send(int peer, Buffer buffer, int block) { send(peer), span(buffer, block); }
+  void receive(int peer, Buffer buffer, int block) { receive(peer), span(buffer, block); }
+  void node_fence();
+
+  void scratch(std::uint32_t blocks) { schedule_.scratch_blocks = blocks; }
+  void sizes(Sizes sizes) { schedule_.sizes = sizes; }
+  void reserve(std::size_t rounds, std::size_t messages, std::size_t spans, std::size_t copies);
+
+  Schedule take() { return std::move(schedule_); }
+
+ private:
+  int me_;
+  Schedule schedule_;
+};
+
+}  // namespace quadrille::plan
