@@ -44,7 +44,7 @@ QUADRILLE_EXPORT int Quadrille_Version(void);
  *              the blocks are taken from recvbuf
  *   recvbuf    P blocks of recvcount elements, block s comes from rank s
  * Errors: those of MPI_Alltoall.
- * Algorithms: spread-out; pairwise and batched exchange (Namashivayam et al. for GPUs, section 3);
+ * Algorithms: spread-out; pairwise and batched exchange (Namugwanya et al., section 3);
  * basic, modified, zero-copy and zero-rotation Bruck (Fan et al., HPDC 2022, section 2). */
 QUADRILLE_EXPORT int Quadrille_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                         void* recvbuf, int recvcount, MPI_Datatype recvtype,
