@@ -66,9 +66,13 @@ void load_functions(void* library, Mpi& table) {
 }
 
 #if defined(QUADRILLE_ABI_OPENMPI)
+// The global scope comes first: a program may hold its own copy of the library's variable (a copy
+// relocation), and then the library uses that copy too.
 template <class Handle>
 void load_handle(void* library, const char* symbol, Handle& handle, Mpi& table) {
-  handle = reinterpret_cast<Handle>(dlsym(library, symbol));
+  void* address = dlsym(RTLD_DEFAULT, symbol);
+  if (address == nullptr) address = dlsym(library, symbol);
+  handle = reinterpret_cast<Handle>(address);
   if (handle == nullptr && table.problem.empty()) {
     table.problem = table.library + " has no " + symbol + "; this Quadrille is built for Open MPI";
   }
