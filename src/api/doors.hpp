@@ -1,0 +1,117 @@
+// MPI's argument lists turned into a Call, once for both doors. Each function serves the call or
+// hands its arguments to the MPI as they are.
+#pragma once
+
+#include "api/serve.hpp"
+
+namespace quadrille::api {
+
+inline std::byte* writable(const void* buffer) {
+  return static_cast<std::byte*>(const_cast<void*>(buffer));
+}
+
+inline run::Side uniform(const void* buffer, MPI_Count count, MPI_Datatype type) {
+  run::Side side;
+  side.base = writable(buffer);
+  side.count = static_cast<std::size_t>(count);
+  side.type = type;
+  return side;
+}
+
+inline run::Side vector(const void* buffer, const int* counts, const int* displacements,
+                        MPI_Datatype type) {
+  run::Side side;
+  side.base = writable(buffer);
+  side.counts = counts;
+  side.displacements = displacements;
+  side.type = type;
+  return side;
+}
+
+inline run::Side vector(const void* buffer, const MPI_Count* counts, const MPI_Aint* displacements,
+                        MPI_Datatype type) {
+  run::Side side;
+  side.base = writable(buffer);
+  side.counts_large = counts;
+  side.displacements_large = displacements;
+  side.type = type;
+  return side;
+}
+
+template <class Count, class Displacement>
+run::Side typed_vector(const void* buffer, const Count* counts, const Displacement* displacements,
+                       const MPI_Datatype* types) {
+  run::Side side = vector(buffer, counts, displacements, MPI_Datatype{});
+  side.types = types;
+  return side;
+}
+
+inline run::Call make_call(choose::Collective collective, const void* sendbuf, const run::Side& send,
+                           const run::Side& recv, MPI_Comm comm) {
+  return {collective, send, recv, sendbuf == MPI_IN_PLACE, comm};
+}
+
+// `native` is the MPI's function for the same argument types.
+template <class Native, class Count>
+int alltoall(Door door, Native native, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+             void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  int error = MPI_SUCCESS;
+  const run::Call call =
+      make_call(choose::Collective::alltoall, sendbuf, uniform(sendbuf, sendcount, sendtype),
+                uniform(recvbuf, recvcount, recvtype), comm);
+  if (serve(call, door, error)) return error;
+  return native(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+template <class Native, class Count, class Displacement>
+int alltoallv(Door door, Native native, const void* sendbuf, const Count* sendcounts,
+              const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf,
+              const Count* recvcounts, const Displacement* rdispls, MPI_Datatype recvtype,
+              MPI_Comm comm) {
+  int error = MPI_SUCCESS;
+  const run::Call call = make_call(choose::Collective::alltoallv, sendbuf,
+                                   vector(sendbuf, sendcounts, sdispls, sendtype),
+                                   vector(recvbuf, recvcounts, rdispls, recvtype), comm);
+  if (serve(call, door, error)) return error;
+  return native(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                comm);
+}
+
+template <class Native, class Count, class Displacement>
+int alltoallw(Door door, Native native, const void* sendbuf, const Count* sendcounts,
+              const Displacement* sdispls, const MPI_Datatype* sendtypes, void* recvbuf,
+              const Count* recvcounts, const Displacement* rdispls, const MPI_Datatype* recvtypes,
+              MPI_Comm comm) {
+  int error = MPI_SUCCESS;
+  const run::Call call = make_call(choose::Collective::alltoallw, sendbuf,
+                                   typed_vector(sendbuf, sendcounts, sdispls, sendtypes),
+                                   typed_vector(recvbuf, recvcounts, rdispls, recvtypes), comm);
+  if (serve(call, door, error)) return error;
+  return native(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+                comm);
+}
+
+template <class Native, class Count>
+int allgather(Door door, Native native, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+              void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  int error = MPI_SUCCESS;
+  const run::Call call =
+      make_call(choose::Collective::allgather, sendbuf, uniform(sendbuf, sendcount, sendtype),
+                uniform(recvbuf, recvcount, recvtype), comm);
+  if (serve(call, door, error)) return error;
+  return native(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+template <class Native, class Count, class Displacement>
+int allgatherv(Door door, Native native, const void* sendbuf, Count sendcount,
+               MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
+               const Displacement* displs, MPI_Datatype recvtype, MPI_Comm comm) {
+  int error = MPI_SUCCESS;
+  const run::Call call =
+      make_call(choose::Collective::allgatherv, sendbuf, uniform(sendbuf, sendcount, sendtype),
+                vector(recvbuf, recvcounts, displs, recvtype), comm);
+  if (serve(call, door, error)) return error;
+  return native(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+}
+
+}  // namespace quadrille::api

@@ -1,0 +1,104 @@
+// The drop-in door: MPI's own names, found before the MPI's by the loader (LD_PRELOAD).
+//
+// Fortran reaches us too. The Fortran layers of MPICH and Intel MPI call the C functions MPI_X; those of
+// Open MPI call PMPI_X. Both have turned Fortran's MPI_IN_PLACE and MPI_BOTTOM into C's by then. So the
+// MPI_ names are defined here for every ABI, and the PMPI_ names for Open MPI as well. We ourselves
+// reach the MPI by looking its symbols up in its own library, so there is no way back to here.
+#include "api/doors.hpp"
+#include "quadrille.h"
+#include "team/team.hpp"
+
+using quadrille::mpi;
+using quadrille::api::Door;
+namespace api = quadrille::api;
+
+extern "C" {
+
+#define QUADRILLE_INTERPOSE(PREFIX)                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Alltoall(const void* sendbuf, int sendcount,                       \
+                                         MPI_Datatype sendtype, void* recvbuf, int recvcount,      \
+                                         MPI_Datatype recvtype, MPI_Comm comm) {                   \
+    return api::alltoall(Door::drop_in, mpi().Alltoall, sendbuf, sendcount, sendtype, recvbuf,     \
+                         recvcount, recvtype, comm);                                               \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Alltoallv(                                                         \
+      const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,     \
+      void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,           \
+      MPI_Comm comm) {                                                                             \
+    return api::alltoallv(Door::drop_in, mpi().Alltoallv, sendbuf, sendcounts, sdispls, sendtype,  \
+                          recvbuf, recvcounts, rdispls, recvtype, comm);                           \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Alltoallw(                                                         \
+      const void* sendbuf, const int sendcounts[], const int sdispls[],                            \
+      const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[],  \
+      const MPI_Datatype recvtypes[], MPI_Comm comm) {                                             \
+    return api::alltoallw(Door::drop_in, mpi().Alltoallw, sendbuf, sendcounts, sdispls, sendtypes, \
+                          recvbuf, recvcounts, rdispls, recvtypes, comm);                          \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Allgather(const void* sendbuf, int sendcount,                      \
+                                          MPI_Datatype sendtype, void* recvbuf, int recvcount,     \
+                                          MPI_Datatype recvtype, MPI_Comm comm) {                  \
+    return api::allgather(Door::drop_in, mpi().Allgather, sendbuf, sendcount, sendtype, recvbuf,   \
+                          recvcount, recvtype, comm);                                              \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Allgatherv(                                                        \
+      const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,                    \
+      const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {          \
+    return api::allgatherv(Door::drop_in, mpi().Allgatherv, sendbuf, sendcount, sendtype, recvbuf, \
+                           recvcounts, displs, recvtype, comm);                                    \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) {                                    \
+    const int error = mpi().Init(argc, argv);                                                      \
+    if (error == MPI_SUCCESS) quadrille::team::after_init();                                       \
+    return error;                                                                                  \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required,                 \
+                                            int* provided) {                                       \
+    const int error = mpi().Init_thread(argc, argv, required, provided);                           \
+    if (error == MPI_SUCCESS) quadrille::team::after_init();                                       \
+    return error;                                                                                  \
+  }
+
+QUADRILLE_INTERPOSE(MPI)
+#if defined(QUADRILLE_ABI_OPENMPI)
+QUADRILLE_INTERPOSE(PMPI)
+#endif
+
+#if defined(QUADRILLE_HAVE_LARGE_COUNT)
+QUADRILLE_EXPORT int MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                                    MPI_Comm comm) {
+  return api::alltoall(Door::drop_in, mpi().Alltoall_c, sendbuf, sendcount, sendtype, recvbuf,
+                       recvcount, recvtype, comm);
+}
+QUADRILLE_EXPORT int MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                     const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                     const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                     MPI_Datatype recvtype, MPI_Comm comm) {
+  return api::alltoallv(Door::drop_in, mpi().Alltoallv_c, sendbuf, sendcounts, sdispls, sendtype,
+                        recvbuf, recvcounts, rdispls, recvtype, comm);
+}
+QUADRILLE_EXPORT int MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                     void* recvbuf, const MPI_Count recvcounts[],
+                                     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                     MPI_Comm comm) {
+  return api::alltoallw(Door::drop_in, mpi().Alltoallw_c, sendbuf, sendcounts, sdispls, sendtypes,
+                        recvbuf, recvcounts, rdispls, recvtypes, comm);
+}
+QUADRILLE_EXPORT int MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount,
+                                     MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                                     MPI_Datatype recvtype, MPI_Comm comm) {
+  return api::allgather(Door::drop_in, mpi().Allgather_c, sendbuf, sendcount, sendtype, recvbuf,
+                        recvcount, recvtype, comm);
+}
+QUADRILLE_EXPORT int MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount,
+                                      MPI_Datatype sendtype, void* recvbuf,
+                                      const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                      MPI_Datatype recvtype, MPI_Comm comm) {
+  return api::allgatherv(Door::drop_in, mpi().Allgatherv_c, sendbuf, sendcount, sendtype, recvbuf,
+                         recvcounts, displs, recvtype, comm);
+}
+#endif
+
+}  // extern "C"

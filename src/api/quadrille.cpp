@@ -1,0 +1,103 @@
+// The explicit door: the functions of quadrille.h.
+#include "quadrille.h"
+
+#include "api/doors.hpp"
+#include "team/config.hpp"
+#include "team/team.hpp"
+
+using quadrille::mpi;
+using quadrille::api::Door;
+namespace api = quadrille::api;
+namespace choose = quadrille::choose;
+namespace team = quadrille::team;
+
+namespace {
+
+int raise(MPI_Comm comm, int error) {
+  mpi().Comm_call_errhandler(comm, error);
+  return error;
+}
+
+std::uint64_t hash(const std::string& text) {
+  std::uint64_t value = 0xcbf29ce484222325ULL;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return value;
+}
+
+// Reads what Quadrille_Set_algorithm was given. Returns an empty string, or what is wrong.
+std::string read_request(const char* collective, const char* algorithm, choose::Collective& which,
+                         choose::Choice& choice) {
+  if (collective == nullptr || !choose::collective_from_name(collective, which)) {
+    return std::string("unknown collective \"") + (collective != nullptr ? collective : "") +
+           "\"; known are alltoall, alltoallv, alltoallw, allgather, allgatherv";
+  }
+  if (algorithm == nullptr || *algorithm == '\0') return {};
+  return choose::parse_choice(which, algorithm, choice);
+}
+
+}  // namespace
+
+int Quadrille_Version(void) { return QUADRILLE_VERSION; }
+
+int Quadrille_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                       int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  return api::alltoall(Door::explicit_api, mpi().Alltoall, sendbuf, sendcount, sendtype, recvbuf,
+                       recvcount, recvtype, comm);
+}
+
+int Quadrille_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                        MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                        const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+  return api::alltoallv(Door::explicit_api, mpi().Alltoallv, sendbuf, sendcounts, sdispls,
+                        sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+}
+
+int Quadrille_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                        const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                        const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  return api::alltoallw(Door::explicit_api, mpi().Alltoallw, sendbuf, sendcounts, sdispls,
+                        sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+}
+
+int Quadrille_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                        int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  return api::allgather(Door::explicit_api, mpi().Allgather, sendbuf, sendcount, sendtype, recvbuf,
+                        recvcount, recvtype, comm);
+}
+
+int Quadrille_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                         const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                         MPI_Comm comm) {
+  return api::allgatherv(Door::explicit_api, mpi().Allgatherv, sendbuf, sendcount, sendtype,
+                         recvbuf, recvcounts, displs, recvtype, comm);
+}
+
+int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
+  choose::Collective which{};
+  choose::Choice choice;
+  const std::string wrong = read_request(collective, algorithm, which, choice);
+  team::Team* team = team::team_of(comm);
+  if (team == nullptr || (!team->eligible && wrong.empty())) {
+    return team == nullptr ? raise(comm, MPI_ERR_COMM) : MPI_SUCCESS;
+  }
+  if (team->eligible) {
+    if (!team->ready) {
+      if (const int error = team::setup(*team); error != MPI_SUCCESS) return error;
+    }
+    const std::string request = std::string(collective != nullptr ? collective : "") + "=" +
+                                (algorithm != nullptr ? algorithm : "");
+    if (!team::all_agree(team->group.comm, hash(request))) {
+      if (team->group.me == 0) team::say("Quadrille_Set_algorithm: the ranks gave different names");
+      return raise(comm, MPI_ERR_ARG);
+    }
+  }
+  if (!wrong.empty()) {
+    if (team->group.me == 0) team::say("Quadrille_Set_algorithm: " + wrong);
+    return raise(comm, MPI_ERR_ARG);
+  }
+  const auto index = static_cast<std::size_t>(which);
+  team->forced.by_collective[index] =
+      choice.algorithm != nullptr ? choice : team::config().forced.by_collective[index];
+  team::forget_selections(*team);
+  return MPI_SUCCESS;
+}

@@ -1,0 +1,16 @@
+// The way of a call from a door through the rooms.
+#pragma once
+
+#include "run/call.hpp"
+
+namespace quadrille::api {
+
+// The drop-in door serves programs that know nothing of us: a communicator is set up only when it has
+// been used a few times. The explicit door sets it up at the first call.
+enum class Door { explicit_api, drop_in };
+
+// Serves a call, or returns false: then the caller hands it to the MPI unchanged. When it returns true,
+// `error` is what the collective returns; errors have been raised through the error handler.
+bool serve(const run::Call& call, Door door, int& error);
+
+}  // namespace quadrille::api

@@ -1,0 +1,127 @@
+// The table of algorithms, and the lookups in it.
+#include "choose/registry.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "plan/algorithms.hpp"
+
+namespace quadrille::choose {
+namespace {
+
+using enum Collective;
+
+constexpr std::array<std::string_view, collective_count> kNames = {
+    "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"};
+
+constexpr std::int64_t kMost = 1 << 20;
+
+constexpr ParameterRange kRadix = {"radix", 2, kMost, 2,
+                                   "base of the digits: more messages a round, fewer rounds"};
+constexpr ParameterRange kStride = {"stride", 1, kMost, 5, "pairs of messages in flight"};
+
+constexpr std::string_view kFan = "Fan et al., HPDC 2022, section 2.1";
+constexpr std::string_view kNamugwanya = "Namugwanya et al., section 3.1";
+constexpr std::string_view kThakur = "Thakur, Rabenseifner and Gropp, IJHPCA 2005";
+
+constexpr Needs kDirect = {};
+constexpr Needs kPacked = {.contiguous = true};
+constexpr Needs kTyped = {.contiguous = true, .derived_types = true};
+
+const std::vector<Collective>& all_to_alls() {
+  static const std::vector<Collective> list = {alltoall, alltoallv, alltoallw};
+  return list;
+}
+
+const std::vector<Collective>& gathers() {
+  static const std::vector<Collective> list = {allgather, allgatherv};
+  return list;
+}
+
+Algorithm direct(std::string_view name, std::vector<ParameterRange> parameters,
+                 std::string_view line, std::string_view source, plan::Build build) {
+  return {name, all_to_alls(), Engine::schedule, kDirect, std::move(parameters), line, source,
+          build};
+}
+
+Algorithm bruck(std::string_view name, Needs needs, std::string_view line, plan::Build build) {
+  return {name, {alltoall}, Engine::schedule, needs, {kRadix}, line, kFan, build};
+}
+
+Algorithm gather(std::string_view name, std::vector<ParameterRange> parameters,
+                 std::string_view line, std::string_view source, plan::Build build) {
+  return {name, gathers(), Engine::schedule, kDirect, std::move(parameters), line, source, build};
+}
+
+std::vector<Algorithm> make_table() {
+  const std::vector<Collective> all = {alltoall, alltoallv, alltoallw, allgather, allgatherv};
+  return {
+      direct("spread-out", {}, "all messages at once, beginning with the next rank",
+             "Fan et al., HPDC 2022, section 1", plan::spread_out),
+      direct("pairwise", {}, "one message out and one in at a time",
+             "Namugwanya et al., section 2, algorithm 1", plan::pairwise),
+      direct("nonblocking", {}, "the steps of pairwise, all begun before the first wait",
+             "Namugwanya et al., section 2, algorithm 2", plan::nonblocking),
+      direct("waitall-stride", {kStride}, "batches of messages, each waited for as a whole",
+             kNamugwanya, plan::waitall_stride),
+      direct("waitany-stride", {kStride}, "a window of messages, refilled as each completes",
+             kNamugwanya, plan::waitany_stride),
+      direct("testany-stride", {kStride}, "a window of messages, refilled by polling",
+             kNamugwanya, plan::testany_stride),
+      bruck("basic-bruck", kPacked, "log P rounds; rotates blocks before and after",
+            plan::basic_bruck),
+      bruck("basic-bruck-dt", kTyped, "basic-bruck that sends with derived datatypes",
+            plan::basic_bruck_dt),
+      bruck("modified-bruck", kPacked, "log P rounds; rotates blocks before only",
+            plan::modified_bruck),
+      bruck("modified-bruck-dt", kTyped, "modified-bruck that sends with derived datatypes",
+            plan::modified_bruck_dt),
+      bruck("zero-copy-bruck-dt", kTyped, "log P rounds; two buffers in turn, no copies in rounds",
+            plan::zero_copy_bruck_dt),
+      bruck("zero-rotation-bruck", kPacked, "log P rounds; no rotation of blocks at all",
+            plan::zero_rotation_bruck),
+      gather("spread-out", {}, "all messages at once, beginning with the next rank",
+             "Fan et al., HPDC 2022, section 1", plan::allgather_spread_out),
+      gather("ring", {}, "each rank passes blocks on to the next", kThakur, plan::allgather_ring),
+      gather("recursive-doubling", {}, "log P rounds of exchanges that double in size", kThakur,
+             plan::allgather_recursive_doubling),
+      gather("bruck", {kRadix}, "log P rounds for any P; no rotation", kThakur,
+             plan::allgather_bruck),
+      {"inbox", all, Engine::inbox, {.one_node = true}, {},
+       "small blocks through shared memory inside one node",
+       "Quadrille: one slot an ordered pair of ranks, data and sequence number together", nullptr},
+      {"mpi", all, Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use", nullptr},
+  };
+}
+
+}  // namespace
+
+std::string_view name_of(Collective collective) {
+  return kNames[static_cast<std::size_t>(collective)];
+}
+
+bool collective_from_name(std::string_view name, Collective& collective) {
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) return false;
+  collective = static_cast<Collective>(found - kNames.begin());
+  return true;
+}
+
+const std::vector<Algorithm>& algorithms() {
+  static const std::vector<Algorithm> table = make_table();
+  return table;
+}
+
+bool serves(const Algorithm& algorithm, Collective collective) {
+  const auto& served = algorithm.collectives;
+  return std::find(served.begin(), served.end(), collective) != served.end();
+}
+
+const Algorithm* find(Collective collective, std::string_view name) {
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.name == name && serves(algorithm, collective)) return &algorithm;
+  }
+  return nullptr;
+}
+
+}  // namespace quadrille::choose

@@ -1,0 +1,186 @@
+// Text forms of choices: "zero-rotation-bruck:radix=4", "alltoall=pairwise;allgather=bruck".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "choose/registry.hpp"
+
+namespace quadrille::choose {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+// Cuts the part before the next `separator` off the front of `text`, trimmed.
+std::string_view next_part(std::string_view& text, char separator) {
+  const std::size_t at = text.find(separator);
+  const std::string_view part = trim(text.substr(0, at));
+  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  return part;
+}
+
+// Levenshtein distance: the fewest letters to insert, delete or replace.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string join(const std::vector<std::string_view>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// "; did you mean "x"?", or nothing if no name is near. Very long words are not compared.
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& names) {
+  std::string_view nearest;
+  std::size_t best = word.size() < 64 ? std::max<std::size_t>(2, word.size() / 3) + 1 : 0;
+  for (const std::string_view name : names) {
+    const std::size_t away = best > 0 ? distance(word, name) : 0;
+    if (away < best) {
+      best = away;
+      nearest = name;
+    }
+  }
+  return nearest.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", nearest);
+}
+
+// An unknown word may come from anywhere: it is shown short, and without control characters.
+std::string shown(std::string_view word) {
+  std::string text(word.substr(0, 60));
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return word.size() > 60 ? text + "..." : text;
+}
+
+std::string unknown(std::string_view what, std::string_view word, std::string_view where,
+                    const std::vector<std::string_view>& names) {
+  return fmt::format("unknown {} \"{}\"{}{}; known: {}", what, shown(word), where,
+                     did_you_mean(word, names), join(names));
+}
+
+std::string unknown_algorithm(Collective collective, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (serves(algorithm, collective)) names.push_back(algorithm.name);
+  }
+  return unknown("algorithm", name, fmt::format(" for {}", name_of(collective)), names);
+}
+
+std::string unknown_parameter(const Algorithm& algorithm, std::string_view name) {
+  if (algorithm.parameters.empty()) {
+    return fmt::format("{} has no parameters, but \"{}\" was given", algorithm.name, shown(name));
+  }
+  std::vector<std::string_view> names;
+  for (const ParameterRange& range : algorithm.parameters) names.push_back(range.name);
+  return unknown("parameter", name, fmt::format(" of {}", algorithm.name), names);
+}
+
+std::string parse_value(const Algorithm& algorithm, const ParameterRange& range,
+                        std::string_view text, std::int64_t& value) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (text.empty() || error != std::errc() || stop != end || value < range.least ||
+      value > range.most) {
+    return fmt::format("{}: {} must be a number from {} to {}, not \"{}\"", algorithm.name,
+                       range.name, range.least, range.most, shown(text));
+  }
+  return {};
+}
+
+// Reads "parameter=value,..." into the choice, whose parameters have their standard values.
+std::string parse_parameters(std::string_view list, Choice& choice) {
+  const Algorithm& algorithm = *choice.algorithm;
+  std::vector<bool> given(algorithm.parameters.size(), false);
+  do {
+    std::string_view value_text = next_part(list, ',');
+    const bool has_value = value_text.find('=') != std::string_view::npos;
+    const std::string_view name = next_part(value_text, '=');
+    std::size_t at = 0;
+    while (at < given.size() && algorithm.parameters[at].name != name) ++at;
+    if (at == given.size()) return unknown_parameter(algorithm, name);
+    if (!has_value) {
+      return fmt::format("{}: parameter {} has no value; write {}:{}={}", algorithm.name, name,
+                         algorithm.name, name, algorithm.parameters[at].standard);
+    }
+    if (given[at]) return fmt::format("{}: parameter {} is given twice", algorithm.name, name);
+    given[at] = true;
+    std::string error = parse_value(algorithm, algorithm.parameters[at], trim(value_text),
+                                    choice.parameters[at].value);
+    if (!error.empty()) return error;
+  } while (!list.empty());
+  return {};
+}
+
+}  // namespace
+
+std::string to_string(const Choice& choice) {
+  if (choice.algorithm == nullptr) return {};
+  std::string text(choice.algorithm->name);
+  char separator = ':';
+  for (const plan::Parameter& parameter : choice.parameters) {
+    text += fmt::format("{}{}={}", separator, parameter.name, parameter.value);
+    separator = ',';
+  }
+  return text;
+}
+
+std::string parse_choice(Collective collective, std::string_view text, Choice& choice) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = trim(text.substr(0, colon));
+  Choice result;
+  result.algorithm = find(collective, name);
+  if (result.algorithm == nullptr) return unknown_algorithm(collective, name);
+  for (const ParameterRange& range : result.algorithm->parameters) {
+    result.parameters.push_back({std::string(range.name), range.standard});
+  }
+  if (colon != std::string_view::npos) {
+    std::string error = parse_parameters(text.substr(colon + 1), result);
+    if (!error.empty()) return error;
+  }
+  choice = std::move(result);
+  return {};
+}
+
+std::string parse_forced(std::string_view text, Forced& forced) {
+  Forced result;
+  while (!text.empty()) {
+    std::string_view choice_text = next_part(text, ';');
+    if (choice_text.empty()) continue;  // a trailing semicolon is no mistake
+    const bool has_choice = choice_text.find('=') != std::string_view::npos;
+    const std::string_view name = next_part(choice_text, '=');
+    Collective collective;
+    if (!collective_from_name(name, collective)) {
+      std::vector<std::string_view> names;
+      for (int i = 0; i < collective_count; ++i) {
+        names.push_back(name_of(static_cast<Collective>(i)));
+      }
+      return unknown("collective", name, "", names);
+    }
+    if (!has_choice) {
+      return fmt::format("{} has no algorithm; write for example {}=mpi", name, name);
+    }
+    Choice& choice = result.by_collective[static_cast<std::size_t>(collective)];
+    if (choice.algorithm != nullptr) return fmt::format("{} is given twice", name);
+    if (std::string error = parse_choice(collective, choice_text, choice); !error.empty()) {
+      return error;
+    }
+  }
+  forced = std::move(result);
+  return {};
+}
+
+}  // namespace quadrille::choose

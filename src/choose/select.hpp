@@ -1,0 +1,34 @@
+// Which algorithm serves a call.
+//
+// A choice may read only what all ranks know to be equal: that is what GlobalKey holds. Facts of one
+// rank (addresses, its counts, its datatypes) are deliberately not in it, so that ranks cannot choose
+// differently.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "choose/registry.hpp"
+
+namespace quadrille::choose {
+
+struct GlobalKey {
+  Collective collective;
+  int ranks;
+  int nodes;
+  // Bytes of the largest block where all ranks know it (alltoall, allgather, allgatherv); 0 for
+  // alltoallv and alltoallw, where ranks know different counts.
+  std::size_t bytes;
+  bool inbox;                 // the ranks share a node and have inboxes
+  std::size_t inbox_limit;    // largest block for them
+};
+
+struct Selection {
+  Choice choice;
+  std::string why;  // for QUADRILLE_EXPLAIN
+};
+
+// `forced` may be without algorithm. The result always has one.
+Selection select(const GlobalKey& key, const Choice& forced);
+
+}  // namespace quadrille::choose

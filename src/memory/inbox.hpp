@@ -1,0 +1,139 @@
+// Inboxes: small blocks through shared memory, in one traversal, without a barrier.
+//
+// Idea    For each ordered pair of ranks there is a slot in a shared segment, two of them by the parity
+//         of the call. A slot holds a sequence number and the block, so that a small block costs one
+//         cache line. A rank writes to all its peers, then reads from all its peers.
+// Why two slots are enough: a rank leaves call n only after it has read from all peers, so all peers
+//         have entered call n and hence left call n - 1. When it writes in call n + 1 into the slots of
+//         call n - 1, these have all been read.
+// Cost    P - 1 blocks written and read by each rank, each copied twice; no message, no barrier.
+//
+// Besides the inboxes each rank has an outbox, written by it and read by all: one block to everybody,
+// for allgather. Inboxes and outboxes count their calls separately; each rank must make the same
+// calls in the same order. Only equality of sequence numbers is ever tested, and a slot's old number is
+// always that of two calls ago, so the numbers may wrap at any width of at least two bits.
+//
+// Example, 2 ranks, third call (sequence 3, parity 1): rank 0 writes its block for rank 1 and then
+// number 3 into slot (1, parity 1, from 0), and waits until slot (0, parity 1, from 1) holds 3. That
+// slot held 1 before.
+//
+// This file sees no MPI. It works with any memory on both sides: blocks are copied in and out.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sys/sys.hpp"
+#include "sys/wait.hpp"
+
+namespace quadrille::memory {
+
+#if defined(QUADRILLE_NARROW_SEQUENCE)
+using Sequence = std::uint8_t;  // tests: wraps after 256 calls
+#else
+using Sequence = std::uint32_t;
+#endif
+
+// How a block of an inbox travels: in the slot, or as a message of the MPI because it is too large.
+enum class Carried : std::uint8_t { in_slot, as_message };
+
+// The head of a slot. The block's bytes follow it.
+struct Slot {
+  std::atomic<Sequence> sequence;  // written last, with release
+  Carried carried;
+  std::uint64_t bytes;
+};
+static_assert(sizeof(Slot) == 16 && std::atomic<Sequence>::is_always_lock_free);
+
+// Shared control memory of a communicator is at most this much a rank.
+inline constexpr std::size_t most_bytes_a_rank = std::size_t{1} << 20;
+// No slot is larger than this, head included.
+inline constexpr std::size_t most_slot_bytes = 32 * 1024;
+
+// Where things are in a segment for `ranks` ranks. The same on all ranks.
+struct InboxLayout {
+  int ranks = 0;
+  std::size_t slot_bytes = 0;    // distance of slots; an odd number of cache lines, so that the heads
+                                 // of many slots do not fall into the same cache set
+  std::size_t region_bytes = 0;  // one rank's inboxes and outboxes; whole pages
+  std::size_t capacity() const { return slot_bytes == 0 ? 0 : slot_bytes - sizeof(Slot); }
+  std::size_t segment_bytes() const { return region_bytes * static_cast<std::size_t>(ranks); }
+};
+InboxLayout inbox_layout(int ranks);
+
+class Inbox {
+ public:
+  Inbox() = default;
+  // `base` is the segment, zeroed when it was created, mapped by all ranks.
+  Inbox(std::byte* base, const InboxLayout& layout, int me)
+      : base_(base), layout_(layout), me_(me) {}
+
+  bool usable() const { return base_ != nullptr; }
+  const InboxLayout& layout() const { return layout_; }
+  std::size_t capacity() const { return layout_.capacity(); }
+  std::byte* base() const { return base_; }
+
+  // ---- Inboxes. begin(), then publish to every peer, then await every peer. ----
+  void begin() { ++inbox_sequence_; }
+  // Memory of capacity() bytes where the block for `peer` is written before publish().
+  std::byte* block_to(int peer) { return data_of(inbox_slot(peer, me_)); }
+  void publish(int peer, Carried carried, std::size_t bytes) {
+    publish_slot(inbox_slot(peer, me_), inbox_sequence_, carried, bytes);
+  }
+  // Waits for the block of `peer` in the call that began last.
+  const Slot& await(int peer, const sys::Waiter& waiter) {
+    return await_slot(inbox_slot(me_, peer), inbox_sequence_, waiter);
+  }
+  bool arrived(int peer) {
+    return inbox_slot(me_, peer)->sequence.load(std::memory_order_acquire) == inbox_sequence_;
+  }
+
+  // ---- Outboxes: the same with one block for all. ----
+  void begin_out() { ++outbox_sequence_; }
+  std::byte* block_to_all() { return data_of(outbox_slot(me_)); }
+  void publish_to_all(Carried carried, std::size_t bytes) {
+    publish_slot(outbox_slot(me_), outbox_sequence_, carried, bytes);
+  }
+  const Slot& await_out(int peer, const sys::Waiter& waiter) {
+    return await_slot(outbox_slot(peer), outbox_sequence_, waiter);
+  }
+
+  static const std::byte* block_of(const Slot& slot) {
+    return reinterpret_cast<const std::byte*>(&slot) + sizeof(Slot);
+  }
+
+ private:
+  Slot* inbox_slot(int to, int from) const {
+    const std::size_t parity = inbox_sequence_ & 1U;
+    const std::size_t index = parity * static_cast<std::size_t>(layout_.ranks) +
+                              static_cast<std::size_t>(from);
+    return slot_at(to, index);
+  }
+  Slot* outbox_slot(int of) const {
+    const std::size_t parity = outbox_sequence_ & 1U;
+    return slot_at(of, 2 * static_cast<std::size_t>(layout_.ranks) + parity);
+  }
+  Slot* slot_at(int rank, std::size_t index) const {
+    return reinterpret_cast<Slot*>(base_ + layout_.region_bytes * static_cast<std::size_t>(rank) +
+                                   layout_.slot_bytes * index);
+  }
+  static std::byte* data_of(Slot* slot) { return reinterpret_cast<std::byte*>(slot) + sizeof(Slot); }
+  static void publish_slot(Slot* slot, Sequence sequence, Carried carried, std::size_t bytes) {
+    slot->carried = carried;
+    slot->bytes = bytes;
+    slot->sequence.store(sequence, std::memory_order_release);
+  }
+  static const Slot& await_slot(const Slot* slot, Sequence sequence, const sys::Waiter& waiter) {
+    waiter.until([&] { return slot->sequence.load(std::memory_order_acquire) == sequence; });
+    return *slot;
+  }
+
+  std::byte* base_ = nullptr;
+  InboxLayout layout_;
+  int me_ = 0;
+  Sequence inbox_sequence_ = 0;
+  Sequence outbox_sequence_ = 0;
+};
+
+}  // namespace quadrille::memory

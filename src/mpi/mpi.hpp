@@ -1,0 +1,69 @@
+// The MPI of the running program, found at run time.
+//
+// No library of Quadrille is linked to an MPI. The functions that it calls are looked up in the MPI
+// library that the program has loaded, under their PMPI_ names and past our own interposed symbols.
+// So one build serves every MPI of the same ABI, whatever its library is called and however it was
+// loaded (a Python extension module loads it outside the global scope).
+//
+// Code that uses MPI includes this header and calls mpi().Comm_rank(...), never MPI_Comm_rank(...).
+// Predefined handles are addresses inside the library in Open MPI: use the members below instead.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+
+namespace quadrille {
+
+// The functions that every supported MPI has.
+#define QUADRILLE_MPI_REQUIRED(X)                                                                  \
+  X(Abort) X(Allgather) X(Allgatherv) X(Allreduce) X(Alltoall) X(Alltoallv) X(Alltoallw)           \
+  X(Barrier) X(Bcast) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_free)    \
+  X(Comm_get_attr) X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler)              \
+  X(Comm_size) X(Comm_split_type) X(Comm_test_inter) X(Finalize) X(Finalized) X(Gather)            \
+  X(Get_library_version) X(Get_processor_name) X(Get_version) X(Group_free)                        \
+  X(Group_translate_ranks) X(Init) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend)       \
+  X(Pack) X(Reduce) X(Sendrecv) X(Testall) X(Testany) X(Type_commit) X(Type_contiguous)            \
+  X(Type_create_keyval) X(Type_create_resized) X(Type_create_struct) X(Type_free) X(Type_get_attr) \
+  X(Type_get_extent) X(Type_get_true_extent) X(Type_set_attr) X(Type_size) X(Type_vector)          \
+  X(Unpack) X(Waitall) X(Waitany) X(Wtime)
+
+// Functions for large counts, where mpi.h has them. Null if the library that is loaded has not.
+#if defined(QUADRILLE_HAVE_LARGE_COUNT)
+#define QUADRILLE_MPI_LARGE(X) \
+  X(Allgather_c) X(Allgatherv_c) X(Alltoall_c) X(Alltoallv_c) X(Alltoallw_c)
+#else
+#define QUADRILLE_MPI_LARGE(X)
+#endif
+
+struct Mpi {
+#define QUADRILLE_MEMBER(name) decltype(&PMPI_##name) name = nullptr;
+  QUADRILLE_MPI_REQUIRED(QUADRILLE_MEMBER)
+  QUADRILLE_MPI_LARGE(QUADRILLE_MEMBER)
+#undef QUADRILLE_MEMBER
+
+  MPI_Comm comm_world, comm_self, comm_null;
+  MPI_Group group_null;
+  MPI_Info info_null;
+  MPI_Request request_null;
+  MPI_Errhandler errors_return;
+  MPI_Datatype datatype_null, byte, packed, int_type, uint64, double_type;
+  MPI_Op op_max, op_min, op_sum, op_bor;
+
+  // False if the library that was found has another ABI than this build; the functions can still be
+  // called, so calls can be passed on, but no handle may be used.
+  bool usable = false;
+  std::string library;  // path of the MPI library
+  std::string problem;  // one line, when not usable
+};
+
+// The table. Looked up on first use, in what the program has loaded. Without any MPI in the process
+// this ends the program with one line on stderr: nothing could go on.
+const Mpi& mpi();
+
+// For programs that are not linked to an MPI (the command line tool): loads the MPI library of this
+// build's ABI. `name` is a file, or empty for QUADRILLE_LIBMPI in the environment, else the ABI's
+// usual names. Returns an empty string, or one line that says what was tried.
+std::string load_mpi(const std::string& name = {});
+
+}  // namespace quadrille

@@ -1,0 +1,176 @@
+#include "mpi/types.hpp"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+
+namespace quadrille {
+namespace {
+
+// Larger elements are left to the MPI: asking whether they are dense would cost more than it gains.
+constexpr std::size_t most_bytes_to_test = 256 * 1024;
+
+// The MPI itself says whether a type is dense: bytes that are packed come out as they were, in order.
+// Two patterns together tell any two positions apart.
+bool packs_to_itself(MPI_Datatype type, std::size_t size) {
+  std::vector<unsigned char> in(size), out(size);
+  for (int pattern = 0; pattern < 2; ++pattern) {
+    for (std::size_t i = 0; i < size; ++i) {
+      in[i] = static_cast<unsigned char>(pattern == 0 ? i % 251 : i / 251 % 241 + 1);
+    }
+    int position = 0;
+    if (mpi().Pack(in.data(), 1, type, out.data(), static_cast<int>(size), &position,
+                   mpi().comm_self) != MPI_SUCCESS ||
+        static_cast<std::size_t>(position) != size || in != out) {
+      return false;
+    }
+  }
+  return true;
+}
+
+TypeInfo examine(MPI_Datatype type) {
+  TypeInfo info;
+  int size = 0;
+  MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  mpi().Type_size(type, &size);
+  mpi().Type_get_extent(type, &lower, &extent);
+  mpi().Type_get_true_extent(type, &true_lower, &true_extent);
+  info.extent = extent;
+  if (size < 0) {  // MPI_UNDEFINED: more than an int can tell
+    info.huge = true;
+    return info;
+  }
+  info.size = static_cast<std::size_t>(size);
+  info.dense = lower == 0 && true_lower == 0 && extent == size && true_extent == size &&
+               info.size <= most_bytes_to_test && (size == 0 || packs_to_itself(type, info.size));
+  return info;
+}
+
+int forget_info(MPI_Datatype, int, void* value, void*) {
+  delete static_cast<TypeInfo*>(value);
+  return MPI_SUCCESS;
+}
+
+int copy_nothing(MPI_Datatype, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+int info_keyval() {
+  static const int keyval = [] {
+    int made = MPI_KEYVAL_INVALID;
+    mpi().Type_create_keyval(copy_nothing, forget_info, &made, nullptr);
+    return made;
+  }();
+  return keyval;
+}
+
+const TypeInfo& remembered(MPI_Datatype type) {
+  void* value = nullptr;
+  int found = 0;
+  mpi().Type_get_attr(type, info_keyval(), &value, &found);
+  if (found) return *static_cast<TypeInfo*>(value);
+  auto* info = new TypeInfo(examine(type));
+  mpi().Type_set_attr(type, info_keyval(), info);
+  return *info;
+}
+
+// The types that nearly all programs use, found without asking the MPI. They are never freed, so a
+// handle stays what it is.
+struct KnownType {
+  MPI_Datatype type;
+  TypeInfo info;
+};
+
+const std::array<KnownType, 3>& known_types() {
+  static const std::array<KnownType, 3> known = [] {
+    std::array<KnownType, 3> types{};
+    const MPI_Datatype handles[] = {mpi().byte, mpi().int_type, mpi().double_type};
+    for (std::size_t i = 0; i < types.size(); ++i) types[i] = {handles[i], examine(handles[i])};
+    return types;
+  }();
+  return known;
+}
+
+using PackCall = int (*)(const void*, std::size_t, MPI_Datatype, std::byte*, std::size_t, MPI_Comm);
+
+int pack_some(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes,
+              std::size_t room, MPI_Comm comm) {
+  int position = 0;
+  return mpi().Pack(user, static_cast<int>(count), type, bytes, static_cast<int>(room), &position,
+                    comm);
+}
+
+int unpack_some(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes,
+                std::size_t room, MPI_Comm comm) {
+  int position = 0;
+  return mpi().Unpack(bytes, static_cast<int>(room), &position, const_cast<void*>(user),
+                      static_cast<int>(count), type, comm);
+}
+
+// MPI_Pack counts bytes in an int: go in pieces that fit.
+int in_pieces(PackCall call, const void* user, std::size_t count, MPI_Datatype type,
+              const TypeInfo& info, std::byte* bytes, MPI_Comm comm) {
+  if (info.size == 0 || count == 0) return MPI_SUCCESS;
+  const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 30) / info.size);
+  for (std::size_t done = 0; done < count; done += most) {
+    const std::size_t now = std::min(most, count - done);
+    const auto* at = static_cast<const std::byte*>(user) +
+                     static_cast<std::ptrdiff_t>(done) * info.extent;
+    const int error = call(at, now, type, bytes + done * info.size, now * info.size, comm);
+    if (error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+TypeInfo type_info(MPI_Datatype type) {
+  for (const KnownType& known : known_types()) {
+    if (known.type == type) return known.info;
+  }
+  return remembered(type);
+}
+
+int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info,
+         std::byte* bytes, MPI_Comm comm) {
+  if (!info.dense) return in_pieces(pack_some, from, count, type, info, bytes, comm);
+  if (count > 0) std::memcpy(bytes, from, count * info.size);
+  return MPI_SUCCESS;
+}
+
+int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype type,
+           const TypeInfo& info, MPI_Comm comm) {
+  if (!info.dense) {
+    return in_pieces(unpack_some, to, count, type, info, const_cast<std::byte*>(bytes), comm);
+  }
+  if (count > 0) std::memcpy(to, bytes, count * info.size);
+  return MPI_SUCCESS;
+}
+
+int make_large_type(std::size_t count, MPI_Datatype type, std::ptrdiff_t extent,
+                    MPI_Datatype& large) {
+  // Groups of 2^30 elements, and what is left behind them.
+  constexpr std::size_t group = std::size_t{1} << 30;
+  const std::size_t groups = count / group, rest = count % group;
+  MPI_Datatype one_group, all_groups;
+  if (const int error = mpi().Type_contiguous(static_cast<int>(group), type, &one_group);
+      error != MPI_SUCCESS) {
+    return error;
+  }
+  int error = mpi().Type_contiguous(static_cast<int>(groups), one_group, &all_groups);
+  mpi().Type_free(&one_group);
+  if (error != MPI_SUCCESS) return error;
+  const int lengths[] = {1, static_cast<int>(rest)};
+  const MPI_Aint places[] = {0, static_cast<MPI_Aint>(groups * group) * extent};
+  const MPI_Datatype types[] = {all_groups, type};
+  error = mpi().Type_create_struct(2, lengths, places, types, &large);
+  mpi().Type_free(&all_groups);
+  if (error != MPI_SUCCESS) return error;
+  return mpi().Type_commit(&large);
+}
+
+}  // namespace quadrille

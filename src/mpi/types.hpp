@@ -1,0 +1,37 @@
+// What Quadrille needs to know of a datatype, and moving typed data to and from plain bytes.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "mpi/mpi.hpp"
+
+namespace quadrille {
+
+struct TypeInfo {
+  std::size_t size = 0;       // bytes of data of one element
+  std::ptrdiff_t extent = 0;  // bytes from one element to the next
+  // n elements are n * size consecutive bytes from the buffer's address on, in order: they can be
+  // copied as bytes. False when in doubt.
+  bool dense = false;
+  // One element is too large for the MPI's `int` pack interface.
+  bool huge = false;
+};
+
+// `type` is a committed datatype, not the null datatype. Remembered for predefined types, and as an
+// attribute of the type for others.
+TypeInfo type_info(MPI_Datatype type);
+
+
+// Copies `count` elements between user memory and consecutive bytes. `bytes` has room for
+// count * info.size bytes. Returns an MPI error code.
+int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info,
+         std::byte* bytes, MPI_Comm comm);
+int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype type,
+           const TypeInfo& info, MPI_Comm comm);
+
+// A committed datatype of `count` elements of `type` when count does not fit an int. Free it.
+int make_large_type(std::size_t count, MPI_Datatype type, std::ptrdiff_t extent,
+                    MPI_Datatype& large);
+
+}  // namespace quadrille

@@ -1,0 +1,30 @@
+// All builders of plan/. Each is described at the head of its file.
+#pragma once
+
+#include "plan/problem.hpp"
+
+namespace quadrille::plan {
+
+// Alltoall, Alltoallv and Alltoallw.
+Schedule spread_out(const Problem& problem);
+Schedule pairwise(const Problem& problem);
+Schedule nonblocking(const Problem& problem);
+Schedule waitall_stride(const Problem& problem);
+Schedule waitany_stride(const Problem& problem);
+Schedule testany_stride(const Problem& problem);
+
+// Alltoall.
+Schedule basic_bruck(const Problem& problem);
+Schedule basic_bruck_dt(const Problem& problem);
+Schedule modified_bruck(const Problem& problem);
+Schedule modified_bruck_dt(const Problem& problem);
+Schedule zero_copy_bruck_dt(const Problem& problem);
+Schedule zero_rotation_bruck(const Problem& problem);
+
+// Allgather and Allgatherv.
+Schedule allgather_spread_out(const Problem& problem);
+Schedule allgather_ring(const Problem& problem);
+Schedule allgather_recursive_doubling(const Problem& problem);
+Schedule allgather_bruck(const Problem& problem);
+
+}  // namespace quadrille::plan

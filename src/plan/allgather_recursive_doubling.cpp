@@ -1,0 +1,96 @@
+// Recursive doubling allgather, for any number of ranks.
+//
+// Idea    A core of C = 2^m ranks, the largest power of two that is at most P, doubles what it has in
+//         every round: core number c exchanges everything with core number c xor 2^k. The E = P - C
+//         ranks too many fold onto the core first: rank 2 j + 1, j < E, gives its block to rank 2 j,
+//         and gets the result at the end. Neighbours fold together, so that what a core rank has is
+//         always one run of consecutive blocks.
+// Source  Thakur, Rabenseifner and Gropp, IJHPCA 2005.
+// Cost    log2 C rounds, and 2 more if P is not a power of two. A core rank sends P / C blocks times
+//         1, 2, 4, ...: P - 1 blocks if P = C; and P - 1 more to its folded rank, if it has one.
+//         1 local copy, no scratch.
+//
+// Example, P = 6: C = 4, E = 2; core numbers 0 1 2 3 are ranks 0 2 4 5; ranks 1 and 3 are folded.
+//   fold      1 gives recv[1] to 0           3 gives recv[3] to 2
+//   k = 0     0 <-> 2: recv[0..1], recv[2..3]    4 <-> 5: recv[4], recv[5]
+//   k = 1     0 <-> 4, 2 <-> 5: recv[0..3], recv[4..5]
+//   unfold    0 gives recv[0], recv[2..5] to 1   2 gives recv[0..2], recv[4..5] to 3
+#include "plan/algorithms.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+struct Core {
+  int size;    // C
+  int folded;  // E
+
+  // First rank of core number `number`; for number == size it is P.
+  int rank(int number) const { return number < folded ? 2 * number : number + folded; }
+  bool is_folded(int rank) const { return rank < 2 * folded && rank % 2 == 1; }
+  int number(int rank) const { return rank < 2 * folded ? rank / 2 : rank - folded; }
+};
+
+Core core_of(int ranks) {
+  int size = 1;
+  while (size <= ranks / 2) size *= 2;
+  return {size, ranks - size};
+}
+
+void add_run(Builder& builder, int first, int end) {
+  for (int block = first; block < end; ++block) builder.span(Buffer::recv, block);
+}
+
+void add_all_but(Builder& builder, int ranks, int block) {
+  add_run(builder, 0, block);
+  add_run(builder, block + 1, ranks);
+}
+
+void add_doubling(Builder& builder, const Core& core, int number) {
+  for (int width = 1; width < core.size; width *= 2) {
+    const int mine = number / width * width;
+    const int partner = number ^ width;
+    const int theirs = mine ^ width;
+    builder.begin_round();
+    builder.send(core.rank(partner));
+    add_run(builder, core.rank(mine), core.rank(mine + width));
+    builder.receive(core.rank(partner));
+    add_run(builder, core.rank(theirs), core.rank(theirs + width));
+  }
+}
+
+Schedule build_folded(const Problem& problem) {
+  const int core_rank = problem.me - 1;
+  Builder builder(problem.me);
+  builder.reserve(3, 2, static_cast<std::size_t>(problem.ranks), 1);
+  builder.begin_round();
+  builder.copy(Buffer::send, 0, Buffer::recv, problem.me);
+  builder.send(core_rank, Buffer::recv, problem.me);
+  builder.begin_round();
+  builder.receive(core_rank);
+  add_all_but(builder, problem.ranks, problem.me);
+  return builder.take();
+}
+
+}  // namespace
+
+Schedule allgather_recursive_doubling(const Problem& problem) {
+  const int ranks = problem.ranks;
+  const int me = problem.me;
+  const Core core = core_of(ranks);
+  if (core.is_folded(me)) return build_folded(problem);
+  const int number = core.number(me);
+  const bool has_folded = number < core.folded;
+  Builder builder(me);
+  builder.begin_round();
+  builder.copy(Buffer::send, 0, Buffer::recv, me);
+  if (has_folded) builder.receive(me + 1, Buffer::recv, me + 1);
+  add_doubling(builder, core, number);
+  if (has_folded) {
+    builder.begin_round();
+    builder.send(me + 1);
+    add_all_but(builder, ranks, me + 1);
+  }
+  return builder.take();
+}
+
+}  // namespace quadrille::plan

@@ -1,0 +1,118 @@
+// The rounds that all Bruck algorithms share: one round a digit position, one message a digit value.
+// An algorithm says where a block is before and after it moves; the rest is the same for all.
+#pragma once
+
+#include "plan/bruck_index.hpp"
+#include "plan/cyclic.hpp"
+#include "plan/problem.hpp"
+
+namespace quadrille::plan::bruck {
+
+// How the scattered blocks of a round travel.
+//   packed  gathered into consecutive scratch blocks, sent, received into others, scattered
+//   typed   sent from where they are with a derived datatype, received into consecutive scratch
+//           blocks, scattered: what was sent is replaced only when it is gone
+//   direct  sent from where they are, received where they belong; these places must differ
+enum class Transfer { packed, typed, direct };
+
+// Which way blocks travel: block i ends at rank me + i (up) or me - i (down).
+enum class Direction : int { up = 1, down = -1 };
+
+// What all rounds of a plan need together.
+struct Totals {
+  int rounds = 0;
+  std::size_t messages = 0;  // sent
+  std::size_t blocks = 0;    // sent
+  int most_blocks = 0;       // sent in one round
+};
+
+inline Totals totals(int ranks, std::int64_t radix) {
+  Totals sum;
+  for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
+    const int blocks = blocks_moved(ranks, radix, weight);
+    ++sum.rounds;
+    sum.messages += static_cast<std::size_t>(largest_digit(ranks, radix, weight));
+    sum.blocks += static_cast<std::size_t>(blocks);
+    sum.most_blocks = std::max(sum.most_blocks, blocks);
+  }
+  return sum;
+}
+
+inline int copies_per_block(Transfer transfer) {
+  return transfer == Transfer::packed ? 2 : transfer == Transfer::typed ? 1 : 0;
+}
+
+// Scratch blocks that the transfers themselves need.
+inline int staging_blocks(const Totals& sum, Transfer transfer) {
+  return copies_per_block(transfer) * sum.most_blocks;
+}
+
+// Reserves exactly what a plan takes: the rounds of `sum`, and rounds of local copies beside them.
+inline void reserve(Builder& builder, const Totals& sum, Transfer transfer,
+                    std::size_t local_rounds, std::size_t local_copies) {
+  builder.reserve(static_cast<std::size_t>(sum.rounds) + local_rounds, 2 * sum.messages,
+                  2 * sum.blocks,
+                  local_copies + static_cast<std::size_t>(copies_per_block(transfer)) * sum.blocks);
+}
+
+// Appends the rounds. `source(moved)` and `target(moved)` give the span that a block is sent from and
+// the span that the block of the same number, come from the other side, goes to. Scratch blocks from
+// `staging` on are free for the transfers.
+template <class Source, class Target>
+void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Direction direction,
+                Transfer transfer, int staging, Source source, Target target) {
+  const int ranks = problem.ranks;
+  const int me = problem.me;
+  const int sign = static_cast<int>(direction);
+  const bool packed = transfer == Transfer::packed;
+  for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
+    const int digits = largest_digit(ranks, radix, weight);
+    const int landing = staging + (packed ? blocks_moved(ranks, radix, weight) : 0);
+    const auto for_each = [&](int digit, auto visit) {
+      for_each_moved(ranks, radix, weight, digit, visit);
+    };
+    const auto peer = [&](int steps) {
+      return cyclic(me + steps * static_cast<int>(weight), ranks);
+    };
+
+    builder.begin_round();
+    if (packed) {
+      int next = staging;
+      for (int digit = 1; digit <= digits; ++digit) {
+        for_each(digit, [&](const Moved& moved) {
+          builder.copy(source(moved), Span{me, next++, Buffer::scratch});
+        });
+      }
+    }
+    int next = staging;
+    for (int digit = 1; digit <= digits; ++digit) {
+      builder.send(peer(sign * digit));
+      for_each(digit, [&](const Moved& moved) {
+        const Span from = packed ? Span{me, next++, Buffer::scratch} : source(moved);
+        builder.span(from.buffer, from.block);
+      });
+    }
+    next = landing;
+    for (int digit = 1; digit <= digits; ++digit) {
+      builder.receive(peer(-sign * digit));
+      for_each(digit, [&](const Moved& moved) {
+        const Span to = transfer == Transfer::direct ? target(moved)
+                                                     : Span{me, next++, Buffer::scratch};
+        builder.span(to.buffer, to.block);
+      });
+    }
+    if (transfer == Transfer::direct) continue;
+    next = landing;
+    for (int digit = 1; digit <= digits; ++digit) {
+      for_each(digit, [&](const Moved& moved) {
+        builder.copy(Span{me, next++, Buffer::scratch}, target(moved));
+      });
+    }
+  }
+}
+
+inline std::int64_t radix_of(const Problem& problem) {
+  return value_of(problem.parameters, "radix", 2);
+}
+
+}  // namespace quadrille::plan::bruck

@@ -1,0 +1,71 @@
+// A call of a collective, in one form for all doors: MPI's arguments, nothing interpreted yet.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "choose/registry.hpp"
+#include "mpi/mpi.hpp"
+#include "mpi/types.hpp"
+#include "run/transport.hpp"
+
+namespace quadrille::run {
+
+// The blocks of one side. Exactly one of three forms is given: one count for all blocks (counts and
+// counts_large null), int arrays, or arrays of the large-count interface.
+struct Side {
+  std::byte* base = nullptr;
+  std::size_t count = 0;
+  MPI_Datatype type{};
+  const MPI_Datatype* types = nullptr;  // w: one a block, and displacements are in bytes
+  const int* counts = nullptr;
+  const int* displacements = nullptr;
+  const MPI_Count* counts_large = nullptr;
+  const MPI_Aint* displacements_large = nullptr;
+
+  // May be negative: the caller's mistake, found by is_sound().
+  std::ptrdiff_t count_of(int block) const {
+    if (counts != nullptr) return counts[block];
+    if (counts_large != nullptr) return static_cast<std::ptrdiff_t>(counts_large[block]);
+    return static_cast<std::ptrdiff_t>(count);
+  }
+  MPI_Datatype type_of(int block) const { return types != nullptr ? types[block] : type; }
+  // In extents of the type, or bytes for w.
+  std::ptrdiff_t displacement_of(int block, std::size_t uniform_count) const {
+    if (displacements != nullptr) return displacements[block];
+    if (displacements_large != nullptr) return displacements_large[block];
+    return static_cast<std::ptrdiff_t>(uniform_count) * block;
+  }
+};
+
+struct Call {
+  choose::Collective collective;
+  Side send;  // meaningless if in_place
+  Side recv;
+  bool in_place = false;
+  MPI_Comm comm{};
+};
+
+// One block of a side as the user gave it, with what is to be known of its type.
+struct Block {
+  std::byte* address = nullptr;
+  std::size_t count = 0;
+  MPI_Datatype type{};
+  TypeInfo info;
+  std::size_t bytes() const { return count * info.size; }
+};
+
+Block block_of(const Side& side, int block);
+
+inline bool is_allgather(choose::Collective c) {
+  return c == choose::Collective::allgather || c == choose::Collective::allgatherv;
+}
+
+// The block that goes to rank `to`, also for in-place calls: then it is read from the receive buffer.
+Block send_block(const Call& call, int to, int me);
+
+// Blocks of a side as places: plain bytes if the type is dense, typed data otherwise.
+Place typed_place(const Block& block);
+
+}  // namespace quadrille::run

@@ -1,0 +1,18 @@
+// The engines that carry out a call: schedules over messages, and inboxes.
+#pragma once
+
+#include "plan/schedule.hpp"
+#include "run/call.hpp"
+#include "run/group.hpp"
+
+namespace quadrille::run {
+
+// Runs a schedule. `as_bytes`: the schedule moves blocks between buffers, so they must be plain bytes
+// of one size; other datatypes are packed before and unpacked after. Returns an MPI error code.
+int run_schedule(const Call& call, const plan::Schedule& schedule, bool as_bytes, Group& group);
+
+// Runs a call through the inboxes of a node. Blocks above the capacity of a slot travel as messages,
+// pair by pair: the slot says so. Returns an MPI error code.
+int run_inbox(const Call& call, Group& group);
+
+}  // namespace quadrille::run

@@ -1,0 +1,179 @@
+#include "run/executor.hpp"
+
+#include <algorithm>
+
+namespace quadrille::run {
+namespace {
+
+using plan::Buffer;
+using plan::Round;
+using plan::Window;
+
+bool empty(std::span<const Place> places) {
+  return std::all_of(places.begin(), places.end(), [](const Place& p) { return p.bytes == 0; });
+}
+
+// Plain bytes that continue where the places before them end.
+bool continues(const Place& last, const Place& next) {
+  return last.type == 0 && next.type == 0 && last.address + last.bytes == next.address;
+}
+
+}  // namespace
+
+Execution::Execution(const plan::Schedule& schedule, const Binding& binding, Transport& transport)
+    : schedule_(schedule), binding_(binding), transport_(transport) {}
+
+int Execution::advance(bool block) {
+  while (!done()) {
+    const Round& round = schedule_.rounds[round_];
+    int error = 0;
+    if (phase_ == Phase::enter) {
+      error = run_copies(round.before);
+      next_pair_ = open_requests_ = slots_ = 0;
+      slot_open_.assign(window(), 0);
+      phase_ = Phase::messages;
+    } else if (phase_ == Phase::messages) {
+      bool finished = false;
+      error = advance_messages(block, finished);
+      if (error == 0 && !finished) return 0;
+      phase_ = Phase::leave;
+    } else {
+      error = run_copies(round.after);
+      phase_ = Phase::enter;
+      ++round_;
+    }
+    if (error != 0) {
+      round_ = schedule_.rounds.size();
+      return error;
+    }
+  }
+  return 0;
+}
+
+std::size_t Execution::pairs() const {
+  const Round& round = schedule_.rounds[round_];
+  return std::max(round.sends.count, round.receives.count);
+}
+
+std::size_t Execution::window() const {
+  const std::size_t asked = schedule_.rounds[round_].window.pairs;
+  return asked == 0 ? pairs() : std::min<std::size_t>(asked, pairs());
+}
+
+int Execution::advance_messages(bool block, bool& finished) {
+  const bool batch = schedule_.rounds[round_].window.wait == Window::Wait::all;
+  return batch ? advance_batch(block, finished) : advance_window(block, finished);
+}
+
+// Waitall: a batch of pairs is started and waited for as a whole, then the next.
+int Execution::advance_batch(bool block, bool& finished) {
+  while (true) {
+    if (slots_ > 0) {
+      bool complete = false;
+      const int error = transport_.all_done(slots_, block, complete);
+      if (error != 0 || !complete) return error;
+      slots_ = 0;
+    }
+    if (next_pair_ == pairs()) {
+      finished = true;
+      return 0;
+    }
+    const std::size_t batch = std::min(window(), pairs() - next_pair_);
+    for (std::size_t place = 0; place < batch; ++place) {
+      if (const int error = start_pair(next_pair_++, place); error != 0) return error;
+    }
+    slots_ = 2 * batch;
+  }
+}
+
+// Waitany and testany: whenever a pair is complete, the next takes its place.
+int Execution::advance_window(bool block, bool& finished) {
+  const bool poll = schedule_.rounds[round_].window.wait == Window::Wait::test;
+  slots_ = 2 * window();
+  for (std::size_t place = 0; place < window(); ++place) {
+    // A pair without data is complete at once, so a place may be filled several times.
+    while (slot_open_[place] == 0 && next_pair_ < pairs()) {
+      if (const int error = start_pair(next_pair_++, place); error != 0) return error;
+    }
+  }
+  while (open_requests_ > 0) {
+    std::size_t slot = slots_;
+    if (const int error = transport_.any_done(slots_, block, poll, slot); error != 0) return error;
+    if (slot == slots_) {
+      if (block) continue;
+      return 0;
+    }
+    const std::size_t place = slot / 2;
+    --open_requests_;
+    --slot_open_[place];
+    while (slot_open_[place] == 0 && next_pair_ < pairs()) {
+      if (const int error = start_pair(next_pair_++, place); error != 0) return error;
+    }
+  }
+  finished = true;
+  return 0;
+}
+
+int Execution::start_pair(std::size_t pair, std::size_t place) {
+  const Round& round = schedule_.rounds[round_];
+  // Receives first: a message that finds its receive posted needs no buffer.
+  if (pair < round.receives.count) {
+    const int error = start(schedule_.messages[round.receives.first + pair], false, 2 * place + 1);
+    if (error != 0) return error;
+  }
+  if (pair < round.sends.count) {
+    return start(schedule_.messages[round.sends.first + pair], true, 2 * place);
+  }
+  return 0;
+}
+
+int Execution::start(const plan::Message& message, bool is_send, std::size_t slot) {
+  const std::span<const Place> places = places_of(message);
+  // Both sides see the same bytes, so both sides leave an empty message out.
+  if (empty(places)) return 0;
+  ++open_requests_;
+  ++slot_open_[slot / 2];
+  return is_send ? transport_.start_send(slot, message.peer, places)
+                 : transport_.start_receive(slot, message.peer, places);
+}
+
+std::span<const Place> Execution::places_of(const plan::Message& message) {
+  places_.clear();
+  for (std::uint32_t i = 0; i < message.spans.count; ++i) {
+    const Place next = place_of(schedule_.spans[message.spans.first + i]);
+    if (!places_.empty() && continues(places_.back(), next)) {
+      places_.back().bytes += next.bytes;
+      places_.back().count += next.count;
+    } else if (next.bytes > 0) {
+      places_.push_back(next);
+    }
+  }
+  return places_;
+}
+
+Place Execution::place_of(const plan::Span& span) const {
+  const auto block = static_cast<std::size_t>(span.block);
+  switch (span.buffer) {
+    case Buffer::send:
+      return binding_.send[block];
+    case Buffer::recv:
+      return binding_.recv[block];
+    case Buffer::scratch:
+      break;
+  }
+  return {binding_.scratch + block * binding_.block_bytes, binding_.block_bytes,
+          binding_.block_bytes, 0};
+}
+
+int Execution::run_copies(plan::Range copies) {
+  for (std::uint32_t i = 0; i < copies.count; ++i) {
+    const plan::Copy& copy = schedule_.copies[copies.first + i];
+    const Place from = place_of(copy.from), to = place_of(copy.to);
+    // In-place calls bind the own block of both buffers to one address.
+    if (to.bytes == 0 || from.address == to.address) continue;
+    if (const int error = transport_.copy(from, to); error != 0) return error;
+  }
+  return 0;
+}
+
+}  // namespace quadrille::run

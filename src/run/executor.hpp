@@ -1,0 +1,58 @@
+// The executor: runs any schedule over any message layer. It is a machine that can be advanced step by
+// step, so that blocking, nonblocking and persistent forms are the same code.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plan/schedule.hpp"
+#include "run/transport.hpp"
+
+namespace quadrille::run {
+
+// The addresses for one start of a schedule.
+struct Binding {
+  std::span<const Place> send;      // [block]
+  std::span<const Place> recv;      // [block]
+  std::byte* scratch = nullptr;     // schedule.scratch_blocks * block_bytes bytes
+  std::size_t block_bytes = 0;      // size of a scratch block
+};
+
+class Execution {
+ public:
+  // All three must outlive the execution.
+  Execution(const plan::Schedule& schedule, const Binding& binding, Transport& transport);
+
+  // Goes on as far as is possible without waiting; with `block`, to the end. Returns 0 or the first
+  // error of the message layer; after an error the execution is over.
+  int advance(bool block);
+  bool done() const { return round_ == schedule_.rounds.size(); }
+
+ private:
+  // A round is passed in three phases.
+  enum class Phase { enter, messages, leave };
+
+  int advance_messages(bool block, bool& finished);
+  int advance_batch(bool block, bool& finished);
+  int advance_window(bool block, bool& finished);
+  int start_pair(std::size_t pair, std::size_t slot);
+  int start(const plan::Message& message, bool is_send, std::size_t slot);
+  int run_copies(plan::Range copies);
+  Place place_of(const plan::Span& span) const;
+  std::span<const Place> places_of(const plan::Message& message);
+  std::size_t pairs() const;
+  std::size_t window() const;
+
+  const plan::Schedule& schedule_;
+  const Binding& binding_;
+  Transport& transport_;
+  std::vector<Place> places_;             // of the message being started
+  std::vector<std::uint8_t> slot_open_;   // requests of a pair that are not complete, by window place
+  std::size_t round_ = 0;
+  Phase phase_ = Phase::enter;
+  std::size_t next_pair_ = 0;             // of this round, not started yet
+  std::size_t open_requests_ = 0;         // started and not complete
+  std::size_t slots_ = 0;                 // in use in this round
+};
+
+}  // namespace quadrille::run

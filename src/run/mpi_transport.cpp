@@ -1,0 +1,165 @@
+#include "run/mpi_transport.hpp"
+
+#include <climits>
+#include <cstring>
+
+#include "mpi/types.hpp"
+
+namespace quadrille::run {
+namespace {
+
+// Only one message to a peer is matched at a time in the order of starting, so one tag is enough.
+constexpr int tag = 1;
+constexpr int self_tag = 2;
+
+MPI_Datatype type_of(const Place& place) {
+  // Plain bytes may meet typed data on the other side (packed in-place calls): that is what
+  // MPI_PACKED is for.
+  return place.type == 0 ? mpi().packed : (MPI_Datatype)place.type;
+}
+
+// What an MPI call takes: address, count, type. `made` is a type to be freed after the start.
+struct Argument {
+  std::byte* address = nullptr;
+  int count = 0;
+  MPI_Datatype type{};
+  bool made = false;
+};
+
+int single(const Place& place, Argument& argument) {
+  argument.address = place.address;
+  argument.type = type_of(place);
+  if (place.count <= INT_MAX) {
+    argument.count = static_cast<int>(place.count);
+    return MPI_SUCCESS;
+  }
+  MPI_Datatype large;
+  const std::ptrdiff_t extent = place.type == 0 ? 1 : type_info(argument.type).extent;
+  const MPI_Datatype element = place.type == 0 ? mpi().byte : argument.type;
+  const int error = make_large_type(place.count, element, extent, large);
+  argument = {place.address, 1, large, true};
+  return error;
+}
+
+// Scattered places become one derived datatype with absolute addresses.
+int scattered(std::span<const Place> places, Argument& argument) {
+  std::vector<int> lengths(places.size());
+  std::vector<MPI_Aint> addresses(places.size());
+  std::vector<MPI_Datatype> types(places.size());
+  std::vector<MPI_Datatype> made;
+  int error = MPI_SUCCESS;
+  for (std::size_t i = 0; i < places.size() && error == MPI_SUCCESS; ++i) {
+    Argument one;
+    error = single(places[i], one);
+    lengths[i] = one.count;
+    // MPI_BOTTOM is address zero, so displacements are addresses.
+    addresses[i] = reinterpret_cast<MPI_Aint>(one.address);
+    // MPI_PACKED may not be part of a derived type.
+    types[i] = places[i].type == 0 && !one.made ? mpi().byte : one.type;
+    if (one.made) made.push_back(one.type);
+  }
+  if (error == MPI_SUCCESS) {
+    argument.made = true;
+    argument.count = 1;
+    error = mpi().Type_create_struct(static_cast<int>(places.size()), lengths.data(),
+                                     addresses.data(), types.data(), &argument.type);
+    if (error == MPI_SUCCESS) error = mpi().Type_commit(&argument.type);
+  }
+  for (MPI_Datatype& type : made) mpi().Type_free(&type);
+  return error;
+}
+
+int argument_of(std::span<const Place> places, Argument& argument) {
+  if (places.size() == 1) return single(places[0], argument);
+  argument.address = static_cast<std::byte*>(MPI_BOTTOM);
+  return scattered(places, argument);
+}
+
+// The error of the message that failed, instead of "there is one among them".
+int first_error(const std::vector<MPI_Status>& statuses) {
+  for (const MPI_Status& status : statuses) {
+    if (status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING) {
+      return status.MPI_ERROR;
+    }
+  }
+  return MPI_ERR_IN_STATUS;
+}
+
+void release(Argument& argument) {
+  // A type may be freed while a message that uses it is under way.
+  if (argument.made) mpi().Type_free(&argument.type);
+}
+
+}  // namespace
+
+MPI_Request& MpiTransport::request(std::size_t slot) {
+  if (slot >= requests_.size()) requests_.resize(slot + 1, mpi().request_null);
+  return requests_[slot];
+}
+
+int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> places) {
+  Argument argument;
+  int error = argument_of(places, argument);
+  if (error != MPI_SUCCESS) return error;
+  error = mpi().Isend(argument.address, argument.count, argument.type, peer, tag, comm_,
+                      &request(slot));
+  release(argument);
+  return error;
+}
+
+int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Place> places) {
+  Argument argument;
+  int error = argument_of(places, argument);
+  if (error != MPI_SUCCESS) return error;
+  error = mpi().Irecv(argument.address, argument.count, argument.type, peer, tag, comm_,
+                      &request(slot));
+  release(argument);
+  return error;
+}
+
+int MpiTransport::all_done(std::size_t slots, bool block, bool& done) {
+  if (slots > 0) request(slots - 1);  // the last pairs of a round may be empty
+  int flag = 1;
+  const int count = static_cast<int>(slots);
+  statuses_.resize(slots);
+  const int error = block ? mpi().Waitall(count, requests_.data(), statuses_.data())
+                          : mpi().Testall(count, requests_.data(), &flag, statuses_.data());
+  done = flag != 0;
+  return error == MPI_ERR_IN_STATUS ? first_error(statuses_) : error;
+}
+
+int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t& slot) {
+  if (slots > 0) request(slots - 1);
+  const int count = static_cast<int>(slots);
+  int index = MPI_UNDEFINED, flag = 0, error;
+  if (block && !poll) {
+    error = mpi().Waitany(count, requests_.data(), &index, MPI_STATUS_IGNORE);
+  } else {
+    error = mpi().Testany(count, requests_.data(), &index, &flag, MPI_STATUS_IGNORE);
+    if (!flag) index = MPI_UNDEFINED;
+  }
+  slot = index == MPI_UNDEFINED ? slots : static_cast<std::size_t>(index);
+  return error;
+}
+
+int MpiTransport::copy(const Place& from, const Place& to) {
+  if (from.type == 0 && to.type == 0) {
+    std::memcpy(to.address, from.address, to.bytes);
+    return MPI_SUCCESS;
+  }
+  Argument send, receive;
+  int error = single(from, send);
+  if (error == MPI_SUCCESS) {
+    error = single(to, receive);
+    if (error == MPI_SUCCESS) {
+      error = mpi().Sendrecv(send.address, send.count, send.type, me_, self_tag, receive.address,
+                             receive.count, receive.type, me_, self_tag, comm_,
+                             MPI_STATUS_IGNORE);
+      release(receive);
+    }
+    release(send);
+  }
+  return error;
+}
+
+}  // namespace quadrille::run

@@ -1,0 +1,33 @@
+// The executor's message layer over MPI point-to-point messages on a private communicator.
+#pragma once
+
+#include <vector>
+
+#include "mpi/mpi.hpp"
+#include "run/transport.hpp"
+
+namespace quadrille::run {
+
+inline TypeHandle to_handle(MPI_Datatype type) { return (TypeHandle)type; }  // int or pointer
+
+class MpiTransport final : public Transport {
+ public:
+  // `comm` is private to Quadrille and has MPI_ERRORS_RETURN.
+  MpiTransport(MPI_Comm comm, int me) : comm_(comm), me_(me) {}
+
+  int start_send(std::size_t slot, int peer, std::span<const Place> places) override;
+  int start_receive(std::size_t slot, int peer, std::span<const Place> places) override;
+  int all_done(std::size_t slots, bool block, bool& done) override;
+  int any_done(std::size_t slots, bool block, bool poll, std::size_t& slot) override;
+  int copy(const Place& from, const Place& to) override;
+
+ private:
+  MPI_Request& request(std::size_t slot);
+
+  MPI_Comm comm_;
+  int me_;
+  std::vector<MPI_Request> requests_;
+  std::vector<MPI_Status> statuses_;
+};
+
+}  // namespace quadrille::run

@@ -1,0 +1,168 @@
+// Small blocks through shared memory; see memory/inbox.hpp for the protocol.
+#include <algorithm>
+#include <vector>
+
+#include "run/engines.hpp"
+#include "run/mpi_transport.hpp"
+
+namespace quadrille::run {
+namespace {
+
+using memory::Carried;
+using memory::Inbox;
+using memory::Slot;
+
+// Keeps the first error. Peers wait for us, so an error never ends the traversal.
+void keep(int& first, int error) {
+  if (first == MPI_SUCCESS) first = error;
+}
+
+// The blocks of one side of a call. For uniform calls the type is looked up once.
+class Blocks {
+ public:
+  Blocks(const Side& side) : side_(side), uniform_(side.types == nullptr) {
+    if (uniform_) first_ = block_of(side, 0);
+    if (uniform_) info_ = first_.info;
+  }
+  Block operator[](int index) const {
+    if (!uniform_) return block_of(side_, index);
+    Block b;
+    b.type = side_.type;
+    b.info = info_;
+    b.count = static_cast<std::size_t>(side_.count_of(index));
+    b.address = side_.base + side_.displacement_of(index, side_.count) * info_.extent;
+    return b;
+  }
+
+ private:
+  const Side& side_;
+  bool uniform_;
+  Block first_;
+  TypeInfo info_;
+};
+
+// Messages for the blocks that do not fit a slot; made only if there are any.
+class LargeBlocks {
+ public:
+  explicit LargeBlocks(Group& group) : transport_(group.comm, group.me) {}
+  int send(int peer, const Place& place) {
+    return transport_.start_send(slots_++, peer, {&place, 1});
+  }
+  int receive(int peer, const Block& block) {
+    const Place place = typed_place(block);
+    return transport_.start_receive(slots_++, peer, {&place, 1});
+  }
+  int finish() {
+    bool done = true;
+    return slots_ == 0 ? MPI_SUCCESS : transport_.all_done(slots_, true, done);
+  }
+
+ private:
+  MpiTransport transport_;
+  std::size_t slots_ = 0;
+};
+
+int fill(std::byte* slot, const Block& block, MPI_Comm comm) {
+  return pack(block.address, block.count, block.type, block.info, slot, comm);
+}
+
+// Takes a block out of a slot. A peer that sent more than we expect made a mistake that the MPI
+// reports; one that sent less fills what it can.
+int empty(const Slot& slot, const Block& block, MPI_Comm comm) {
+  const std::size_t fits = block.info.size == 0 ? 0 : slot.bytes / block.info.size;
+  const int error = unpack(Inbox::block_of(slot), block.address, std::min(block.count, fits),
+                           block.type, block.info, comm);
+  return slot.bytes > block.bytes() ? MPI_ERR_TRUNCATE : error;
+}
+
+int copy_own(const Block& from, const Block& to, Group& group) {
+  if (from.bytes() == 0) return MPI_SUCCESS;
+  return MpiTransport(group.comm, group.me).copy(typed_place(from), typed_place(to));
+}
+
+// Memory for the blocks of an in-place call that travel as messages: they are received over while they
+// are being sent, so they are sent from a copy. Null if there are none.
+std::byte* room_for_large(const Blocks& blocks, Group& group) {
+  std::size_t total = 0;
+  for (int peer = 0; peer < group.ranks; ++peer) {
+    const std::size_t bytes = blocks[peer].bytes();
+    if (peer != group.me && bytes > group.inbox_limit) total += bytes;
+  }
+  return total == 0 ? nullptr : group.packed_send.take(total);
+}
+
+int send_large(int to, const Block& block, std::byte*& room, LargeBlocks& large, Group& group) {
+  if (room == nullptr) return large.send(to, typed_place(block));
+  const int error = fill(room, block, group.comm);
+  const std::size_t bytes = block.bytes();
+  const int sent = large.send(to, {room, bytes, bytes, 0});
+  room += bytes;
+  return error != MPI_SUCCESS ? error : sent;
+}
+
+int alltoall(const Call& call, Group& group) {
+  Inbox& inbox = group.inbox;
+  LargeBlocks large(group);
+  int first_error = MPI_SUCCESS;
+  const Blocks send(call.in_place ? call.recv : call.send), recv(call.recv);
+  std::byte* room = call.in_place ? room_for_large(send, group) : nullptr;
+  inbox.begin();
+  for (int step = 1; step < group.ranks; ++step) {
+    const int to = (group.me + step) % group.ranks;
+    const Block block = send[to];
+    if (block.bytes() <= group.inbox_limit) {
+      keep(first_error, fill(inbox.block_to(to), block, group.comm));
+      inbox.publish(to, Carried::in_slot, block.bytes());
+    } else {
+      inbox.publish(to, Carried::as_message, block.bytes());
+      keep(first_error, send_large(to, block, room, large, group));
+    }
+  }
+  if (!call.in_place) keep(first_error, copy_own(send[group.me], recv[group.me], group));
+  for (int step = 1; step < group.ranks; ++step) {
+    const int from = (group.me - step + group.ranks) % group.ranks;
+    const Slot& slot = inbox.await(from, group.waiter);
+    const Block block = recv[from];
+    keep(first_error, slot.carried == Carried::in_slot ? empty(slot, block, group.comm)
+                                                       : large.receive(from, block));
+  }
+  keep(first_error, large.finish());
+  group.packed_send.trim();
+  return first_error;
+}
+
+int allgather(const Call& call, Group& group) {
+  Inbox& inbox = group.inbox;
+  LargeBlocks large(group);
+  int first_error = MPI_SUCCESS;
+  const Block mine = send_block(call, 0, group.me);
+  const Blocks recv(call.recv);
+  inbox.begin_out();
+  if (mine.bytes() <= group.inbox_limit) {
+    keep(first_error, fill(inbox.block_to_all(), mine, group.comm));
+    inbox.publish_to_all(Carried::in_slot, mine.bytes());
+  } else {
+    inbox.publish_to_all(Carried::as_message, mine.bytes());
+    for (int step = 1; step < group.ranks; ++step) {
+      keep(first_error, large.send((group.me + step) % group.ranks, typed_place(mine)));
+    }
+  }
+  if (!call.in_place) keep(first_error, copy_own(mine, recv[group.me], group));
+  for (int step = 1; step < group.ranks; ++step) {
+    const int from = (group.me - step + group.ranks) % group.ranks;
+    const Slot& slot = inbox.await_out(from, group.waiter);
+    const Block block = recv[from];
+    keep(first_error, slot.carried == Carried::in_slot ? empty(slot, block, group.comm)
+                                                       : large.receive(from, block));
+  }
+  keep(first_error, large.finish());
+  return first_error;
+}
+
+}  // namespace
+
+int run_inbox(const Call& call, Group& group) {
+  return is_allgather(call.collective) ? allgather(call, group) : alltoall(call, group);
+}
+
+}  // namespace quadrille::run

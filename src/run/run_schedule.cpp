@@ -1,0 +1,115 @@
+// Binds a call to a schedule, runs it, and deals with datatypes and in-place calls around it.
+#include <vector>
+
+#include "run/engines.hpp"
+#include "run/executor.hpp"
+#include "run/mpi_transport.hpp"
+
+namespace quadrille::run {
+namespace {
+
+std::size_t total_bytes(const std::vector<Block>& blocks) {
+  std::size_t total = 0;
+  for (const Block& block : blocks) total += block.bytes();
+  return total;
+}
+
+bool all_dense(const std::vector<Block>& blocks) {
+  for (const Block& block : blocks) {
+    if (!block.info.dense) return false;
+  }
+  return true;
+}
+
+std::vector<Place> typed_places(const std::vector<Block>& blocks) {
+  std::vector<Place> places;
+  places.reserve(blocks.size());
+  for (const Block& block : blocks) places.push_back(typed_place(block));
+  return places;
+}
+
+// Places one behind the other from `memory` on.
+std::vector<Place> packed_places(const std::vector<Block>& blocks, std::byte* memory) {
+  std::vector<Place> places;
+  places.reserve(blocks.size());
+  for (const Block& block : blocks) {
+    places.push_back({memory, block.bytes(), block.bytes(), 0});
+    memory += block.bytes();
+  }
+  return places;
+}
+
+int pack_all(const std::vector<Block>& blocks, const std::vector<Place>& places, MPI_Comm comm) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Block& b = blocks[i];
+    const int error = pack(b.address, b.count, b.type, b.info, places[i].address, comm);
+    if (error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
+
+int unpack_all(const std::vector<Place>& places, const std::vector<Block>& blocks, MPI_Comm comm) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Block& b = blocks[i];
+    const int error = unpack(places[i].address, b.address, b.count, b.type, b.info, comm);
+    if (error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
+
+std::vector<Block> send_blocks(const Call& call, const Group& group) {
+  std::vector<Block> blocks;
+  const int count = is_allgather(call.collective) ? 1 : group.ranks;
+  blocks.reserve(static_cast<std::size_t>(count));
+  for (int to = 0; to < count; ++to) blocks.push_back(send_block(call, to, group.me));
+  return blocks;
+}
+
+std::vector<Block> recv_blocks(const Call& call, const Group& group) {
+  std::vector<Block> blocks;
+  blocks.reserve(static_cast<std::size_t>(group.ranks));
+  for (int from = 0; from < group.ranks; ++from) blocks.push_back(block_of(call.recv, from));
+  return blocks;
+}
+
+}  // namespace
+
+int run_schedule(const Call& call, const plan::Schedule& schedule, bool as_bytes, Group& group) {
+  const std::vector<Block> send = send_blocks(call, group);
+  const std::vector<Block> recv = recv_blocks(call, group);
+
+  const bool pack_recv = as_bytes && !all_dense(recv);
+  const std::vector<Place> recv_places =
+      pack_recv ? packed_places(recv, group.packed_recv.take(total_bytes(recv)))
+                : typed_places(recv);
+
+  // An in-place all-to-all needs its blocks twice. An in-place allgather does not: its only send
+  // block is a receive block that nobody writes to.
+  const bool whole_in_place = call.in_place && !is_allgather(call.collective);
+  const bool pack_send = whole_in_place || (as_bytes && !all_dense(send));
+  std::vector<Place> send_places;
+  if (pack_send) {
+    send_places = packed_places(send, group.packed_send.take(total_bytes(send)));
+    const int error = pack_all(send, send_places, group.comm);
+    if (error != MPI_SUCCESS) return error;
+  } else {
+    send_places = typed_places(send);
+  }
+
+  Binding binding;
+  binding.send = send_places;
+  binding.recv = recv_places;
+  binding.block_bytes = recv.empty() ? 0 : recv.front().bytes();
+  binding.scratch = group.scratch.take(schedule.scratch_blocks * binding.block_bytes);
+
+  MpiTransport transport(group.comm, group.me);
+  Execution execution(schedule, binding, transport);
+  int error = execution.advance(true);
+  if (error == MPI_SUCCESS && pack_recv) error = unpack_all(recv_places, recv, group.comm);
+  group.scratch.trim();
+  group.packed_send.trim();
+  group.packed_recv.trim();
+  return error;
+}
+
+}  // namespace quadrille::run

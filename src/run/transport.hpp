@@ -1,0 +1,38 @@
+// What the executor needs of a message layer, and how blocks are bound to memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace quadrille::run {
+
+// A datatype as the message layer knows it. 0 means plain bytes.
+using TypeHandle = std::uintptr_t;
+
+// Where a block is: `count` elements of `type` at `address`; `bytes` of data, without gaps counted.
+struct Place {
+  std::byte* address = nullptr;
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+  TypeHandle type = 0;
+};
+
+// A message layer. Requests live in numbered slots that the executor reuses. Messages between two
+// ranks arrive in the order in which they were started. Functions return an error code, 0 for success.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  // Starts a message of these places, in order, without gaps between them.
+  virtual int start_send(std::size_t slot, int peer, std::span<const Place> places) = 0;
+  virtual int start_receive(std::size_t slot, int peer, std::span<const Place> places) = 0;
+  // Are all requests of slots [0, slots) complete? If `block`, wait until they are.
+  virtual int all_done(std::size_t slots, bool block, bool& done) = 0;
+  // A slot among [0, slots) whose request has completed since it was started, each reported once;
+  // `slots` if there is none. If `block`, wait for one. `poll` asks for testany instead of waitany.
+  virtual int any_done(std::size_t slots, bool block, bool poll, std::size_t& slot) = 0;
+  // Moves one block inside this rank; the two places hold the same data in possibly different types.
+  virtual int copy(const Place& from, const Place& to) = 0;
+};
+
+}  // namespace quadrille::run

@@ -1,0 +1,70 @@
+// The whole surface of the operating system and the processor that Quadrille uses.
+#pragma once
+
+#include <sched.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace quadrille::sys {
+
+inline constexpr std::size_t cache_line = 64;
+
+// Tells the core that this is a waiting loop.
+inline void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+// Gives the core to another process that is ready.
+inline void yield() { sched_yield(); }
+
+// ---- Shared segments: memory without a name, so that nothing can stay behind. ----
+
+// A file descriptor of `bytes` zeroed shared memory, closed on exec; -1 if the system gives none.
+int create_segment(std::size_t bytes);
+
+// Maps a segment for reading and writing; null on failure.
+std::byte* map_segment(int descriptor, std::size_t bytes);
+void unmap_segment(std::byte* base, std::size_t bytes);
+void close_descriptor(int descriptor);
+
+// ---- Passing a descriptor to processes of the same user on this machine, over a local socket. ----
+
+// The address of a listening local socket: an abstract name that the kernel chose.
+struct Address {
+  char name[112];
+  std::int32_t length = 0;  // 0: none
+};
+
+// Opens a listening socket for `clients` processes. Returns its descriptor, or -1.
+int listen_local(int clients, Address& address);
+// Connects without waiting. Returns a descriptor, or -1.
+int connect_local(const Address& address);
+// Sends `descriptor` to the next `clients` processes of this user that connected; true if all got it.
+bool hand_out(int listener, int clients, int descriptor);
+// Receives a descriptor from a connection of connect_local(); -1 on failure.
+int take_descriptor(int connection);
+
+// ---- Processors ----
+
+inline constexpr int max_processors = 1024;
+// Bit p is set if this process may run on processor p.
+struct ProcessorSet {
+  std::uint64_t words[max_processors / 64] = {};
+};
+ProcessorSet allowed_processors();
+int count(const ProcessorSet& set);
+
+// A variable of the environment; empty if it is not set.
+std::string environment(const char* name);
+
+}  // namespace quadrille::sys

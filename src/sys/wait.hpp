@@ -1,0 +1,36 @@
+// Waiting for another process of this node: spin, then let others in, and keep the MPI moving.
+//
+// A rank that waits must drive the MPI's own progress: a peer may be stuck in MPI_Send to us, matched
+// by an earlier MPI_Irecv of ours, before it reaches the collective that we wait in.
+#pragma once
+
+#include <cstdint>
+
+#include "sys/sys.hpp"
+
+namespace quadrille::sys {
+
+struct Waiter {
+  // How often to look before the core is first given away. Small when there are more ranks than
+  // processors: then the peer can only run once we have stopped.
+  std::uint32_t spins = 4000;
+  // After the spins, the MPI is driven once every so many looks.
+  std::uint32_t looks_between_progress = 16;
+  void (*progress)(void*) = nullptr;
+  void* progress_data = nullptr;
+
+  // Returns when ready() is true.
+  template <class Ready>
+  void until(Ready ready) const {
+    for (std::uint32_t look = 0; look < spins; ++look) {
+      if (ready()) return;
+      pause();
+    }
+    for (std::uint32_t look = 0; !ready(); ++look) {
+      if (progress != nullptr && look % looks_between_progress == 0) progress(progress_data);
+      yield();
+    }
+  }
+};
+
+}  // namespace quadrille::sys

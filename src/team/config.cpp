@@ -1,0 +1,116 @@
+#include "team/config.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "plan/problem.hpp"
+#include "sys/sys.hpp"
+
+namespace quadrille::team {
+namespace {
+
+bool is_on(const std::string& text) { return text == "1" || text == "on" || text == "yes"; }
+bool is_off(const std::string& text) { return text == "0" || text == "off" || text == "no"; }
+
+bool read_number(const std::string& text, std::size_t most, std::size_t& value) {
+  std::size_t read = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
+  if (error != std::errc() || end != text.data() + text.size() || read > most) return false;
+  value = read;
+  return true;
+}
+
+void warn(Config& config, const char* name, const std::string& value, const std::string& why) {
+  config.warnings.push_back(fmt::format("{}=\"{}\" is ignored: {}", name, value, why));
+}
+
+void read_switch(Config& c, const char* name, const std::string& value, bool& on) {
+  if (value.empty()) return;
+  if (is_on(value)) {
+    on = true;
+  } else if (is_off(value)) {
+    on = false;
+  } else {
+    warn(c, name, value, "it must be 1 or 0");
+  }
+}
+
+void mix(std::uint64_t& hash, std::string_view text) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  hash = (hash ^ 0xffU) * 0x100000001b3ULL;
+}
+
+}  // namespace
+
+Config read_config(std::string (*get)(const char*)) {
+  Config c;
+  bool on = true;
+  read_switch(c, "QUADRILLE", get("QUADRILLE"), on);
+  c.off = !on;
+  read_switch(c, "QUADRILLE_EXPLAIN", get("QUADRILLE_EXPLAIN"), c.explain);
+
+  if (const std::string text = get("QUADRILLE_ALGORITHM"); !text.empty()) {
+    choose::Forced forced;
+    if (const std::string why = choose::parse_forced(text, forced); !why.empty()) {
+      warn(c, "QUADRILLE_ALGORITHM", text, why);
+    } else {
+      c.forced = forced;
+      c.any_forced = true;
+    }
+  }
+  if (const std::string text = get("QUADRILLE_NODES"); !text.empty()) {
+    plan::NodeMap map;
+    if (const std::string why = plan::parse_node_map(text, 1, map); !why.empty()) {
+      warn(c, "QUADRILLE_NODES", text, why);
+    } else {
+      c.nodes = text;
+    }
+  }
+  if (const std::string text = get("QUADRILLE_INBOX"); !text.empty()) {
+    if (!read_number(text, SIZE_MAX, c.inbox_limit)) {
+      warn(c, "QUADRILLE_INBOX", text, "it must be a number of bytes");
+    }
+  }
+  if (const std::string text = get("QUADRILLE_SETUP_AFTER"); !text.empty()) {
+    std::size_t calls = 0;
+    if (read_number(text, 1'000'000, calls)) {
+      c.setup_after = static_cast<int>(calls);
+    } else {
+      warn(c, "QUADRILLE_SETUP_AFTER", text, "it must be a number of calls, 0 to 1000000");
+    }
+  }
+  return c;
+}
+
+std::uint64_t fingerprint(const Config& c) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  mix(hash, c.off ? "off" : "on");
+  for (const choose::Choice& choice : c.forced.by_collective) {
+    mix(hash, choice.algorithm != nullptr ? choose::to_string(choice) : "");
+  }
+  mix(hash, c.nodes);
+  mix(hash, fmt::format("{} {}", c.inbox_limit, c.setup_after));
+  return hash;
+}
+
+Config& config() {
+  static auto* read = new Config(read_config(sys::environment));  // outlives all destructors
+  return *read;
+}
+
+void print_warnings(Config& c, int rank) {
+  if (rank == 0) {
+    for (const std::string& line : c.warnings) say(line);
+  }
+  c.warnings.clear();
+}
+
+void say(const std::string& line) {
+  const std::string text = "quadrille: " + line + "\n";
+  // One write, so that the lines of several ranks do not mix. Nothing can be done about an error.
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace quadrille::team

@@ -1,0 +1,49 @@
+// What the user set in the environment, and messages to the user.
+//
+//   QUADRILLE=off              every call goes to the MPI
+//   QUADRILLE_ALGORITHM        forced algorithms: "alltoall=pairwise;allgather=bruck:radix=4"
+//   QUADRILLE_NODES            another node map: "blocked:2", "roundrobin:3", "ragged:1,3,4",
+//                              "permuted:SEED" (for tests of code for several nodes on one machine)
+//   QUADRILLE_INBOX            largest block in bytes that goes through inboxes; 0: no inboxes
+//   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door)
+//   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
+//
+// A malformed value never breaks a program: rank 0 warns once and the value is ignored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "choose/registry.hpp"
+
+namespace quadrille::team {
+
+struct Config {
+  bool off = false;
+  bool explain = false;
+  choose::Forced forced;
+  bool any_forced = false;
+  std::string nodes;          // empty: the real map
+  std::size_t inbox_limit = SIZE_MAX;  // further limited by the slots
+  int setup_after = 3;
+  std::vector<std::string> warnings;   // one line each, not printed yet
+};
+
+// Reads the environment; pure apart from that. `get` returns a variable's value or "".
+Config read_config(std::string (*get)(const char*));
+
+// One number that is equal on two ranks if all settings that steer collective choices are.
+std::uint64_t fingerprint(const Config& config);
+
+// The configuration of this process, read at the first call.
+Config& config();
+
+// Prints the pending warnings if `rank` is 0, and forgets them.
+void print_warnings(Config& config, int rank);
+
+// "quadrille: <line>" on stderr, written at once so that lines of ranks do not mix.
+void say(const std::string& line);
+
+}  // namespace quadrille::team

@@ -1,0 +1,237 @@
+#include "team/team.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "mpi/mpi.hpp"
+#include "team/config.hpp"
+
+namespace quadrille::team {
+namespace {
+
+// Grows whenever a team is freed: a thread that remembers a team must then look it up again, since
+// the MPI may give the same handle to another communicator.
+std::atomic<std::uint64_t> generation{1};
+
+// All teams, in the order in which they were made. Communicators with common ranks are made in the
+// same order on these ranks, so releasing in this order cannot deadlock.
+struct Teams {
+  std::mutex mutex;
+  std::vector<Team*> all;
+  Counters freed;  // of teams that are gone
+  std::atomic<std::uint64_t> passed_without_team{0};
+};
+Teams& teams() {
+  static auto* list = new Teams;  // outlives all destructors
+  return *list;
+}
+
+// Frees what a team holds outside its own memory.
+void release(Team& team) {
+  if (!team.ready) return;
+  team.ready = false;
+  team.eligible = false;
+  memory::Inbox& inbox = team.group.inbox;
+  if (inbox.usable()) sys::unmap_segment(inbox.base(), inbox.layout().segment_bytes());
+  inbox = {};
+  mpi().Comm_free(&team.group.comm);
+}
+
+int forget_team(MPI_Comm, int, void* value, void*) {
+  auto* team = static_cast<Team*>(value);
+  generation.fetch_add(1, std::memory_order_acq_rel);
+  Teams& list = teams();
+  {
+    const std::lock_guard lock(list.mutex);
+    list.freed.served += team->counters.served;
+    list.freed.passed += team->counters.passed;
+    std::erase(list.all, team);
+  }
+  release(*team);
+  delete team;
+  return MPI_SUCCESS;
+}
+
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+void print_summary() {
+  Teams& list = teams();
+  Counters total = list.freed;
+  for (const Team* team : list.all) {
+    total.served += team->counters.served;
+    total.passed += team->counters.passed;
+  }
+  total.passed += list.passed_without_team.load();
+  say(fmt::format("summary: {} calls served, {} passed to the MPI", total.served, total.passed));
+}
+
+// Runs at the start of MPI_Finalize, when MPI still works: MPI_COMM_SELF loses its attributes first.
+int at_finalize(MPI_Comm, int, void*, void*) {
+  int rank = -1;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  if (config().explain && rank == 0) print_summary();
+  generation.fetch_add(1, std::memory_order_acq_rel);
+  for (Team* team : teams().all) release(*team);
+  return MPI_SUCCESS;
+}
+
+int team_keyval() {
+  static const int keyval = [] {
+    int made = MPI_KEYVAL_INVALID, finalizer = MPI_KEYVAL_INVALID;
+    mpi().Comm_create_keyval(copy_nothing, at_finalize, &finalizer, nullptr);
+    mpi().Comm_set_attr(mpi().comm_self, finalizer, nullptr);
+    mpi().Comm_create_keyval(copy_nothing, forget_team, &made, nullptr);
+    return made;
+  }();
+  return keyval;
+}
+
+// Is every rank of `comm` one of our MPI_COMM_WORLD? If one is not, every rank finds one that is not.
+bool inside_world(MPI_Comm comm, int ranks) {
+  MPI_Group group, world;
+  mpi().Comm_group(comm, &group);
+  mpi().Comm_group(mpi().comm_world, &world);
+  std::vector<int> here(static_cast<std::size_t>(ranks)), there(here.size());
+  for (int r = 0; r < ranks; ++r) here[static_cast<std::size_t>(r)] = r;
+  mpi().Group_translate_ranks(group, ranks, here.data(), world, there.data());
+  mpi().Group_free(&group);
+  mpi().Group_free(&world);
+  return std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
+}
+
+std::string why_not_eligible(MPI_Comm comm, Team& team) {
+  if (config().off) return "Quadrille is switched off";
+  int inter = 0;
+  mpi().Comm_test_inter(comm, &inter);
+  if (inter) return "it is an intercommunicator";
+  mpi().Comm_size(comm, &team.group.ranks);
+  mpi().Comm_rank(comm, &team.group.me);
+  if (team.group.ranks == 1) return "there is one rank";
+  if (!inside_world(comm, team.group.ranks)) return "its ranks come from several worlds";
+  return {};
+}
+
+Team* make_team(MPI_Comm comm) {
+  auto* team = new Team;
+  team->user = comm;
+  team->why_not = why_not_eligible(comm, *team);
+  team->eligible = team->why_not.empty();
+  if (mpi().Comm_set_attr(comm, team_keyval(), team) != MPI_SUCCESS) {
+    delete team;
+    return nullptr;
+  }
+  const std::lock_guard lock(teams().mutex);
+  teams().all.push_back(team);
+  return team;
+}
+
+struct LastTeam {
+  std::uint64_t generation = 0;
+  MPI_Comm comm{};
+  Team* team = nullptr;
+};
+thread_local LastTeam last_team;
+
+}  // namespace
+
+Team* team_of(MPI_Comm comm) {
+  const std::uint64_t now = generation.load(std::memory_order_acquire);
+  if (last_team.team != nullptr && last_team.comm == comm && last_team.generation == now) {
+    return last_team.team;
+  }
+  if (comm == mpi().comm_null) return nullptr;
+  int initialized = 0, finalized = 0, found = 0;
+  mpi().Initialized(&initialized);
+  mpi().Finalized(&finalized);
+  if (!initialized || finalized) return nullptr;
+  void* value = nullptr;
+  if (mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != MPI_SUCCESS) return nullptr;
+  Team* team = found ? static_cast<Team*>(value) : make_team(comm);
+  if (team != nullptr) last_team = {now, comm, team};
+  return team;
+}
+
+const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
+  for (const auto& cached : team.plans) {
+    if (cached->build == choice.algorithm->build && cached->parameters == choice.parameters) {
+      return cached->schedule;
+    }
+  }
+  const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters};
+  team.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{
+      choice.algorithm->build, choice.parameters, choice.algorithm->build(problem)}));
+  return team.plans.back()->schedule;
+}
+
+const choose::Selection& selection_of(Team& team, choose::Collective collective,
+                                      std::size_t bytes) {
+  const auto index = static_cast<std::size_t>(collective);
+  CachedSelection& cached = team.selections[index];
+  if (cached.valid && cached.bytes == bytes) return cached.selection;
+  const choose::GlobalKey key{collective,
+                              team.group.ranks,
+                              team.nodes.nodes,
+                              bytes,
+                              team.group.inbox.usable(),
+                              team.group.inbox_limit};
+  cached = {true, bytes, choose::select(key, team.forced.by_collective[index])};
+  if (cached.selection.why == "there are no inboxes") cached.selection.why = team.inbox_obstacle;
+  return cached.selection;
+}
+
+void forget_selections(Team& team) {
+  for (CachedSelection& cached : team.selections) cached.valid = false;
+}
+
+void explain(Team& team, choose::Collective collective, std::size_t bytes,
+             const std::string& algorithm, const std::string& why) {
+  if (team.group.me != 0) return;
+  const std::string nodes =
+      team.ready ? fmt::format(", {} node{}", team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s")
+                 : "";
+  const bool sized = collective == choose::Collective::alltoall ||
+                     collective == choose::Collective::allgather ||
+                     collective == choose::Collective::allgatherv;
+  const std::string line =
+      fmt::format("{} on {} ranks{}{} -> {}: {}", choose::name_of(collective), team.group.ranks,
+                  nodes, sized ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);
+  if (team.explained.insert(line).second) say(line);
+}
+
+void count_passed() { teams().passed_without_team.fetch_add(1, std::memory_order_relaxed); }
+
+bool all_agree(MPI_Comm comm, std::uint64_t value) {
+  // min(x) == max(x), and max(x) is ~min(~x): one reduction tells.
+  std::uint64_t mine[2] = {value, ~value}, least[2] = {0, 0};
+  if (mpi().Allreduce(mine, least, 2, mpi().uint64, mpi().op_min, comm) != MPI_SUCCESS) {
+    return false;
+  }
+  return least[0] == ~least[1];
+}
+
+void after_init() {
+  int rank = 0;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  if (!mpi().usable) {
+    if (rank == 0) say("not used: " + mpi().problem);
+    return;
+  }
+  Config& settings = config();
+  const bool explains = settings.explain;
+  if (!all_agree(mpi().comm_world, fingerprint(settings))) {
+    settings = {};
+    settings.explain = explains;
+    settings.warnings = {"QUADRILLE_* variables differ among the ranks and are ignored; "
+                         "give all ranks the same (mpirun -x NAME, or -genv NAME VALUE)"};
+  }
+  print_warnings(settings, rank);
+  team_keyval();
+}
+
+}  // namespace quadrille::team

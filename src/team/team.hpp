@@ -1,0 +1,84 @@
+// A team is what Quadrille knows of a communicator: who is where, private traffic, inboxes, cached
+// plans and choices. It is an attribute of the communicator and is freed with it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "choose/registry.hpp"
+#include "choose/select.hpp"
+#include "plan/problem.hpp"
+#include "run/group.hpp"
+
+namespace quadrille::team {
+
+struct CachedPlan {
+  plan::Build build;
+  plan::Parameters parameters;
+  plan::Schedule schedule;
+};
+
+// The last selection for a collective, so that a loop of equal calls selects once.
+struct CachedSelection {
+  bool valid = false;
+  std::size_t bytes = 0;
+  choose::Selection selection;
+};
+
+struct Counters {
+  std::uint64_t served = 0;
+  std::uint64_t passed = 0;
+};
+
+struct Team {
+  MPI_Comm user{};
+  bool eligible = false;    // an intracommunicator of more than one rank, all of this MPI_COMM_WORLD
+  std::string why_not;      // why it is not eligible
+  bool ready = false;       // setup() has been done
+  int calls = 0;            // calls before it was ready
+
+  run::Group group;         // valid when ready
+  plan::NodeMap nodes;
+  std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
+  choose::Forced forced;    // agreed; by the API or the environment
+
+  std::vector<std::unique_ptr<CachedPlan>> plans;
+  CachedSelection selections[choose::collective_count];
+  std::set<std::string> explained;
+  Counters counters;
+};
+
+// The team of a communicator, made on first use. Not collective. Null for the null communicator and
+// when the MPI cannot keep the attribute.
+Team* team_of(MPI_Comm comm);
+
+// Collective over the communicator of an eligible team: makes it ready. Returns an MPI error code.
+int setup(Team& team);
+
+// The schedule of an algorithm on this team, built on first use.
+const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
+
+// What serves a call of `collective` with blocks of `bytes` (see choose::GlobalKey).
+const choose::Selection& selection_of(Team& team, choose::Collective collective, std::size_t bytes);
+
+// Forgets what was selected; after the forced algorithms have changed.
+void forget_selections(Team& team);
+
+// Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error.
+bool all_agree(MPI_Comm comm, std::uint64_t value);
+
+// Prints, once per distinct call and on rank 0 only, what serves it and why.
+void explain(Team& team, choose::Collective collective, std::size_t bytes,
+             const std::string& algorithm, const std::string& why);
+
+// Calls that no team counted (no communicator state).
+void count_passed();
+
+// Called by the drop-in door right after MPI_Init: agrees on the environment over all ranks, so that
+// ranks with different settings do not choose differently.
+void after_init();
+
+}  // namespace quadrille::team
