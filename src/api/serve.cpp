@@ -16,7 +16,7 @@ using run::Call;
 using run::Side;
 
 // While we serve a call, collectives that the MPI calls by itself go straight to it.
-thread_local bool serving = false;
+[[gnu::tls_model("initial-exec")]] thread_local bool serving = false;
 
 struct Serving {
   Serving() { serving = true; }
@@ -82,10 +82,17 @@ int run_choice(const Call& call, const choose::Choice& choice, team::Team& team)
                            team.group);
 }
 
-void explain(team::Team& team, const Call& call, std::size_t bytes,
-             const choose::Selection& selection) {
-  if (!team::config().explain) return;
-  team::explain(team, call.collective, bytes, choose::to_string(selection.choice), selection.why);
+void explain(team::Team& team, const Call& call, team::CachedSelection& cached) {
+  if (cached.explained || !team.explains) return;
+  cached.explained = true;
+  team::explain(team, call.collective, cached.bytes, choose::to_string(cached.selection.choice),
+                cached.selection.why);
+}
+
+void explain_not_eligible(team::Team& team, const Call& call) {
+  if (team.explained || !team.explains) return;
+  team.explained = true;
+  team::explain(team, call.collective, 0, "mpi", team.why_not);
 }
 
 bool pass(team::Team& team) {
@@ -103,19 +110,18 @@ bool serve(const Call& call, Door door, int& error) {
     return false;
   }
   if (!team->eligible) {
-    if (team::config().explain) {
-      team::explain(*team, call.collective, 0, "mpi", team->why_not);
-    }
+    explain_not_eligible(*team, call);
     return pass(*team);
   }
   const Serving guard;
   if (!make_ready(*team, door) || !is_sound(call, team->group.ranks)) return pass(*team);
   const std::size_t bytes = global_bytes(call, team->group.ranks);
-  const choose::Selection& selection = team::selection_of(*team, call.collective, bytes);
-  explain(*team, call, bytes, selection);
-  if (selection.choice.algorithm->engine == choose::Engine::mpi) return pass(*team);
+  team::CachedSelection& cached = team::selection_of(*team, call.collective, bytes);
+  explain(*team, call, cached);
+  const choose::Choice& choice = cached.selection.choice;
+  if (choice.algorithm->engine == choose::Engine::mpi) return pass(*team);
   try {
-    error = run_choice(call, selection.choice, *team);
+    error = run_choice(call, choice, *team);
   } catch (const std::bad_alloc&) {
     error = MPI_ERR_NO_MEM;
   }

@@ -89,6 +89,7 @@ void load_handles(void* library, Mpi& t) {
   load_handle(library, "ompi_mpi_datatype_null", t.datatype_null, t);
   load_handle(library, "ompi_mpi_byte", t.byte, t);
   load_handle(library, "ompi_mpi_packed", t.packed, t);
+  load_handle(library, "ompi_mpi_char", t.char_type, t);
   load_handle(library, "ompi_mpi_int", t.int_type, t);
   load_handle(library, "ompi_mpi_uint64_t", t.uint64, t);
   load_handle(library, "ompi_mpi_double", t.double_type, t);
@@ -108,7 +109,7 @@ void load_handles(void* library, Mpi& t) {
   t.group_null = MPI_GROUP_NULL, t.info_null = MPI_INFO_NULL;
   t.request_null = MPI_REQUEST_NULL, t.errors_return = MPI_ERRORS_RETURN;
   t.datatype_null = MPI_DATATYPE_NULL, t.byte = MPI_BYTE, t.packed = MPI_PACKED;
-  t.int_type = MPI_INT, t.uint64 = MPI_UINT64_T, t.double_type = MPI_DOUBLE;
+  t.char_type = MPI_CHAR, t.int_type = MPI_INT, t.uint64 = MPI_UINT64_T, t.double_type = MPI_DOUBLE;
   t.op_max = MPI_MAX, t.op_min = MPI_MIN, t.op_sum = MPI_SUM, t.op_bor = MPI_BOR;
 }
 
@@ -130,10 +131,17 @@ Mpi* make_table() {
 
 }  // namespace
 
-const Mpi& mpi() {
-  static const Mpi* table = make_table();
+namespace detail {
+
+std::atomic<const Mpi*> mpi_table{nullptr};
+
+const Mpi& find_mpi() {
+  static const Mpi* table = make_table();  // once, whatever number of threads come here
+  mpi_table.store(table, std::memory_order_release);
   return *table;
 }
+
+}  // namespace detail
 
 std::string load_mpi(const std::string& name) {
   std::vector<std::string> names;

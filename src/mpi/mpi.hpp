@@ -11,6 +11,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <string>
 
 namespace quadrille {
@@ -47,7 +48,7 @@ struct Mpi {
   MPI_Info info_null;
   MPI_Request request_null;
   MPI_Errhandler errors_return;
-  MPI_Datatype datatype_null, byte, packed, int_type, uint64, double_type;
+  MPI_Datatype datatype_null, byte, packed, char_type, int_type, uint64, double_type;
   MPI_Op op_max, op_min, op_sum, op_bor;
 
   // False if the library that was found has another ABI than this build; the functions can still be
@@ -57,9 +58,17 @@ struct Mpi {
   std::string problem;  // one line, when not usable
 };
 
+namespace detail {
+extern std::atomic<const Mpi*> mpi_table;
+const Mpi& find_mpi();
+}  // namespace detail
+
 // The table. Looked up on first use, in what the program has loaded. Without any MPI in the process
 // this ends the program with one line on stderr: nothing could go on.
-const Mpi& mpi();
+inline const Mpi& mpi() {
+  const Mpi* table = detail::mpi_table.load(std::memory_order_acquire);
+  return table != nullptr ? *table : detail::find_mpi();
+}
 
 // For programs that are not linked to an MPI (the command line tool): loads the MPI library of this
 // build's ABI. `name` is a file, or empty for QUADRILLE_LIBMPI in the environment, else the ABI's

@@ -1,11 +1,10 @@
 #include "mpi/types.hpp"
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
+#include <vector>
 
 namespace quadrille {
 namespace {
@@ -78,23 +77,6 @@ const TypeInfo& remembered(MPI_Datatype type) {
   return *info;
 }
 
-// The types that nearly all programs use, found without asking the MPI. They are never freed, so a
-// handle stays what it is.
-struct KnownType {
-  MPI_Datatype type;
-  TypeInfo info;
-};
-
-const std::array<KnownType, 3>& known_types() {
-  static const std::array<KnownType, 3> known = [] {
-    std::array<KnownType, 3> types{};
-    const MPI_Datatype handles[] = {mpi().byte, mpi().int_type, mpi().double_type};
-    for (std::size_t i = 0; i < types.size(); ++i) types[i] = {handles[i], examine(handles[i])};
-    return types;
-  }();
-  return known;
-}
-
 using PackCall = int (*)(const void*, std::size_t, MPI_Datatype, std::byte*, std::size_t, MPI_Comm);
 
 int pack_some(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes,
@@ -128,12 +110,25 @@ int in_pieces(PackCall call, const void* user, std::size_t count, MPI_Datatype t
 
 }  // namespace
 
-TypeInfo type_info(MPI_Datatype type) {
-  for (const KnownType& known : known_types()) {
-    if (known.type == type) return known.info;
-  }
-  return remembered(type);
+namespace detail {
+
+const std::array<KnownType, 4>& find_known_types() {
+  static const std::array<KnownType, 4> known = [] {
+    std::array<KnownType, 4> types{};
+    const MPI_Datatype handles[] = {mpi().byte, mpi().char_type, mpi().int_type,
+                                    mpi().double_type};
+    for (std::size_t i = 0; i < types.size(); ++i) types[i] = {handles[i], examine(handles[i])};
+    return types;
+  }();
+  known_types.store(&known, std::memory_order_release);
+  return known;
 }
+
+std::atomic<const std::array<KnownType, 4>*> known_types{nullptr};
+
+TypeInfo remembered_info(MPI_Datatype type) { return remembered(type); }
+
+}  // namespace detail
 
 int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info,
          std::byte* bytes, MPI_Comm comm) {

@@ -1,8 +1,9 @@
 // What Quadrille needs to know of a datatype, and moving typed data to and from plain bytes.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
-#include <vector>
 
 #include "mpi/mpi.hpp"
 
@@ -18,9 +19,27 @@ struct TypeInfo {
   bool huge = false;
 };
 
-// `type` is a committed datatype, not the null datatype. Remembered for predefined types, and as an
-// attribute of the type for others.
-TypeInfo type_info(MPI_Datatype type);
+namespace detail {
+// The types that nearly all programs use, found without asking the MPI. They are never freed, so a
+// handle stays what it is.
+struct KnownType {
+  MPI_Datatype type;
+  TypeInfo info;
+};
+extern std::atomic<const std::array<KnownType, 4>*> known_types;
+const std::array<KnownType, 4>& find_known_types();
+TypeInfo remembered_info(MPI_Datatype type);
+}  // namespace detail
+
+// `type` is a committed datatype, not the null datatype. What was found out is kept as an attribute of
+// the type.
+inline TypeInfo type_info(MPI_Datatype type) {
+  const auto* known = detail::known_types.load(std::memory_order_acquire);
+  for (const detail::KnownType& one : known != nullptr ? *known : detail::find_known_types()) {
+    if (one.type == type) return one.info;
+  }
+  return detail::remembered_info(type);
+}
 
 
 // Copies `count` elements between user memory and consecutive bytes. `bytes` has room for

@@ -1,6 +1,6 @@
 // Small blocks through shared memory; see memory/inbox.hpp for the protocol.
 #include <algorithm>
-#include <vector>
+#include <cstring>
 
 #include "run/engines.hpp"
 #include "run/mpi_transport.hpp"
@@ -15,6 +15,50 @@ using memory::Slot;
 // Keeps the first error. Peers wait for us, so an error never ends the traversal.
 void keep(int& first, int error) {
   if (first == MPI_SUCCESS) first = error;
+}
+
+// The common case, kept free of all that it does not need: blocks of one size, plain bytes on both
+// sides, that fit their slots. In place, all blocks are in their slots before the first is overwritten.
+int alltoall_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group) {
+  Inbox& inbox = group.inbox;
+  const int ranks = group.ranks, me = group.me;
+  inbox.begin();
+  for (int step = 1, to = me; step < ranks; ++step) {
+    if (++to == ranks) to = 0;
+    std::memcpy(inbox.block_to(to), send + static_cast<std::size_t>(to) * bytes, bytes);
+    inbox.publish(to, Carried::in_slot, bytes);
+  }
+  const std::size_t own = static_cast<std::size_t>(me) * bytes;
+  if (send != recv) std::memcpy(recv + own, send + own, bytes);
+  int error = MPI_SUCCESS;
+  for (int step = 1, from = me; step < ranks; ++step) {
+    from = (from == 0 ? ranks : from) - 1;
+    const Slot& slot = inbox.await(from, group.waiter);
+    std::memcpy(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
+                std::min<std::size_t>(bytes, slot.bytes));
+    if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
+  }
+  return error;
+}
+
+// As alltoall_bytes(), for one block to all.
+int allgather_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group) {
+  Inbox& inbox = group.inbox;
+  const int ranks = group.ranks, me = group.me;
+  inbox.begin_out();
+  std::memcpy(inbox.block_to_all(), send, bytes);
+  inbox.publish_to_all(Carried::in_slot, bytes);
+  std::byte* own = recv + static_cast<std::size_t>(me) * bytes;
+  if (send != own) std::memcpy(own, send, bytes);
+  int error = MPI_SUCCESS;
+  for (int step = 1, from = me; step < ranks; ++step) {
+    from = (from == 0 ? ranks : from) - 1;
+    const Slot& slot = inbox.await_out(from, group.waiter);
+    std::memcpy(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
+                std::min<std::size_t>(bytes, slot.bytes));
+    if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
+  }
+  return error;
 }
 
 // The blocks of one side of a call. For uniform calls the type is looked up once.
@@ -162,7 +206,21 @@ int allgather(const Call& call, Group& group) {
 }  // namespace
 
 int run_inbox(const Call& call, Group& group) {
-  return is_allgather(call.collective) ? allgather(call, group) : alltoall(call, group);
+  using choose::Collective;
+  const bool gather = is_allgather(call.collective);
+  if (call.collective == Collective::alltoall || call.collective == Collective::allgather) {
+    const Side& send_side = call.in_place ? call.recv : call.send;
+    const TypeInfo send = type_info(send_side.type), recv = type_info(call.recv.type);
+    const std::size_t bytes = call.recv.count * recv.size;
+    // All ranks take this way or the other by themselves: they look the same from outside.
+    if (send.dense && recv.dense && send_side.count * send.size == bytes &&
+        bytes <= group.inbox_limit) {
+      if (!gather) return alltoall_bytes(send_side.base, call.recv.base, bytes, group);
+      const std::size_t own = call.in_place ? static_cast<std::size_t>(group.me) * bytes : 0;
+      return allgather_bytes(send_side.base + own, call.recv.base, bytes, group);
+    }
+  }
+  return gather ? allgather(call, group) : alltoall(call, group);
 }
 
 }  // namespace quadrille::run

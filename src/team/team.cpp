@@ -122,6 +122,7 @@ Team* make_team(MPI_Comm comm) {
   team->user = comm;
   team->why_not = why_not_eligible(comm, *team);
   team->eligible = team->why_not.empty();
+  team->explains = config().explain;
   if (mpi().Comm_set_attr(comm, team_keyval(), team) != MPI_SUCCESS) {
     delete team;
     return nullptr;
@@ -136,7 +137,9 @@ struct LastTeam {
   MPI_Comm comm{};
   Team* team = nullptr;
 };
-thread_local LastTeam last_team;
+// Initial-exec: reading it costs one instruction, also in a shared library. It is small enough for the
+// space that loaders keep for libraries that are loaded late.
+[[gnu::tls_model("initial-exec")]] thread_local LastTeam last_team;
 
 }  // namespace
 
@@ -169,20 +172,19 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   return team.plans.back()->schedule;
 }
 
-const choose::Selection& selection_of(Team& team, choose::Collective collective,
-                                      std::size_t bytes) {
+CachedSelection& selection_of(Team& team, choose::Collective collective, std::size_t bytes) {
   const auto index = static_cast<std::size_t>(collective);
   CachedSelection& cached = team.selections[index];
-  if (cached.valid && cached.bytes == bytes) return cached.selection;
+  if (cached.valid && cached.bytes == bytes) return cached;
   const choose::GlobalKey key{collective,
                               team.group.ranks,
                               team.nodes.nodes,
                               bytes,
                               team.group.inbox.usable(),
                               team.group.inbox_limit};
-  cached = {true, bytes, choose::select(key, team.forced.by_collective[index])};
+  cached = {true, false, bytes, choose::select(key, team.forced.by_collective[index])};
   if (cached.selection.why == "there are no inboxes") cached.selection.why = team.inbox_obstacle;
-  return cached.selection;
+  return cached;
 }
 
 void forget_selections(Team& team) {
@@ -201,7 +203,7 @@ void explain(Team& team, choose::Collective collective, std::size_t bytes,
   const std::string line =
       fmt::format("{} on {} ranks{}{} -> {}: {}", choose::name_of(collective), team.group.ranks,
                   nodes, sized ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);
-  if (team.explained.insert(line).second) say(line);
+  if (team.said.insert(line).second) say(line);
 }
 
 void count_passed() { teams().passed_without_team.fetch_add(1, std::memory_order_relaxed); }

@@ -24,6 +24,7 @@ struct CachedPlan {
 // The last selection for a collective, so that a loop of equal calls selects once.
 struct CachedSelection {
   bool valid = false;
+  bool explained = false;
   std::size_t bytes = 0;
   choose::Selection selection;
 };
@@ -47,7 +48,9 @@ struct Team {
 
   std::vector<std::unique_ptr<CachedPlan>> plans;
   CachedSelection selections[choose::collective_count];
-  std::set<std::string> explained;
+  bool explains = false;        // the user wants to know
+  bool explained = false;       // that it is not eligible
+  std::set<std::string> said;   // lines that were printed
   Counters counters;
 };
 
@@ -62,7 +65,7 @@ int setup(Team& team);
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
 
 // What serves a call of `collective` with blocks of `bytes` (see choose::GlobalKey).
-const choose::Selection& selection_of(Team& team, choose::Collective collective, std::size_t bytes);
+CachedSelection& selection_of(Team& team, choose::Collective collective, std::size_t bytes);
 
 // Forgets what was selected; after the forced algorithms have changed.
 void forget_selections(Team& team);
@@ -70,7 +73,7 @@ void forget_selections(Team& team);
 // Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error.
 bool all_agree(MPI_Comm comm, std::uint64_t value);
 
-// Prints, once per distinct call and on rank 0 only, what serves it and why.
+// Prints, once per distinct line and on rank 0 only, what serves a call and why.
 void explain(Team& team, choose::Collective collective, std::size_t bytes,
              const std::string& algorithm, const std::string& why);
 

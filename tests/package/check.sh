@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# check.sh BUILD ABI MPICC MPIRUN
+# Installs BUILD under a temporary prefix, moves the prefix (an installed tree must not know where it
+# was), builds consumer/user.c by pkg-config and user.cpp by find_package, and runs both on 2 ranks.
+set -euo pipefail
+
+build="$1" abi="$2" mpicc="$3" mpirun="$4"
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+fail() { echo "package test: $*" >&2; exit 1; }
+
+cmake --install "$build" --prefix "$work/first" >/dev/null
+mv "$work/first" "$work/prefix"
+prefix="$work/prefix"
+
+grep -rIlF -e "$build" -e "$work/first" "$prefix" && fail "these files know where they were built"
+for file in include/quadrille.h "lib/quadrille/$abi/libquadrille.so" \
+    "lib/quadrille/$abi/libquadrille.so.0" "lib/quadrille/$abi/libquadrille_mpi.so" \
+    "bin/quadrille-$abi" bin/quadrille share/doc/quadrille/LICENSE; do
+  [[ -e "$prefix/$file" ]] || fail "$file is not installed"
+done
+# A user's link must not drag in an MPI: the program brings its own.
+if readelf -d "$prefix/lib/quadrille/$abi/libquadrille.so" | grep -E 'NEEDED.*libmpi'; then
+  fail "libquadrille.so is linked to an MPI"
+fi
+"$prefix/bin/quadrille" list >/dev/null || fail "the installed tool does not run"
+
+# C, by pkg-config.
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+read -ra cflags <<<"$(pkg-config --cflags "quadrille-$abi")"
+read -ra libs <<<"$(pkg-config --libs "quadrille-$abi")"
+"$mpicc" -std=c99 -Wall -Wextra -Werror "${cflags[@]}" "$here/consumer/user.c" -o "$work/user-c" "${libs[@]}"
+"$mpirun" -n 2 "$work/user-c"
+
+# C++, by find_package, from a project of its own.
+cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DUSER_ABI="$abi" \
+  -DMPI_C_COMPILER="$mpicc" >"$work/cmake.log" || { cat "$work/cmake.log"; fail "find_package"; }
+cmake --build "$work/build" >"$work/make.log" || { cat "$work/make.log"; fail "building user.cpp"; }
+"$mpirun" -n 2 "$work/build/user-cpp"

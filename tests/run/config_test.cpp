@@ -1,0 +1,79 @@
+#include "team/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace quadrille::team {
+namespace {
+
+std::map<std::string, std::string> variables;
+
+std::string get(const char* name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : found->second;
+}
+
+Config read(std::map<std::string, std::string> given) {
+  variables = std::move(given);
+  return read_config(get);
+}
+
+TEST(Config, HasDefaultsWithoutVariables) {
+  const Config c = read({});
+  EXPECT_FALSE(c.off);
+  EXPECT_FALSE(c.explain);
+  EXPECT_FALSE(c.any_forced);
+  EXPECT_TRUE(c.warnings.empty());
+}
+
+TEST(Config, ReadsWellFormedValues) {
+  const Config c = read({{"QUADRILLE", "off"},
+                         {"QUADRILLE_EXPLAIN", "1"},
+                         {"QUADRILLE_ALGORITHM", "alltoall=zero-rotation-bruck:radix=4"},
+                         {"QUADRILLE_NODES", "ragged:1,3,4"},
+                         {"QUADRILLE_INBOX", "512"},
+                         {"QUADRILLE_SETUP_AFTER", "0"}});
+  EXPECT_TRUE(c.warnings.empty());
+  EXPECT_TRUE(c.off);
+  EXPECT_TRUE(c.explain);
+  EXPECT_EQ(c.nodes, "ragged:1,3,4");
+  EXPECT_EQ(c.inbox_limit, 512U);
+  EXPECT_EQ(c.setup_after, 0);
+  EXPECT_EQ(choose::to_string(c.forced.by_collective[0]), "zero-rotation-bruck:radix=4");
+}
+
+TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
+  const std::pair<const char*, const char*> bad[] = {
+      {"QUADRILLE", "maybe"},
+      {"QUADRILLE_EXPLAIN", "2"},
+      {"QUADRILLE_ALGORITHM", "alltoall=nosuch"},
+      {"QUADRILLE_ALGORITHM", "alltoall=zero-rotation-bruck:radix=1"},
+      {"QUADRILLE_ALGORITHM", "nonsense"},
+      {"QUADRILLE_NODES", "blocked:0"},
+      {"QUADRILLE_NODES", "blocked:99999999999999999999"},
+      {"QUADRILLE_NODES", "ragged:"},
+      {"QUADRILLE_INBOX", "-1"},
+      {"QUADRILLE_INBOX", "12kB"},
+      {"QUADRILLE_SETUP_AFTER", "many"}};
+  for (const auto& [name, value] : bad) {
+    const Config c = read({{name, value}});
+    ASSERT_EQ(c.warnings.size(), 1U) << name << "=" << value;
+    EXPECT_NE(c.warnings[0].find(name), std::string::npos) << c.warnings[0];
+    EXPECT_EQ(c.warnings[0].find('\n'), std::string::npos) << "one line";
+    EXPECT_EQ(fingerprint(c), fingerprint(Config{})) << name << " must be ignored";
+  }
+}
+
+TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
+  const std::uint64_t plain = fingerprint(read({}));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE", "off"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_ALGORITHM", "alltoall=pairwise"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_NODES", "blocked:2"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_INBOX", "64"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_SETUP_AFTER", "9"}})));
+  EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_EXPLAIN", "1"}}))) << "explaining steers nothing";
+}
+
+}  // namespace
+}  // namespace quadrille::team

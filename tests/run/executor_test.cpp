@@ -1,0 +1,192 @@
+// Every registered algorithm, executed for real: all ranks in one process, random order of delivery,
+// every message a rendezvous, all memory checked.
+#include "run/executor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "choose/registry.hpp"
+#include "loopback.hpp"
+
+namespace quadrille {
+namespace {
+
+using choose::Collective;
+using run::Binding;
+using run::Execution;
+using run::Place;
+
+constexpr std::byte poison{0xA5};
+constexpr std::size_t guard = 16;
+
+std::byte expected(int source, int destination, std::size_t offset) {
+  std::uint64_t h = static_cast<std::uint64_t>(source) * 0x9E3779B97F4A7C15ULL;
+  h ^= (static_cast<std::uint64_t>(destination) + 1) * 0xC2B2AE3D27D4EB4FULL;
+  h ^= (offset + 1) * 0x165667B19E3779F9ULL;
+  h ^= h >> 29;
+  return static_cast<std::byte>((h * 0xBF58476D1CE4E5B9ULL) >> 56);
+}
+
+// Sizes of blocks: uniform, or different for each pair.
+using Sizes = std::size_t (*)(int source, int destination);
+
+struct Rank {
+  std::vector<std::byte> send, recv, scratch;
+  std::vector<std::byte> send_before;
+  std::vector<Place> send_places, recv_places;
+  plan::Schedule schedule;
+  Binding binding;
+  std::unique_ptr<Execution> execution;
+};
+
+std::vector<Place> lay_out(std::vector<std::byte>& memory, const std::vector<std::size_t>& sizes) {
+  std::size_t total = guard;
+  for (const std::size_t s : sizes) total += s + guard;
+  memory.assign(total, poison);
+  std::vector<Place> places;
+  std::byte* at = memory.data() + guard;
+  for (const std::size_t s : sizes) {
+    places.push_back({at, s, s, 0});
+    at += s + guard;
+  }
+  return places;
+}
+
+void check_recv(const Rank& rank, int me, bool gather, const std::string& what) {
+  for (std::size_t s = 0; s < rank.recv_places.size(); ++s) {
+    const Place& p = rank.recv_places[s];
+    for (std::size_t i = 0; i < p.bytes; ++i) {
+      ASSERT_EQ(p.address[i], expected(static_cast<int>(s), gather ? 0 : me, i))
+          << what << " rank " << me << " block " << s << " byte " << i;
+    }
+    for (std::size_t i = 0; i < guard; ++i) {
+      ASSERT_EQ(p.address[p.bytes + i], poison) << what << ": written behind block " << s;
+    }
+  }
+  ASSERT_EQ(rank.send, rank.send_before) << what << ": the send buffer was written to";
+}
+
+void run_all(const choose::Algorithm& algorithm, Collective collective,
+             const plan::Parameters& parameters, int ranks, Sizes size, unsigned seed) {
+  const bool gather = collective == Collective::allgather || collective == Collective::allgatherv;
+  const plan::NodeMap nodes = plan::one_node(ranks);
+  test::Network network(ranks, seed);
+  std::vector<Rank> all(static_cast<std::size_t>(ranks));
+  for (int me = 0; me < ranks; ++me) {
+    Rank& r = all[static_cast<std::size_t>(me)];
+    std::vector<std::size_t> send_sizes, recv_sizes;
+    for (int p = 0; p < ranks; ++p) {
+      if (!gather) send_sizes.push_back(size(me, p));
+      recv_sizes.push_back(size(p, gather ? 0 : me));
+    }
+    if (gather) send_sizes.push_back(size(me, 0));
+    r.send_places = lay_out(r.send, send_sizes);
+    r.recv_places = lay_out(r.recv, recv_sizes);
+    for (std::size_t d = 0; d < r.send_places.size(); ++d) {
+      for (std::size_t i = 0; i < r.send_places[d].bytes; ++i) {
+        r.send_places[d].address[i] = expected(me, static_cast<int>(d), i);
+      }
+    }
+    r.send_before = r.send;
+    r.schedule = algorithm.build({ranks, me, &nodes, parameters});
+    r.binding.send = r.send_places;
+    r.binding.recv = r.recv_places;
+    r.binding.block_bytes = size(0, 0);
+    r.scratch.assign(r.schedule.scratch_blocks * r.binding.block_bytes, poison);
+    r.binding.scratch = r.scratch.data();
+    r.execution = std::make_unique<Execution>(r.schedule, r.binding, network.rank(me));
+  }
+  const std::string what = std::string(algorithm.name) + " P=" + std::to_string(ranks);
+  // Ranks advance and messages arrive in random order. Now and then all ranks advance: if no message
+  // can arrive then, nothing will ever move again.
+  for (int step = 0;; ++step) {
+    const bool sweep = step % (4 * ranks) == 0;
+    const std::size_t lucky = network.random()() % all.size();
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      if (sweep || r == lucky) ASSERT_EQ(all[r].execution->advance(false), 0) << what;
+    }
+    const bool delivered = (sweep || network.random()() % 2 == 0) && network.deliver_one();
+    if (sweep && !delivered) break;
+  }
+  for (int me = 0; me < ranks; ++me) {
+    const Rank& r = all[static_cast<std::size_t>(me)];
+    ASSERT_TRUE(r.execution->done()) << what << ": rank " << me << " is stuck";
+    check_recv(r, me, gather, what);
+  }
+}
+
+std::size_t uniform_size(int, int) { return 12; }
+std::size_t ragged_size(int source, int destination) {
+  return static_cast<std::size_t>((source * 7 + destination * 3) % 5);  // zeros among them
+}
+
+std::vector<plan::Parameters> settings_of(const choose::Algorithm& algorithm) {
+  std::vector<plan::Parameters> all(1);
+  for (const choose::ParameterRange& range : algorithm.parameters) {
+    std::vector<plan::Parameters> next;
+    for (const std::int64_t value : {range.least, range.standard, std::int64_t{3}}) {
+      for (plan::Parameters p : all) {
+        p.push_back({std::string(range.name), value});
+        next.push_back(p);
+      }
+    }
+    all = next;
+  }
+  return all;
+}
+
+TEST(Executor, RunsEveryAlgorithmOnEveryCollective) {
+  int cases = 0;
+  for (const choose::Algorithm& algorithm : choose::algorithms()) {
+    if (algorithm.build == nullptr) continue;
+    for (const Collective collective : algorithm.collectives) {
+      const bool sized = collective == Collective::alltoall || collective == Collective::allgather;
+      for (const plan::Parameters& parameters : settings_of(algorithm)) {
+        for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 9, 13, 16}) {
+          for (unsigned seed = 0; seed < 3; ++seed) {
+            run_all(algorithm, collective, parameters, ranks, sized ? uniform_size : ragged_size,
+                    seed);
+            if (HasFatalFailure()) return;
+            ++cases;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(cases, 500);
+}
+
+TEST(Executor, LeavesOutEmptyMessagesOnBothSides) {
+  const choose::Algorithm* algorithm = choose::find(Collective::alltoallv, "waitany-stride");
+  ASSERT_NE(algorithm, nullptr);
+  run_all(*algorithm, Collective::alltoallv, {{"stride", 2}}, 6, [](int, int) -> std::size_t {
+    return 0;
+  }, 1);
+}
+
+TEST(Executor, StopsAtAnErrorOfTheMessageLayer) {
+  struct Broken final : run::Transport {
+    int start_send(std::size_t, int, std::span<const Place>) override { return 17; }
+    int start_receive(std::size_t, int, std::span<const Place>) override { return 0; }
+    int all_done(std::size_t, bool, bool& done) override { return done = true, 0; }
+    int any_done(std::size_t slots, bool, bool, std::size_t& slot) override {
+      return slot = slots, 0;
+    }
+    int copy(const Place&, const Place&) override { return 0; }
+  } broken;
+  const plan::NodeMap nodes = plan::one_node(3);
+  const choose::Algorithm* algorithm = choose::find(Collective::alltoall, "pairwise");
+  ASSERT_NE(algorithm, nullptr);
+  const plan::Schedule schedule = algorithm->build({3, 0, &nodes, {}});
+  std::byte memory[6] = {};
+  const std::vector<Place> places = {{memory, 1, 1, 0}, {memory + 1, 1, 1, 0}, {memory + 2, 1, 1, 0}};
+  Binding binding;
+  binding.send = binding.recv = places;
+  Execution execution(schedule, binding, broken);
+  EXPECT_EQ(execution.advance(true), 17);
+  EXPECT_TRUE(execution.done());
+}
+
+}  // namespace
+}  // namespace quadrille

@@ -1,0 +1,54 @@
+#include "choose/select.hpp"
+
+#include <gtest/gtest.h>
+
+namespace quadrille::choose {
+namespace {
+
+GlobalKey key(Collective collective, std::size_t bytes) {
+  return {collective, 4, 1, bytes, true, 4096};
+}
+
+std::string chosen(const GlobalKey& k, const std::string& forced = {}) {
+  Choice choice;
+  if (!forced.empty()) {
+    EXPECT_EQ(parse_choice(k.collective, forced, choice), "");
+  }
+  return to_string(select(k, choice).choice);
+}
+
+TEST(Select, TakesInboxesForSmallBlocksOfOneNode) {
+  for (const Collective c : {Collective::alltoall, Collective::allgather, Collective::allgatherv}) {
+    EXPECT_EQ(chosen(key(c, 1)), "inbox");
+    EXPECT_EQ(chosen(key(c, 4096)), "inbox");
+    EXPECT_EQ(chosen(key(c, 4097)), "mpi");
+    EXPECT_EQ(chosen(key(c, 0)), "mpi");
+  }
+}
+
+TEST(Select, LeavesSeveralNodesToTheMpi) {
+  GlobalKey k = key(Collective::alltoall, 8);
+  k.nodes = 2;
+  EXPECT_EQ(chosen(k), "mpi");
+  k.nodes = 1, k.inbox = false;
+  EXPECT_EQ(chosen(k), "mpi");
+}
+
+TEST(Select, ObeysWhatIsForcedWhereItCanServe) {
+  EXPECT_EQ(chosen(key(Collective::alltoall, 8), "basic-bruck:radix=3"), "basic-bruck:radix=3");
+  EXPECT_EQ(chosen(key(Collective::alltoall, 8), "mpi"), "mpi");
+  EXPECT_EQ(chosen(key(Collective::alltoall, 8), "inbox"), "inbox");
+  EXPECT_EQ(chosen(key(Collective::alltoall, 5000), "inbox"), "mpi");
+  GlobalKey k = key(Collective::alltoall, 8);
+  k.nodes = 3;
+  EXPECT_EQ(chosen(k, "inbox"), "mpi");
+}
+
+TEST(Select, SaysWhy) {
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
+    EXPECT_FALSE(select(key(Collective::alltoall, bytes), {}).why.empty());
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::choose
