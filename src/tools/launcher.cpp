@@ -30,6 +30,22 @@ std::string number_in(std::string_view text) {
   return std::string(text.substr(0, length));
 }
 
+// The parent of a process, from /proc; 0 if it cannot be read.
+int parent_of(int process) {
+  const std::string line = first_line(fmt::format("/proc/{}/stat", process));
+  // "pid (name) state parent ...": the name may hold blanks and brackets.
+  const std::size_t end = line.rfind(')');
+  return end == std::string::npos || end + 4 > line.size() ? 0 : std::atoi(line.c_str() + end + 4);
+}
+
+int number_from_environment(std::initializer_list<const char*> names, int otherwise) {
+  for (const char* name : names) {
+    const char* text = std::getenv(name);
+    if (text != nullptr && *text != '\0') return std::atoi(text);
+  }
+  return otherwise;
+}
+
 }  // namespace
 
 Abi abi_of_launcher_name(std::string_view name) {
@@ -81,6 +97,34 @@ std::string version_in(std::string_view text) {
     if (!number.empty()) return fmt::format("{} {}", sign.title, number);
   }
   return "";
+}
+
+std::string library_of_launcher(Abi abi) {
+  const char* given = std::getenv("QUADRILLE_LIBMPI");
+  if (given != nullptr && *given != '\0') return "";
+  const std::string_view file = abi == Abi::openmpi ? "libmpi.so.40" : "libmpi.so.12";
+  int process = getppid();
+  // The launcher is a few generations up: mpirun, its proxy, perhaps a shell.
+  for (int generation = 0; generation < 6 && process > 1; ++generation) {
+    std::error_code error;
+    const auto program =
+        std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), error);
+    if (!error) {
+      const auto library = program.parent_path().parent_path() / "lib" / file;
+      if (std::filesystem::is_regular_file(library, error)) return library.string();
+    }
+    process = parent_of(process);
+  }
+  return "";
+}
+
+int ranks_of_launcher() {
+  return number_from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 0);
+}
+
+bool is_first_rank() {
+  return number_from_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"},
+                                 0) == 0;
 }
 
 std::vector<std::string> preload_candidates(Abi abi) {

@@ -21,6 +21,15 @@ Abi abi_of_launcher(const std::string& path);
 // The version of an MPI in what a launcher prints: "Open MPI 4.1.4"; empty if it is not found.
 std::string version_in(std::string_view text);
 
+// Inside a started rank: the MPI library that lies beside the launcher that started us, so that the
+// tool uses the launcher's MPI and not another one that the loader would find first. Empty if
+// QUADRILLE_LIBMPI names one, or if there is none beside it.
+std::string library_of_launcher(Abi abi);
+// Number of ranks that the launcher says it started; 0 if it says nothing.
+int ranks_of_launcher();
+// True unless the launcher says that this process is not rank 0.
+bool is_first_rank();
+
 // Files where the preload library for `abi` may be, best first. QUADRILLE_LIB_DIR comes before the
 // places around this binary.
 std::vector<std::string> preload_candidates(Abi abi);
