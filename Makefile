@@ -59,7 +59,7 @@ build: build/openmpi/build.ninja build/mpich/build.ninja
 
 demo: setup-demo
 	@$(MAKE) --no-print-directory build
-	@scripts/demo.sh
+	@python3 scripts/demo.py
 
 test: setup
 	@$(MAKE) --no-print-directory build

@@ -26,7 +26,7 @@ namespace quadrille {
   X(Group_translate_ranks) X(Init) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend)       \
   X(Pack) X(Reduce) X(Sendrecv) X(Testall) X(Testany) X(Type_commit) X(Type_contiguous)            \
   X(Type_create_keyval) X(Type_create_resized) X(Type_create_struct) X(Type_free) X(Type_get_attr) \
-  X(Type_get_extent) X(Type_get_true_extent) X(Type_set_attr) X(Type_size) X(Type_vector)          \
+  X(Type_get_extent) X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Type_vector)          \
   X(Unpack) X(Waitall) X(Waitany) X(Wtime)
 
 // Functions for large counts, where mpi.h has them. Null if the library that is loaded has not.

@@ -12,6 +12,8 @@ namespace {
 // Larger elements are left to the MPI: asking whether they are dense would cost more than it gains.
 constexpr std::size_t most_bytes_to_test = 256 * 1024;
 
+constexpr int huge_tag = 3;
+
 // The MPI itself says whether a type is dense: bytes that are packed come out as they were, in order.
 // Two patterns together tell any two positions apart.
 bool packs_to_itself(MPI_Datatype type, std::size_t size) {
@@ -32,16 +34,12 @@ bool packs_to_itself(MPI_Datatype type, std::size_t size) {
 
 TypeInfo examine(MPI_Datatype type) {
   TypeInfo info;
-  int size = 0;
+  MPI_Count size = 0;
   MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
-  mpi().Type_size(type, &size);
+  mpi().Type_size_x(type, &size);
   mpi().Type_get_extent(type, &lower, &extent);
   mpi().Type_get_true_extent(type, &true_lower, &true_extent);
   info.extent = extent;
-  if (size < 0) {  // MPI_UNDEFINED: more than an int can tell
-    info.huge = true;
-    return info;
-  }
   info.size = static_cast<std::size_t>(size);
   info.dense = lower == 0 && true_lower == 0 && extent == size && true_extent == size &&
                info.size <= most_bytes_to_test && (size == 0 || packs_to_itself(type, info.size));
@@ -93,6 +91,34 @@ int unpack_some(const void* user, std::size_t count, MPI_Datatype type, std::byt
                       static_cast<int>(count), type, comm);
 }
 
+// Elements of more than 2 GiB do not fit MPI_Pack: one message to ourselves, typed on one side and
+// bytes on the other, does the same.
+int pack_huge(const void* user, std::size_t, MPI_Datatype type, std::byte* bytes, std::size_t room,
+              MPI_Comm comm) {
+  MPI_Datatype plain;
+  int me = 0;
+  mpi().Comm_rank(comm, &me);
+  int error = make_large_type(room, mpi().byte, 1, plain);
+  if (error != MPI_SUCCESS) return error;
+  error = mpi().Sendrecv(user, 1, type, me, huge_tag, bytes, 1, plain, me, huge_tag, comm,
+                         MPI_STATUS_IGNORE);
+  mpi().Type_free(&plain);
+  return error;
+}
+
+int unpack_huge(const void* user, std::size_t, MPI_Datatype type, std::byte* bytes,
+                std::size_t room, MPI_Comm comm) {
+  MPI_Datatype plain;
+  int me = 0;
+  mpi().Comm_rank(comm, &me);
+  int error = make_large_type(room, mpi().byte, 1, plain);
+  if (error != MPI_SUCCESS) return error;
+  error = mpi().Sendrecv(bytes, 1, plain, me, huge_tag, const_cast<void*>(user), 1, type, me,
+                         huge_tag, comm, MPI_STATUS_IGNORE);
+  mpi().Type_free(&plain);
+  return error;
+}
+
 // MPI_Pack counts bytes in an int: go in pieces that fit.
 int in_pieces(PackCall call, const void* user, std::size_t count, MPI_Datatype type,
               const TypeInfo& info, std::byte* bytes, MPI_Comm comm) {
@@ -132,7 +158,10 @@ TypeInfo remembered_info(MPI_Datatype type) { return remembered(type); }
 
 int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info,
          std::byte* bytes, MPI_Comm comm) {
-  if (!info.dense) return in_pieces(pack_some, from, count, type, info, bytes, comm);
+  if (!info.dense) {
+    const PackCall call = info.size > INT_MAX ? pack_huge : pack_some;
+    return in_pieces(call, from, count, type, info, bytes, comm);
+  }
   if (count > 0) std::memcpy(bytes, from, count * info.size);
   return MPI_SUCCESS;
 }
@@ -140,7 +169,8 @@ int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo&
 int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype type,
            const TypeInfo& info, MPI_Comm comm) {
   if (!info.dense) {
-    return in_pieces(unpack_some, to, count, type, info, const_cast<std::byte*>(bytes), comm);
+    const PackCall call = info.size > INT_MAX ? unpack_huge : unpack_some;
+    return in_pieces(call, to, count, type, info, const_cast<std::byte*>(bytes), comm);
   }
   if (count > 0) std::memcpy(to, bytes, count * info.size);
   return MPI_SUCCESS;

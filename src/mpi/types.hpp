@@ -15,8 +15,6 @@ struct TypeInfo {
   // n elements are n * size consecutive bytes from the buffer's address on, in order: they can be
   // copied as bytes. False when in doubt.
   bool dense = false;
-  // One element is too large for the MPI's `int` pack interface.
-  bool huge = false;
 };
 
 namespace detail {
@@ -43,7 +41,7 @@ inline TypeInfo type_info(MPI_Datatype type) {
 
 
 // Copies `count` elements between user memory and consecutive bytes. `bytes` has room for
-// count * info.size bytes. Returns an MPI error code.
+// count * info.size bytes. `comm` is private to Quadrille. Returns an MPI error code.
 int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info,
          std::byte* bytes, MPI_Comm comm);
 int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype type,

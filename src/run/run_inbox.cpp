@@ -177,29 +177,20 @@ int alltoall(const Call& call, Group& group) {
 
 int allgather(const Call& call, Group& group) {
   Inbox& inbox = group.inbox;
-  LargeBlocks large(group);
   int first_error = MPI_SUCCESS;
   const Block mine = send_block(call, 0, group.me);
   const Blocks recv(call.recv);
+  // All ranks know all sizes, so this way is taken only if every block fits. A block that does not is
+  // larger than what its receivers gave for it.
+  const bool fits = mine.bytes() <= group.inbox_limit;
   inbox.begin_out();
-  if (mine.bytes() <= group.inbox_limit) {
-    keep(first_error, fill(inbox.block_to_all(), mine, group.comm));
-    inbox.publish_to_all(Carried::in_slot, mine.bytes());
-  } else {
-    inbox.publish_to_all(Carried::as_message, mine.bytes());
-    for (int step = 1; step < group.ranks; ++step) {
-      keep(first_error, large.send((group.me + step) % group.ranks, typed_place(mine)));
-    }
-  }
-  if (!call.in_place) keep(first_error, copy_own(mine, recv[group.me], group));
+  keep(first_error, fits ? fill(inbox.block_to_all(), mine, group.comm) : MPI_ERR_TRUNCATE);
+  inbox.publish_to_all(Carried::in_slot, fits ? mine.bytes() : 0);
+  if (!call.in_place && fits) keep(first_error, copy_own(mine, recv[group.me], group));
   for (int step = 1; step < group.ranks; ++step) {
     const int from = (group.me - step + group.ranks) % group.ranks;
-    const Slot& slot = inbox.await_out(from, group.waiter);
-    const Block block = recv[from];
-    keep(first_error, slot.carried == Carried::in_slot ? empty(slot, block, group.comm)
-                                                       : large.receive(from, block));
+    keep(first_error, empty(inbox.await_out(from, group.waiter), recv[from], group.comm));
   }
-  keep(first_error, large.finish());
   return first_error;
 }
 

@@ -36,6 +36,6 @@ read -ra libs <<<"$(pkg-config --libs "quadrille-$abi")"
 
 # C++, by find_package, from a project of its own.
 cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DUSER_ABI="$abi" \
-  -DMPI_C_COMPILER="$mpicc" >"$work/cmake.log" || { cat "$work/cmake.log"; fail "find_package"; }
+  -DMPI_CXX_COMPILER="${mpicc/mpicc/mpicxx}" >"$work/cmake.log" || { cat "$work/cmake.log"; fail "find_package"; }
 cmake --build "$work/build" >"$work/make.log" || { cat "$work/make.log"; fail "building user.cpp"; }
 "$mpirun" -n 2 "$work/build/user-cpp"

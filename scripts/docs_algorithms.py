@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Writes docs/algorithms.md from the registry, as `quadrille list --json` prints it.
+
+  docs_algorithms.py build/openmpi/bin/quadrille docs/algorithms.md            write the page
+  docs_algorithms.py --check build/openmpi/bin/quadrille docs/algorithms.md    is it up to date?
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+ENGINES = {
+    'schedule': 'a schedule, run by messages',
+    'inbox': 'shared memory inside a node',
+    'mpi': "the MPI's own collective",
+}
+NEEDS = {
+    'one_node': 'all ranks on one node',
+    'contiguous': 'contiguous data; other datatypes are packed first',
+    'derived_types': "MPI's derived datatypes",
+}
+HEAD = """# Algorithms
+
+This page is made from the registry by `make docs`. Do not edit it.
+
+To force an algorithm, set `QUADRILLE_ALGORITHM="collective=name:parameter=value"`, or call
+`Quadrille_Set_algorithm`. `quadrille list` prints this table for the build at hand, and
+`quadrille show` prints the schedule of an algorithm.
+"""
+
+
+def table(rows):
+  return '\n'.join('| ' + ' | '.join(str(cell).replace('|', r'\|') for cell in row) + ' |'
+                   for row in rows)
+
+
+def titles(algorithms):
+  """A name may stand for one algorithm of each family; then the title says which family."""
+  names = [entry['name'] for entry in algorithms]
+  return [f'{entry["name"]} {entry["collectives"][0]}' if names.count(entry['name']) > 1
+          else entry['name'] for entry in algorithms]
+
+
+def overview(algorithms):
+  rows = [['algorithm', 'collectives', 'carried out by'], ['---'] * 3]
+  for entry, title in zip(algorithms, titles(algorithms)):
+    rows.append([f'[{entry["name"]}](#{title.replace(" ", "-")})', ', '.join(entry['collectives']),
+                 ENGINES.get(entry['engine'], entry['engine'])])
+  return table(rows)
+
+
+def section(entry, title):
+  needs = [NEEDS.get(name, name.replace('_', ' ')) for name, on in entry['needs'].items() if on]
+  text = [f'## {title}', '', entry['line'][:1].upper() + entry['line'][1:] + '.', '',
+          f'- Collectives: {", ".join(entry["collectives"])}']
+  if needs:
+    text.append(f'- Needs: {"; ".join(needs)}')
+  if entry['source']:
+    text.append(f'- Source: {entry["source"]}')
+  if entry['parameters']:
+    rows = [['parameter', 'least', 'most', 'standard', 'meaning'], ['---'] * 5]
+    rows += [[f'`{p["name"]}`', p['least'], p['most'], p['standard'], p['meaning']]
+             for p in entry['parameters']]
+    text += ['', table(rows)]
+  return '\n'.join(text)
+
+
+def page(algorithms):
+  parts = [HEAD.rstrip(), overview(algorithms), *map(section, algorithms, titles(algorithms))]
+  return '\n\n'.join(parts) + '\n'
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument('--check', action='store_true')
+  parser.add_argument('tool')
+  parser.add_argument('page', type=pathlib.Path)
+  arguments = parser.parse_args()
+  answer = subprocess.run([arguments.tool, 'list', '--json'], check=True, capture_output=True,
+                          text=True)
+  new = page(json.loads(answer.stdout))
+  if not arguments.check:
+    arguments.page.write_text(new)
+    return 0
+  if arguments.page.exists() and arguments.page.read_text() == new:
+    return 0
+  print(f'{arguments.page} does not show what the registry holds; run make docs', file=sys.stderr)
+  return 1
+
+
+if __name__ == '__main__':
+  sys.exit(main())
