@@ -23,20 +23,31 @@ struct Serving {
   ~Serving() { serving = false; }
 };
 
-// Every mistake that the MPI reports for an argument is left to the MPI to report.
+// Whether a count of the side stands for all of its blocks.
+bool one_count(const Side& side) {
+  return side.counts == nullptr && side.counts_large == nullptr && side.types == nullptr;
+}
+
+// Every mistake that the MPI reports for an argument is left to the MPI to report. Legal arguments
+// must never be taken for mistakes: this is a decision of one rank alone.
 bool side_is_sound(const Side& side, int blocks) {
   const MPI_Datatype none = mpi().datatype_null;
-  bool any = false;
   for (int b = 0; b < blocks; ++b) {
     const std::ptrdiff_t count = side.count_of(b);
-    if (count < 0) return false;
-    any = any || count > 0;
-    if (side.types != nullptr && side.types[b] == none) return false;
-    if (side.counts == nullptr && side.counts_large == nullptr && side.types == nullptr) break;
+    if (count < 0 || side.type_of(b) == none) return false;
+    // MPI_BOTTOM is address zero: legal with types of absolute addresses, which are never dense.
+    if (count > 0 && side.base == nullptr && type_info(side.type_of(b)).dense) return false;
+    if (one_count(side)) break;
   }
-  if (side.types == nullptr && side.type == none) return false;
-  // MPI_BOTTOM is address zero: legal with types of absolute addresses, a mistake with others.
-  return !any || side.base != nullptr;
+  return true;
+}
+
+bool moves_data(const Side& side, int blocks) {
+  for (int b = 0; b < blocks; ++b) {
+    if (side.count_of(b) > 0) return true;
+    if (one_count(side)) break;
+  }
+  return false;
 }
 
 bool arrays_given(const Side& side, bool per_block) {
@@ -53,7 +64,11 @@ bool is_sound(const Call& call, int ranks) {
   if (call.in_place) return true;
   if (!arrays_given(call.send, is_vector(call.collective))) return false;
   const int send_blocks = run::is_allgather(call.collective) ? 1 : ranks;
-  return side_is_sound(call.send, send_blocks) && call.send.base != call.recv.base;
+  if (!side_is_sound(call.send, send_blocks)) return false;
+  // One address for both sides is a mistake, but a rank that moves nothing may give null twice, and
+  // MPI_BOTTOM on both sides says nothing about where the data lies.
+  const bool aliased = call.send.base == call.recv.base && call.recv.base != nullptr;
+  return !aliased || !moves_data(call.send, send_blocks) || !moves_data(call.recv, ranks);
 }
 
 // Bytes of a block as all ranks know it; 0 for the v and w forms.
