@@ -66,7 +66,9 @@ TEST_P(Vector, EveryShape) {
       const int chosen = all ? i : random.below(static_cast<int>(shapes.size()));
       expect_good(check(shapes[static_cast<std::size_t>(chosen)], where));
     }
-    if (can_force) EXPECT_EQ(MPI_SUCCESS, force(where.comm, forced.collective, ""));
+    if (can_force) {
+      EXPECT_EQ(MPI_SUCCESS, force(where.comm, forced.collective, ""));
+    }
   }
 }
 
