@@ -101,25 +101,27 @@ TEST(ProofTest, TwoReceivesOverlap) {
   expect_wrong(check(schedules), "while the receive from 2 writes it");
 }
 
-// With one pair in flight the same two accesses are ordered; with a window that refills itself they
-// may overlap, although a lucky order would hide it.
+// Pairs 0 and 2 write one span. In batches of two they are ordered. With a window that refills
+// itself pair 0 may be in flight when pair 2 is posted, although a lucky order would hide it.
 TEST(ProofTest, WindowDecidesWhatIsARace) {
   const auto with = [](Window window) {
-    return written(3, [window](Builder& b, int me) {
+    return written(4, [window](Builder& b, int me) {
+      b.scratch(1);
       b.begin_round(window);
       b.copy(Buffer::send, me, Buffer::recv, me);
-      b.scratch(1);
-      const int up = (me + 1) % 3;
-      const int down = (me + 2) % 3;
-      b.send(up, Buffer::send, up);
-      b.send(down, Buffer::send, down);
-      b.receive(down, Buffer::scratch, 0);
-      b.receive(up, Buffer::scratch, 0);
+      for (int i = 1; i < 4; ++i) b.send((me + i) % 4, Buffer::send, (me + i) % 4);
+      b.receive((me + 3) % 4, Buffer::scratch, 0);
+      b.receive((me + 2) % 4, Buffer::recv, (me + 2) % 4);
+      b.receive((me + 1) % 4, Buffer::scratch, 0);
     });
   };
-  expect_wrong(check(with({Window::Wait::any, 2})), "race: rank 0, round 0");
-  expect_wrong(check(with({Window::Wait::test, 2})), "race: rank 0, round 0");
-  expect_wrong(check(with({Window::Wait::all, 0})), "race: rank 0, round 0");
+  const std::string race = "race: rank 0, round 0: the receive from 1 writes scratch[0] while the ";
+  expect_wrong(check(with({Window::Wait::any, 2})), race + "receive from 3 writes it");
+  expect_wrong(check(with({Window::Wait::test, 2})), race);
+  expect_wrong(check(with({Window::Wait::all, 0})), race);
+  expect_wrong(check(with({Window::Wait::all, 3})), race);
+  // No race, but two blocks are lost all the same.
+  expect_wrong(check(with({Window::Wait::all, 2})), "flow: at the end");
   expect_wrong(check(with({Window::Wait::all, 1})), "flow: at the end");
   expect_wrong(check(with({Window::Wait::any, 1})), "flow: at the end");
 }
