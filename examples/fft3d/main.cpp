@@ -29,6 +29,7 @@ struct Options {
   std::string grid;
   int repeat = 10;
   int warmup = 3;
+  double max_seconds = 60;
   bool verify = false;
 };
 
@@ -172,28 +173,52 @@ Difference verify(const Volume& volume, const Extents& extents, int rows, int co
   return compare(spectrum, expected.data(), count, world.comm);
 }
 
+struct Seconds {
+  double total = 0;
+  double alltoall = 0;
+};
+
+Seconds round_trip(Transform& transform, const std::vector<Complex>& input, const World& world) {
+  std::copy(input.begin(), input.end(), transform.data());
+  MPI_Barrier(world.comm);
+  transform.take_alltoall_seconds();
+  const double start = MPI_Wtime();
+  transform.forward();
+  transform.backward();
+  const double total = MPI_Wtime() - start;
+  return {total, transform.take_alltoall_seconds()};
+}
+
+// Warms up. Returns how many round trips to time: fewer than asked for if, at the pace of the
+// warm-up, they would last longer than --max-seconds.
+int warm_up(Transform& transform, const std::vector<Complex>& input, const Options& options,
+            const World& world) {
+  const double start = MPI_Wtime();
+  for (int i = 0; i < options.warmup; ++i) round_trip(transform, input, world);
+  const double each = (MPI_Wtime() - start) / std::max(options.warmup, 1);
+  int repeat = options.repeat;
+  if (options.warmup > 0 && repeat * each > options.max_seconds) {
+    repeat = std::max(static_cast<int>(options.max_seconds / each), 1);
+  }
+  MPI_Bcast(&repeat, 1, MPI_INT, 0, world.comm);
+  return repeat;
+}
+
 // Repeats the round trip and keeps, for each repetition, the maximum over the ranks.
 void measure(Transform& transform, const std::vector<Complex>& input, const Options& options,
              const World& world, Report& report) {
+  const int repeat = warm_up(transform, input, options, world);
   std::vector<double> total, alltoall;
-  for (int i = -options.warmup; i < options.repeat; ++i) {
-    std::copy(input.begin(), input.end(), transform.data());
-    MPI_Barrier(world.comm);
-    transform.take_alltoall_seconds();
-    const double start = MPI_Wtime();
-    transform.forward();
-    transform.backward();
-    const double seconds = MPI_Wtime() - start;
-    if (i < 0) continue;
-    total.push_back(seconds);
-    alltoall.push_back(transform.take_alltoall_seconds());
+  for (int i = 0; i < repeat; ++i) {
+    const Seconds seconds = round_trip(transform, input, world);
+    total.push_back(seconds.total);
+    alltoall.push_back(seconds.alltoall);
   }
   report.total_seconds.resize(total.size());
   report.alltoall_seconds.resize(total.size());
-  MPI_Allreduce(total.data(), report.total_seconds.data(), options.repeat, MPI_DOUBLE, MPI_MAX,
+  MPI_Allreduce(total.data(), report.total_seconds.data(), repeat, MPI_DOUBLE, MPI_MAX, world.comm);
+  MPI_Allreduce(alltoall.data(), report.alltoall_seconds.data(), repeat, MPI_DOUBLE, MPI_MAX,
                 world.comm);
-  MPI_Allreduce(alltoall.data(), report.alltoall_seconds.data(), options.repeat, MPI_DOUBLE,
-                MPI_MAX, world.comm);
 }
 
 Report run(const Options& options, const World& world) {
@@ -251,6 +276,10 @@ void add_options(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--warmup", options.warmup, "Round trips before the timed ones")
       ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--max-seconds", options.max_seconds,
+                 "Time fewer round trips than --repeat if they would last longer")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_flag("--verify", options.verify,
                "Compare the spectrum with a serial 3D transform on rank 0");

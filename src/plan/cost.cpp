@@ -1,0 +1,50 @@
+#include "plan/cost.hpp"
+
+#include <algorithm>
+
+namespace quadrille::plan {
+namespace {
+
+bool is_one_run(const Schedule& schedule, const Message& message) {
+  for (std::uint32_t i = 1; i < message.spans.count; ++i) {
+    const Span& last = schedule.spans[message.spans.first + i - 1];
+    const Span& span = schedule.spans[message.spans.first + i];
+    if (span.buffer != last.buffer || span.block != last.block + 1) return false;
+  }
+  return true;
+}
+
+std::uint64_t derived(const Schedule& schedule, Range messages) {
+  std::uint64_t count = 0;
+  for (std::uint32_t i = 0; i < messages.count; ++i) {
+    if (!is_one_run(schedule, schedule.messages[messages.first + i])) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+Counts count(const Schedule& schedule) {
+  Counts counts;
+  counts.scratch_blocks = schedule.scratch_blocks;
+  for (const Round& round : schedule.rounds) {
+    const std::uint64_t pairs = std::max(round.sends.count, round.receives.count);
+    const std::uint64_t window = round.window.pairs == 0 ? pairs : round.window.pairs;
+    if (pairs > 0) counts.rounds += (pairs + window - 1) / window;
+    counts.messages += round.sends.count;
+    counts.blocks_copied += round.before.count + round.after.count;
+    counts.derived_messages += derived(schedule, round.sends) + derived(schedule, round.receives);
+    for (std::uint32_t i = 0; i < round.sends.count; ++i) {
+      counts.blocks_sent += schedule.messages[round.sends.first + i].spans.count;
+    }
+  }
+  return counts;
+}
+
+double time(const Counts& counts, const Machine& machine, double block_bytes) {
+  return machine.alpha * static_cast<double>(counts.messages) +
+         machine.beta * block_bytes * static_cast<double>(counts.blocks_sent) +
+         machine.gamma * block_bytes * static_cast<double>(counts.blocks_copied);
+}
+
+}  // namespace quadrille::plan

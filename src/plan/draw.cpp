@@ -1,0 +1,119 @@
+#include "plan/draw.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string_view>
+
+namespace quadrille::plan {
+namespace {
+
+// Consecutive blocks of one buffer, upwards or downwards.
+struct Run {
+  Span first;
+  int count = 1;
+  int step = 0;  // 1 or -1 once there are two blocks
+
+  // Where `span` would have to go on with step `by`.
+  bool can_take(const Span& span, int by) const {
+    return span.owner == first.owner && span.buffer == first.buffer && (count == 1 || by == step) &&
+           span.block == first.block + by * count;
+  }
+  bool take(const Span& span) {
+    for (const int by : {1, -1}) {
+      if (!can_take(span, by)) continue;
+      step = by;
+      ++count;
+      return true;
+    }
+    return false;
+  }
+};
+
+class Drawing {
+ public:
+  Drawing(const Schedule& schedule, int me) : schedule_(schedule), me_(me) {}
+
+  std::string text() {
+    line("scratch {} block{}{}", schedule_.scratch_blocks, schedule_.scratch_blocks == 1 ? "" : "s",
+         schedule_.sizes == Sizes::carried ? "; sizes travel before the data" : "");
+    for (std::size_t r = 0; r < schedule_.rounds.size(); ++r) {
+      const Round& round = schedule_.rounds[r];
+      line("round {}{}", r, window(round));
+      copies(round.before);
+      for (std::uint32_t i = 0; i < round.sends.count; ++i) {
+        message("send  to", schedule_.messages[round.sends.first + i]);
+      }
+      for (std::uint32_t i = 0; i < round.receives.count; ++i) {
+        message("recv  from", schedule_.messages[round.receives.first + i]);
+      }
+      copies(round.after);
+      if (round.node_fence) line("  fence of the node");
+    }
+    return std::move(text_);
+  }
+
+ private:
+  template <class... Arguments>
+  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+    text_ += '\n';
+  }
+
+  static std::string window(const Round& round) {
+    if (round.window.pairs == 0) return {};
+    constexpr std::string_view waits[] = {"waited for together", "refilled as each completes",
+                                          "refilled by polling"};
+    return fmt::format(" ({} pair{} in flight, {})", round.window.pairs,
+                       round.window.pairs == 1 ? "" : "s",
+                       waits[static_cast<std::size_t>(round.window.wait)]);
+  }
+
+  std::string name(const Run& run) const {
+    constexpr std::string_view buffers[] = {"send", "recv", "scratch"};
+    std::string text(buffers[static_cast<std::size_t>(run.first.buffer)]);
+    text += run.count == 1 ? fmt::format("[{}]", run.first.block)
+                           : fmt::format("[{}..{}]", run.first.block,
+                                         run.first.block + run.step * (run.count - 1));
+    if (run.first.owner != me_) text += fmt::format(" of {}", run.first.owner);
+    return text;
+  }
+
+  void copies(Range range) {
+    for (std::uint32_t i = 0; i < range.count;) {
+      const Copy& copy = schedule_.copies[range.first + i];
+      Run from{copy.from}, to{copy.to};
+      for (++i; i < range.count; ++i) {
+        const Copy& next = schedule_.copies[range.first + i];
+        Run longer_from = from, longer_to = to;
+        if (!longer_from.take(next.from) || !longer_to.take(next.to)) break;
+        from = longer_from;
+        to = longer_to;
+      }
+      line("  copy  {} -> {}", name(from), name(to));
+    }
+  }
+
+  void message(std::string_view what, const Message& message) {
+    std::string list;
+    for (std::uint32_t i = 0; i < message.spans.count;) {
+      Run run{schedule_.spans[message.spans.first + i]};
+      for (++i; i < message.spans.count; ++i) {
+        if (!run.take(schedule_.spans[message.spans.first + i])) break;
+      }
+      if (!list.empty()) list += ", ";
+      list += name(run);
+    }
+    line("  {} {}: {}", what, message.peer, list);
+  }
+
+  const Schedule& schedule_;
+  const int me_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string draw(const Schedule& schedule, int me) { return Drawing(schedule, me).text(); }
+
+}  // namespace quadrille::plan

@@ -1,0 +1,101 @@
+#include "plan/verify.hpp"
+
+#include <utility>
+
+#include "plan/verify_parts.hpp"
+
+namespace quadrille::plan {
+namespace proof {
+
+Subject::Subject(const std::vector<Schedule>& all, const NodeMap& node_map, Goal what)
+    : schedules(all),
+      nodes(node_map),
+      goal(what),
+      ranks(static_cast<int>(all.size())),
+      send_blocks_(what.pattern == Pattern::alltoall ? all.size() : 1),
+      recv_blocks_(all.size()) {
+  std::size_t next = 0;
+  for (const Schedule& schedule : all) {
+    first_.push_back(next);
+    next += send_blocks_ + recv_blocks_ + schedule.scratch_blocks;
+  }
+  first_.push_back(next);
+}
+
+std::size_t Subject::blocks_in(int rank, Buffer buffer) const {
+  if (buffer == Buffer::send) return send_blocks_;
+  if (buffer == Buffer::recv) return recv_blocks_;
+  return schedules[static_cast<std::size_t>(rank)].scratch_blocks;
+}
+
+}  // namespace proof
+
+std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Parameters& parameters) {
+  std::vector<Schedule> schedules;
+  schedules.reserve(nodes.node_of.size());
+  for (int me = 0; me < nodes.ranks(); ++me) {
+    schedules.push_back(build({nodes.ranks(), me, &nodes, parameters}));
+  }
+  return schedules;
+}
+
+Report verify(const std::vector<Schedule>& schedules, const NodeMap& nodes, Goal goal, int orders,
+              std::uint64_t seed) {
+  if (schedules.empty() || schedules.size() != nodes.node_of.size()) {
+    return proof::wrong(fmt::format("{} schedules, but the node map has {} ranks", schedules.size(),
+                                    nodes.node_of.size()));
+  }
+  const proof::Subject subject(schedules, nodes, goal);
+  proof::Partners partners;
+  if (Report r = proof::check_form(subject); !r.ok) return r;
+  if (Report r = proof::check_races(subject); !r.ok) return r;
+  if (Report r = proof::check_matching(subject, partners); !r.ok) return r;
+  for (int order = 0; order < std::max(orders, 1); ++order) {
+    const std::uint64_t mix = seed * 1000003u + static_cast<std::uint64_t>(order);
+    if (Report r = proof::check_flow(subject, partners, order > 0, mix); !r.ok) return r;
+  }
+  return proof::check_order(subject, partners);
+}
+
+bool ignores_nodes(const std::vector<Schedule>& schedules) {
+  for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
+    const int me = static_cast<int>(rank);
+    for (const Copy& copy : schedules[rank].copies) {
+      if (copy.from.owner != me || copy.to.owner != me) return false;
+    }
+    for (const Round& round : schedules[rank].rounds) {
+      if (round.node_fence) return false;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+bool same(Range a, Range b) { return a.first == b.first && a.count == b.count; }
+
+bool same(const Round& a, const Round& b) {
+  return same(a.before, b.before) && same(a.sends, b.sends) && same(a.receives, b.receives) &&
+         same(a.after, b.after) && a.window.wait == b.window.wait &&
+         a.window.pairs == b.window.pairs && a.node_fence == b.node_fence;
+}
+
+bool same(const Message& a, const Message& b) { return a.peer == b.peer && same(a.spans, b.spans); }
+
+bool same(const Copy& a, const Copy& b) { return a.from == b.from && a.to == b.to; }
+
+template <class T>
+bool all_same(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const T& x, const T& y) { return same(x, y); });
+}
+
+}  // namespace
+
+bool operator==(const Schedule& a, const Schedule& b) {
+  return a.scratch_blocks == b.scratch_blocks && a.sizes == b.sizes && a.spans == b.spans &&
+         all_same(a.rounds, b.rounds) && all_same(a.messages, b.messages) &&
+         all_same(a.copies, b.copies);
+}
+
+}  // namespace quadrille::plan

@@ -1,0 +1,380 @@
+// Runs all ranks together with symbolic blocks, in a random order of the steps that MPI allows.
+//
+// Three kinds of step are possible at a time, and one is drawn at random:
+//   advance  a rank does the local work that is due: it enters a round, refills its window,
+//            or leaves
+//   take     a buffered send lets go of its blocks and completes
+//   deliver  a message moves into the spans of its receive
+// A rendezvous send completes when it is delivered; it can be delivered when its receive is posted.
+// When nothing is possible any more, every rank must have finished: or there is a deadlock.
+#include <random>
+
+#include "plan/verify_parts.hpp"
+
+namespace quadrille::plan::proof {
+namespace {
+
+using Token = std::int32_t;  // alltoall: source * P + destination; allgather: source
+constexpr Token kUndefined = -1;
+
+enum class Kind : std::uint8_t { advance, take, deliver };
+
+struct Step {
+  Kind kind;
+  std::int32_t rank;      // for messages: the sender
+  std::uint32_t message;  // of the sender
+};
+
+enum class Stage : std::uint8_t { between, messages, fence, finished };
+
+struct RankState {
+  std::size_t round = 0;
+  Stage stage = Stage::between;
+  std::uint32_t posted = 0;        // pairs of this round
+  std::uint32_t done = 0;          // pairs of this round
+  bool queued = false;             // an advance is already waiting to be drawn
+  std::vector<std::uint8_t> open;  // [pair of this round] operations that are not complete
+};
+
+struct MessageState {
+  bool posted = false;
+  bool taken = false;  // a buffered send has let go
+  bool complete = false;
+  std::vector<Token> content;  // of a buffered send
+};
+
+class Flow {
+ public:
+  Flow(const Subject& subject, const Partners& partners, bool buffered, std::uint64_t seed)
+      : subject_(subject),
+        partners_(partners),
+        buffered_(buffered),
+        random_(seed),
+        tokens_(subject.places(), kUndefined),
+        ranks_(subject.schedules.size()),
+        at_fence_(static_cast<std::size_t>(subject.nodes.nodes), 0),
+        node_size_(static_cast<std::size_t>(subject.nodes.nodes), 0) {
+    for (const Schedule& schedule : subject.schedules) {
+      messages_.emplace_back(schedule.messages.size());
+    }
+    for (const int node : subject.nodes.node_of) ++node_size_[static_cast<std::size_t>(node)];
+    fill_send();
+  }
+
+  Report run() {
+    for (int rank = 0; rank < subject_.ranks; ++rank) wake(rank);
+    while (!steps_.empty() && report_.ok) do_step(draw());
+    if (report_.ok) check_finished();
+    if (report_.ok) check_received();
+    return report_;
+  }
+
+ private:
+  const Schedule& schedule(int rank) const {
+    return subject_.schedules[static_cast<std::size_t>(rank)];
+  }
+  RankState& state(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  MessageState& state(int rank, std::uint32_t message) {
+    return messages_[static_cast<std::size_t>(rank)][message];
+  }
+  const Round& round_of(int rank) { return schedule(rank).rounds[state(rank).round]; }
+  std::uint32_t partner(int rank, std::uint32_t message) const {
+    return partners_[static_cast<std::size_t>(rank)][message];
+  }
+  bool fails(std::string what) {
+    if (report_.ok) report_ = wrong(std::move(what));
+    return true;
+  }
+
+  // --- blocks -----------------------------------------------------------------------------------
+
+  Token token(int source, int destination) const {
+    return subject_.goal.pattern == Pattern::alltoall ? source * subject_.ranks + destination
+                                                      : source;
+  }
+  int source_of(Token t) const {
+    return subject_.goal.pattern == Pattern::alltoall ? t / subject_.ranks : t;
+  }
+  std::string name(Token t) const {
+    if (t == kUndefined) return "nothing";
+    if (subject_.goal.pattern == Pattern::allgather) return fmt::format("the block of rank {}", t);
+    return fmt::format("block {}->{}", t / subject_.ranks, t % subject_.ranks);
+  }
+
+  void fill_send() {
+    const bool one = subject_.goal.pattern == Pattern::allgather;
+    for (int rank = 0; rank < subject_.ranks; ++rank) {
+      for (int block = 0; block < (one ? 1 : subject_.ranks); ++block) {
+        tokens_[subject_.place({rank, block, Buffer::send})] = token(rank, block);
+      }
+    }
+  }
+
+  Token read(const Span& span, int me, const char* what) {
+    const Token t = tokens_[subject_.place(span)];
+    if (t == kUndefined) {
+      fails(fmt::format("flow: rank {}, round {}: {} {}, which nothing has written", me,
+                        state(me).round, what, name_of(span, me)));
+    }
+    return t;
+  }
+
+  // True if the owner of `span` knows the size of block `t` from its own arguments there.
+  bool size_is_known(const Span& span, Token t) const {
+    if (span.buffer != Buffer::recv || span.block != source_of(t)) return false;
+    return subject_.goal.pattern == Pattern::allgather || t % subject_.ranks == span.owner;
+  }
+
+  void write(const Span& span, Token t, int me) {
+    tokens_[subject_.place(span)] = t;
+    const bool known = !subject_.goal.uneven || schedule(me).sizes == Sizes::carried ||
+                       t == kUndefined || size_is_known(span, t);
+    if (!known) {
+      fails(fmt::format("sizes: rank {}, round {}: {} comes into {}, where its size is not known",
+                        me, state(me).round, name(t), name_of(span, me)));
+    }
+  }
+
+  void do_copies(int me, Range range) {
+    for (std::uint32_t i = 0; i < range.count; ++i) {
+      const Copy& copy = schedule(me).copies[range.first + i];
+      write(copy.to, read(copy.from, me, "copies"), me);
+    }
+  }
+
+  // --- steps ------------------------------------------------------------------------------------
+
+  Step draw() {
+    std::uniform_int_distribution<std::size_t> any(0, steps_.size() - 1);
+    std::swap(steps_[any(random_)], steps_.back());
+    const Step step = steps_.back();
+    steps_.pop_back();
+    return step;
+  }
+
+  void wake(int rank) {
+    RankState& r = state(rank);
+    if (r.queued || r.stage == Stage::fence || r.stage == Stage::finished) return;
+    r.queued = true;
+    steps_.push_back({Kind::advance, rank, 0});
+  }
+
+  void do_step(const Step& step) {
+    switch (step.kind) {
+      case Kind::advance:
+        return advance(step.rank);
+      case Kind::take:
+        return take(step.rank, step.message);
+      case Kind::deliver:
+        return deliver(step.rank, step.message);
+    }
+  }
+
+  void advance(int me) {
+    RankState& r = state(me);
+    r.queued = false;
+    if (r.stage == Stage::between) {
+      if (r.round == schedule(me).rounds.size()) {
+        r.stage = Stage::finished;
+        return;
+      }
+      enter_round(me);
+    }
+    post_due(me);
+    if (r.done == pairs_of(round_of(me))) leave_round(me);
+  }
+
+  void enter_round(int me) {
+    RankState& r = state(me);
+    const Round& round = round_of(me);
+    do_copies(me, round.before);
+    r.stage = Stage::messages;
+    r.posted = r.done = 0;
+    r.open.assign(pairs_of(round), 0);
+  }
+
+  // Posts the pairs that the window has room for.
+  void post_due(int me) {
+    RankState& r = state(me);
+    const Round& round = round_of(me);
+    const std::uint32_t pairs = pairs_of(round);
+    const std::uint32_t window = round.window.pairs == 0 ? pairs : round.window.pairs;
+    if (round.window.wait == Window::Wait::all && r.done < r.posted) return;
+    while (r.posted < pairs && r.posted - r.done < window) post_pair(me, r.posted++);
+  }
+
+  void post_pair(int me, std::uint32_t pair) {
+    const Round& round = round_of(me);
+    const bool sends = pair < round.sends.count;
+    const bool receives = pair < round.receives.count;
+    state(me).open[pair] = static_cast<std::uint8_t>(sends + receives);
+    if (sends) post_send(me, round.sends.first + pair);
+    if (receives) post_receive(me, round.receives.first + pair);
+  }
+
+  void post_send(int me, std::uint32_t message) {
+    const int peer = schedule(me).messages[message].peer;
+    state(me, message).posted = true;
+    const bool buffered = buffered_ && random_() % 2 == 0;
+    if (buffered) {
+      steps_.push_back({Kind::take, me, message});
+    } else if (state(peer, partner(me, message)).posted) {
+      steps_.push_back({Kind::deliver, me, message});
+    }
+    state(me, message).content.assign(buffered ? 1 : 0, kUndefined);
+  }
+
+  void post_receive(int me, std::uint32_t message) {
+    const int peer = schedule(me).messages[message].peer;
+    state(me, message).posted = true;
+    const std::uint32_t sent = partner(me, message);
+    const MessageState& send = state(peer, sent);
+    const bool buffered = !send.content.empty();
+    if (send.posted && (!buffered || send.taken)) steps_.push_back({Kind::deliver, peer, sent});
+  }
+
+  void take(int me, std::uint32_t message) {
+    MessageState& send = state(me, message);
+    const Range spans = schedule(me).messages[message].spans;
+    send.content.clear();
+    for (std::uint32_t i = 0; i < spans.count; ++i) {
+      send.content.push_back(read(schedule(me).spans[spans.first + i], me, "sends"));
+    }
+    send.taken = true;
+    complete(me, message);
+    const int peer = schedule(me).messages[message].peer;
+    if (state(peer, partner(me, message)).posted) steps_.push_back({Kind::deliver, me, message});
+  }
+
+  void deliver(int from, std::uint32_t message) {
+    MessageState& send = state(from, message);
+    const Message& sent = schedule(from).messages[message];
+    const std::uint32_t received = partner(from, message);
+    const Range spans = schedule(sent.peer).messages[received].spans;
+    for (std::uint32_t i = 0; i < spans.count; ++i) {
+      const Token t = send.taken ? send.content[i]
+                                 : read(schedule(from).spans[sent.spans.first + i], from, "sends");
+      write(schedule(sent.peer).spans[spans.first + i], t, sent.peer);
+    }
+    if (!send.taken) complete(from, message);
+    send.content = {};
+    complete(sent.peer, received);
+  }
+
+  void complete(int me, std::uint32_t message) {
+    state(me, message).complete = true;
+    RankState& r = state(me);
+    const Round& round = round_of(me);
+    const bool is_send = message - round.sends.first < round.sends.count;
+    const std::uint32_t pair = message - (is_send ? round.sends.first : round.receives.first);
+    if (--r.open[pair] > 0) return;
+    ++r.done;
+    wake(me);
+  }
+
+  void leave_round(int me) {
+    RankState& r = state(me);
+    const Round& round = round_of(me);
+    do_copies(me, round.after);
+    if (round.node_fence) {
+      r.stage = Stage::fence;
+      arrive(subject_.nodes.node_of[static_cast<std::size_t>(me)]);
+    } else {
+      next_round(me);
+    }
+  }
+
+  void next_round(int me) {
+    RankState& r = state(me);
+    ++r.round;
+    r.stage = Stage::between;
+    wake(me);
+  }
+
+  void arrive(int node) {
+    const auto n = static_cast<std::size_t>(node);
+    if (++at_fence_[n] < node_size_[n]) return;
+    at_fence_[n] = 0;
+    for (int rank = 0; rank < subject_.ranks; ++rank) {
+      if (subject_.nodes.node_of[static_cast<std::size_t>(rank)] == node) next_round(rank);
+    }
+  }
+
+  // --- the end ----------------------------------------------------------------------------------
+
+  // What an unfinished rank waits for, and a rank that keeps it waiting.
+  std::pair<std::string, int> wait_of(int me) {
+    const RankState& r = state(me);
+    if (r.stage == Stage::fence) {
+      const auto& node_of = subject_.nodes.node_of;
+      for (int other = 0; other < subject_.ranks; ++other) {
+        const bool missing = state(other).stage != Stage::fence;
+        if (missing &&
+            node_of[static_cast<std::size_t>(other)] == node_of[static_cast<std::size_t>(me)]) {
+          return {fmt::format("at its node's fence for rank {}", other), other};
+        }
+      }
+    }
+    const Round& round = round_of(me);
+    for (std::uint32_t pair = 0; pair < r.posted; ++pair) {
+      for (const bool is_send : {true, false}) {
+        const Range range = is_send ? round.sends : round.receives;
+        if (pair >= range.count || state(me, range.first + pair).complete) continue;
+        const int peer = schedule(me).messages[range.first + pair].peer;
+        return {fmt::format("for its {} {}", is_send ? "send to" : "receive from", peer), peer};
+      }
+    }
+    return {"for nothing", me};
+  }
+
+  void check_finished() {
+    int rank = 0;
+    while (rank < subject_.ranks && state(rank).stage == Stage::finished) ++rank;
+    if (rank == subject_.ranks) return;
+    std::string chain;
+    for (int shown = 0; shown < 4; ++shown) {
+      if (!chain.empty()) chain += "; ";
+      if (state(rank).stage == Stage::finished) {
+        chain += fmt::format("rank {} has finished", rank);
+        break;
+      }
+      const auto [what, next] = wait_of(rank);
+      chain += fmt::format("rank {} waits in round {} {}", rank, state(rank).round, what);
+      rank = next;
+    }
+    fails("deadlock: " + chain);
+  }
+
+  void check_received() {
+    for (int rank = 0; rank < subject_.ranks && report_.ok; ++rank) {
+      for (int source = 0; source < subject_.ranks; ++source) {
+        const Token got = tokens_[subject_.place({rank, source, Buffer::recv})];
+        const Token want = token(source, rank);
+        if (got == want) continue;
+        fails(fmt::format("flow: at the end recv[{}] of rank {} holds {}, not {}", source, rank,
+                          name(got), name(want)));
+        break;
+      }
+    }
+  }
+
+  const Subject& subject_;
+  const Partners& partners_;
+  const bool buffered_;
+  std::mt19937_64 random_;
+  std::vector<Token> tokens_;
+  std::vector<RankState> ranks_;
+  std::vector<std::vector<MessageState>> messages_;
+  std::vector<int> at_fence_, node_size_;  // [node]
+  std::vector<Step> steps_;
+  Report report_;
+};
+
+}  // namespace
+
+Report check_flow(const Subject& subject, const Partners& partners, bool buffered,
+                  std::uint64_t seed) {
+  return Flow(subject, partners, buffered, seed).run();
+}
+
+}  // namespace quadrille::plan::proof

@@ -1,0 +1,84 @@
+// The parts of the proof, and what they share. Used by verify*.cpp alone.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plan/verify.hpp"
+
+namespace quadrille::plan::proof {
+
+inline Report wrong(std::string what) { return {false, std::move(what)}; }
+
+inline std::string_view name_of(Buffer buffer) {
+  constexpr std::string_view names[] = {"send", "recv", "scratch"};
+  return names[static_cast<std::size_t>(buffer)];
+}
+
+// "recv[3]", or "recv[3] of rank 2" if another rank owns it.
+inline std::string name_of(const Span& span, int me) {
+  std::string name = fmt::format("{}[{}]", name_of(span.buffer), span.block);
+  if (span.owner != me) name += fmt::format(" of rank {}", span.owner);
+  return name;
+}
+
+// Everything that is proved together. Numbers all blocks of all buffers of all ranks consecutively.
+class Subject {
+ public:
+  Subject(const std::vector<Schedule>& all, const NodeMap& node_map, Goal what);
+
+  const std::vector<Schedule>& schedules;
+  const NodeMap& nodes;
+  const Goal goal;
+  const int ranks;
+
+  std::size_t blocks_in(int rank, Buffer buffer) const;
+  std::size_t places() const { return first_.back(); }
+  std::size_t place(const Span& span) const {
+    const auto rank = static_cast<std::size_t>(span.owner);
+    const std::size_t before = span.buffer == Buffer::send   ? 0
+                               : span.buffer == Buffer::recv ? send_blocks_
+                                                             : send_blocks_ + recv_blocks_;
+    return first_[rank] + before + static_cast<std::size_t>(span.block);
+  }
+
+ private:
+  std::size_t send_blocks_, recv_blocks_;
+  std::vector<std::size_t> first_;  // [rank]; one more at the end
+};
+
+// The pairs of a round that are posted together before anything is waited for. Which pairs are in
+// flight together under a window that refills itself depends on the order of events: all of them
+// may be, so they count as one batch.
+inline std::uint32_t pairs_of(const Round& round) {
+  return std::max(round.sends.count, round.receives.count);
+}
+inline std::uint32_t batch_size(const Round& round) {
+  const std::uint32_t pairs = round.window.pairs;
+  const bool whole = pairs == 0 || (pairs > 1 && round.window.wait != Window::Wait::all);
+  return whole ? pairs_of(round) : pairs;
+}
+// The messages of `range` that belong to pairs [first, end).
+inline Range part(Range range, std::uint32_t first, std::uint32_t end) {
+  const std::uint32_t from = std::min(first, range.count);
+  const std::uint32_t to = std::min(end, range.count);
+  return {range.first + from, to - from};
+}
+
+// For every message of every rank the index of the message that it meets at its peer.
+using Partners = std::vector<std::vector<std::uint32_t>>;  // [rank][message]
+
+Report check_form(const Subject& subject);
+Report check_races(const Subject& subject);
+Report check_matching(const Subject& subject, Partners& partners);
+Report check_order(const Subject& subject, const Partners& partners);
+Report check_flow(const Subject& subject, const Partners& partners, bool buffered,
+                  std::uint64_t seed);
+
+}  // namespace quadrille::plan::proof

@@ -1,0 +1,278 @@
+// What can be seen without running anything: form, races inside a rank, matching.
+#include <tuple>
+
+#include "plan/verify_parts.hpp"
+
+namespace quadrille::plan::proof {
+namespace {
+
+template <class T>
+bool lies_in(Range range, const std::vector<T>& array) {
+  return range.first <= array.size() && range.count <= array.size() - range.first;
+}
+
+// Checks the form of one rank's schedule.
+class FormOfRank {
+ public:
+  FormOfRank(const Subject& subject, int me)
+      : subject_(subject), schedule_(subject.schedules[static_cast<std::size_t>(me)]), me_(me) {}
+
+  Report check() {
+    for (round_ = 0; round_ < schedule_.rounds.size(); ++round_) {
+      const Round& round = schedule_.rounds[round_];
+      if (!lies_in(round.before, schedule_.copies) || !lies_in(round.after, schedule_.copies) ||
+          !lies_in(round.sends, schedule_.messages) ||
+          !lies_in(round.receives, schedule_.messages)) {
+        return at_fault("points outside the arrays of the schedule");
+      }
+      if (!follows(round.sends) || !follows(round.receives)) {
+        return at_fault("its messages do not follow those of the round before in the array");
+      }
+      if (Report r = copies(round.before); !r.ok) return r;
+      if (Report r = messages(round.sends, "send to", false); !r.ok) return r;
+      if (Report r = messages(round.receives, "receive from", true); !r.ok) return r;
+      if (Report r = copies(round.after); !r.ok) return r;
+    }
+    return {};
+  }
+
+ private:
+  Report at_fault(const std::string& what) const {
+    return wrong(fmt::format("form: rank {}, round {}: {}", me_, round_, what));
+  }
+
+  // Messages lie in program order, each in one round: the matching relies on it.
+  bool follows(Range messages) {
+    if (messages.count == 0) return true;
+    if (messages.first < next_message_) return false;
+    next_message_ = messages.first + messages.count;
+    return true;
+  }
+
+  bool exists(const Span& span) const {
+    return span.owner >= 0 && span.owner < subject_.ranks && span.block >= 0 &&
+           static_cast<std::size_t>(span.block) < subject_.blocks_in(span.owner, span.buffer);
+  }
+
+  Report copies(Range range) const {
+    for (std::uint32_t i = 0; i < range.count; ++i) {
+      const Copy& copy = schedule_.copies[range.first + i];
+      for (const Span& span : {copy.from, copy.to}) {
+        if (!exists(span)) {
+          return at_fault(fmt::format("a copy names {}, which does not exist", name_of(span, me_)));
+        }
+        const auto& node_of = subject_.nodes.node_of;
+        if (node_of[static_cast<std::size_t>(span.owner)] !=
+            node_of[static_cast<std::size_t>(me_)]) {
+          return at_fault(
+              fmt::format("a copy reaches {}, which is on another node", name_of(span, me_)));
+        }
+      }
+      if (copy.to.buffer == Buffer::send) {
+        return at_fault(
+            fmt::format("a copy writes {}; send buffers are read-only", name_of(copy.to, me_)));
+      }
+      if (copy.from == copy.to) {
+        return at_fault(fmt::format("a copy moves {} onto itself", name_of(copy.to, me_)));
+      }
+    }
+    return {};
+  }
+
+  Report messages(Range range, const char* what, bool writes) const {
+    for (std::uint32_t i = 0; i < range.count; ++i) {
+      const Message& message = schedule_.messages[range.first + i];
+      if (message.peer < 0 || message.peer >= subject_.ranks || message.peer == me_) {
+        return at_fault(fmt::format("{} {}, which is no other rank", what, message.peer));
+      }
+      if (!lies_in(message.spans, schedule_.spans)) {
+        return at_fault("points outside the arrays of the schedule");
+      }
+      if (message.spans.count == 0) {
+        return at_fault(fmt::format("the {} {} has no blocks", what, message.peer));
+      }
+      for (std::uint32_t s = 0; s < message.spans.count; ++s) {
+        const Span& span = schedule_.spans[message.spans.first + s];
+        if (span.owner != me_ || !exists(span)) {
+          return at_fault(fmt::format("the {} {} names {}, which the rank does not have", what,
+                                      message.peer, name_of(span, me_)));
+        }
+        if (writes && span.buffer == Buffer::send) {
+          return at_fault(fmt::format("the receive from {} writes {}; send buffers are read-only",
+                                      message.peer, name_of(span, me_)));
+        }
+      }
+    }
+    return {};
+  }
+
+  const Subject& subject_;
+  const Schedule& schedule_;
+  const int me_;
+  std::size_t round_ = 0;
+  std::uint32_t next_message_ = 0;
+};
+
+// Which message of the current batch touched a place last.
+struct Touch {
+  std::uint32_t batch = 0;
+  std::int32_t peer = 0;
+};
+
+// Finds spans that two messages of one batch touch, one of them writing.
+class RacesOfRank {
+ public:
+  RacesOfRank(const Subject& subject, int me)
+      : subject_(subject),
+        schedule_(subject.schedules[static_cast<std::size_t>(me)]),
+        me_(me),
+        base_(subject.place({me, 0, Buffer::send})) {
+    const std::size_t places = subject.blocks_in(me, Buffer::send) +
+                               subject.blocks_in(me, Buffer::recv) + schedule_.scratch_blocks;
+    sent_.resize(places);
+    received_.resize(places);
+  }
+
+  Report check() {
+    for (std::size_t r = 0; r < schedule_.rounds.size(); ++r) {
+      const Round& round = schedule_.rounds[r];
+      const std::uint32_t size = batch_size(round);
+      for (std::uint32_t first = 0; first < pairs_of(round); first += size) {
+        ++batch_;
+        mark_sent(part(round.sends, first, first + size));
+        Report report = mark_received(part(round.receives, first, first + size), r);
+        if (!report.ok) return report;
+      }
+    }
+    return {};
+  }
+
+ private:
+  void mark_sent(Range sends) {
+    for (std::uint32_t i = 0; i < sends.count; ++i) {
+      const Message& message = schedule_.messages[sends.first + i];
+      for (std::uint32_t s = 0; s < message.spans.count; ++s) {
+        const Span& span = schedule_.spans[message.spans.first + s];
+        sent_[subject_.place(span) - base_] = {batch_, message.peer};
+      }
+    }
+  }
+
+  Report mark_received(Range receives, std::size_t round) {
+    for (std::uint32_t i = 0; i < receives.count; ++i) {
+      const Message& message = schedule_.messages[receives.first + i];
+      for (std::uint32_t s = 0; s < message.spans.count; ++s) {
+        const Span& span = schedule_.spans[message.spans.first + s];
+        const std::size_t place = subject_.place(span) - base_;
+        if (sent_[place].batch == batch_) {
+          return race(round, message, span, fmt::format("send to {} reads", sent_[place].peer));
+        }
+        if (received_[place].batch == batch_) {
+          return race(round, message, span,
+                      fmt::format("receive from {} writes", received_[place].peer));
+        }
+        received_[place] = {batch_, message.peer};
+      }
+    }
+    return {};
+  }
+
+  Report race(std::size_t round, const Message& receive, const Span& span,
+              const std::string& other) const {
+    return wrong(
+        fmt::format("race: rank {}, round {}: the receive from {} writes {} while the {} it", me_,
+                    round, receive.peer, name_of(span, me_), other));
+  }
+
+  const Subject& subject_;
+  const Schedule& schedule_;
+  const int me_;
+  const std::size_t base_;
+  std::uint32_t batch_ = 0;
+  std::vector<Touch> sent_, received_;
+};
+
+// A message as the matching sees it. Messages of one channel are in the order of their index.
+struct Posted {
+  std::int32_t sender, receiver;
+  std::uint32_t message;  // index at the rank that posted it
+
+  std::pair<int, int> channel() const { return {sender, receiver}; }
+  bool operator<(const Posted& other) const {
+    return std::tie(sender, receiver, message) <
+           std::tie(other.sender, other.receiver, other.message);
+  }
+};
+
+void list_messages(const Subject& subject, std::vector<Posted>& sends,
+                   std::vector<Posted>& receives) {
+  for (int me = 0; me < subject.ranks; ++me) {
+    const Schedule& schedule = subject.schedules[static_cast<std::size_t>(me)];
+    for (const Round& round : schedule.rounds) {
+      for (std::uint32_t i = 0; i < round.sends.count; ++i) {
+        const std::uint32_t at = round.sends.first + i;
+        sends.push_back({me, schedule.messages[at].peer, at});
+      }
+      for (std::uint32_t i = 0; i < round.receives.count; ++i) {
+        const std::uint32_t at = round.receives.first + i;
+        receives.push_back({schedule.messages[at].peer, me, at});
+      }
+    }
+  }
+  std::sort(sends.begin(), sends.end());
+  std::sort(receives.begin(), receives.end());
+}
+
+}  // namespace
+
+Report check_form(const Subject& subject) {
+  for (int me = 0; me < subject.ranks; ++me) {
+    if (Report r = FormOfRank(subject, me).check(); !r.ok) return r;
+    if (subject.schedules[static_cast<std::size_t>(me)].sizes != subject.schedules[0].sizes) {
+      return wrong(fmt::format("form: ranks 0 and {} disagree on whether sizes are carried", me));
+    }
+  }
+  return {};
+}
+
+Report check_races(const Subject& subject) {
+  for (int me = 0; me < subject.ranks; ++me) {
+    if (Report r = RacesOfRank(subject, me).check(); !r.ok) return r;
+  }
+  return {};
+}
+
+Report check_matching(const Subject& subject, Partners& partners) {
+  std::vector<Posted> sends, receives;
+  list_messages(subject, sends, receives);
+  partners.clear();
+  for (const Schedule& schedule : subject.schedules) {
+    partners.emplace_back(schedule.messages.size());
+  }
+  for (std::size_t i = 0; i < std::max(sends.size(), receives.size()); ++i) {
+    const bool receive_left =
+        i >= sends.size() || (i < receives.size() && receives[i].channel() < sends[i].channel());
+    if (receive_left) {
+      return wrong(fmt::format("matching: rank {} receives from rank {} more often than that sends",
+                               receives[i].receiver, receives[i].sender));
+    }
+    if (i >= receives.size() || sends[i].channel() < receives[i].channel()) {
+      return wrong(fmt::format("matching: rank {} sends to rank {} more often than that receives",
+                               sends[i].sender, sends[i].receiver));
+    }
+    const auto sender = static_cast<std::size_t>(sends[i].sender);
+    const auto receiver = static_cast<std::size_t>(sends[i].receiver);
+    const std::uint32_t sent = subject.schedules[sender].messages[sends[i].message].spans.count;
+    const std::uint32_t expected =
+        subject.schedules[receiver].messages[receives[i].message].spans.count;
+    if (sent != expected) {
+      return wrong(fmt::format("matching: rank {} sends {} blocks to rank {}, which expects {}",
+                               sender, sent, receiver, expected));
+    }
+    partners[sender][sends[i].message] = receives[i].message;
+    partners[receiver][receives[i].message] = sends[i].message;
+  }
+  return {};
+}
+
+}  // namespace quadrille::plan::proof

@@ -1,0 +1,281 @@
+#include "tools/bench_data.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "quadrille.h"
+
+namespace quadrille::tools {
+namespace {
+
+using choose::Collective;
+
+struct Layout {
+  std::size_t unit, extent;  // data bytes and extent of an element
+};
+
+Layout layout_of(ElementKind element) {
+  switch (element) {
+    case ElementKind::byte: return {1, 1};
+    case ElementKind::double_float: return {8, 8};
+    case ElementKind::strided: break;
+  }
+  return {8, 16};
+}
+
+bool is_gather(Collective c) { return c == Collective::allgather || c == Collective::allgatherv; }
+bool is_uniform(Collective c) { return c == Collective::alltoall || c == Collective::allgather; }
+
+// A good mix of the bits of one word (splitmix64's finalizer).
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t key_of(std::uint64_t seed, int source, int destination, std::uint64_t call) {
+  const auto pair = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32) |
+                    static_cast<std::uint32_t>(destination);
+  return mix(mix(mix(seed) ^ pair) ^ call);
+}
+
+std::byte byte_of(std::uint64_t key, std::size_t offset) {
+  return static_cast<std::byte>(mix(key ^ (offset / 8)) >> (8 * (offset % 8)));
+}
+
+// The background is the data of a pair of ranks that does not exist.
+std::uint64_t background_key(std::uint64_t salt) { return key_of(salt, -1, -1, 0); }
+
+std::size_t fill_range(std::byte* memory, std::size_t from, std::size_t to, std::uint64_t key) {
+  for (std::size_t i = from; i < to; ++i) memory[i] = byte_of(key, i);
+  return to;
+}
+
+std::uint64_t count_wrong(const std::byte* memory, std::size_t from, std::size_t to,
+                          std::uint64_t key) {
+  std::uint64_t wrong = 0;
+  for (std::size_t i = from; i < to; ++i) wrong += memory[i] != byte_of(key, i);
+  return wrong;
+}
+
+}  // namespace
+
+std::size_t elements_of(const BenchCase& c, int source, int destination) {
+  const std::size_t unit = layout_of(c.element).unit;
+  const std::size_t most = (c.bytes + unit - 1) / unit;
+  if (c.distribution == Distribution::equal || is_uniform(c.collective)) return most;
+  if (is_gather(c.collective)) destination = 0;
+  // In place, both directions of a pair have the same size.
+  if (c.in_place && !is_gather(c.collective) && source > destination) {
+    std::swap(source, destination);
+  }
+  return key_of(c.seed, source, destination, ~std::uint64_t{0}) % (most + 1);
+}
+
+std::size_t buffer_bytes(const BenchCase& c) {
+  const Layout layout = layout_of(c.element);
+  const std::size_t block = (c.bytes + layout.unit - 1) / layout.unit * layout.extent;
+  const auto ranks = static_cast<std::size_t>(c.ranks);
+  const std::size_t send = c.in_place ? 0 : is_gather(c.collective) ? 1 : ranks;
+  return block * (send + ranks);
+}
+
+std::string why_too_large(const BenchCase& c) {
+  const Layout layout = layout_of(c.element);
+  const std::size_t elements = (c.bytes + layout.unit - 1) / layout.unit;
+  std::size_t largest = elements;
+  if (!is_uniform(c.collective)) largest *= static_cast<std::size_t>(c.ranks);
+  if (c.collective == Collective::alltoallw) largest *= layout.extent;
+  if (largest <= INT_MAX) return "";
+  return fmt::format("blocks of {} bytes on {} ranks need counts or displacements past {}, the "
+                     "largest int; take smaller --sizes", c.bytes, c.ranks, INT_MAX);
+}
+
+std::byte pattern(std::uint64_t seed, int source, int destination, std::size_t offset,
+                  std::uint64_t call) {
+  return byte_of(key_of(seed, source, destination, call), offset);
+}
+
+BlockBuffer::BlockBuffer(int blocks, std::size_t unit, std::size_t extent)
+    : unit_(unit), extent_(extent), elements_(static_cast<std::size_t>(blocks)) {}
+
+void BlockBuffer::set_block(int block, std::size_t elements) {
+  elements_[static_cast<std::size_t>(block)] = elements;
+}
+
+void BlockBuffer::Free::operator()(std::byte* memory) const { std::free(memory); }
+
+void BlockBuffer::allocate() {
+  starts_ = {0};
+  for (const std::size_t elements : elements_) {
+    counts_.push_back(static_cast<int>(elements));
+    displacements_.push_back(static_cast<int>(starts_.back() / extent_));
+    byte_displacements_.push_back(static_cast<int>(starts_.back()));
+    starts_.push_back(starts_.back() + elements * extent_);
+  }
+  size_ = starts_.back();
+  const std::size_t total = (size_ + 2 * guard + 4095) / 4096 * 4096;
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(4096, total));
+  if (memory == nullptr) throw std::bad_alloc();
+  memory_.reset(memory);
+}
+
+void BlockBuffer::poison(std::uint64_t salt) {
+  fill_range(memory_.get(), 0, size_ + 2 * guard, background_key(salt));
+}
+
+void BlockBuffer::write(int block, std::uint64_t seed, int source, int destination,
+                        std::uint64_t call) {
+  const std::uint64_t key = key_of(seed, source, destination, call);
+  std::byte* to = data() + starts_[static_cast<std::size_t>(block)];
+  for (std::size_t e = 0; e < elements_[static_cast<std::size_t>(block)]; ++e, to += extent_) {
+    for (std::size_t i = 0; i < unit_; ++i) to[i] = byte_of(key, e * unit_ + i);
+  }
+}
+
+std::uint64_t BlockBuffer::mismatches(const std::vector<Expected>& expected, std::uint64_t seed,
+                                      std::uint64_t call, std::uint64_t salt) const {
+  const std::uint64_t background = background_key(salt);
+  std::uint64_t wrong = count_wrong(memory_.get(), 0, guard, background);
+  for (std::size_t block = 0; block < expected.size(); ++block) {
+    const Expected& pair = expected[block];
+    const std::uint64_t key = key_of(seed, pair.source, pair.destination, call);
+    std::size_t at = guard + starts_[block];
+    for (std::size_t e = 0; e < elements_[block]; ++e, at += extent_) {
+      for (std::size_t i = 0; i < unit_; ++i) {
+        wrong += memory_[at + i] != byte_of(key, e * unit_ + i);
+      }
+      wrong += count_wrong(memory_.get(), at + unit_, at + extent_, background);
+    }
+  }
+  return wrong + count_wrong(memory_.get(), guard + size_, size_ + 2 * guard, background);
+}
+
+BenchData::BenchData(const BenchCase& c)
+    : case_(c),
+      send_(is_gather(c.collective) ? 1 : c.ranks, layout_of(c.element).unit,
+            layout_of(c.element).extent),
+      recv_(c.ranks, layout_of(c.element).unit, layout_of(c.element).extent) {
+  const std::size_t unit = layout_of(c.element).unit;
+  for (int rank = 0; rank < c.ranks; ++rank) {
+    const std::size_t sent = elements_of(c, c.me, rank);
+    bytes_sent_ += sent * unit;
+    // In place nothing is sent from the send buffer: its blocks stay empty.
+    if (!c.in_place && (rank == 0 || !gathers())) send_.set_block(rank, sent);
+    recv_.set_block(rank, elements_of(c, rank, c.me));
+  }
+  send_.allocate();
+  recv_.allocate();
+  if (c.element == ElementKind::strided) {
+    mpi().Type_create_resized(mpi().double_type, 0, 16, &type_);
+    mpi().Type_commit(&type_);
+    own_type_ = true;
+  } else {
+    type_ = c.element == ElementKind::byte ? mpi().byte : mpi().double_type;
+  }
+  types_.assign(static_cast<std::size_t>(c.ranks), type_);
+}
+
+BenchData::~BenchData() {
+  if (own_type_) mpi().Type_free(&type_);
+}
+
+bool BenchData::gathers() const { return is_gather(case_.collective); }
+
+std::vector<BlockBuffer::Expected> BenchData::expected_sent() const {
+  if (gathers()) return {{case_.me, 0}};
+  std::vector<BlockBuffer::Expected> blocks;
+  for (int rank = 0; rank < case_.ranks; ++rank) blocks.push_back({case_.me, rank});
+  return blocks;
+}
+
+std::vector<BlockBuffer::Expected> BenchData::expected_received() const {
+  std::vector<BlockBuffer::Expected> blocks;
+  for (int rank = 0; rank < case_.ranks; ++rank) blocks.push_back({rank, gathers() ? 0 : case_.me});
+  return blocks;
+}
+
+void BenchData::fill(std::uint64_t call) {
+  send_.poison(call);
+  recv_.poison(~call);
+  const auto sent = expected_sent();
+  if (!case_.in_place) {
+    for (std::size_t b = 0; b < sent.size(); ++b) {
+      send_.write(static_cast<int>(b), case_.seed, sent[b].source, sent[b].destination, call);
+    }
+  } else if (gathers()) {
+    recv_.write(case_.me, case_.seed, case_.me, 0, call);
+  } else {
+    for (int rank = 0; rank < case_.ranks; ++rank) {
+      recv_.write(rank, case_.seed, case_.me, rank, call);
+    }
+  }
+}
+
+std::uint64_t BenchData::mismatches(std::uint64_t call) const {
+  return send_.mismatches(expected_sent(), case_.seed, call, call) +
+         recv_.mismatches(expected_received(), case_.seed, call, ~call);
+}
+
+void BenchData::touch() {
+  for (BlockBuffer* buffer : {&send_, &recv_}) {
+    volatile std::byte* bytes = buffer->data();
+    for (std::size_t i = 0; i < buffer->size(); i += 32) bytes[i] = bytes[i];
+  }
+}
+
+namespace {
+
+// The five functions, with the MPI's signatures: ours or the MPI's.
+struct Functions {
+  decltype(&Quadrille_Alltoall) alltoall;
+  decltype(&Quadrille_Alltoallv) alltoallv;
+  decltype(&Quadrille_Alltoallw) alltoallw;
+  decltype(&Quadrille_Allgather) allgather;
+  decltype(&Quadrille_Allgatherv) allgatherv;
+};
+
+int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer& recv,
+         MPI_Datatype type, const std::vector<MPI_Datatype>& types, MPI_Comm comm) {
+  void* from = c.in_place ? MPI_IN_PLACE : send.data();
+  const int* send_counts = send.counts().data();
+  const int* recv_counts = recv.counts().data();
+  const int* recv_at = recv.displacements().data();
+  switch (c.collective) {
+    case Collective::alltoall:
+      return f.alltoall(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
+    case Collective::alltoallv:
+      return f.alltoallv(from, send_counts, send.displacements().data(), type, recv.data(),
+                         recv_counts, recv_at, type, comm);
+    case Collective::alltoallw:
+      return f.alltoallw(from, send_counts, send.byte_displacements().data(), types.data(),
+                         recv.data(), recv_counts, recv.byte_displacements().data(), types.data(),
+                         comm);
+    case Collective::allgather:
+      return f.allgather(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
+    case Collective::allgatherv: break;
+  }
+  return f.allgatherv(from, send_counts[0], type, recv.data(), recv_counts, recv_at, type, comm);
+}
+
+}  // namespace
+
+int BenchData::call_mpi(MPI_Comm comm) {
+  const Functions functions = {mpi().Alltoall, mpi().Alltoallv, mpi().Alltoallw, mpi().Allgather,
+                               mpi().Allgatherv};
+  return call(functions, case_, send_, recv_, type_, types_, comm);
+}
+
+int BenchData::call_quadrille(MPI_Comm comm) {
+  const Functions functions = {Quadrille_Alltoall, Quadrille_Alltoallv, Quadrille_Alltoallw,
+                               Quadrille_Allgather, Quadrille_Allgatherv};
+  return call(functions, case_, send_, recv_, type_, types_, comm);
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,59 @@
+// What `quadrille bench` prints and writes.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/bench_data.hpp"
+#include "tools/statistics.hpp"
+
+namespace quadrille::tools {
+
+// One size with one algorithm against the MPI. Times in microseconds.
+struct BenchRow {
+  BenchCase measured;
+  int nodes = 1;
+  std::string algorithm;  // as asked for
+  std::string served_by;  // what carried the calls out
+  Summary mpi, quadrille;
+  double ratio = 0;       // of the medians
+  double pair_ratio = 0;  // median over the rounds
+  std::size_t bytes_sent = 0;  // by this rank in a call
+  std::uint64_t errors = 0;
+  long batches = 0, calls_per_batch = 0;
+  bool cold = false;
+};
+
+struct BenchHeader {
+  std::string version, mpi, mpi_library, cpu, date;
+};
+
+// The row with the names of the JSON and CSV columns, in their order.
+nlohmann::ordered_json to_json(const BenchRow& row);
+nlohmann::ordered_json to_json(const BenchHeader& header);
+
+// Both return an empty string, or one line when the file cannot be written.
+std::string write_json(const std::string& file, const BenchHeader& header,
+                       const std::vector<BenchRow>& rows);
+std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows);
+
+std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold);
+std::string table_line(const BenchRow& row);
+
+// Megabytes (10^6 bytes) a second.
+double bandwidth(std::size_t bytes, double microseconds);
+
+// A line on stderr that is overwritten by the next; nothing if stderr is no terminal.
+class Progress {
+ public:
+  explicit Progress(bool wanted);
+  void show(const std::string& text);
+  void clear();
+
+ private:
+  bool wanted_;
+};
+
+}  // namespace quadrille::tools

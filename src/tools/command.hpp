@@ -1,0 +1,60 @@
+// Reads the command line of a launcher: which word starts the programs?
+//
+//   numactl -N 0 mpirun -n 4 --mca btl self,sm -x PATH taskset -c 0 ./app in.txt : -n 1 ./other
+//                |launcher                                          |program            |program
+//
+// Pure: what the file system knows comes in through a function.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quadrille::tools {
+
+// Path of the executable regular file that `word` starts, seen from `directory` (empty: here);
+// empty if there is none. A word with a slash is a path; others are looked up in PATH.
+using Resolve = std::function<std::string(std::string_view word, std::string_view directory)>;
+
+struct CommandProgram {
+  int word = -1;     // index into the command line
+  std::string path;  // what it resolves to
+};
+
+struct Command {
+  int launcher = -1;               // index of the launcher; -1: the program is started directly
+  std::string launcher_path;       // what it resolves to; empty when it is missing
+  std::vector<int> contexts;       // index of the first word of each part between ':' words
+  std::vector<CommandProgram> programs;  // one a part, wrappers such as taskset left out
+  bool from_file = false;          // the programs are listed in a file (--app, -configfile)
+  std::string problem;             // one line when a program was not found
+};
+
+// Is this the name of an MPI launcher or of a batch system's?
+bool is_launcher_name(std::string_view name);
+// Is this a program that starts the program named in its arguments, such as taskset?
+bool is_wrapper_name(std::string_view name);
+// Is this the name of an interpreter, such as python3.11 or bash? What it runs may use MPI.
+bool is_interpreter_name(std::string_view name);
+
+// The file name at the end of a path.
+std::string_view base_name(std::string_view path);
+
+Command read_command(std::span<const std::string> words, const Resolve& resolve);
+
+// What `quadrille run` adds to the environment.
+struct Setting {
+  std::string name;
+  std::string value;
+};
+
+// The command line with what remote nodes need: for Open MPI an `-x NAME` in each part, for each
+// setting that the user does not export already. Values of LD_PRELOAD that the user gives on the
+// command line (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...) get `preload` in front.
+std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command,
+                                      bool open_mpi, std::string_view preload,
+                                      std::span<const std::string> names);
+
+}  // namespace quadrille::tools

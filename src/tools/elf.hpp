@@ -1,0 +1,52 @@
+// Reads what the dynamic loader needs from an ELF file: its dependencies and search paths.
+// Files come from users: each offset is checked against the file before it is followed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace quadrille::tools {
+
+using Bytes = std::span<const std::byte>;
+
+struct Elf {
+  std::uint16_t machine = 0;         // EM_X86_64, EM_AARCH64, ...
+  bool dynamic = false;              // false: a static program; nothing can be preloaded
+  std::string interpreter;           // the dynamic loader, of programs
+  std::vector<std::string> needed;   // DT_NEEDED, in order
+  std::vector<std::string> rpath;    // DT_RPATH, split at ':'
+  std::vector<std::string> runpath;  // DT_RUNPATH, split at ':'
+};
+
+bool is_elf(Bytes file);
+
+// Reads a 64-bit little-endian ELF file. Returns an empty string and fills `elf`, or one line that
+// says what is wrong with the file.
+std::string read_elf(Bytes file, Elf& elf);
+
+// The entries of /etc/ld.so.cache (format glibc-ld.so.cache1.1): pairs of soname and path.
+// A damaged cache gives the entries that are readable.
+struct CacheEntry {
+  std::string soname;
+  std::string path;
+};
+std::vector<CacheEntry> read_loader_cache(Bytes file);
+
+// A file mapped for reading; empty when it cannot be read.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  Bytes bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace quadrille::tools

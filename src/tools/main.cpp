@@ -1,0 +1,221 @@
+// `quadrille`: the command line tool. Reads the options of all subcommands; the work is elsewhere.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "quadrille.h"
+#include "tools/bench.hpp"
+#include "tools/bench_options.hpp"
+#include "tools/info.hpp"
+#include "tools/launcher.hpp"
+#include "tools/list.hpp"
+#include "tools/process.hpp"
+#include "tools/run.hpp"
+#include "tools/show.hpp"
+#include "tools/verify.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+constexpr int bad_usage = 2;
+
+// What the subcommands share while the command line is read.
+struct Line {
+  CLI::App app{"Fast all-to-all collectives on any MPI", "quadrille"};
+  std::function<int()> action;  // what the chosen subcommand does
+};
+
+CLI::App* add_command(Line& line, const char* name, const char* what, const char* examples) {
+  CLI::App* command = line.app.add_subcommand(name, what);
+  command->footer(examples);
+  command->get_formatter()->column_width(34);
+  return command;
+}
+
+void add_run(Line& line, RunOptions& options, std::string& abi) {
+  CLI::App* command = add_command(
+      line, "run", "Start an MPI program with Quadrille's collectives",
+      "\nUsage: quadrille run [--mpi auto|openmpi|mpich] [--explain] -- mpirun -n 4 ./app ...\n\n"
+      "The command is written as without Quadrille. The program needs no change; its exit status\n"
+      "and signals pass through.\n\n"
+      "Examples:\n"
+      "  quadrille run -- mpirun -n 4 ./app input.txt\n"
+      "  quadrille run --explain -- mpirun -n 4 python3 app.py\n"
+      "  QUADRILLE_ALGORITHM=alltoall=pairwise quadrille run -- srun -n 64 ./app\n");
+  command->add_option("--mpi", abi, "MPI of the program; auto reads it from the program's libraries")
+      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
+      ->default_str("auto");
+  command->add_flag("--explain", options.explain,
+                    "Say once per distinct call what was chosen and why (QUADRILLE_EXPLAIN=1)");
+  command->callback([&line, &options, &abi] {
+    line.action = [&options, &abi] {
+      abi_from_name(abi, options.abi);
+      return run_command(options);
+    };
+  });
+}
+
+void add_bench(Line& line, BenchOptions& options) {
+  CLI::App* command = add_command(
+      line, "bench", "Measure collectives: the MPI's own and Quadrille's, interleaved in one run",
+      "\nA batch of calls of each implementation follows the other, in changing order. A time is\n"
+      "the maximum over the ranks; the table shows the median over the batches. Results are checked.\n\n"
+      "Examples:\n"
+      "  mpirun -n 2 quadrille bench alltoall --sizes 8:1M\n"
+      "  mpirun -n 4 quadrille bench allgather --sizes 64,1000,4K --algorithms ring,bruck:radix=4\n"
+      "  mpirun -n 4 quadrille bench alltoallv --distribution uniform --json out.json\n"
+      "  mpirun -n 4 quadrille bench alltoall --nodes roundrobin:2 --cold\n");
+  add_bench_options(*command, options);
+  command->callback([&] { line.action = [&] { return bench_command(options); }; });
+}
+
+void add_info(Line& line, InfoOptions& options) {
+  CLI::App* command = add_command(
+      line, "info", "Show this machine, its MPIs, and what Quadrille can reach on it",
+      "\nExamples:\n  quadrille info\n  quadrille info --json\n");
+  command->add_flag("--json", options.json, "Print JSON");
+  // For the child process that `info` starts for each MPI library; an empty group hides it.
+  command->add_option("--describe-library", options.describe_library)->group("");
+  command->callback([&] { line.action = [&] { return info_command(options); }; });
+}
+
+void add_list(Line& line, bool& json) {
+  CLI::App* command =
+      add_command(line, "list", "List the algorithms with their parameters",
+                  "\nExamples:\n  quadrille list\n  quadrille list --json\n");
+  command->add_flag("--json", json, "Print JSON");
+  command->callback([&] { line.action = [&] { return list_command(json); }; });
+}
+
+void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
+  CLI::App* command = add_command(
+      line, "verify", "Prove that the schedules of the algorithms are right, without MPI",
+      "\nThe exit status is 0 if everything is proved, else 1.\n\n"
+      "Examples:\n"
+      "  quadrille verify\n"
+      "  quadrille verify --ranks 100 --algorithm zero-rotation-bruck\n");
+  command->add_option("--ranks", ranks, "Numbers of ranks: LEAST:MOST or one number")
+      ->default_str("1:64");
+  command->add_option("--algorithm", options.algorithm, "Only this algorithm");
+  command->add_option("--collective", options.collective, "Only this collective");
+  command->add_option("--threads", options.threads, "Threads; 0 means one a processor")
+      ->check(CLI::Range(0, 1024))
+      ->default_str("0");
+  command->add_option("--orders", options.orders, "Random orders of execution for each case")
+      ->check(CLI::Range(1, 1000000))
+      ->default_str("3");
+  command->add_flag("--quiet", options.quiet, "Print failures only");
+  command->callback([&] {
+    line.action = [&] {
+      const std::string problem = ranks.empty() ? "" : parse_ranks(ranks, options);
+      if (problem.empty()) return verify_command(options);
+      complain(problem);
+      return bad_usage;
+    };
+  });
+}
+
+void add_show(Line& line, ShowOptions& options) {
+  CLI::App* command = add_command(
+      line, "show", "Show the schedule of an algorithm: its rounds, copies and messages",
+      "\nExamples:\n"
+      "  quadrille show --algorithm zero-rotation-bruck:radix=3 --ranks 8 --rank 0\n"
+      "  quadrille show --collective allgather --algorithm ring --ranks 4\n");
+  command->add_option("--collective", options.collective, "Collective")->default_str("alltoall");
+  command->add_option("--algorithm", options.algorithm, "Algorithm, with parameters if wanted")
+      ->default_str("zero-rotation-bruck");
+  command->add_option("--ranks", options.ranks, "Number of ranks")
+      ->check(CLI::Range(1, 1 << 20))
+      ->default_str("8");
+  command->add_option("--rank", options.me, "Only this rank")->check(CLI::Range(0, 1 << 20));
+  command->add_option("--nodes", options.nodes, "Node map, as in QUADRILLE_NODES");
+  command->callback([&] { line.action = [&] { return show_command(options); }; });
+}
+
+// CLI11's messages, as one line that also says where to read on.
+std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
+  const auto chosen = app.get_subcommands();
+  const std::string where =
+      chosen.empty() ? "quadrille --help" : "quadrille " + chosen.front()->get_name() + " --help";
+  std::string text = error.what();
+  for (char& letter : text) {
+    if (letter == '\n') letter = ' ';
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    std::string words;
+    for (const std::string& word : app.remaining(true)) words += (words.empty() ? "" : " ") + word;
+    text = "unknown option or argument: " + words;
+  }
+  while (text.ends_with(' ') || text.ends_with('.')) text.pop_back();
+  return text + "; see '" + where + "'";
+}
+
+// Empty if `name` is a subcommand.
+std::string why_unknown(CLI::App& app, const std::string& name) {
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    if (command->get_name() == name) return "";
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  return fmt::format("unknown subcommand '{}'; known are {}", name, known);
+}
+
+int run_tool(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  Line line;
+  RunOptions run;
+  BenchOptions bench;
+  VerifyOptions verify;
+  ShowOptions show;
+  std::string abi = "auto", ranks;
+  bool list_json = false;
+  InfoOptions info;
+  line.app.require_subcommand(1);
+  line.app.set_version_flag(
+      "--version", fmt::format("quadrille {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR,
+                               QUADRILLE_VERSION_MINOR, QUADRILLE_VERSION_PATCH,
+                               title_of(own_abi())));
+  add_run(line, run, abi);
+  add_bench(line, bench);
+  add_info(line, info);
+  add_list(line, list_json);
+  add_verify(line, verify, ranks);
+  add_show(line, show);
+  if (!words.empty() && !words[0].starts_with('-')) {
+    if (const std::string problem = why_unknown(line.app, words[0]); !problem.empty()) {
+      if (is_first_rank()) complain(problem);
+      return bad_usage;
+    }
+  }
+  if (!words.empty() && words[0] == "run") {
+    // The command that is run has options of its own: they are not for us.
+    const std::vector<std::string> rest(words.begin() + 1, words.end());
+    words = {"run"};
+    split_run_words(rest, words, run.command);
+  }
+  std::vector<std::string> reversed(words.rbegin(), words.rend());
+  try {
+    line.app.parse(std::move(reversed));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return line.app.exit(error);  // --help, --version
+    if (is_first_rank()) complain(one_line(line.app, error));
+    return bad_usage;
+  }
+  return line.action();
+}
+
+}  // namespace
+}  // namespace quadrille::tools
+
+int main(int argc, char** argv) {
+  try {
+    return quadrille::tools::run_tool(argc, argv);
+  } catch (const std::exception& error) {
+    quadrille::tools::complain(error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,27 @@
+// Small helpers around processes and files for the command line tool.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quadrille::tools {
+
+// Path of the executable regular file that `word` starts, seen from `directory` (empty: the current
+// one): a word with a slash is a path, others are looked up in PATH. Empty if there is none.
+std::string resolve_executable(std::string_view word, std::string_view directory);
+
+// Runs a program without LD_PRELOAD and returns what it writes to stdout and stderr, at most 64 KiB.
+// After `seconds` it is stopped. Empty when it cannot be started.
+std::string output_of(const std::vector<std::string>& words, int seconds);
+
+// Directory of the binary that is running.
+std::string own_directory();
+
+// One line on stderr, "quadrille: ...".
+void complain(std::string_view line);
+
+// The first line of a text file, without its end; empty if it cannot be read.
+std::string first_line(const std::string& path);
+
+}  // namespace quadrille::tools

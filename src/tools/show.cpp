@@ -1,0 +1,73 @@
+#include "tools/show.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "choose/registry.hpp"
+#include "plan/cost.hpp"
+#include "plan/draw.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+// A schedule for more ranks than this is not for reading.
+constexpr int kMostRanks = 1 << 20;
+
+int refuse(const std::string& what) {
+  fmt::print(stderr, "quadrille show: {}\n", what);
+  return 2;
+}
+
+void show_rank(const choose::Choice& choice, const plan::NodeMap& nodes, int me) {
+  const plan::Schedule schedule =
+      choice.algorithm->build({nodes.ranks(), me, &nodes, choice.parameters});
+  const plan::Counts counts = plan::count(schedule);
+  fmt::print("rank {} of {}, node {}\n", me, nodes.ranks(),
+             nodes.node_of[static_cast<std::size_t>(me)]);
+  fmt::print(
+      "rounds {}, messages {}, blocks sent {}, blocks copied {}, messages with derived "
+      "datatypes {}\n",
+      counts.rounds, counts.messages, counts.blocks_sent, counts.blocks_copied,
+      counts.derived_messages);
+  fmt::print("{}", plan::draw(schedule, me));
+}
+
+}  // namespace
+
+int show_command(const ShowOptions& options) {
+  choose::Collective collective;
+  if (!choose::collective_from_name(options.collective, collective)) {
+    return refuse(fmt::format(
+        "unknown collective \"{}\"; known: alltoall, alltoallv, alltoallw, allgather, allgatherv",
+        options.collective));
+  }
+  choose::Choice choice;
+  std::string error = choose::parse_choice(collective, options.algorithm, choice);
+  if (!error.empty()) return refuse(error);
+  if (choice.algorithm->build == nullptr) {
+    return refuse(fmt::format("{} has no schedule to show", choice.algorithm->name));
+  }
+  if (options.ranks < 1 || options.ranks > kMostRanks) {
+    return refuse(fmt::format("ranks must be from 1 to {}, not {}", kMostRanks, options.ranks));
+  }
+  if (options.me < -1 || options.me >= options.ranks) {
+    return refuse(fmt::format("rank {} is not one of the {} ranks, 0 to {}", options.me,
+                              options.ranks, options.ranks - 1));
+  }
+  plan::NodeMap nodes = plan::one_node(options.ranks);
+  if (!options.nodes.empty()) error = plan::parse_node_map(options.nodes, options.ranks, nodes);
+  if (!error.empty()) return refuse(error);
+
+  fmt::print("{} {}\n", choose::name_of(collective), choose::to_string(choice));
+  const int first = options.me < 0 ? 0 : options.me;
+  const int last = options.me < 0 ? options.ranks - 1 : options.me;
+  for (int me = first; me <= last; ++me) {
+    fmt::print("\n");
+    show_rank(choice, nodes, me);
+  }
+  std::fflush(stdout);
+  return 0;
+}
+
+}  // namespace quadrille::tools

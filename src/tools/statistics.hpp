@@ -1,0 +1,21 @@
+// Robust statistics of measured times.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace quadrille::tools {
+
+// The value below which a share `q` (0 to 1) of the values lies, interpolated between neighbours;
+// 0 for no values.
+double quantile(std::span<const double> values, double q);
+
+struct Summary {
+  double median = 0, least = 0, p90 = 0, p99 = 0;
+};
+Summary summarize(std::span<const double> values);
+
+// Median of ours[i] / theirs[i] over pairs that were measured one after the other; 0 for no pairs.
+double median_of_ratios(std::span<const double> ours, std::span<const double> theirs);
+
+}  // namespace quadrille::tools

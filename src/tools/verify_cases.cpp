@@ -1,0 +1,79 @@
+#include "tools/verify_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace quadrille::tools {
+
+plan::Goal goal_of(choose::Collective collective) {
+  using enum choose::Collective;
+  switch (collective) {
+    case alltoall:
+      return {plan::Pattern::alltoall, false};
+    case alltoallv:
+    case alltoallw:
+      return {plan::Pattern::alltoall, true};
+    case allgather:
+      return {plan::Pattern::allgather, false};
+    case allgatherv:
+      break;
+  }
+  return {plan::Pattern::allgather, true};
+}
+
+std::vector<plan::NodeMap> node_maps(int ranks) {
+  std::vector<plan::NodeMap> maps = {plan::one_node(ranks)};
+  for (const char* text :
+       {"blocked:1", "blocked:3", "roundrobin:3", "ragged:1,3,4", "permuted:1", "permuted:2"}) {
+    plan::NodeMap map;
+    plan::parse_node_map(text, ranks, map);
+    if (std::find(maps.begin(), maps.end(), map) == maps.end()) maps.push_back(std::move(map));
+  }
+  return maps;
+}
+
+std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm, int ranks) {
+  std::vector<plan::Parameters> cases = {{}};
+  for (const choose::ParameterRange& range : algorithm.parameters) {
+    std::vector<std::int64_t> values = {range.least, range.standard};
+    for (const std::int64_t value : {3, 4, 5, 8, ranks - 1, ranks, ranks + 1}) {
+      values.push_back(std::clamp(value, range.least, range.most));
+    }
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    std::vector<plan::Parameters> longer;
+    for (const plan::Parameters& parameters : cases) {
+      for (const std::int64_t value : values) {
+        longer.push_back(parameters);
+        longer.back().push_back({std::string(range.name), value});
+      }
+    }
+    cases = std::move(longer);
+  }
+  return cases;
+}
+
+plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collective, int ranks,
+                   int orders, long& cases) {
+  const std::vector<plan::NodeMap> maps = node_maps(ranks);
+  for (const plan::Parameters& parameters : parameter_cases(algorithm, ranks)) {
+    std::vector<plan::Schedule> proved;  // for whatever nodes
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      std::vector<plan::Schedule> schedules = plan::build_all(algorithm.build, maps[i], parameters);
+      ++cases;
+      if (!proved.empty() && schedules == proved) continue;
+      plan::Report report = plan::verify(schedules, maps[i], goal_of(collective), orders, i + 1);
+      if (!report.ok) {
+        report.what = fmt::format("{} {}, {} ranks, nodes [{}]: {}", choose::name_of(collective),
+                                  choose::to_string({&algorithm, parameters}), ranks,
+                                  fmt::join(maps[i].node_of, " "), report.what);
+        return report;
+      }
+      if (plan::ignores_nodes(schedules)) proved = std::move(schedules);
+    }
+  }
+  return {};
+}
+
+}  // namespace quadrille::tools

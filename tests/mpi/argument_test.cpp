@@ -1,0 +1,330 @@
+// Arguments that are legal but rare, and arguments that are wrong.
+#include <sys/mman.h>
+
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+class Arguments : public MpiTest {};
+
+// A rank that moves nothing may have no buffers at all: null on this rank, real on the others.
+TEST_F(Arguments, NullBuffersWhereNothingMoves) {
+  const Communicator& where = communicator_named("duplicated");
+  const auto size = static_cast<std::size_t>(where.size);
+  const bool idle = where.rank % 2 == 0;
+  for (int turn = 0; turn < 10; ++turn) {
+    // Odd ranks exchange one int with each other.
+    std::vector<int> counts(size), places(size), send, receive;
+    for (std::size_t peer = 0; peer < size; ++peer) counts[peer] = !idle && peer % 2 == 1 ? 1 : 0;
+    std::partial_sum(counts.begin(), counts.end() - 1, places.begin() + 1);
+    for (int peer = 0; peer < where.size && !idle; ++peer) send.push_back(where.rank * 100 + peer);
+    receive.assign(send.size(), -1);
+    const std::vector<MPI_Datatype> kinds(size, MPI_INT);
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(idle ? nullptr : send.data(), counts.data(),
+                                            places.data(), MPI_INT,
+                                            idle ? nullptr : receive.data(), counts.data(),
+                                            places.data(), MPI_INT, where.comm));
+    for (std::size_t peer = 1, at = 0; peer < size && !idle; peer += 2, ++at) {
+      EXPECT_EQ(receive[at], static_cast<int>(peer) * 100 + static_cast<int>(at));
+    }
+    for (int& place : places) place *= static_cast<int>(sizeof(int));
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallw(idle ? nullptr : send.data(), counts.data(),
+                                            places.data(), kinds.data(),
+                                            idle ? nullptr : receive.data(), counts.data(),
+                                            places.data(), kinds.data(), where.comm));
+    for (std::size_t peer = 1, at = 0; peer < size && !idle; peer += 2, ++at) {
+      EXPECT_EQ(receive[at], static_cast<int>(peer) * 100 + static_cast<int>(at));
+    }
+  }
+}
+
+// Null buffers on all ranks with a count of zero.
+TEST_F(Arguments, NullBuffersEverywhere) {
+  const Communicator& where = communicator_named("world");
+  const std::vector<int> zeros(static_cast<std::size_t>(where.size), 0);
+  for (int turn = 0; turn < 5; ++turn) {
+    EXPECT_EQ(MPI_SUCCESS,
+              tested.alltoall(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, where.comm));
+    EXPECT_EQ(MPI_SUCCESS,
+              tested.allgather(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, where.comm));
+    EXPECT_EQ(MPI_SUCCESS, tested.allgatherv(nullptr, 0, MPI_INT, nullptr, zeros.data(),
+                                             zeros.data(), MPI_INT, where.comm));
+  }
+}
+
+// Only odd ranks give absolute addresses: what one rank does locally must not steer the others.
+TEST_F(Arguments, AbsoluteAddressesOnSomeRanks) {
+  const Communicator& where = communicator_named("duplicated");
+  const auto size = static_cast<std::size_t>(where.size);
+  const bool absolute = where.rank % 2 == 1;
+  std::vector<int> send(size), receive(size);
+  std::vector<int> counts(size, 1), places(size, 0);
+  std::vector<MPI_Datatype> from(size, MPI_INT), to(size, MPI_INT);
+  for (std::size_t peer = 0; peer < size; ++peer) {
+    places[peer] = absolute ? 0 : static_cast<int>(peer * sizeof(int));
+    if (!absolute) continue;
+    const int one = 1;
+    MPI_Aint at;
+    MPI_Get_address(&send[peer], &at);
+    MPI_Type_create_hindexed(1, &one, &at, MPI_INT, &from[peer]);
+    MPI_Get_address(&receive[peer], &at);
+    MPI_Type_create_hindexed(1, &one, &at, MPI_INT, &to[peer]);
+    MPI_Type_commit(&from[peer]);
+    MPI_Type_commit(&to[peer]);
+  }
+  for (int turn = 0; turn < 8; ++turn) {
+    for (int peer = 0; peer < where.size; ++peer) {
+      send[static_cast<std::size_t>(peer)] = turn * 10000 + where.rank * 100 + peer;
+    }
+    receive.assign(size, -1);
+    EXPECT_EQ(MPI_SUCCESS,
+              tested.alltoallw(absolute ? MPI_BOTTOM : send.data(), counts.data(), places.data(),
+                               from.data(), absolute ? MPI_BOTTOM : receive.data(), counts.data(),
+                               places.data(), to.data(), where.comm));
+    for (int peer = 0; peer < where.size; ++peer) {
+      EXPECT_EQ(receive[static_cast<std::size_t>(peer)], turn * 10000 + peer * 100 + where.rank);
+    }
+  }
+  for (std::size_t peer = 0; peer < size && absolute; ++peer) {
+    MPI_Type_free(&from[peer]);
+    MPI_Type_free(&to[peer]);
+  }
+}
+
+// A datatype without data, any number of times, against a count of zero on the other side: whether
+// there is a message must not depend on the count on one side and on the bytes on the other.
+TEST_F(Arguments, EmptyTypeAgainstZeroCount) {
+  const Communicator& where = communicator_named("world");
+  MPI_Datatype empty;
+  MPI_Type_contiguous(0, MPI_INT, &empty);
+  MPI_Type_commit(&empty);
+  const std::vector<int> some(static_cast<std::size_t>(where.size), 3);
+  const std::vector<int> zeros(static_cast<std::size_t>(where.size), 0);
+  const bool odd = where.rank % 2 == 1;
+  std::vector<int> buffers(2, 7);
+  for (int turn = 0; turn < 8; ++turn) {
+    EXPECT_EQ(MPI_SUCCESS,
+              tested.alltoall(&buffers[0], odd ? 3 : 0, odd ? empty : MPI_INT, &buffers[1],
+                              odd ? 0 : 2, odd ? MPI_INT : empty, where.comm));
+    EXPECT_EQ(MPI_SUCCESS,
+              tested.alltoallv(&buffers[0], some.data(), zeros.data(), empty, &buffers[1],
+                               zeros.data(), zeros.data(), MPI_INT, where.comm));
+  }
+  EXPECT_EQ(buffers, (std::vector<int>{7, 7}));
+  MPI_Type_free(&empty);
+}
+
+// The transpose of a distributed matrix by datatypes alone: a block is a group of columns, its
+// extent is one element, so neighbouring blocks interleave in memory.
+TEST_F(Arguments, MatrixTransposeByColumns) {
+  const Communicator& where = communicator_named("world");
+  const int rows = 3;  // of this rank; the matrix is square with 3 P rows
+  const int columns = rows * where.size;
+  MPI_Datatype column;
+  MPI_Datatype stepping;
+  MPI_Type_vector(rows, 1, columns, MPI_DOUBLE, &column);
+  MPI_Type_create_resized(column, 0, sizeof(double), &stepping);
+  MPI_Type_commit(&stepping);
+  const auto cells = static_cast<std::size_t>(rows * columns);
+  for (int turn = 0; turn < 6; ++turn) {
+    std::vector<double> matrix(cells), turned(cells, -1);
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j < columns; ++j) {
+        matrix[static_cast<std::size_t>(i * columns + j)] =
+            (where.rank * rows + i) * 1000.0 + j + turn * 0.5;
+      }
+    }
+    // Column by column on one side, row by row of the transposed block on the other.
+    MPI_Datatype rows_of_block;
+    MPI_Datatype row_block;
+    MPI_Type_vector(rows, rows, columns, MPI_DOUBLE, &rows_of_block);
+    MPI_Type_create_resized(rows_of_block, 0, rows * static_cast<int>(sizeof(double)), &row_block);
+    MPI_Type_commit(&row_block);
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoall(matrix.data(), rows, stepping, turned.data(), 1,
+                                           row_block, where.comm));
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j < columns; ++j) {
+        EXPECT_EQ(turned[static_cast<std::size_t>(i * columns + j)],
+                  j * 1000.0 + where.rank * rows + i + turn * 0.5);
+      }
+    }
+    MPI_Type_free(&rows_of_block);
+    MPI_Type_free(&row_block);
+  }
+  MPI_Type_free(&column);
+  MPI_Type_free(&stepping);
+}
+
+// Blocks that lie gigabytes apart. The address space is reserved, only a few pages are touched.
+TEST_F(Arguments, DisplacementsPastTwoGibibytes) {
+  const Communicator& where = communicator_named("world");
+  if (where.size > 4) GTEST_SKIP() << "enough with up to 4 ranks";
+  const std::size_t gap = std::size_t{1} << 30;
+  const std::size_t length = gap * (2 * static_cast<std::size_t>(where.size) + 3);
+  void* const space = mmap(nullptr, length, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const other = mmap(nullptr, length, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const int have = space != MAP_FAILED && other != MAP_FAILED;
+  int all_have = 0;
+  MPI_Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (all_have == 0) GTEST_SKIP() << "no address space of " << length << " bytes";
+  auto* const from = static_cast<char*>(space);
+  auto* const to = static_cast<char*>(other);
+  // One int, then nothing for a gibibyte.
+  MPI_Datatype far;
+  MPI_Type_create_resized(MPI_INT, 0, static_cast<MPI_Aint>(gap), &far);
+  MPI_Type_commit(&far);
+  const auto at = [gap](char* base, int block) {
+    return reinterpret_cast<int*>(base + gap * static_cast<std::size_t>(block));
+  };
+  std::vector<int> ones(static_cast<std::size_t>(where.size), 1), places;
+  for (int peer = 0; peer < where.size; ++peer) places.push_back(2 * peer + 2);
+  for (int turn = 0; turn < 6; ++turn) {
+    for (int peer = 0; peer < where.size; ++peer) {
+      *at(from, 2 * peer + 2) = turn * 1000 + where.rank * 10 + peer;
+    }
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(from, ones.data(), places.data(), far, to, ones.data(),
+                                            places.data(), far, where.comm));
+    for (int peer = 0; peer < where.size; ++peer) {
+      EXPECT_EQ(*at(to, 2 * peer + 2), turn * 1000 + peer * 10 + where.rank);
+    }
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoall(from, 2, far, to, 2, far, where.comm));
+    for (int peer = 0; peer < where.size; ++peer) {
+      // Block 1 + k of a rank starts where the data for its peer k lies.
+      const int sent = where.rank == 0 ? 0 : turn * 1000 + peer * 10 + where.rank - 1;
+      EXPECT_EQ(*at(to, 2 * peer), sent);
+    }
+  }
+  MPI_Type_free(&far);
+  munmap(space, length);
+  munmap(other, length);
+}
+
+// Errors.
+
+int error_class(int code) {
+  int result = MPI_SUCCESS;
+  MPI_Error_class(code, &result);
+  return result;
+}
+
+int handler_calls = 0;
+int handler_class = 0;
+
+void count_errors(MPI_Comm*, int* code, ...) {
+  ++handler_calls;
+  handler_class = error_class(*code);
+}
+
+// One wrong call through a door; all ranks make it.
+using WrongCall = int (*)(const Door& door, MPI_Comm comm, int* buffer, const int* fine,
+                          const int* wrong, const int* zeros);
+
+struct NamedCall {
+  const char* name;
+  WrongCall call;
+};
+
+const NamedCall wrong_calls[] = {
+    {"alltoall, negative send count",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.alltoall(b, -1, MPI_INT, b + 64, 1, MPI_INT, c);
+     }},
+    {"alltoall, negative receive count",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.alltoall(b, 1, MPI_INT, b + 64, -1, MPI_INT, c);
+     }},
+    {"alltoall, null send type",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.alltoall(b, 1, MPI_DATATYPE_NULL, b + 64, 1, MPI_INT, c);
+     }},
+    {"alltoall, null receive type",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.alltoall(b, 1, MPI_INT, b + 64, 1, MPI_DATATYPE_NULL, c);
+     }},
+    {"alltoall, in place on the wrong side",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.alltoall(b, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, c);
+     }},
+    {"allgather, negative receive count",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.allgather(b, 1, MPI_INT, b + 64, -1, MPI_INT, c);
+     }},
+    {"allgather, null receive type",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.allgather(b, 1, MPI_INT, b + 64, 1, MPI_DATATYPE_NULL, c);
+     }},
+    {"alltoallv, a negative count",
+     [](const Door& d, MPI_Comm c, int* b, const int* fine, const int* wrong, const int* zeros) {
+       return d.alltoallv(b, wrong, zeros, MPI_INT, b + 64, fine, fine, MPI_INT, c);
+     }},
+    {"alltoallv, null receive type",
+     [](const Door& d, MPI_Comm c, int* b, const int* fine, const int*, const int* zeros) {
+       return d.alltoallv(b, fine, zeros, MPI_INT, b + 64, fine, zeros, MPI_DATATYPE_NULL, c);
+     }},
+    {"allgatherv, a negative count",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int* wrong, const int* zeros) {
+       return d.allgatherv(b, 1, MPI_INT, b + 64, wrong, zeros, MPI_INT, c);
+     }},
+};
+
+class Errors : public MpiTest {
+ protected:
+  // The error class of a wrong call, and how often the communicator's handler was called.
+  static std::pair<int, int> outcome(const Door& door, MPI_Comm comm, const NamedCall& wrong) {
+    std::vector<int> buffer(4096, 0), fine(64, 1), bad(64, -1), zeros(64, 0);
+    handler_calls = 0;
+    handler_class = 0;
+    const int code = wrong.call(door, comm, buffer.data(), fine.data(), bad.data(), zeros.data());
+    return {error_class(code) + 1000 * handler_class, handler_calls};
+  }
+};
+
+// The class that is returned and what the error handler sees are those of the MPI itself, on a
+// communicator that is fresh and on one that Quadrille has served.
+TEST_F(Errors, ReachTheUserAsFromTheMpi) {
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(&count_errors, &handler);
+  for (bool served : {false, true}) {
+    for (bool own_handler : {false, true}) {
+      Communicator where = duplicate("errors");
+      Shape shape;
+      shape.kinds = same("int");
+      shape.bytes = 8;
+      for (int i = 0; served && i < 6; ++i) expect_good(check(shape, where));
+      MPI_Comm_set_errhandler(where.comm, own_handler ? handler : MPI_ERRORS_RETURN);
+      for (const NamedCall& wrong : wrong_calls) {
+        const auto theirs = outcome(native(), where.comm, wrong);
+        const auto ours = outcome(tested, where.comm, wrong);
+        EXPECT_EQ(ours, theirs) << wrong.name;
+        EXPECT_NE(theirs.first, 0) << wrong.name << ": the MPI reports no error, the test is blind";
+      }
+      // And it still works.
+      MPI_Comm_set_errhandler(where.comm, MPI_ERRORS_RETURN);
+      for (int i = 0; i < 3; ++i) expect_good(check(shape, where));
+      release(where);
+    }
+  }
+  MPI_Errhandler_free(&handler);
+}
+
+TEST_F(Errors, NullCommunicator) {
+  int send = 0;
+  int receive = 0;
+  const int theirs =
+      native().alltoall(&send, 1, MPI_INT, &receive, 1, MPI_INT, MPI_COMM_NULL);
+  const int ours = tested.alltoall(&send, 1, MPI_INT, &receive, 1, MPI_INT, MPI_COMM_NULL);
+  EXPECT_EQ(error_class(ours), error_class(theirs));
+  EXPECT_NE(error_class(ours), MPI_SUCCESS);
+  EXPECT_EQ(error_class(tested.allgather(&send, 1, MPI_INT, &receive, 1, MPI_INT, MPI_COMM_NULL)),
+            error_class(theirs));
+}
+
+}  // namespace
+}  // namespace quadrille::test

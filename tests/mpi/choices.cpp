@@ -1,0 +1,58 @@
+#include "choices.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <set>
+
+namespace quadrille::test {
+
+namespace {
+
+// The least, the standard and a few odd values of a parameter.
+std::set<std::int64_t> values_of(const choose::ParameterRange& range) {
+  std::set<std::int64_t> values;
+  for (std::int64_t value : {range.least, range.standard, std::int64_t{3}, std::int64_t{16}}) {
+    values.insert(std::clamp(value, range.least, range.most));
+  }
+  return values;
+}
+
+// "name", or "name:parameter=value" for each value of each parameter, one parameter at a time.
+std::vector<std::string> texts_of(const choose::Algorithm& algorithm) {
+  const std::string name(algorithm.name);
+  if (algorithm.parameters.empty()) return {name};
+  std::vector<std::string> texts;
+  for (const choose::ParameterRange& range : algorithm.parameters) {
+    for (std::int64_t value : values_of(range)) {
+      texts.push_back(name + ":" + std::string(range.name) + "=" + std::to_string(value));
+    }
+  }
+  return texts;
+}
+
+}  // namespace
+
+std::vector<Forced> forced_choices(const std::vector<choose::Collective>& collectives, bool force) {
+  std::vector<Forced> all;
+  for (choose::Collective collective : collectives) {
+    all.push_back({collective, ""});
+    if (!force) continue;
+    for (const choose::Algorithm& algorithm : choose::algorithms()) {
+      if (!choose::serves(algorithm, collective)) continue;
+      for (const std::string& text : texts_of(algorithm)) all.push_back({collective, text});
+    }
+  }
+  return all;
+}
+
+std::string test_name(const Forced& forced) {
+  std::string name(choose::name_of(forced.collective));
+  name += forced.algorithm.empty() ? "_default" : "_" + forced.algorithm;
+  for (char& letter : name) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
+  }
+  return name;
+}
+
+}  // namespace quadrille::test

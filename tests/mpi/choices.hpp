@@ -1,0 +1,24 @@
+// The choices of algorithms that the tests force, read from the registry.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "choose/registry.hpp"
+
+namespace quadrille::test {
+
+// A collective and what is forced on it; "" is Quadrille's own choice.
+struct Forced {
+  choose::Collective collective;
+  std::string algorithm;
+};
+
+// Every algorithm that serves one of the collectives, with several values of each parameter.
+// Without `force` only Quadrille's own choice.
+std::vector<Forced> forced_choices(const std::vector<choose::Collective>& collectives, bool force);
+
+// A name for GoogleTest: letters, digits and underscores.
+std::string test_name(const Forced& forced);
+
+}  // namespace quadrille::test

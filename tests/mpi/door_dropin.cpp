@@ -1,0 +1,13 @@
+// The drop-in door: MPI_X, as an unmodified program calls it. libquadrille_mpi.so is preloaded.
+#include "door.hpp"
+
+namespace quadrille::test {
+
+const Door tested = {&MPI_Alltoall, &MPI_Alltoallv, &MPI_Alltoallw, &MPI_Allgather,
+                     &MPI_Allgatherv};
+const char* const door_name = "dropin";
+const bool can_force = false;
+
+int force(MPI_Comm, Collective, const std::string&) { return MPI_ERR_ARG; }
+
+}  // namespace quadrille::test

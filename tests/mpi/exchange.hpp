@@ -1,0 +1,96 @@
+// One collective call as data: who sends how much of which type to whom, and where it lies.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "door.hpp"
+#include "oracle.hpp"
+
+namespace quadrille::test {
+
+// A communicator of the tests.
+struct Communicator {
+  std::string name;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 0;
+  std::vector<int> world;         // [rank] its rank in MPI_COMM_WORLD
+  std::uint64_t number = 0;       // of the communicator, for keys
+  mutable std::uint64_t calls = 0;
+};
+
+// Describes a communicator that all of its ranks have just made. Collective.
+Communicator describe(std::string name, MPI_Comm comm);
+
+// How much rank s sends to rank d.
+enum class Pattern {
+  even,          // everybody the same
+  random,        // anything, some nothing
+  zero_rows,     // every other rank sends nothing
+  zero_columns,  // every other rank receives nothing
+  zero,          // nobody anything
+  giant,         // one large block among small ones
+  sparse,        // to the next rank only
+};
+constexpr Pattern all_patterns[] = {Pattern::even,         Pattern::random, Pattern::zero_rows,
+                                    Pattern::zero_columns, Pattern::zero,   Pattern::giant,
+                                    Pattern::sparse};
+const char* name_of(Pattern pattern);
+
+// Where the blocks of a v or w call lie.
+enum class Layout {
+  packed,    // one behind the other
+  gaps,      // with gaps between them
+  shuffled,  // displacements that go up and down, with gaps, some of them negative
+};
+constexpr Layout all_layouts[] = {Layout::packed, Layout::gaps, Layout::shuffled};
+const char* name_of(Layout layout);
+
+// Which datatypes a call uses. With one type in a list everybody uses it; with several, it depends
+// on the rank (and on the peer, for alltoallw).
+struct Kinds {
+  std::string name;
+  std::vector<const Type*> send;
+  std::vector<const Type*> receive;
+};
+Kinds same(const std::string& type);
+Kinds between(const std::string& send, const std::string& receive);
+// Every rank, and for alltoallw every pair of ranks, uses another type of the base.
+Kinds mixed(Base base);
+
+struct Shape {
+  Collective collective = Collective::alltoall;
+  Kinds kinds;
+  std::size_t bytes = 0;  // of a block, rounded up to whole elements; the largest for v and w
+  bool in_place = false;
+  Pattern pattern = Pattern::even;    // v and w only
+  Layout layout = Layout::packed;     // v and w only
+  std::uint64_t seed = 0;             // of the random patterns and layouts
+};
+std::string to_string(const Shape& shape);
+
+// The part of this rank in a call. Displacements are in the blocks.
+struct Exchange {
+  Collective collective;
+  bool in_place;
+  std::vector<Block> send;     // [P]; one for allgather and allgatherv; none in place
+  std::vector<Block> receive;  // [P]
+};
+
+Exchange exchange(const Shape& shape, const Communicator& where);
+
+// Makes the call through the door under test and checks its result and everything around it against
+// the oracle, and, where `compare` is set, against the MPI's own result. Returns an empty string or
+// what is wrong. A result that differs from the oracle just as the MPI's own differs is counted as
+// a fault of the MPI (see native_faults). Collective over the communicator.
+std::string check(const Exchange& exchange, const Communicator& where, bool compare = true);
+// The same from a shape; the answer names the shape, the communicator and the rank.
+std::string check(const Shape& shape, const Communicator& where, bool compare = true);
+
+// Calls that the MPI itself got wrong or refused.
+int native_faults();
+
+}  // namespace quadrille::test

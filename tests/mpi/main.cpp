@@ -1,0 +1,128 @@
+// Runs the tests with real ranks. Every rank runs all of them; rank 0 prints, the others print only
+// what went wrong. Exit status 0 if all tests passed on all ranks.
+//
+//   --threads=single|multiple   what is asked of MPI_Init_thread; multiple is the default
+//   QUADRILLE_TEST_LIMIT        seconds after which one test counts as hung; 120 is the default
+//   QUADRILLE_TEST_EFFORT       percentage of the repeats of the long tests
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+// Ends the program if one test takes too long: a hang then names the test and the rank.
+class Watchdog {
+ public:
+  explicit Watchdog(int limit_seconds) : limit_(limit_seconds) {
+    thread_ = std::thread([this] { watch(); });
+  }
+  ~Watchdog() {
+    stop_ = true;
+    thread_.join();
+  }
+  void begin(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    name_ = name;
+    since_ = Clock::now();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void watch() {
+    while (!stop_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      const std::lock_guard lock(mutex_);
+      if (Clock::now() - since_ < limit_) continue;
+      std::fprintf(stderr, "rank %d hangs in %s\n", world().rank, name_.c_str());
+      std::abort();
+    }
+  }
+
+  const std::chrono::seconds limit_;
+  std::atomic<bool> stop_ = false;
+  std::mutex mutex_;
+  std::string name_ = "MPI_Init";
+  Clock::time_point since_ = Clock::now();
+  std::thread thread_;
+};
+
+// Tells the watchdog where we are, and prints failures of the ranks that print nothing else.
+class Listener : public testing::EmptyTestEventListener {
+ public:
+  explicit Listener(Watchdog& watchdog) : watchdog_(watchdog) {}
+  void OnTestStart(const testing::TestInfo& test) override {
+    name_ = std::string(test.test_suite_name()) + "." + test.name();
+    watchdog_.begin(name_);
+  }
+  void OnTestEnd(const testing::TestInfo&) override { watchdog_.begin("between tests"); }
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (world().rank == 0 || !result.failed()) return;
+    std::fprintf(stderr, "rank %d, %s, %s:%d: %s\n", world().rank, name_.c_str(),
+                 result.file_name() != nullptr ? result.file_name() : "?", result.line_number(),
+                 result.message());
+  }
+
+ private:
+  Watchdog& watchdog_;
+  std::string name_;
+};
+
+int thread_level_asked(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--threads=single") == 0) return MPI_THREAD_SINGLE;
+  }
+  return MPI_THREAD_MULTIPLE;
+}
+
+int limit_seconds() {
+  const char* const text = std::getenv("QUADRILLE_TEST_LIMIT");
+  return text != nullptr && std::atoi(text) > 0 ? std::atoi(text) : 120;
+}
+
+int run(int argc, char** argv) {
+  Watchdog watchdog(limit_seconds());
+  MPI_Init_thread(&argc, &argv, thread_level_asked(argc, argv), &world().thread_level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &world().rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &world().size);
+  // Errors come back as codes, which the tests check; communicators made later inherit this.
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+
+  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+  if (world().rank != 0) delete listeners.Release(listeners.default_result_printer());
+  listeners.Append(new Listener(watchdog));
+  if (world().rank == 0) std::printf("door %s, %d ranks\n", door_name, world().size);
+
+  communicators();
+  int failed = RUN_ALL_TESTS();
+  if (testing::UnitTest::GetInstance()->test_to_run_count() == 0) failed = 1;
+  watchdog.begin("the end");
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (world().rank == 0 && native_faults() > 0) {
+    std::printf("the MPI's own result was wrong in %d calls\n", native_faults());
+  }
+  free_communicators();
+  free_types();
+  MPI_Finalize();
+  return failed;
+}
+
+}  // namespace
+}  // namespace quadrille::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  return quadrille::test::run(argc, argv);
+}

@@ -1,0 +1,54 @@
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "door.hpp"
+
+namespace quadrille::test {
+
+namespace {
+
+void* open_mpi_library() {
+  // Open MPI; MPICH and everything with its ABI; Debian's MPICH.
+  for (const char* name : {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12"}) {
+    if (void* handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD)) return handle;
+  }
+  std::fprintf(stderr, "the tests do not find the MPI library that they are linked to\n");
+  std::abort();
+}
+
+template <class Function>
+void find(const char* name, Function& function) {
+  function = reinterpret_cast<Function>(native_symbol(name));
+}
+
+Door find_all() {
+  Door door;
+  find("PMPI_Alltoall", door.alltoall);
+  find("PMPI_Alltoallv", door.alltoallv);
+  find("PMPI_Alltoallw", door.alltoallw);
+  find("PMPI_Allgather", door.allgather);
+  find("PMPI_Allgatherv", door.allgatherv);
+  return door;
+}
+
+}  // namespace
+
+void* native_symbol(const char* name) {
+  static void* const library = open_mpi_library();
+  // A lookup by handle searches that library alone, not what is preloaded.
+  void* const symbol = dlsym(library, name);
+  if (symbol == nullptr) {
+    std::fprintf(stderr, "the MPI library has no %s\n", name);
+    std::abort();
+  }
+  return symbol;
+}
+
+const Door& native() {
+  static const Door door = find_all();
+  return door;
+}
+
+}  // namespace quadrille::test

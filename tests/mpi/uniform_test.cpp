@@ -1,0 +1,111 @@
+// Alltoall and Allgather: every algorithm, communicator, datatype and size against the oracle.
+#include <vector>
+
+#include "choices.hpp"
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+constexpr std::size_t sizes[] = {0,    1,    7,    8,    64,   100,  511,  512,  513,
+                                 4095, 4096, 4097, 8191, 8192, 8193, 65536};
+
+std::vector<Kinds> all_kinds() {
+  std::vector<Kinds> all;
+  for (const Type& type : types()) all.push_back(same(type.name));
+  all.push_back(between("int", "contiguous"));
+  all.push_back(between("contiguous", "int"));
+  all.push_back(between("int", "permuted"));
+  all.push_back(between("permuted", "int"));
+  all.push_back(between("vector", "resized-struct"));
+  all.push_back(between("negative-data", "permuted"));
+  all.push_back(between("two-records", "record"));
+  all.push_back(between("vector-of-doubles", "double"));
+  all.push_back(mixed(Base::integer));
+  return all;
+}
+
+// All combinations of datatypes, sizes and in-place.
+std::vector<Shape> all_shapes(Collective collective) {
+  std::vector<Shape> all;
+  for (const Kinds& kinds : all_kinds()) {
+    for (std::size_t bytes : sizes) {
+      for (bool in_place : {false, true}) {
+        Shape shape;
+        shape.collective = collective;
+        shape.kinds = kinds;
+        shape.bytes = bytes;
+        shape.in_place = in_place;
+        shape.seed = all.size();
+        all.push_back(shape);
+      }
+    }
+  }
+  return all;
+}
+
+class Uniform : public MpiTest, public testing::WithParamInterface<Forced> {};
+
+TEST_P(Uniform, EveryShape) {
+  const Forced& forced = GetParam();
+  const std::vector<Shape> shapes = all_shapes(forced.collective);
+  // Quadrille's own choice gets all shapes, a forced algorithm a sample of them.
+  const int some = forced.algorithm.empty() ? static_cast<int>(shapes.size()) : 60;
+  const int samples = repeats(some, 6);
+  const bool all = samples >= static_cast<int>(shapes.size());
+  for (const Communicator& where : communicators()) {
+    if (can_force) {
+      EXPECT_EQ(MPI_SUCCESS, force(where.comm, forced.collective, forced.algorithm));
+    }
+    Random random(mix(std::hash<std::string>()(forced.algorithm)) + where.number);
+    const int count = where.name == "self" ? std::min(samples, 40) : samples;
+    for (int i = 0; i < count; ++i) {
+      const int chosen = all ? i : random.below(static_cast<int>(shapes.size()));
+      expect_good(check(shapes[static_cast<std::size_t>(chosen)], where));
+    }
+    if (can_force) {
+      EXPECT_EQ(MPI_SUCCESS, force(where.comm, forced.collective, ""));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Uniform,
+    testing::ValuesIn(forced_choices({Collective::alltoall, Collective::allgather}, can_force)),
+    [](const testing::TestParamInfo<Forced>& info) { return test_name(info.param); });
+
+class UniformDefault : public MpiTest {};
+
+// Blocks of neighbouring sizes: a limit between two algorithms must not show in the data.
+TEST_F(UniformDefault, NeighbouringSizes) {
+  const Communicator& where = communicator_named("world");
+  for (Collective collective : {Collective::alltoall, Collective::allgather}) {
+    Shape shape;
+    shape.collective = collective;
+    shape.kinds = same("byte");
+    const int step = 40 / repeats(40);
+    for (std::size_t bytes = 0; bytes < 600; bytes += static_cast<std::size_t>(step)) {
+      shape.bytes = bytes;
+      expect_good(check(shape, where));
+    }
+  }
+}
+
+// The same signature on every rank, but another datatype on each: nothing about the algorithm may
+// depend on whether a rank's own data is contiguous.
+TEST_F(UniformDefault, RanksWithDifferentTypes) {
+  for (Collective collective : {Collective::alltoall, Collective::allgather}) {
+    for (int i = 0; i < repeats(40, 6); ++i) {
+      Shape shape;
+      shape.collective = collective;
+      shape.kinds = mixed(i % 4 == 3 ? Base::real : Base::integer);
+      shape.bytes = sizes[static_cast<std::size_t>(i) % std::size(sizes)];
+      shape.seed = static_cast<std::uint64_t>(i);
+      expect_good(check(shape, communicator_named("world")));
+      expect_good(check(shape, communicator_named("reversed")));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::test

@@ -1,0 +1,82 @@
+// Alltoallv, Alltoallw and Allgatherv: counts, displacements and datatypes of every kind.
+#include <vector>
+
+#include "choices.hpp"
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+constexpr std::size_t sizes[] = {1, 8, 60, 100, 511, 512, 513, 4096, 8191, 8193, 40000};
+
+std::vector<Kinds> kinds_for(Collective collective) {
+  std::vector<Kinds> all;
+  for (const Type& type : types()) all.push_back(same(type.name));
+  all.push_back(between("int", "contiguous"));
+  all.push_back(between("vector", "permuted"));
+  all.push_back(between("negative-bound", "sparse"));
+  all.push_back(between("record", "two-records"));
+  all.push_back(mixed(Base::integer));
+  if (collective == Collective::alltoallw) {
+    all.push_back(mixed(Base::real));
+    all.push_back(mixed(Base::record));
+    all.push_back(mixed(Base::integer));
+    all.push_back(mixed(Base::integer));
+  }
+  return all;
+}
+
+std::vector<Shape> all_shapes(Collective collective) {
+  std::vector<Shape> all;
+  for (const Kinds& kinds : kinds_for(collective)) {
+    for (Pattern pattern : all_patterns) {
+      for (Layout layout : all_layouts) {
+        for (bool in_place : {false, true}) {
+          Shape shape;
+          shape.collective = collective;
+          shape.kinds = kinds;
+          shape.in_place = in_place;
+          shape.pattern = pattern;
+          shape.layout = layout;
+          shape.seed = all.size();
+          shape.bytes = sizes[mix(shape.seed) % std::size(sizes)];
+          all.push_back(shape);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+class Vector : public MpiTest, public testing::WithParamInterface<Forced> {};
+
+TEST_P(Vector, EveryShape) {
+  const Forced& forced = GetParam();
+  const std::vector<Shape> shapes = all_shapes(forced.collective);
+  const int some = forced.algorithm.empty() ? static_cast<int>(shapes.size()) : 100;
+  const int samples = repeats(some, 8);
+  const bool all = samples >= static_cast<int>(shapes.size());
+  for (const Communicator& where : communicators()) {
+    if (can_force) {
+      EXPECT_EQ(MPI_SUCCESS, force(where.comm, forced.collective, forced.algorithm));
+    }
+    Random random(mix(std::hash<std::string>()(forced.algorithm)) + where.number);
+    const int count = where.name == "self" ? std::min(samples, 60) : samples;
+    for (int i = 0; i < count; ++i) {
+      const int chosen = all ? i : random.below(static_cast<int>(shapes.size()));
+      expect_good(check(shapes[static_cast<std::size_t>(chosen)], where));
+    }
+    if (can_force) {
+      EXPECT_EQ(MPI_SUCCESS, force(where.comm, forced.collective, ""));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Vector,
+    testing::ValuesIn(forced_choices(
+        {Collective::alltoallv, Collective::alltoallw, Collective::allgatherv}, can_force)),
+    [](const testing::TestParamInfo<Forced>& info) { return test_name(info.param); });
+
+}  // namespace
+}  // namespace quadrille::test
