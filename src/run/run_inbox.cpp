@@ -25,7 +25,7 @@ int alltoall_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Gr
   inbox.begin();
   for (int step = 1, to = me; step < ranks; ++step) {
     if (++to == ranks) to = 0;
-    std::memcpy(inbox.block_to(to), send + static_cast<std::size_t>(to) * bytes, bytes);
+    Inbox::fill(inbox.block_to(to), send + static_cast<std::size_t>(to) * bytes, bytes);
     inbox.publish(to, Carried::in_slot, bytes);
   }
   const std::size_t own = static_cast<std::size_t>(me) * bytes;
@@ -46,7 +46,7 @@ int allgather_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, G
   Inbox& inbox = group.inbox;
   const int ranks = group.ranks, me = group.me;
   inbox.begin_out();
-  std::memcpy(inbox.block_to_all(), send, bytes);
+  Inbox::fill(inbox.block_to_all(), send, bytes);
   inbox.publish_to_all(Carried::in_slot, bytes);
   std::byte* own = recv + static_cast<std::size_t>(me) * bytes;
   if (send != own) std::memcpy(own, send, bytes);
@@ -107,6 +107,10 @@ class LargeBlocks {
 };
 
 int fill(std::byte* slot, const Block& block, MPI_Comm comm) {
+  if (block.info.dense) {
+    Inbox::fill(slot, block.address, block.bytes());
+    return MPI_SUCCESS;
+  }
   return pack(block.address, block.count, block.type, block.info, slot, comm);
 }
 
