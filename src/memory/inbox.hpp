@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "memory/copy.hpp"
 #include "sys/sys.hpp"
 #include "sys/wait.hpp"
 
@@ -112,7 +113,7 @@ class Inbox {
       std::memcpy(block + first_line, from + first_line, bytes - first_line);
       bytes = first_line;
     }
-    std::memcpy(block, from, bytes);
+    copy_bytes(block, from, bytes);
   }
 
   static const std::byte* block_of(const Slot& slot) {

@@ -1,7 +1,7 @@
 // Small blocks through shared memory; see memory/inbox.hpp for the protocol.
 #include <algorithm>
-#include <cstring>
 
+#include "memory/copy.hpp"
 #include "run/engines.hpp"
 #include "run/mpi_transport.hpp"
 
@@ -29,13 +29,13 @@ int alltoall_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Gr
     inbox.publish(to, Carried::in_slot, bytes);
   }
   const std::size_t own = static_cast<std::size_t>(me) * bytes;
-  if (send != recv) std::memcpy(recv + own, send + own, bytes);
+  if (send != recv) memory::copy_bytes(recv + own, send + own, bytes);
   int error = MPI_SUCCESS;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
     const Slot& slot = inbox.await(from, group.waiter);
-    std::memcpy(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
-                std::min<std::size_t>(bytes, slot.bytes));
+    memory::copy_bytes(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
+                       std::min<std::size_t>(bytes, slot.bytes));
     if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
   }
   return error;
@@ -49,13 +49,13 @@ int allgather_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, G
   Inbox::fill(inbox.block_to_all(), send, bytes);
   inbox.publish_to_all(Carried::in_slot, bytes);
   std::byte* own = recv + static_cast<std::size_t>(me) * bytes;
-  if (send != own) std::memcpy(own, send, bytes);
+  if (send != own) memory::copy_bytes(own, send, bytes);
   int error = MPI_SUCCESS;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
     const Slot& slot = inbox.await_out(from, group.waiter);
-    std::memcpy(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
-                std::min<std::size_t>(bytes, slot.bytes));
+    memory::copy_bytes(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
+                       std::min<std::size_t>(bytes, slot.bytes));
     if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
   }
   return error;
