@@ -1,6 +1,6 @@
-# find_package(Quadrille [COMPONENTS openmpi|mpich]): one component for each MPI ABI. The targets are
+# find_package(Quadrille [COMPONENTS openmpi|mpich]): one component for each MPI ABI. Targets:
 #   Quadrille::openmpi, Quadrille::mpich  the library for that ABI
-#   Quadrille::quadrille                  the first component asked for; without components, the only
+#   Quadrille::quadrille                  the first component asked for; without any, the only
 #                                         ABI that is installed
 set(_quadrille_installed)
 foreach(_abi openmpi mpich)
@@ -17,7 +17,7 @@ if(NOT _quadrille_wanted)
   else()
     set(Quadrille_FOUND FALSE)
     set(Quadrille_NOT_FOUND_MESSAGE
-        "Quadrille is installed for several MPIs: say find_package(Quadrille COMPONENTS openmpi) or mpich")
+        "Quadrille is installed for several MPIs: ask for COMPONENTS openmpi or COMPONENTS mpich")
   endif()
 endif()
 

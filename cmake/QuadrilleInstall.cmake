@@ -4,7 +4,7 @@
 #   lib/pkgconfig/quadrille-<abi>.pc
 #   lib/cmake/Quadrille/                  find_package(Quadrille COMPONENTS <abi>)
 #   include/quadrille.h, share/doc/quadrille/
-# The tree may be moved: everything in it finds the rest relative to itself. `lib` is spelled out, not
+# The tree may be moved: everything finds the rest relative to itself. `lib` is spelled out, not
 # CMAKE_INSTALL_LIBDIR, because the tool looks for the libraries in ../lib/quadrille/<abi>.
 include(CMakePackageConfigHelpers)
 

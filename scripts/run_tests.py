@@ -34,7 +34,10 @@ def sanitizer_environment():
   """For builds without sanitizers these variables mean nothing."""
   environment = dict(os.environ)
   # The preload library is loaded before the sanitizer's; that is harmless here.
-  environment.setdefault('ASAN_OPTIONS', 'detect_leaks=1:verify_asan_link_order=0')
+  # Full stacks are needed to tell the MPI's leaks from ours: Open MPI unloads its components at the
+  # end, and only the frames below them still have a name that tests/lsan.supp can match.
+  environment.setdefault('ASAN_OPTIONS',
+                         'detect_leaks=1:verify_asan_link_order=0:fast_unwind_on_malloc=0')
   environment.setdefault('LSAN_OPTIONS',
                          f'suppressions={ROOT}/tests/lsan.supp:print_suppressions=0')
   environment.setdefault('UBSAN_OPTIONS', 'print_stacktrace=1:halt_on_error=1')

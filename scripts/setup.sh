@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what Quadrille needs and this machine lacks: Debian packages (packages.txt) and MPI wheels
-# (wheels.txt). Does nothing, and needs no network, when all is there.
+# Installs what Quadrille needs and this machine lacks: Debian packages (packages.txt) and MPI
+# wheels (wheels.txt). Does nothing, and needs no network, when all is there.
 #   setup.sh        everything
 #   setup.sh demo   for `make demo`: the same packages; of the wheels only MPICH, and not insisting
 set -euo pipefail
@@ -59,7 +59,9 @@ install_packages() {
   if [[ "$(id -u)" != 0 ]]; then
     command -v sudo >/dev/null || fail "neither root nor sudo; $by_hand"
     # Without a terminal sudo cannot ask for a password.
-    if [[ ! -t 0 ]] && ! sudo -n true 2>/dev/null; then fail "sudo asks for a password; $by_hand"; fi
+    if [[ ! -t 0 ]] && ! sudo -n true 2>/dev/null; then
+      fail "sudo asks for a password; $by_hand"
+    fi
     sudo true || fail "sudo refused; $by_hand"
     as_root=(sudo)
   fi
@@ -111,7 +113,8 @@ setup_wheels() {
     wheel_installed "$build/$folder" "${wheel%%==*}" "${wheel##*==}" && continue
     if ! install_wheel "$build/$folder" "$wheel" </dev/null; then
       local message="$wheel cannot be installed from the Python package index (no network?)"
-      [[ "$what" == demo ]] || fail "$message; connect, or put the wheel in a folder and set PIP_FIND_LINKS to it"
+      [[ "$what" == demo ]] ||
+        fail "$message; connect, or put the wheel in a folder and set PIP_FIND_LINKS to it"
       say "$message; the MPICH build will use Debian's MPICH"
     fi
   done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$scripts/wheels.txt")

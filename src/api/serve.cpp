@@ -23,62 +23,48 @@ struct Serving {
   ~Serving() { serving = false; }
 };
 
-// Whether a count of the side stands for all of its blocks.
-bool one_count(const Side& side) {
-  return side.counts == nullptr && side.counts_large == nullptr && side.types == nullptr;
+// A mistake that the MPI reports for an argument is left to the MPI to report. Only true mistakes count:
+// whatever is legal on one rank alone must be served, or ranks would part ways. Legal are
+// MPI_BOTTOM (address zero) with types of absolute addresses, any type where the count is zero, and,
+// in practice, send and receive buffers that start at one address.
+inline bool block_is_sound(std::ptrdiff_t count, const std::byte* base, MPI_Datatype type) {
+  if (count == 0) return true;
+  if (count < 0 || type == mpi().datatype_null) return false;
+  return base != nullptr || !type_info(type).dense;
 }
 
-// Every mistake that the MPI reports for an argument is left to the MPI to report. Legal arguments
-// must never be taken for mistakes: this is a decision of one rank alone.
 bool side_is_sound(const Side& side, int blocks) {
-  const MPI_Datatype none = mpi().datatype_null;
   for (int b = 0; b < blocks; ++b) {
-    const std::ptrdiff_t count = side.count_of(b);
-    if (count < 0 || side.type_of(b) == none) return false;
-    // MPI_BOTTOM is address zero: legal with types of absolute addresses, which are never dense.
-    if (count > 0 && side.base == nullptr && type_info(side.type_of(b)).dense) return false;
-    if (one_count(side)) break;
+    if (!block_is_sound(side.count_of(b), side.base, side.type_of(b))) return false;
   }
   return true;
 }
 
-bool moves_data(const Side& side, int blocks) {
-  for (int b = 0; b < blocks; ++b) {
-    if (side.count_of(b) > 0) return true;
-    if (one_count(side)) break;
-  }
-  return false;
-}
-
-bool arrays_given(const Side& side, bool per_block) {
-  return !per_block || ((side.counts != nullptr && side.displacements != nullptr) ||
-                        (side.counts_large != nullptr && side.displacements_large != nullptr));
+bool arrays_given(const Side& side) {
+  return (side.counts != nullptr && side.displacements != nullptr) ||
+         (side.counts_large != nullptr && side.displacements_large != nullptr);
 }
 
 bool is_vector(Collective c) { return c == Collective::alltoallv || c == Collective::alltoallw; }
 
 bool is_sound(const Call& call, int ranks) {
-  const bool recv_arrays = is_vector(call.collective) || call.collective == Collective::allgatherv;
-  if (!arrays_given(call.recv, recv_arrays)) return false;
-  if (call.recv.base == MPI_IN_PLACE || !side_is_sound(call.recv, ranks)) return false;
+  const bool one_count =
+      call.collective == Collective::alltoall || call.collective == Collective::allgather;
+  if (call.recv.base == MPI_IN_PLACE || (!one_count && !arrays_given(call.recv))) return false;
+  if (!side_is_sound(call.recv, one_count ? 1 : ranks)) return false;
   if (call.in_place) return true;
-  if (!arrays_given(call.send, is_vector(call.collective))) return false;
-  const int send_blocks = run::is_allgather(call.collective) ? 1 : ranks;
-  if (!side_is_sound(call.send, send_blocks)) return false;
-  // One address for both sides is a mistake, but a rank that moves nothing may give null twice, and
-  // MPI_BOTTOM on both sides says nothing about where the data lies.
-  const bool aliased = call.send.base == call.recv.base && call.recv.base != nullptr;
-  return !aliased || !moves_data(call.send, send_blocks) || !moves_data(call.recv, ranks);
+  if (!is_vector(call.collective)) return side_is_sound(call.send, 1);
+  return arrays_given(call.send) && side_is_sound(call.send, ranks);
 }
 
 // Bytes of a block as all ranks know it; 0 for the v and w forms.
 std::size_t global_bytes(const Call& call, int ranks) {
   if (is_vector(call.collective)) return 0;
-  const std::size_t size = type_info(call.recv.type).size;
-  if (call.collective != Collective::allgatherv) return call.recv.count * size;
-  std::ptrdiff_t most = 0;
-  for (int b = 0; b < ranks; ++b) most = std::max(most, call.recv.count_of(b));
-  return static_cast<std::size_t>(most) * size;
+  std::ptrdiff_t most = call.recv.count_of(0);
+  if (call.collective == Collective::allgatherv) {
+    for (int b = 1; b < ranks; ++b) most = std::max(most, call.recv.count_of(b));
+  }
+  return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
 }
 
 // Is it time for this communicator, and can it be made ready? All ranks count the same calls.

@@ -40,8 +40,8 @@ const std::vector<Collective>& gathers() {
 
 Algorithm direct(std::string_view name, std::vector<ParameterRange> parameters,
                  std::string_view line, std::string_view source, plan::Build build) {
-  return {name, all_to_alls(), Engine::schedule, kDirect, std::move(parameters), line, source,
-          build};
+  return {name,   all_to_alls(), Engine::schedule, kDirect, std::move(parameters), line,
+          source, build};
 }
 
 Algorithm bruck(std::string_view name, Needs needs, std::string_view line, plan::Build build) {
@@ -66,8 +66,8 @@ std::vector<Algorithm> make_table() {
              kNamugwanya, plan::waitall_stride),
       direct("waitany-stride", {kStride}, "a window of messages, refilled as each completes",
              kNamugwanya, plan::waitany_stride),
-      direct("testany-stride", {kStride}, "a window of messages, refilled by polling",
-             kNamugwanya, plan::testany_stride),
+      direct("testany-stride", {kStride}, "a window of messages, refilled by polling", kNamugwanya,
+             plan::testany_stride),
       bruck("basic-bruck", kPacked, "log P rounds; rotates blocks before and after",
             plan::basic_bruck),
       bruck("basic-bruck-dt", kTyped, "basic-bruck that sends with derived datatypes",
@@ -87,9 +87,14 @@ std::vector<Algorithm> make_table() {
              plan::allgather_recursive_doubling),
       gather("bruck", {kRadix}, "log P rounds for any P; no rotation", kThakur,
              plan::allgather_bruck),
-      {"inbox", all, Engine::inbox, {.one_node = true}, {},
+      {"inbox",
+       all,
+       Engine::inbox,
+       {.one_node = true},
+       {},
        "small blocks through shared memory inside one node",
-       "Quadrille: one slot an ordered pair of ranks, data and sequence number together", nullptr},
+       "Quadrille: one slot an ordered pair of ranks, data and sequence number together",
+       nullptr},
       {"mpi", all, Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use", nullptr},
   };
 }

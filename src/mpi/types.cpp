@@ -152,7 +152,9 @@ const std::array<KnownType, 4>& find_known_types() {
 
 std::atomic<const std::array<KnownType, 4>*> known_types{nullptr};
 
-TypeInfo remembered_info(MPI_Datatype type) { return remembered(type); }
+TypeInfo remembered_info(MPI_Datatype type) {
+  return type == mpi().datatype_null ? TypeInfo{0, 0, true} : remembered(type);
+}
 
 }  // namespace detail
 

@@ -29,8 +29,8 @@ const std::array<KnownType, 4>& find_known_types();
 TypeInfo remembered_info(MPI_Datatype type);
 }  // namespace detail
 
-// `type` is a committed datatype, not the null datatype. What was found out is kept as an attribute of
-// the type.
+// `type` is a committed datatype, or the null datatype, which has size zero. What was found out is kept
+// as an attribute of the type.
 inline TypeInfo type_info(MPI_Datatype type) {
   const auto* known = detail::known_types.load(std::memory_order_acquire);
   for (const detail::KnownType& one : known != nullptr ? *known : detail::find_known_types()) {

@@ -2,11 +2,12 @@
 //
 // Idea    A rank that has the w blocks p, p + 1, ..., p + w - 1 (cyclic) sends them to the ranks
 //         p - w, p - 2 w, ..., p - (r - 1) w and so has r w blocks after the round. The last round
-//         sends only what is missing. Blocks go straight to their place in recv: there is no rotation.
-// Source  Bruck et al., 1997, in the form of Thakur, Rabenseifner and Gropp, IJHPCA 2005; there r = 2
-//         and the blocks are rotated at the end.
-// Cost    ceil(log_r P) rounds, P - 1 blocks, 1 local copy, no scratch. A message that passes the end
-//         of recv has two runs of blocks.
+//         sends only what is missing. Blocks go straight to their place in recv: there is no
+//         rotation.
+// Source  Bruck et al., 1997, in the form of Thakur, Rabenseifner and Gropp, IJHPCA 2005;
+//         there r = 2 and the blocks are rotated at the end.
+// Cost    ceil(log_r P) rounds, P - 1 blocks, 1 local copy, no scratch. A message that passes
+//         the end of recv has two runs of blocks.
 //
 // Example, P = 6, r = 2, rank 4:
 //   copy         send[0] -> recv[4]

@@ -1,14 +1,14 @@
 // Recursive doubling allgather, for any number of ranks.
 //
-// Idea    A core of C = 2^m ranks, the largest power of two that is at most P, doubles what it has in
-//         every round: core number c exchanges everything with core number c xor 2^k. The E = P - C
-//         ranks too many fold onto the core first: rank 2 j + 1, j < E, gives its block to rank 2 j,
-//         and gets the result at the end. Neighbours fold together, so that what a core rank has is
-//         always one run of consecutive blocks.
+// Idea    A core of C = 2^m ranks, the largest power of two that is at most P, doubles what it
+//         has in every round: core number c exchanges everything with core number c xor 2^k. The
+//         E = P - C ranks too many fold onto the core first: rank 2 j + 1, j < E, gives its block
+//         to rank 2 j, and gets the result at the end. Neighbours fold together, so that what a
+//         core rank has is always one run of consecutive blocks.
 // Source  Thakur, Rabenseifner and Gropp, IJHPCA 2005.
-// Cost    log2 C rounds, and 2 more if P is not a power of two. A core rank sends P / C blocks times
-//         1, 2, 4, ...: P - 1 blocks if P = C; and P - 1 more to its folded rank, if it has one.
-//         1 local copy, no scratch.
+// Cost    log2 C rounds, and 2 more if P is not a power of two. A core rank sends about
+//         P / C blocks times 1, 2, 4, ...: P - 1 blocks if P = C; and P - 1 more to its folded
+//         rank, if it has one. 1 local copy, no scratch.
 //
 // Example, P = 6: C = 4, E = 2; core numbers 0 1 2 3 are ranks 0 2 4 5; ranks 1 and 3 are folded.
 //   fold      1 gives recv[1] to 0           3 gives recv[3] to 2

@@ -7,7 +7,8 @@
 // Source  Fan et al., HPDC 2022, section 2.1 (after Bruck et al., 1997); there r = 2.
 // Cost    ceil(log_r P) rounds; one message for each digit value that occurs, in all about
 //         (r - 1) log_r P; each position moves the blocks whose digit is not zero, about
-//         P (r - 1) / r. Copies: 2 P for the rotations, and for each block moved 2 (packed) or 1 (dt).
+//         P (r - 1) / r. Copies: 2 P for the rotations, and for each block moved 2 (packed)
+//         or 1 (dt).
 //
 // Example, P = 4, r = 2, rank 1. "sd" is the block from rank s to rank d.
 //   rotate        W = 11 12 13 10

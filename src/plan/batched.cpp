@@ -1,6 +1,6 @@
 // Batched exchange: waitall-stride, waitany-stride, testany-stride.
 //
-// Idea    Between pairwise (one pair in flight) and nonblocking (all pairs): `stride` pairs in flight.
+// Idea    Between pairwise (one pair in flight) and nonblocking (all pairs): `stride` pairs.
 //           waitall-stride  a batch is waited for as a whole, then the next is posted
 //                           (the paper's multi-pair blocking exchange)
 //           waitany-stride  each pair that completes makes room for one more

@@ -1,5 +1,6 @@
-// The rounds that all Bruck algorithms share: one round a digit position, one message a digit value.
-// An algorithm says where a block is before and after it moves; the rest is the same for all.
+// The rounds that all Bruck algorithms share: one round a digit position, one message a digit
+// value. An algorithm says where a block is before and after it moves; the rest is the same for
+// all.
 #pragma once
 
 #include "plan/bruck_index.hpp"
@@ -55,9 +56,9 @@ inline void reserve(Builder& builder, const Totals& sum, Transfer transfer,
                   local_copies + static_cast<std::size_t>(copies_per_block(transfer)) * sum.blocks);
 }
 
-// Appends the rounds. `source(moved)` and `target(moved)` give the span that a block is sent from and
-// the span that the block of the same number, come from the other side, goes to. Scratch blocks from
-// `staging` on are free for the transfers.
+// Appends the rounds. `source(moved)` and `target(moved)` give the span that a block is sent from
+// and the span that the block of the same number, come from the other side, goes to. Scratch blocks
+// from `staging` on are free for the transfers.
 template <class Source, class Target>
 void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Direction direction,
                 Transfer transfer, int staging, Source source, Target target) {
@@ -96,8 +97,8 @@ void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Di
     for (int digit = 1; digit <= digits; ++digit) {
       builder.receive(peer(-sign * digit));
       for_each(digit, [&](const Moved& moved) {
-        const Span to = transfer == Transfer::direct ? target(moved)
-                                                     : Span{me, next++, Buffer::scratch};
+        const Span to =
+            transfer == Transfer::direct ? target(moved) : Span{me, next++, Buffer::scratch};
         builder.span(to.buffer, to.block);
       });
     }

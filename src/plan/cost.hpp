@@ -9,10 +9,10 @@ namespace quadrille::plan {
 
 // Counts of one rank.
 struct Counts {
-  std::uint64_t rounds = 0;            // with messages; a windowed round counts ceil(pairs / window)
-  std::uint64_t messages = 0;          // sent
+  std::uint64_t rounds = 0;    // with messages; a windowed round counts ceil(pairs / window)
+  std::uint64_t messages = 0;  // sent
   std::uint64_t blocks_sent = 0;
-  std::uint64_t blocks_copied = 0;     // inside the node
+  std::uint64_t blocks_copied = 0;  // inside the node
   std::uint64_t scratch_blocks = 0;
   std::uint64_t derived_messages = 0;  // sent or received, not one run of consecutive blocks:
                                        // these need a derived datatype

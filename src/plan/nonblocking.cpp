@@ -1,9 +1,9 @@
 // Nonblocking exchange.
 //
-// Idea    The steps of pairwise exchange, all begun before the first is waited for. Nobody waits for
-//         a late peer before the end, but all messages are in the network together.
-//         Written as a schedule this is spread-out: two papers give one exchange two names, and both
-//         names are known here.
+// Idea    The steps of pairwise exchange, all begun before the first is waited for. Nobody waits
+//         for a late peer before the end, but all messages are in the network together.
+//         Written as a schedule this is spread-out: two papers give one exchange two names, and
+//         both names are known here.
 // Source  Namugwanya et al., section 2, algorithm 2.
 // Cost    1 round, P - 1 messages, P - 1 blocks, 1 local copy (the own block), no scratch.
 //

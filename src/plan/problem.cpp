@@ -109,8 +109,8 @@ std::string parse_node_map(std::string_view text, int ranks, NodeMap& map) {
   if (kind == "blocked" || kind == "roundrobin") {
     int number = 0;
     if (!read_number(rest, number) || number < 1) {
-      return complain(text, fmt::format("{} needs a number of at least 1, for example {}:2", kind,
-                                        kind));
+      return complain(text,
+                      fmt::format("{} needs a number of at least 1, for example {}:2", kind, kind));
     }
     if (kind == "blocked") {
       labels = fill_nodes({number}, ranks);
@@ -134,8 +134,7 @@ std::string parse_node_map(std::string_view text, int ranks, NodeMap& map) {
   return {};
 }
 
-std::int64_t value_of(const Parameters& parameters, std::string_view name,
-                      std::int64_t otherwise) {
+std::int64_t value_of(const Parameters& parameters, std::string_view name, std::int64_t otherwise) {
   for (const Parameter& parameter : parameters) {
     if (parameter.name == name) return parameter.value;
   }

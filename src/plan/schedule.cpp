@@ -29,23 +29,6 @@ void Builder::begin_round(Window window) {
   schedule_.rounds.push_back(round);
 }
 
-void Builder::copy(Buffer from, int from_block, Buffer to, int to_block) {
-  copy(Span{me_, from_block, from}, Span{me_, to_block, to});
-}
-
-void Builder::copy(Span from, Span to) {
-  assert(!schedule_.rounds.empty());
-  Round& round = schedule_.rounds.back();
-  schedule_.copies.push_back({from, to});
-  const bool messages_given = round.sends.count + round.receives.count > 0;
-  if (messages_given) {
-    ++round.after.count;
-  } else {
-    ++round.before.count;
-    ++round.after.first;
-  }
-}
-
 void Builder::send(int peer) {
   assert(!schedule_.rounds.empty());
   Round& round = schedule_.rounds.back();
@@ -59,12 +42,6 @@ void Builder::receive(int peer) {
   assert(!schedule_.rounds.empty());
   schedule_.messages.push_back({peer, {static_cast<std::uint32_t>(schedule_.spans.size()), 0}});
   ++schedule_.rounds.back().receives.count;
-}
-
-void Builder::span(Buffer buffer, int block) {
-  assert(!schedule_.messages.empty());
-  schedule_.spans.push_back({me_, block, buffer});
-  ++schedule_.messages.back().spans.count;
 }
 
 void Builder::node_fence() {

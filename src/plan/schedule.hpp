@@ -15,8 +15,10 @@
 // This file knows nothing of MPI.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace quadrille::plan {
@@ -116,5 +118,30 @@ class Builder {
   int me_;
   Schedule schedule_;
 };
+
+// A large plan has a million spans and copies: these three are worth inlining.
+
+inline void Builder::copy(Span from, Span to) {
+  assert(!schedule_.rounds.empty());
+  Round& round = schedule_.rounds.back();
+  schedule_.copies.push_back({from, to});
+  const bool messages_given = round.sends.count + round.receives.count > 0;
+  if (messages_given) {
+    ++round.after.count;
+  } else {
+    ++round.before.count;
+    ++round.after.first;
+  }
+}
+
+inline void Builder::copy(Buffer from, int from_block, Buffer to, int to_block) {
+  copy(Span{me_, from_block, from}, Span{me_, to_block, to});
+}
+
+inline void Builder::span(Buffer buffer, int block) {
+  assert(!schedule_.messages.empty());
+  schedule_.spans.push_back({me_, block, buffer});
+  ++schedule_.messages.back().spans.count;
+}
 
 }  // namespace quadrille::plan

@@ -42,8 +42,8 @@ std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Paramet
 Report verify(const std::vector<Schedule>& schedules, const NodeMap& nodes, Goal goal, int orders,
               std::uint64_t seed) {
   if (schedules.empty() || schedules.size() != nodes.node_of.size()) {
-    return proof::wrong(fmt::format("{} schedules, but the node map has {} ranks",
-                                    schedules.size(), nodes.node_of.size()));
+    return proof::wrong(fmt::format("{} schedules, but the node map has {} ranks", schedules.size(),
+                                    nodes.node_of.size()));
   }
   const proof::Subject subject(schedules, nodes, goal);
   proof::Partners partners;

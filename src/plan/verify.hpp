@@ -1,13 +1,14 @@
-// The proof that an algorithm is right, in one process and without MPI. All ranks' schedules are put
-// side by side and checked:
+// The proof that an algorithm is right, in one process and without MPI. All ranks' schedules are
+// put side by side and checked:
 //
-//   form       every span exists, messages stay with their rank, copies stay inside a node, the send
-//              buffer is never written
+//   form       every span exists, messages stay with their rank, copies stay inside a node, the
+//              send buffer is never written
 //   race       operations that may be in flight together never touch one span if one of them writes
 //   matching   the k-th send from s to d meets the k-th receive at d from s, with as many blocks
-//   order      where ranks copy from or to each other's buffers: two accesses to one span, one of them
-//              a write, are always ordered by messages or fences; nobody touches my buffers before my
-//              first step or after my last. Entry and exit are part of the schedule: it fences them
+//   order      where ranks copy from or to each other's buffers: two accesses to one span, one of
+//              them a write, are always ordered by messages or fences; nobody touches my buffers
+//              before my first step or after my last. So a schedule that copies between ranks
+//              fences its entry and its exit: neither is taken for granted
 //   flow       symbolic blocks move in random legal orders. Scratch and recv start undefined, and
 //              nothing undefined may be read; at the end recv holds exactly what it must
 //   deadlock   one of these orders completes a send only when its receive is posted
@@ -29,9 +30,9 @@ enum class Pattern : std::uint8_t { alltoall, allgather };
 
 struct Goal {
   Pattern pattern;
-  // Block sizes differ, and a rank knows the sizes of its own send and recv blocks alone (the v and w
-  // collectives). If the schedule does not carry sizes along, a block may then lie in no other place
-  // than the send block that it starts from and the recv block that it is meant for.
+  // Block sizes differ, and a rank knows the sizes of its own send and recv blocks alone (the v and
+  // w collectives). If the schedule does not carry sizes along, a block may then lie in no other
+  // place than the send block that it starts from and the recv block that it is meant for.
   bool uneven = false;
 };
 
@@ -43,10 +44,11 @@ struct Report {
 // The schedules of all ranks.
 std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Parameters& parameters);
 
-// Checks the schedules of all ranks together. `orders` random orders are run, at least one: the first
-// with every send a rendezvous, the others with some sends buffered. `seed` varies the orders.
-Report verify(const std::vector<Schedule>& schedules, const NodeMap& nodes, Goal goal, int orders = 3,
-              std::uint64_t seed = 1);
+// Checks the schedules of all ranks together. `orders` random orders are run, at least one: the
+// first with every send a rendezvous, the others with some sends buffered. `seed` varies the
+// orders.
+Report verify(const std::vector<Schedule>& schedules, const NodeMap& nodes, Goal goal,
+              int orders = 3, std::uint64_t seed = 1);
 
 // True if the proof holds for every node map: no rank touches another's buffers and nothing fences.
 bool ignores_nodes(const std::vector<Schedule>& schedules);

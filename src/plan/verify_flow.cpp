@@ -1,7 +1,8 @@
 // Runs all ranks together with symbolic blocks, in a random order of the steps that MPI allows.
 //
 // Three kinds of step are possible at a time, and one is drawn at random:
-//   advance  a rank does the local work that is due: it enters a round, refills its window, or leaves
+//   advance  a rank does the local work that is due: it enters a round, refills its window,
+//            or leaves
 //   take     a buffered send lets go of its blocks and completes
 //   deliver  a message moves into the spans of its receive
 // A rendezvous send completes when it is delivered; it can be delivered when its receive is posted.
@@ -29,15 +30,15 @@ enum class Stage : std::uint8_t { between, messages, fence, finished };
 struct RankState {
   std::size_t round = 0;
   Stage stage = Stage::between;
-  std::uint32_t posted = 0;   // pairs of this round
-  std::uint32_t done = 0;     // pairs of this round
-  bool queued = false;        // an advance is already waiting to be drawn
+  std::uint32_t posted = 0;        // pairs of this round
+  std::uint32_t done = 0;          // pairs of this round
+  bool queued = false;             // an advance is already waiting to be drawn
   std::vector<std::uint8_t> open;  // [pair of this round] operations that are not complete
 };
 
 struct MessageState {
   bool posted = false;
-  bool taken = false;          // a buffered send has let go
+  bool taken = false;  // a buffered send has let go
   bool complete = false;
   std::vector<Token> content;  // of a buffered send
 };
@@ -308,8 +309,8 @@ class Flow {
       const auto& node_of = subject_.nodes.node_of;
       for (int other = 0; other < subject_.ranks; ++other) {
         const bool missing = state(other).stage != Stage::fence;
-        if (missing && node_of[static_cast<std::size_t>(other)] ==
-                           node_of[static_cast<std::size_t>(me)]) {
+        if (missing &&
+            node_of[static_cast<std::size_t>(other)] == node_of[static_cast<std::size_t>(me)]) {
           return {fmt::format("at its node's fence for rank {}", other), other};
         }
       }

@@ -1,12 +1,12 @@
 // Accesses to one span by several ranks must be ordered by messages and fences.
 //
-// Every rank's schedule is cut into steps, and vector clocks say which steps come before which in every
-// legal order. They follow from the schedules alone: the posting of a send comes before the wait for
-// its receive; a fence comes after all that its node did before, and before all that it does after.
-// That a send completes orders nothing, because MPI may buffer it.
+// Every rank's schedule is cut into steps, and vector clocks say which steps come before which in
+// every legal order. They follow from the schedules alone: the posting of a send comes before the
+// wait for its receive; a fence comes after all that its node did before, and before all that it
+// does after. That a send completes orders nothing, because MPI may buffer it.
 //
-// A step raises its rank's own clock by one. An access of a copy ends with its step; one of a message
-// begins when it is posted and ends with the next step of the rank, the wait for its batch.
+// A step raises its rank's own clock by one. An access of a copy ends with its step; one of a
+// message begins when it is posted and ends with the next step of the rank, the wait for its batch.
 #include "plan/verify_parts.hpp"
 
 namespace quadrille::plan::proof {
@@ -230,7 +230,8 @@ class Order {
 }  // namespace
 
 Report check_order(const Subject& subject, const Partners& partners) {
-  // Without node copies only the owner touches a span, and check_races has seen all there is to see.
+  // Without node copies only the owner touches a span, and check_races has seen all there is to
+  // see.
   bool node_copies = false;
   for (int me = 0; me < subject.ranks; ++me) {
     for (const Copy& copy : subject.schedules[static_cast<std::size_t>(me)].copies) {

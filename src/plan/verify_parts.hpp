@@ -54,8 +54,8 @@ class Subject {
 };
 
 // The pairs of a round that are posted together before anything is waited for. Which pairs are in
-// flight together under a window that refills itself depends on the order of events: all of them may
-// be, so they count as one batch.
+// flight together under a window that refills itself depends on the order of events: all of them
+// may be, so they count as one batch.
 inline std::uint32_t pairs_of(const Round& round) {
   return std::max(round.sends.count, round.receives.count);
 }

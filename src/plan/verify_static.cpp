@@ -179,8 +179,9 @@ class RacesOfRank {
 
   Report race(std::size_t round, const Message& receive, const Span& span,
               const std::string& other) const {
-    return wrong(fmt::format("race: rank {}, round {}: the receive from {} writes {} while the {} it",
-                             me_, round, receive.peer, name_of(span, me_), other));
+    return wrong(
+        fmt::format("race: rank {}, round {}: the receive from {} writes {} while the {} it", me_,
+                    round, receive.peer, name_of(span, me_), other));
   }
 
   const Subject& subject_;
@@ -249,8 +250,8 @@ Report check_matching(const Subject& subject, Partners& partners) {
     partners.emplace_back(schedule.messages.size());
   }
   for (std::size_t i = 0; i < std::max(sends.size(), receives.size()); ++i) {
-    const bool receive_left = i >= sends.size() ||
-                              (i < receives.size() && receives[i].channel() < sends[i].channel());
+    const bool receive_left =
+        i >= sends.size() || (i < receives.size() && receives[i].channel() < sends[i].channel());
     if (receive_left) {
       return wrong(fmt::format("matching: rank {} receives from rank {} more often than that sends",
                                receives[i].receiver, receives[i].sender));
@@ -261,8 +262,7 @@ Report check_matching(const Subject& subject, Partners& partners) {
     }
     const auto sender = static_cast<std::size_t>(sends[i].sender);
     const auto receiver = static_cast<std::size_t>(sends[i].receiver);
-    const std::uint32_t sent =
-        subject.schedules[sender].messages[sends[i].message].spans.count;
+    const std::uint32_t sent = subject.schedules[sender].messages[sends[i].message].spans.count;
     const std::uint32_t expected =
         subject.schedules[receiver].messages[receives[i].message].spans.count;
     if (sent != expected) {

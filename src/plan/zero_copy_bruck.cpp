@@ -1,17 +1,18 @@
 // Zero-copy Bruck all-to-all with derived datatypes (zero-copy-bruck-dt).
 //
 // Idea    Modified Bruck without copies in the rounds. Beside recv there is a second buffer T of P
-//         scratch blocks. A block that is sent from one of them is replaced in the other, so nothing
-//         that is still being sent is overwritten. A block must end in recv: if it has b moves left
-//         (its digits, from this position upwards, that are not zero), it is sent from T and received
-//         into recv for odd b, and the other way round for even b. The first rotation puts it where
-//         its first move starts.
-// Source  Fan et al., HPDC 2022, section 2.1 (after Traeff et al., ICS 2014); there r = 2. The paper
-//         prints the two cases of b the other way round, which would leave all blocks in T.
-// Cost    Rounds, messages and blocks of basic Bruck. Copies: P for the rotation, none in the rounds.
-//         Every message needs derived datatypes on both sides. Scratch: P blocks.
+//         scratch blocks. A block that is sent from one of them is replaced in the other, so
+//         nothing that is still being sent is overwritten. A block must end in recv: if it has b
+//         moves left (its digits, from this position upwards, that are not zero), it is sent from T
+//         and received into recv for odd b, and the other way round for even b. The first rotation
+//         puts it where its first move starts.
+// Source  Fan et al., HPDC 2022, section 2.1 (after Traeff et al., ICS 2014); there r = 2. The
+//         paper prints the two cases of b the other way round, which would leave all blocks in T.
+// Cost    Rounds, messages and blocks of basic Bruck. Copies: P for the rotation, none in the
+//         rounds. Messages need derived datatypes on both sides. Scratch: P blocks.
 //
-// Example, P = 4, r = 2, rank 1. "sd" is the block from rank s to rank d; i sits at index i + 1 mod 4.
+// Example, P = 4, r = 2, rank 1. "sd" is the block from rank s to rank d; block i has
+// index i + 1 mod 4.
 //   rotate        i = 0: recv[1] = 11   i = 1: T[2] = 10   i = 2: T[3] = 13   i = 3: recv[0] = 12
 //   round w = 1   i = 1: T[2] to rank 0, recv[2] = 21     i = 3: recv[0] to rank 0, T[0] = 23
 //   round w = 2   i = 2: T[3] to rank 3, recv[3] = 31     i = 3: T[0] to rank 3, recv[0] = 01

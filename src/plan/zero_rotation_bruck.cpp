@@ -2,8 +2,8 @@
 //
 // Idea    Modified Bruck without the first rotation either. A block that has not moved yet is taken
 //         straight from send[p - i], the place that the rotation index array of the paper names;
-//         later it sits at recv[p + i]. Which of the two it is follows from the digits: a block moves
-//         for the first time at its lowest digit that is not zero.
+//         later it sits at recv[p + i]. Which of the two it is follows from the digits: a block
+//         moves for the first time at its lowest digit that is not zero.
 // Source  Fan et al., HPDC 2022, section 2.1 (their own variant); there r = 2.
 // Cost    Rounds, messages and blocks of basic Bruck. Copies: 1 for the own block, and 2 for each
 //         block moved.

@@ -1,7 +1,7 @@
 // Small blocks through shared memory; see memory/inbox.hpp for the protocol.
 #include <algorithm>
-#include <cstring>
 
+#include "memory/copy.hpp"
 #include "run/engines.hpp"
 #include "run/mpi_transport.hpp"
 
@@ -25,17 +25,17 @@ int alltoall_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Gr
   inbox.begin();
   for (int step = 1, to = me; step < ranks; ++step) {
     if (++to == ranks) to = 0;
-    std::memcpy(inbox.block_to(to), send + static_cast<std::size_t>(to) * bytes, bytes);
+    Inbox::fill(inbox.block_to(to), send + static_cast<std::size_t>(to) * bytes, bytes);
     inbox.publish(to, Carried::in_slot, bytes);
   }
   const std::size_t own = static_cast<std::size_t>(me) * bytes;
-  if (send != recv) std::memcpy(recv + own, send + own, bytes);
+  if (send != recv) memory::copy_bytes(recv + own, send + own, bytes);
   int error = MPI_SUCCESS;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
     const Slot& slot = inbox.await(from, group.waiter);
-    std::memcpy(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
-                std::min<std::size_t>(bytes, slot.bytes));
+    memory::copy_bytes(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
+                       std::min<std::size_t>(bytes, slot.bytes));
     if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
   }
   return error;
@@ -46,16 +46,16 @@ int allgather_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, G
   Inbox& inbox = group.inbox;
   const int ranks = group.ranks, me = group.me;
   inbox.begin_out();
-  std::memcpy(inbox.block_to_all(), send, bytes);
+  Inbox::fill(inbox.block_to_all(), send, bytes);
   inbox.publish_to_all(Carried::in_slot, bytes);
   std::byte* own = recv + static_cast<std::size_t>(me) * bytes;
-  if (send != own) std::memcpy(own, send, bytes);
+  if (send != own) memory::copy_bytes(own, send, bytes);
   int error = MPI_SUCCESS;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
     const Slot& slot = inbox.await_out(from, group.waiter);
-    std::memcpy(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
-                std::min<std::size_t>(bytes, slot.bytes));
+    memory::copy_bytes(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
+                       std::min<std::size_t>(bytes, slot.bytes));
     if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
   }
   return error;
@@ -107,6 +107,10 @@ class LargeBlocks {
 };
 
 int fill(std::byte* slot, const Block& block, MPI_Comm comm) {
+  if (block.info.dense) {
+    Inbox::fill(slot, block.address, block.bytes());
+    return MPI_SUCCESS;
+  }
   return pack(block.address, block.count, block.type, block.info, slot, comm);
 }
 

@@ -24,6 +24,16 @@ inline void pause() {
 #endif
 }
 
+// Asks for a cache line for writing, without waiting for it.
+inline void prefetch_for_write(const void* address) {
+#if defined(__x86_64__)
+  // The compiler's builtin would be a prefetch for reading unless it may assume this instruction.
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
 // Gives the core to another process that is ready.
 inline void yield() { sched_yield(); }
 

@@ -101,7 +101,8 @@ class Bench {
 
   int run() {
     if (std::string problem = why_impossible(); !problem.empty()) {
-      if (world_.rank == 0) complain(problem);
+      // Ranks that the MPI did not join are all rank 0; the launcher knows better.
+      if (world_.rank == 0 && is_first_rank()) complain(problem);
       return bad_options;
     }
     header_ = make_header();

@@ -17,6 +17,26 @@ double max_over_ranks(double value, MPI_Comm comm) {
   return most;
 }
 
+// Ends a measurement that takes much longer than it was planned for, on a machine that is shared with
+// others. Rank 0 decides for all.
+class Deadline {
+ public:
+  Deadline(double seconds, std::size_t rounds, MPI_Comm world)
+      : end_(mpi().Wtime() + seconds), interval_(std::max<std::size_t>(rounds / 20, 10)),
+        world_(world) {}
+  bool passed_after(std::size_t round) {
+    if (round % interval_ != interval_ - 1) return false;
+    int passed = mpi().Wtime() > end_ ? 1 : 0;
+    mpi().Bcast(&passed, 1, mpi().int_type, 0, world_);
+    return passed != 0;
+  }
+
+ private:
+  double end_;
+  std::size_t interval_;
+  MPI_Comm world_;
+};
+
 // Empties the caches by walking through other memory (figure 9 of the cache-oblivious paper,
 // line 3), then brings this rank's own buffers in (lines 6 and 7).
 class CacheEmptier {
@@ -94,29 +114,27 @@ Timing measure(BenchData& data, const std::vector<Implementation>& implementatio
     total += estimate / static_cast<double>(count);
   }
   const BatchPlan plan = plan_batches(fastest, total, options);
-  const auto batches = static_cast<std::size_t>(plan.batches);
+  auto batches = static_cast<std::size_t>(plan.batches);
   CacheEmptier caches(options.cold ? options.evict_bytes : 0);
 
-  std::vector<double> local(count * batches), most(local.size());
+  Deadline deadline(3 * automatic_seconds * static_cast<double>(count), batches, options.world);
+  std::vector<std::vector<double>> local(count);
   for (std::size_t round = 0; round < batches; ++round) {
     for (std::size_t turn = 0; turn < count; ++turn) {
       const std::size_t which = (round + turn) % count;
       if (options.cold) caches.empty(data);
-      const double seconds =
-          time_batch(data, implementations[which], plan.calls, options.world);
-      local[which * batches + round] = seconds * 1e6 / static_cast<double>(plan.calls);
+      const double seconds = time_batch(data, implementations[which], plan.calls, options.world);
+      local[which].push_back(seconds * 1e6 / static_cast<double>(plan.calls));
     }
-  }
-  for (std::size_t which = 0; which < count; ++which) {
-    mpi().Allreduce(&local[which * batches], &most[which * batches], static_cast<int>(batches),
-                    mpi().double_type, mpi().op_max, options.world);
+    if (options.iterations == 0 && deadline.passed_after(round)) batches = round + 1;
   }
   Timing timing;
-  timing.batches = plan.batches;
+  timing.batches = static_cast<long>(batches);
   timing.calls_per_batch = plan.calls;
-  for (std::size_t which = 0; which < count; ++which) {
-    const auto first = most.begin() + static_cast<std::ptrdiff_t>(which * batches);
-    timing.microseconds.emplace_back(first, first + static_cast<std::ptrdiff_t>(batches));
+  for (const std::vector<double>& times : local) {
+    std::vector<double>& most = timing.microseconds.emplace_back(batches);
+    mpi().Allreduce(times.data(), most.data(), static_cast<int>(batches), mpi().double_type,
+                    mpi().op_max, options.world);
   }
   return timing;
 }

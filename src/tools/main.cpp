@@ -39,13 +39,13 @@ CLI::App* add_command(Line& line, const char* name, const char* what, const char
 void add_run(Line& line, RunOptions& options, std::string& abi) {
   CLI::App* command = add_command(
       line, "run", "Start an MPI program with Quadrille's collectives",
-      "\nThe command is written as without Quadrille. The program needs no change; its exit status\n"
+      "\nUsage: quadrille run [--mpi auto|openmpi|mpich] [--explain] -- mpirun -n 4 ./app ...\n\n"
+      "The command is written as without Quadrille. The program needs no change; its exit status\n"
       "and signals pass through.\n\n"
       "Examples:\n"
       "  quadrille run -- mpirun -n 4 ./app input.txt\n"
       "  quadrille run --explain -- mpirun -n 4 python3 app.py\n"
       "  QUADRILLE_ALGORITHM=alltoall=pairwise quadrille run -- srun -n 64 ./app\n");
-  command->usage("quadrille run [--mpi auto|openmpi|mpich] [--explain] -- mpirun -n 4 ./app ...");
   command->add_option("--mpi", abi, "MPI of the program; auto reads it from the program's libraries")
       ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
       ->default_str("auto");
@@ -154,6 +154,16 @@ std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
   return text + "; see '" + where + "'";
 }
 
+// Empty if `name` is a subcommand.
+std::string why_unknown(CLI::App& app, const std::string& name) {
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    if (command->get_name() == name) return "";
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  return fmt::format("unknown subcommand '{}'; known are {}", name, known);
+}
+
 int run_tool(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   Line line;
@@ -175,6 +185,12 @@ int run_tool(int argc, char** argv) {
   add_list(line, list_json);
   add_verify(line, verify, ranks);
   add_show(line, show);
+  if (!words.empty() && !words[0].starts_with('-')) {
+    if (const std::string problem = why_unknown(line.app, words[0]); !problem.empty()) {
+      if (is_first_rank()) complain(problem);
+      return bad_usage;
+    }
+  }
   if (!words.empty() && words[0] == "run") {
     // The command that is run has options of its own: they are not for us.
     const std::vector<std::string> rest(words.begin() + 1, words.end());

@@ -25,10 +25,11 @@ void show_rank(const choose::Choice& choice, const plan::NodeMap& nodes, int me)
   const plan::Counts counts = plan::count(schedule);
   fmt::print("rank {} of {}, node {}\n", me, nodes.ranks(),
              nodes.node_of[static_cast<std::size_t>(me)]);
-  fmt::print("rounds {}, messages {}, blocks sent {}, blocks copied {}, messages with derived "
-             "datatypes {}\n",
-             counts.rounds, counts.messages, counts.blocks_sent, counts.blocks_copied,
-             counts.derived_messages);
+  fmt::print(
+      "rounds {}, messages {}, blocks sent {}, blocks copied {}, messages with derived "
+      "datatypes {}\n",
+      counts.rounds, counts.messages, counts.blocks_sent, counts.blocks_copied,
+      counts.derived_messages);
   fmt::print("{}", plan::draw(schedule, me));
 }
 

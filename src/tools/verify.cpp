@@ -73,8 +73,8 @@ std::string select(const VerifyOptions& options, std::vector<Subject>& subjects)
   return {};
 }
 
-// Shares the items out to threads. Large numbers of ranks come first, so that no thread is left alone
-// with one at the end.
+// Shares the items out to threads. Large numbers of ranks come first, so that no thread is left
+// alone with one at the end.
 class Prover {
  public:
   Prover(const VerifyOptions& options, std::vector<Subject>& subjects)
@@ -102,8 +102,8 @@ class Prover {
       Subject& subject = subjects_[items_[i].subject];
       const auto start = Clock::now();
       long cases = 0;
-      const plan::Report report = prove(*subject.algorithm, subject.collective, items_[i].ranks,
-                                        options_.orders, cases);
+      const plan::Report report =
+          prove(*subject.algorithm, subject.collective, items_[i].ranks, options_.orders, cases);
       const std::chrono::duration<double> elapsed = Clock::now() - start;
 
       const std::lock_guard lock(mutex_);

@@ -15,12 +15,14 @@ struct VerifyOptions {
   bool quiet = false;      // only failures; no progress
 };
 
-// Reads "1:64" or "17" into the options. Returns an empty string, or one line that says what is wrong.
+// Reads "1:64" or "17" into the options. Returns an empty string, or one line that says what is
+// wrong.
 std::string parse_ranks(const std::string& text, VerifyOptions& options);
 
-// Proves every algorithm that the options select, for all numbers of ranks, parameters at and around
-// the interesting values, and node maps of all kinds. Prints a line an algorithm; progress goes to
-// stderr if that is a terminal. Returns 0 if all is proved, 1 if not, 2 if the options are wrong.
+// Proves every algorithm that the options select, for all numbers of ranks, parameters at and
+// around the interesting values, and node maps of all kinds. Prints a line an algorithm; progress
+// goes to stderr if that is a terminal. Returns 0 if all is proved, 1 if not, 2 if the options are
+// wrong.
 int verify_command(const VerifyOptions& options);
 
 }  // namespace quadrille::tools

@@ -65,10 +65,9 @@ plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collec
       if (!proved.empty() && schedules == proved) continue;
       plan::Report report = plan::verify(schedules, maps[i], goal_of(collective), orders, i + 1);
       if (!report.ok) {
-        report.what = fmt::format(
-            "{} {}, {} ranks, nodes [{}]: {}", choose::name_of(collective),
-            choose::to_string({&algorithm, parameters}), ranks,
-            fmt::join(maps[i].node_of, " "), report.what);
+        report.what = fmt::format("{} {}, {} ranks, nodes [{}]: {}", choose::name_of(collective),
+                                  choose::to_string({&algorithm, parameters}), ranks,
+                                  fmt::join(maps[i].node_of, " "), report.what);
         return report;
       }
       if (plan::ignores_nodes(schedules)) proved = std::move(schedules);

@@ -88,6 +88,18 @@ TEST(Inbox, DeliversEveryBlockOnce) {
   for (const int ranks : {2, 3, 5, 8}) exchange(ranks, 3000);
 }
 
+// Every small length, with a guard behind the block: the tail is copied before the head.
+TEST(Inbox, FillsBlocksOfEveryLength) {
+  std::vector<std::byte> from(700), slot(800);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 + 1);
+  for (std::size_t bytes = 0; bytes <= from.size(); ++bytes) {
+    std::fill(slot.begin(), slot.end(), std::byte{0xEE});
+    Inbox::fill(slot.data(), from.data(), bytes);
+    ASSERT_EQ(std::memcmp(slot.data(), from.data(), bytes), 0) << bytes;
+    ASSERT_EQ(slot[bytes], std::byte{0xEE}) << bytes;
+  }
+}
+
 TEST(Inbox, DrivesProgressWhileItWaits) {
   const InboxLayout layout = inbox_layout(2);
   const Segment segment(layout.segment_bytes());

@@ -1,0 +1,186 @@
+// Every algorithm of the registry is proved, for every collective that it serves.
+#include "plan/algorithms.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "choose/registry.hpp"
+#include "plan/draw.hpp"
+#include "tools/verify_cases.hpp"
+
+namespace quadrille {
+namespace {
+
+using choose::Algorithm;
+using choose::Collective;
+
+struct Served {
+  const Algorithm* algorithm;
+  Collective collective;
+};
+
+std::vector<Served> all_served() {
+  std::vector<Served> all;
+  for (const Algorithm& algorithm : choose::algorithms()) {
+    if (algorithm.engine != choose::Engine::schedule) continue;
+    for (const Collective collective : algorithm.collectives) {
+      all.push_back({&algorithm, collective});
+    }
+  }
+  return all;
+}
+
+std::string test_name(const testing::TestParamInfo<Served>& info) {
+  std::string name(choose::name_of(info.param.collective));
+  name += '_';
+  for (const char c : info.param.algorithm->name) name += c == '-' ? '_' : c;
+  return name;
+}
+
+class AlgorithmTest : public testing::TestWithParam<Served> {};
+
+TEST_P(AlgorithmTest, IsProvedUpTo33RanksWithAllParametersAndNodeMaps) {
+  for (int ranks = 1; ranks <= 33; ++ranks) {
+    long cases = 0;
+    const plan::Report report =
+        tools::prove(*GetParam().algorithm, GetParam().collective, ranks, 3, cases);
+    ASSERT_TRUE(report.ok) << report.what;
+    ASSERT_GT(cases, 0);
+  }
+}
+
+TEST_P(AlgorithmTest, IsProvedAroundPowersOfTwo) {
+  for (const int ranks : {64, 100, 127, 128}) {
+    const plan::NodeMap nodes = plan::one_node(ranks);
+    std::vector<plan::Parameters> cases = {{}};
+    for (const choose::ParameterRange& range : GetParam().algorithm->parameters) {
+      cases = {{{std::string(range.name), range.standard}}, {{std::string(range.name), 7}}};
+    }
+    for (const plan::Parameters& parameters : cases) {
+      const auto schedules = plan::build_all(GetParam().algorithm->build, nodes, parameters);
+      const plan::Report report =
+          plan::verify(schedules, nodes, tools::goal_of(GetParam().collective), 2);
+      ASSERT_TRUE(report.ok) << ranks << " ranks: " << report.what;
+    }
+  }
+}
+
+TEST_P(AlgorithmTest, OneRankCopiesItsOwnBlockAndNoMore) {
+  const plan::NodeMap nodes = plan::one_node(1);
+  const plan::Schedule schedule = GetParam().algorithm->build({1, 0, &nodes, {}});
+  ASSERT_EQ(schedule.copies.size(), 1u);
+  EXPECT_EQ(schedule.copies[0].from, (plan::Span{0, 0, plan::Buffer::send}));
+  EXPECT_EQ(schedule.copies[0].to, (plan::Span{0, 0, plan::Buffer::recv}));
+  EXPECT_TRUE(schedule.messages.empty());
+  EXPECT_EQ(schedule.scratch_blocks, 0u);
+}
+
+TEST_P(AlgorithmTest, IsAPureFunction) {
+  const plan::NodeMap nodes = plan::one_node(13);
+  const plan::Problem problem{13, 5, &nodes, {}};
+  const plan::Build build = GetParam().algorithm->build;
+  EXPECT_EQ(build(problem), build(problem));
+}
+
+// The v and w collectives have no common block size, so there is nothing to make scratch of.
+TEST(UnevenTest, CollectivesUseNoScratch) {
+  for (const auto& [algorithm, collective] : all_served()) {
+    if (!tools::goal_of(collective).uneven) continue;
+    for (const int ranks : {2, 6, 17}) {
+      const plan::NodeMap nodes = plan::one_node(ranks);
+      for (const plan::Schedule& s : plan::build_all(algorithm->build, nodes, {})) {
+        EXPECT_EQ(s.scratch_blocks, 0u) << algorithm->name;
+        EXPECT_EQ(s.sizes, plan::Sizes::known) << algorithm->name;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, AlgorithmTest, testing::ValuesIn(all_served()), test_name);
+
+// The worked examples at the head of the algorithms' files.
+std::string drawn(plan::Build build, int ranks, int me, plan::Parameters parameters = {}) {
+  const plan::NodeMap nodes = plan::one_node(ranks);
+  return plan::draw(build({ranks, me, &nodes, std::move(parameters)}), me);
+}
+
+TEST(ExampleTest, ZeroRotationBruck) {
+  EXPECT_EQ(drawn(plan::zero_rotation_bruck, 4, 1),
+            "scratch 4 blocks\n"
+            "round 0\n"
+            "  copy  send[1] -> recv[1]\n"
+            "round 1\n"
+            "  copy  send[0] -> scratch[0]\n"
+            "  copy  send[2] -> scratch[1]\n"
+            "  send  to 0: scratch[0..1]\n"
+            "  recv  from 2: scratch[2..3]\n"
+            "  copy  scratch[2] -> recv[2]\n"
+            "  copy  scratch[3] -> recv[0]\n"
+            "round 2\n"
+            "  copy  send[3] -> scratch[0]\n"
+            "  copy  recv[0] -> scratch[1]\n"
+            "  send  to 3: scratch[0..1]\n"
+            "  recv  from 3: scratch[2..3]\n"
+            "  copy  scratch[2] -> recv[3]\n"
+            "  copy  scratch[3] -> recv[0]\n");
+}
+
+TEST(ExampleTest, ZeroCopyBruck) {
+  EXPECT_EQ(drawn(plan::zero_copy_bruck_dt, 4, 1),
+            "scratch 4 blocks\n"
+            "round 0\n"
+            "  copy  send[1] -> recv[1]\n"
+            "  copy  send[0] -> scratch[2]\n"
+            "  copy  send[3] -> scratch[3]\n"
+            "  copy  send[2] -> recv[0]\n"
+            "round 1\n"
+            "  send  to 0: scratch[2], recv[0]\n"
+            "  recv  from 2: recv[2], scratch[0]\n"
+            "round 2\n"
+            "  send  to 3: scratch[3], scratch[0]\n"
+            "  recv  from 3: recv[3], recv[0]\n");
+}
+
+TEST(ExampleTest, Batched) {
+  EXPECT_EQ(drawn(plan::waitall_stride, 4, 0, {{"stride", 2}}),
+            "scratch 0 blocks\n"
+            "round 0 (2 pairs in flight, waited for together)\n"
+            "  copy  send[0] -> recv[0]\n"
+            "  send  to 1: send[1]\n"
+            "  send  to 2: send[2]\n"
+            "  send  to 3: send[3]\n"
+            "  recv  from 3: recv[3]\n"
+            "  recv  from 2: recv[2]\n"
+            "  recv  from 1: recv[1]\n");
+}
+
+TEST(ExampleTest, AllgatherBruck) {
+  EXPECT_EQ(drawn(plan::allgather_bruck, 6, 4),
+            "scratch 0 blocks\n"
+            "round 0\n"
+            "  copy  send[0] -> recv[4]\n"
+            "round 1\n"
+            "  send  to 3: recv[4]\n"
+            "  recv  from 5: recv[5]\n"
+            "round 2\n"
+            "  send  to 2: recv[4..5]\n"
+            "  recv  from 0: recv[0..1]\n"
+            "round 3\n"
+            "  send  to 0: recv[4..5]\n"
+            "  recv  from 2: recv[2..3]\n");
+}
+
+TEST(ExampleTest, RecursiveDoubling) {
+  EXPECT_EQ(drawn(plan::allgather_recursive_doubling, 6, 3),
+            "scratch 0 blocks\n"
+            "round 0\n"
+            "  copy  send[0] -> recv[3]\n"
+            "  send  to 2: recv[3]\n"
+            "round 1\n"
+            "  recv  from 2: recv[0..2], recv[4..5]\n");
+}
+
+}  // namespace
+}  // namespace quadrille

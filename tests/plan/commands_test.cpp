@@ -1,0 +1,143 @@
+// The commands that need no MPI: verify, show, list.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "choose/registry.hpp"
+#include "tools/list.hpp"
+#include "tools/show.hpp"
+#include "tools/verify.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using testing::HasSubstr;
+
+struct Ran {
+  int status;
+  std::string out, err;
+};
+
+template <class Command>
+Ran run(Command command) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int status = command();
+  std::fflush(stdout);
+  std::fflush(stderr);
+  std::string out = testing::internal::GetCapturedStdout();
+  return {status, std::move(out), testing::internal::GetCapturedStderr()};
+}
+
+TEST(VerifyCommandTest, ProvesASelection) {
+  VerifyOptions options;
+  options.most_ranks = 6;
+  options.algorithm = "spread-out";
+  const Ran ran = run([&] { return verify_command(options); });
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  for (const char* collective :
+       {"alltoall ", "alltoallv", "alltoallw", "allgather ", "allgatherv"}) {
+    EXPECT_THAT(ran.out, HasSubstr(collective));
+  }
+  EXPECT_THAT(ran.out, HasSubstr("all proved: "));
+  options.collective = "allgather";
+  options.quiet = true;
+  const Ran quiet = run([&] { return verify_command(options); });
+  EXPECT_EQ(quiet.status, 0);
+  EXPECT_EQ(quiet.out + quiet.err, "");
+}
+
+TEST(VerifyCommandTest, RefusesWhatItDoesNotKnow) {
+  VerifyOptions options;
+  options.most_ranks = 2;
+  options.algorithm = "nosuch";
+  const Ran unknown = run([&] { return verify_command(options); });
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("\"nosuch\"; known: spread-out, pairwise"));
+  options.algorithm = "ring";
+  options.collective = "alltoall";
+  EXPECT_EQ(run([&] { return verify_command(options); }).status, 2);
+  options.collective = "alltonone";
+  EXPECT_EQ(run([&] { return verify_command(options); }).status, 2);
+  VerifyOptions backwards;
+  backwards.least_ranks = 4;
+  backwards.most_ranks = 3;
+  EXPECT_EQ(run([&] { return verify_command(backwards); }).status, 2);
+}
+
+TEST(VerifyCommandTest, ReadsRanks) {
+  VerifyOptions options;
+  EXPECT_EQ(parse_ranks("3:9", options), "");
+  EXPECT_EQ(options.least_ranks, 3);
+  EXPECT_EQ(options.most_ranks, 9);
+  EXPECT_EQ(parse_ranks("17", options), "");
+  EXPECT_EQ(options.least_ranks, 17);
+  EXPECT_EQ(options.most_ranks, 17);
+  for (const char* text : {"", ":", "1:", ":4", "0", "5:4", "-1:3", "x", "1:2:3", "99999999999"}) {
+    EXPECT_NE(parse_ranks(text, options), "") << text;
+  }
+  EXPECT_EQ(options.least_ranks, 17);
+}
+
+TEST(ShowCommandTest, ShowsOneRankOrAll) {
+  ShowOptions options;
+  options.algorithm = "waitany-stride:stride=2";
+  options.ranks = 4;
+  options.me = 1;
+  options.nodes = "blocked:1";
+  const Ran one = run([&] { return show_command(options); });
+  EXPECT_EQ(one.status, 0);
+  EXPECT_THAT(one.out, HasSubstr("alltoall waitany-stride:stride=2\n\nrank 1 of 4, node 1\n"));
+  EXPECT_THAT(one.out, HasSubstr("round 0 (2 pairs in flight, refilled as each completes)\n"));
+  EXPECT_THAT(one.out, HasSubstr("  send  to 2: send[2]\n"));
+  options.me = -1;
+  const Ran all = run([&] { return show_command(options); });
+  EXPECT_THAT(all.out, HasSubstr("rank 3 of 4"));
+}
+
+TEST(ShowCommandTest, RefusesBadOptions) {
+  const auto status = [](auto change) {
+    ShowOptions options;
+    change(options);
+    const Ran ran = run([&] { return show_command(options); });
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), ran.status == 0 ? 0 : 1);
+    return ran.status;
+  };
+  EXPECT_EQ(status([](ShowOptions&) {}), 0);
+  EXPECT_EQ(status([](ShowOptions& o) { o.collective = "gather"; }), 2);
+  EXPECT_EQ(status([](ShowOptions& o) { o.algorithm = "bruck"; }), 2);
+  EXPECT_EQ(status([](ShowOptions& o) { o.algorithm = "mpi"; }), 2);
+  EXPECT_EQ(status([](ShowOptions& o) { o.ranks = 0; }), 2);
+  EXPECT_EQ(status([](ShowOptions& o) { o.ranks = 2000000000; }), 2);
+  EXPECT_EQ(status([](ShowOptions& o) { o.me = 8; }), 2);
+  EXPECT_EQ(status([](ShowOptions& o) { o.nodes = "blocked"; }), 2);
+}
+
+TEST(ListCommandTest, JsonHoldsTheRegistry) {
+  const Ran ran = run([] { return list_command(true); });
+  EXPECT_EQ(ran.status, 0);
+  const nlohmann::json all = nlohmann::json::parse(ran.out);
+  ASSERT_EQ(all.size(), choose::algorithms().size());
+  const auto& bruck = all.at(6);
+  EXPECT_EQ(bruck.at("name"), "basic-bruck");
+  EXPECT_EQ(bruck.at("collectives"), nlohmann::json::array({"alltoall"}));
+  EXPECT_EQ(bruck.at("engine"), "schedule");
+  EXPECT_EQ(bruck.at("parameters").at(0).at("name"), "radix");
+  EXPECT_EQ(bruck.at("parameters").at(0).at("standard"), 2);
+  EXPECT_EQ(bruck.at("needs").at("contiguous"), true);
+}
+
+TEST(ListCommandTest, TextNamesEveryAlgorithm) {
+  const Ran ran = run([] { return list_command(false); });
+  for (const choose::Algorithm& algorithm : choose::algorithms()) {
+    EXPECT_THAT(ran.out, HasSubstr(std::string(algorithm.name) + "\n    "));
+  }
+  EXPECT_THAT(ran.out, HasSubstr("stride=5 (1 to 1048576)"));
+}
+
+}  // namespace
+}  // namespace quadrille::tools

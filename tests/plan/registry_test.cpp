@@ -1,0 +1,158 @@
+#include "choose/registry.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace quadrille::choose {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(RegistryTest, NamesOfCollectives) {
+  for (int i = 0; i < collective_count; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    Collective found{};
+    EXPECT_TRUE(collective_from_name(name_of(collective), found));
+    EXPECT_EQ(found, collective);
+  }
+  Collective untouched = Collective::allgather;
+  EXPECT_FALSE(collective_from_name("alltoal", untouched));
+  EXPECT_FALSE(collective_from_name("", untouched));
+  EXPECT_EQ(untouched, Collective::allgather);
+}
+
+TEST(RegistryTest, EveryEntryIsComplete) {
+  std::set<std::pair<Collective, std::string_view>> seen;
+  for (const Algorithm& a : algorithms()) {
+    EXPECT_EQ(a.build != nullptr, a.engine == Engine::schedule) << a.name;
+    EXPECT_FALSE(a.line.empty()) << a.name;
+    EXPECT_FALSE(a.source.empty()) << a.name;
+    EXPECT_FALSE(a.collectives.empty()) << a.name;
+    for (const Collective c : a.collectives) {
+      EXPECT_TRUE(seen.insert({c, a.name}).second) << a.name << " twice for " << name_of(c);
+      EXPECT_EQ(find(c, a.name), &a);
+    }
+    for (const ParameterRange& p : a.parameters) {
+      EXPECT_LE(p.least, p.standard);
+      EXPECT_LE(p.standard, p.most);
+    }
+  }
+}
+
+TEST(RegistryTest, HoldsTheUniformFamily) {
+  for (const char* name :
+       {"spread-out", "pairwise", "nonblocking", "waitall-stride", "waitany-stride",
+        "testany-stride", "basic-bruck", "basic-bruck-dt", "modified-bruck", "modified-bruck-dt",
+        "zero-copy-bruck-dt", "zero-rotation-bruck", "inbox", "mpi"}) {
+    EXPECT_NE(find(Collective::alltoall, name), nullptr) << name;
+  }
+  for (const char* name : {"spread-out", "ring", "recursive-doubling", "bruck", "inbox", "mpi"}) {
+    EXPECT_NE(find(Collective::allgather, name), nullptr) << name;
+    EXPECT_NE(find(Collective::allgatherv, name), nullptr) << name;
+  }
+  EXPECT_EQ(find(Collective::alltoallv, "basic-bruck"), nullptr);
+  EXPECT_EQ(find(Collective::alltoall, "ring"), nullptr);
+  EXPECT_TRUE(find(Collective::alltoallw, "inbox")->needs.one_node);
+  EXPECT_TRUE(find(Collective::alltoall, "zero-copy-bruck-dt")->needs.derived_types);
+  EXPECT_TRUE(find(Collective::alltoall, "modified-bruck")->needs.contiguous);
+  EXPECT_FALSE(find(Collective::alltoall, "pairwise")->needs.contiguous);
+}
+
+std::string round_trip(Collective collective, std::string_view text) {
+  Choice choice;
+  const std::string error = parse_choice(collective, text, choice);
+  if (!error.empty()) return "error: " + error;
+  const std::string written = to_string(choice);
+  Choice again;
+  EXPECT_EQ(parse_choice(collective, written, again), "");
+  EXPECT_EQ(again.algorithm, choice.algorithm);
+  EXPECT_EQ(again.parameters, choice.parameters);
+  return written;
+}
+
+TEST(ChoiceTest, ReadsAndWrites) {
+  EXPECT_EQ(round_trip(Collective::alltoall, "pairwise"), "pairwise");
+  EXPECT_EQ(round_trip(Collective::alltoall, "basic-bruck"), "basic-bruck:radix=2");
+  EXPECT_EQ(round_trip(Collective::alltoall, " basic-bruck : radix = 16 "), "basic-bruck:radix=16");
+  EXPECT_EQ(round_trip(Collective::allgather, "bruck:radix=1048576"), "bruck:radix=1048576");
+  EXPECT_EQ(round_trip(Collective::alltoallw, "mpi"), "mpi");
+  EXPECT_EQ(to_string(Choice{}), "");
+}
+
+TEST(ChoiceTest, UnknownNamesGetTheKnownOnes) {
+  Choice choice;
+  EXPECT_THAT(parse_choice(Collective::alltoall, "pairwize", choice),
+              AllOf(HasSubstr("unknown algorithm \"pairwize\" for alltoall"),
+                    HasSubstr("did you mean \"pairwise\"?"), HasSubstr("known: spread-out, ")));
+  EXPECT_THAT(parse_choice(Collective::allgather, "xyzzyxyzzy", choice),
+              AllOf(HasSubstr("for allgather; known:"), HasSubstr("recursive-doubling")));
+  EXPECT_THAT(parse_choice(Collective::alltoall, "basic-bruck:radiks=3", choice),
+              HasSubstr("unknown parameter \"radiks\" of basic-bruck; did you mean \"radix\"?"));
+  EXPECT_THAT(parse_choice(Collective::alltoall, "pairwise:radix=3", choice),
+              HasSubstr("pairwise has no parameters"));
+  EXPECT_EQ(choice.algorithm, nullptr);
+}
+
+TEST(ChoiceTest, BadValuesGetTheRange) {
+  Choice choice;
+  for (const char* value : {"1", "0", "-2", "1048577", "99999999999999999999", "2x", "", "two"}) {
+    EXPECT_THAT(
+        parse_choice(Collective::alltoall, std::string("basic-bruck:radix=") + value, choice),
+        HasSubstr("radix must be a number from 2 to 1048576, not \"" + std::string(value)));
+  }
+  EXPECT_THAT(parse_choice(Collective::alltoall, "basic-bruck:radix", choice),
+              HasSubstr("has no value; write basic-bruck:radix=2"));
+  EXPECT_THAT(parse_choice(Collective::alltoall, "basic-bruck:radix=2,radix=3", choice),
+              HasSubstr("given twice"));
+  EXPECT_THAT(parse_choice(Collective::alltoall, "basic-bruck:", choice),
+              HasSubstr("unknown parameter \"\""));
+  EXPECT_EQ(choice.algorithm, nullptr);
+}
+
+// What is printed must stay one line, whatever the environment holds.
+TEST(ChoiceTest, ErrorsAreOneShortLine) {
+  Choice choice;
+  const std::string error =
+      parse_choice(Collective::alltoall, std::string(100000, 'a') + "\n", choice);
+  EXPECT_LT(error.size(), 500u);
+  EXPECT_EQ(parse_choice(Collective::alltoall, "a\nb", choice).find('\n'), std::string::npos);
+}
+
+TEST(ForcedTest, ReadsSeveral) {
+  Forced forced;
+  ASSERT_EQ(parse_forced("alltoall=pairwise; allgather=bruck:radix=4;", forced), "");
+  const auto of = [&](Collective c) {
+    return to_string(forced.by_collective[static_cast<std::size_t>(c)]);
+  };
+  EXPECT_EQ(of(Collective::alltoall), "pairwise");
+  EXPECT_EQ(of(Collective::allgather), "bruck:radix=4");
+  EXPECT_EQ(of(Collective::alltoallv), "");
+}
+
+TEST(ForcedTest, EmptyForcesNothing) {
+  Forced forced;
+  EXPECT_EQ(parse_forced("", forced), "");
+  EXPECT_EQ(parse_forced(" ; ", forced), "");
+  for (const Choice& choice : forced.by_collective) EXPECT_EQ(choice.algorithm, nullptr);
+}
+
+TEST(ForcedTest, ErrorsLeaveTheOldValue) {
+  Forced forced;
+  ASSERT_EQ(parse_forced("alltoall=mpi", forced), "");
+  EXPECT_THAT(parse_forced("alltoal=pairwise", forced),
+              AllOf(HasSubstr("unknown collective \"alltoal\"; did you mean \"alltoall\"?"),
+                    HasSubstr("allgatherv")));
+  EXPECT_THAT(parse_forced("alltoall", forced), HasSubstr("alltoall has no algorithm"));
+  EXPECT_THAT(parse_forced("alltoall=", forced), HasSubstr("unknown algorithm \"\""));
+  EXPECT_THAT(parse_forced("alltoall=ring", forced), HasSubstr("unknown algorithm \"ring\""));
+  EXPECT_THAT(parse_forced("alltoall=mpi;alltoall=pairwise", forced),
+              HasSubstr("alltoall is given twice"));
+  EXPECT_EQ(to_string(forced.by_collective[0]), "mpi");
+}
+
+}  // namespace
+}  // namespace quadrille::choose

@@ -1,0 +1,133 @@
+// The oracle of the benchmark must see every kind of mistake.
+#include "tools/bench_data.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace quadrille::tools {
+namespace {
+
+constexpr std::uint64_t seed = 3, call = 5, salt = 11;
+
+// What rank 2 of four ranks receives, as it should be.
+class Received : public testing::Test {
+ protected:
+  Received() : buffer_(4, 8, 16) {
+    for (int rank = 0; rank < 4; ++rank) buffer_.set_block(rank, 3);
+    buffer_.allocate();
+    buffer_.poison(salt);
+    for (int rank = 0; rank < 4; ++rank) {
+      buffer_.write(rank, seed, rank, 2, call);
+      expected_.push_back({rank, 2});
+    }
+  }
+  std::uint64_t mismatches() const { return buffer_.mismatches(expected_, seed, call, salt); }
+
+  BlockBuffer buffer_;
+  std::vector<BlockBuffer::Expected> expected_;
+};
+
+TEST_F(Received, RightDataPasses) { EXPECT_EQ(mismatches(), 0u); }
+
+TEST_F(Received, AnyWrongByteIsSeen) {
+  // Data, gaps between elements, and the guard zones before and after.
+  for (std::ptrdiff_t at = -64; at < static_cast<std::ptrdiff_t>(buffer_.size()) + 64; ++at) {
+    std::byte* byte = buffer_.data() + at;
+    *byte ^= std::byte{1};
+    EXPECT_EQ(mismatches(), 1u) << at;
+    *byte ^= std::byte{1};
+  }
+}
+
+TEST_F(Received, BlocksFromAWrongPlaceAreSeen) {
+  buffer_.write(1, seed, 3, 2, call);  // wrong source
+  EXPECT_GT(mismatches(), 12u);
+  buffer_.write(1, seed, 1, 0, call);  // meant for another rank
+  EXPECT_GT(mismatches(), 12u);
+  buffer_.write(1, seed, 1, 2, call - 1);  // left over from the call before
+  EXPECT_GT(mismatches(), 12u);
+  buffer_.write(1, seed, 1, 2, call);
+  EXPECT_EQ(mismatches(), 0u);
+}
+
+TEST(Pattern, DependsOnEverything) {
+  std::set<std::vector<std::byte>> seen;
+  const auto take = [&](std::uint64_t s, int source, int destination, std::size_t from,
+                        std::uint64_t c) {
+    std::vector<std::byte> bytes;
+    for (std::size_t i = 0; i < 16; ++i) bytes.push_back(pattern(s, source, destination, from + i, c));
+    EXPECT_TRUE(seen.insert(bytes).second);
+  };
+  take(1, 2, 3, 0, 4);
+  take(2, 2, 3, 0, 4);
+  take(1, 3, 2, 0, 4);
+  take(1, 2, 4, 0, 4);
+  take(1, 2, 3, 1, 4);
+  take(1, 2, 3, 8, 4);
+  take(1, 2, 3, 0, 5);
+}
+
+BenchCase uniform_case(choose::Collective collective, bool in_place) {
+  BenchCase c;
+  c.collective = collective;
+  c.bytes = 100;
+  c.distribution = Distribution::uniform;
+  c.in_place = in_place;
+  c.ranks = 8;
+  return c;
+}
+
+TEST(Elements, UniformSizesVaryWithinTheirBound) {
+  const BenchCase c = uniform_case(choose::Collective::alltoallv, false);
+  std::set<std::size_t> sizes;
+  bool asymmetric = false;
+  for (int s = 0; s < c.ranks; ++s) {
+    for (int d = 0; d < c.ranks; ++d) {
+      sizes.insert(elements_of(c, s, d));
+      asymmetric = asymmetric || elements_of(c, s, d) != elements_of(c, d, s);
+    }
+  }
+  EXPECT_GT(sizes.size(), 20u);
+  EXPECT_LE(*sizes.rbegin(), 100u);
+  EXPECT_TRUE(asymmetric);
+}
+
+TEST(Elements, InPlaceSizesAreTheSameInBothDirections) {
+  const BenchCase c = uniform_case(choose::Collective::alltoallw, true);
+  for (int s = 0; s < c.ranks; ++s) {
+    for (int d = 0; d < c.ranks; ++d) EXPECT_EQ(elements_of(c, s, d), elements_of(c, d, s));
+  }
+}
+
+TEST(Elements, AGatheredBlockHasOneSizeEverywhere) {
+  const BenchCase c = uniform_case(choose::Collective::allgatherv, true);
+  for (int s = 0; s < c.ranks; ++s) {
+    for (int d = 0; d < c.ranks; ++d) EXPECT_EQ(elements_of(c, s, d), elements_of(c, s, 0));
+  }
+}
+
+TEST(Elements, SizesAreRoundedUpToWholeElements) {
+  BenchCase c;
+  c.bytes = 9;
+  c.ranks = 4;
+  c.element = ElementKind::strided;
+  EXPECT_EQ(elements_of(c, 0, 1), 2u);
+  EXPECT_EQ(buffer_bytes(c), 2u * 16 * 8);
+}
+
+TEST(Elements, WhatDoesNotFitAnIntIsRefused) {
+  BenchCase c;
+  c.ranks = 4;
+  c.bytes = std::size_t{1} << 30;
+  EXPECT_EQ(why_too_large(c), "");
+  c.collective = choose::Collective::alltoallv;
+  EXPECT_NE(why_too_large(c), "");
+  c.element = ElementKind::double_float;
+  EXPECT_EQ(why_too_large(c), "");
+  c.collective = choose::Collective::alltoallw;
+  EXPECT_NE(why_too_large(c), "");
+}
+
+}  // namespace
+}  // namespace quadrille::tools

@@ -1,0 +1,31 @@
+# Bad options of `quadrille bench`: one line from one rank, no rank hangs, the status is not 0.
+. "$(dirname "$0")/common.sh"
+
+# The launcher adds lines of its own; count those of the tool.
+expect_line() {
+  local text=$1
+  shift
+  timeout 60 $MPIRUN -n 2 "$QUADRILLE" bench "$@" >"$work/out" 2>&1
+  local status=$?
+  [ $status != 0 ] && [ $status != 124 ] || fail "bench $*: exit status $status"
+  [ "$(grep -c '^quadrille: ' "$work/out")" = 1 ] || fail "bench $*: not one line: $(cat "$work/out")"
+  grep '^quadrille: ' "$work/out" | grep -qF -- "$text" ||
+    fail "bench $*: no '$text' in: $(cat "$work/out")"
+}
+
+expect_line "unknown collective 'gather'; known are alltoall," gather
+expect_line "collective is required" --sizes 8
+expect_line "zero-rotation-bruck" alltoall --algorithms nothing
+expect_line "radix" alltoall --algorithms basic-bruck:radix=1
+expect_line "'8x' is no size" alltoall --sizes 8x
+expect_line "the first is larger than the last" alltoall --sizes 9:8
+expect_line "no number of iterations" alltoall --iterations some
+expect_line "unknown datatype 'float'; known are byte, double, strided" alltoall --datatype float
+expect_line "unknown distribution 'normal'" alltoallv --distribution normal
+expect_line "blocks of one size" alltoall --distribution uniform
+expect_line "contradict" alltoall --no-node --nodes blocked:1
+expect_line "blocked:" alltoall --nodes block
+expect_line "unknown option or argument: --size 8; see 'quadrille bench --help'" alltoall --size 8
+expect_line "cannot write" alltoall --sizes 8 --json "$work/nowhere/a.json"
+expect_line "largest int" alltoall --sizes 4G
+finish

@@ -1,0 +1,104 @@
+#include "tools/bench_options.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace quadrille::tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::size_t> sizes_of(std::string_view text) {
+  std::vector<std::size_t> sizes;
+  EXPECT_EQ(parse_sizes(text, sizes), "") << text;
+  return sizes;
+}
+
+TEST(Sizes, RangesDouble) { EXPECT_THAT(sizes_of("8:64"), ElementsAre(8, 16, 32, 64)); }
+
+TEST(Sizes, RangesStep) {
+  EXPECT_THAT(sizes_of("8:200:x4"), ElementsAre(8, 32, 128));
+  EXPECT_THAT(sizes_of("0:24:+8"), ElementsAre(0, 8, 16, 24));
+  EXPECT_THAT(sizes_of("0:4"), ElementsAre(0, 1, 2, 4));
+  EXPECT_THAT(sizes_of("5:5"), ElementsAre(5));
+}
+
+TEST(Sizes, Lists) {
+  EXPECT_THAT(sizes_of("8,64,100"), ElementsAre(8, 64, 100));
+  EXPECT_THAT(sizes_of("3,1K:2K,7"), ElementsAre(3, 1024, 2048, 7));
+}
+
+TEST(Sizes, Units) {
+  EXPECT_THAT(sizes_of("4K,4k,1M,2G"),
+              ElementsAre(4096, 4096, 1 << 20, std::size_t{2} << 30));
+}
+
+TEST(Sizes, MistakesAreExplained) {
+  std::vector<std::size_t> sizes;
+  for (const char* text : {"", ",", "8,", "x", "8x", "-8", "8:", ":8", "9:8", "8:16:3", "8:16:x1",
+                           "8:16:+0", "8:16:x", "1:2:x2:x2", "99999999999999999999", "9999999G",
+                           "1:1M:+1", " 8", "8.5", "4KB"}) {
+    EXPECT_NE(parse_sizes(text, sizes), "") << text;
+  }
+}
+
+TEST(Sizes, ARangeEndsAtTheLargestSize) {
+  const std::vector<std::size_t> sizes = sizes_of("1:65536G");
+  EXPECT_EQ(sizes.size(), 47u);
+  EXPECT_EQ(sizes.back(), std::size_t{1} << 46);
+}
+
+TEST(AlgorithmList, CommasOfParametersDoNotSplit) {
+  EXPECT_THAT(split_algorithms("ring,bruck:radix=4,window=2,pairwise"),
+              ElementsAre("ring", "bruck:radix=4,window=2", "pairwise"));
+  EXPECT_THAT(split_algorithms("a,b:x=1,c:y=2"), ElementsAre("a", "b:x=1", "c:y=2"));
+  EXPECT_TRUE(split_algorithms("").empty());
+}
+
+BenchOptions options_for(const char* collective) {
+  BenchOptions options;
+  options.collective = collective;
+  return options;
+}
+
+TEST(Understand, AllMeansEveryAlgorithmOfTheCollective) {
+  BenchOptions options = options_for("allgather");
+  options.algorithms = "all";
+  BenchPlan plan;
+  ASSERT_EQ(understand(options, plan), "");
+  EXPECT_THAT(plan.algorithms, testing::Contains("ring"));
+  EXPECT_THAT(plan.algorithms, testing::Not(testing::Contains("mpi")));
+  EXPECT_THAT(plan.algorithms, testing::Not(testing::Contains("pairwise")));
+}
+
+TEST(Understand, UnknownNamesGetTheKnownOnes) {
+  BenchPlan plan;
+  BenchOptions options = options_for("alltoall");
+  options.algorithms = "default,fast";
+  EXPECT_THAT(understand(options, plan), HasSubstr("pairwise"));
+  options = options_for("scatter");
+  EXPECT_THAT(understand(options, plan), HasSubstr("allgatherv"));
+  options = options_for("alltoall");
+  options.datatype = "int";
+  EXPECT_THAT(understand(options, plan), HasSubstr("byte, double, strided"));
+}
+
+TEST(Understand, ImpossibleCombinationsAreRefused) {
+  BenchPlan plan;
+  BenchOptions options = options_for("allgather");
+  options.distribution = "uniform";
+  EXPECT_THAT(understand(options, plan), HasSubstr("one size"));
+  options = options_for("alltoall");
+  options.no_node = true;
+  options.nodes = "blocked:2";
+  EXPECT_THAT(understand(options, plan), HasSubstr("contradict"));
+  options = options_for("alltoall");
+  for (const char* iterations : {"0", "-1", "ten", "5x", ""}) {
+    options.iterations = iterations;
+    EXPECT_THAT(understand(options, plan), HasSubstr("iterations")) << iterations;
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::tools

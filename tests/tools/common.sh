@@ -1,0 +1,31 @@
+# Shared by the scripts. The environment gives QUADRILLE (the tool), PROGRAM, PRELOAD, MPIRUN,
+# OTHER_MPIRUN (may be missing) and ABI.
+set -u
+failures=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  failures=$((failures + 1))
+}
+
+# expect STATUS LINES TEXT command...: runs the command; its exit status is STATUS, it writes LINES
+# lines to stderr (- for any number), and TEXT occurs in what it writes.
+expect() {
+  local status=$1 lines=$2 text=$3 got count
+  shift 3
+  timeout 100 "$@" >"$work/out" 2>"$work/err"
+  got=$?
+  count=$(wc -l <"$work/err")
+  [ "$got" = "$status" ] || fail "$*: exit status $got instead of $status: $(cat "$work/err")"
+  [ "$lines" = - ] || [ "$count" = "$lines" ] ||
+    fail "$*: $count lines on stderr instead of $lines: $(cat "$work/err")"
+  grep -qF -- "$text" "$work/out" "$work/err" ||
+    fail "$*: no '$text' in: $(cat "$work/out" "$work/err")"
+}
+
+finish() {
+  [ "$failures" = 0 ] && echo "all as expected"
+  exit $((failures > 0))
+}

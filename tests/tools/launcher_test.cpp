@@ -1,0 +1,92 @@
+#include "tools/launcher.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "tools/machine.hpp"
+#include "tools/process.hpp"
+#include "tools/run.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+TEST(Launcher, NamesThatTell) {
+  EXPECT_EQ(abi_of_launcher_name("orterun"), Abi::openmpi);
+  EXPECT_EQ(abi_of_launcher_name("prterun"), Abi::openmpi);
+  EXPECT_EQ(abi_of_launcher_name("mpiexec.hydra"), Abi::mpich);
+  EXPECT_EQ(abi_of_launcher_name("mpirun.mpich"), Abi::mpich);
+  EXPECT_EQ(abi_of_launcher_name("mpirun"), Abi::none);
+  EXPECT_EQ(abi_of_launcher_name("srun"), Abi::none);
+}
+
+TEST(Launcher, VersionTextsThatTell) {
+  EXPECT_EQ(abi_of_version_text("mpirun (Open MPI) 5.0.11\n\nReport bugs"), Abi::openmpi);
+  EXPECT_EQ(abi_of_version_text("mpirun.openmpi (OpenRTE) 4.1.4\n"), Abi::openmpi);
+  EXPECT_EQ(abi_of_version_text("HYDRA build details:\n    Version: 5.0.2\n"), Abi::mpich);
+  EXPECT_EQ(abi_of_version_text("Intel(R) MPI Library for Linux* OS, Version 2021.16 Build 2025"),
+            Abi::mpich);
+  EXPECT_EQ(abi_of_version_text("usage: something else"), Abi::none);
+  EXPECT_EQ(abi_of_version_text(""), Abi::none);
+}
+
+TEST(Launcher, VersionNumbers) {
+  EXPECT_EQ(version_in("mpirun (Open MPI) 5.0.11\n"), "Open MPI 5.0.11");
+  EXPECT_EQ(version_in("mpirun.openmpi (OpenRTE) 4.1.4\n"), "Open MPI 4.1.4");
+  EXPECT_EQ(version_in("HYDRA build details:\n    Version:                4.0.2\n"), "MPICH 4.0.2");
+  EXPECT_EQ(version_in("Intel(R) MPI Library for Linux* OS, Version 2021.16 Build 2"),
+            "Intel MPI 2021.16");
+  EXPECT_EQ(version_in("Version:"), "");
+}
+
+TEST(Launcher, LibraryVersionTexts) {
+  EXPECT_EQ(first_words_of_version("Open MPI v4.1.4, package: Debian OpenMPI"), "Open MPI v4.1.4");
+  EXPECT_EQ(first_words_of_version("MPICH Version:      5.0.2\nMPICH Release date: x"),
+            "MPICH 5.0.2");
+}
+
+TEST(Preload, TheDirectoryOfTheUserComesFirst) {
+  setenv("QUADRILLE_LIB_DIR", "/given", 1);
+  EXPECT_EQ(preload_candidates(Abi::mpich).front(), "/given/mpich/libquadrille_mpi.so");
+  unsetenv("QUADRILLE_LIB_DIR");
+  EXPECT_NE(preload_candidates(Abi::mpich).front(), "/given/mpich/libquadrille_mpi.so");
+}
+
+TEST(Preload, AnotherAbiNeverGetsThePlainLibraryBesideTheTool) {
+  const Abi other = own_abi() == Abi::openmpi ? Abi::mpich : Abi::openmpi;
+  const std::string plain = own_directory() + "/../lib/libquadrille_mpi.so";
+  const auto holds = [&](Abi abi) {
+    const std::vector<std::string> all = preload_candidates(abi);
+    return std::find(all.begin(), all.end(), plain) != all.end();
+  };
+  EXPECT_TRUE(holds(own_abi()));
+  EXPECT_FALSE(holds(other));
+}
+
+TEST(RunWords, OwnOptionsEndAtTheCommand) {
+  std::vector<std::string> own, command;
+  split_run_words({"--explain", "--mpi", "mpich", "--", "mpirun", "--explain"}, own, command);
+  EXPECT_EQ(own, (std::vector<std::string>{"--explain", "--mpi", "mpich"}));
+  EXPECT_EQ(command, (std::vector<std::string>{"mpirun", "--explain"}));
+  own.clear();
+  split_run_words({"--mpi=mpich", "mpirun", "--", "x"}, own, command);
+  EXPECT_EQ(own, (std::vector<std::string>{"--mpi=mpich"}));
+  EXPECT_EQ(command, (std::vector<std::string>{"mpirun", "--", "x"}));
+}
+
+TEST(Process, OutputOfAProgramIsReadAndItIsStoppedInTime) {
+  EXPECT_EQ(output_of({"sh", "-c", "echo out; echo err >&2"}, 10), "out\nerr\n");
+  EXPECT_EQ(output_of({"/nowhere/program"}, 10), "");
+  EXPECT_EQ(output_of({"sh", "-c", "echo begun; exec sleep 1000"}, 1), "begun\n");
+}
+
+TEST(Process, ExecutablesAreFoundAsAShellDoes) {
+  EXPECT_NE(resolve_executable("sh", ""), "");
+  EXPECT_EQ(resolve_executable("/bin/sh", ""), "/bin/sh");
+  EXPECT_EQ(resolve_executable("./sh", "/bin"), "/bin/./sh");
+  EXPECT_EQ(resolve_executable("/bin", ""), "") << "a directory";
+  EXPECT_EQ(resolve_executable("/etc/passwd", ""), "") << "not executable";
+  EXPECT_EQ(resolve_executable("", ""), "");
+}
+
+}  // namespace
+}  // namespace quadrille::tools

@@ -1,0 +1,29 @@
+# Commands that `quadrille run` cannot serve: one line, and a status that is not 0.
+. "$(dirname "$0")/common.sh"
+run="$QUADRILLE run"
+
+expect 2 1 "/bin/ls is not an MPI program" $run -- "$MPIRUN" -n 2 /bin/ls
+expect 2 1 "is not an MPI program" $run -- /bin/ls
+expect 127 1 "launcher 'mpirun.nowhere' is not found" $run -- mpirun.nowhere -n 2 "$PROGRAM"
+expect 127 1 "is not found; install an MPI" env PATH=/nowhere $run -- mpirun -n 2 "$PROGRAM"
+expect 2 1 "'./nowhere' is no executable file" $run -- "$MPIRUN" -n 2 ./nowhere
+expect 127 1 "'./nowhere' is no executable file" $run -- ./nowhere
+expect 2 1 "nothing to run" $run
+expect 2 1 "nothing to run" $run --explain --
+expect 2 1 "unknown option or argument: --explode; see 'quadrille run --help'" \
+  $run --explode -- "$MPIRUN" -n 2 "$PROGRAM"
+expect 2 1 "--mpi: lam not in" $run --mpi lam -- "$MPIRUN" -n 2 "$PROGRAM"
+expect 2 1 "unknown subcommand 'rum'" "$QUADRILLE" rum
+expect 2 1 "subcommand is required" "$QUADRILLE"
+
+# A static program, and one that is damaged.
+head -c 300 "$PROGRAM" >"$work/cut"
+chmod +x "$work/cut"
+expect 2 1 "static or 32-bit program" $run -- "$MPIRUN" -n 2 "$work/cut"
+
+# A tool that stands alone finds no preload library.
+cp "$QUADRILLE" "$work/quadrille"
+expect 2 1 "libquadrille_mpi.so" env -u QUADRILLE_LIB_DIR "$work/quadrille" run -- "$MPIRUN" -n 2 "$PROGRAM"
+expect 0 - "preload=$PRELOAD" env QUADRILLE_LIB_DIR="$(dirname "$PRELOAD")" \
+  "$work/quadrille" run -- "$MPIRUN" -n 2 "$PROGRAM" print
+finish

@@ -1,0 +1,63 @@
+#include "tools/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tools/bench_timing.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+TEST(Statistics, QuantilesLieBetweenNeighbours) {
+  const std::vector<double> values = {40, 10, 30, 20};
+  EXPECT_DOUBLE_EQ(quantile(values, 0), 10);
+  EXPECT_DOUBLE_EQ(quantile(values, 1), 40);
+  EXPECT_DOUBLE_EQ(quantile(values, 0.5), 25);
+  EXPECT_DOUBLE_EQ(quantile(values, 0.9), 37);
+  EXPECT_DOUBLE_EQ(quantile({}, 0.5), 0);
+}
+
+TEST(Statistics, SummaryOfAHundredValues) {
+  std::vector<double> values;
+  for (int i = 100; i >= 0; --i) values.push_back(i);
+  const Summary summary = summarize(values);
+  EXPECT_DOUBLE_EQ(summary.least, 0);
+  EXPECT_DOUBLE_EQ(summary.median, 50);
+  EXPECT_DOUBLE_EQ(summary.p90, 90);
+  EXPECT_DOUBLE_EQ(summary.p99, 99);
+  EXPECT_DOUBLE_EQ(summarize({}).median, 0);
+}
+
+TEST(Statistics, AnOutlierDoesNotMoveTheMedianOfRatios) {
+  EXPECT_DOUBLE_EQ(median_of_ratios(std::vector<double>{1, 2, 900}, std::vector<double>{2, 4, 3}),
+                   0.5);
+  EXPECT_DOUBLE_EQ(median_of_ratios(std::vector<double>{1, 2}, std::vector<double>{0, 4}), 0.5);
+}
+
+TEST(Batches, SmallCallsAreTimedTogetherAndLargeOnesAlone) {
+  TimingOptions options;
+  EXPECT_EQ(plan_batches(1e-6, 2e-6, options).calls, 200);
+  EXPECT_EQ(plan_batches(1e-3, 1e-3, options).calls, 1);
+  EXPECT_EQ(plan_batches(1e-9, 1e-9, options).calls, 1000);
+  options.cold = true;
+  EXPECT_EQ(plan_batches(1e-6, 1e-6, options).calls, 1);
+}
+
+TEST(Batches, TheNumberOfCallsIsObeyed) {
+  TimingOptions options;
+  for (const long iterations : {1L, 7L, 20L, 1000L, 12345L}) {
+    options.iterations = iterations;
+    const BatchPlan plan = plan_batches(1e-6, 1e-6, options);
+    EXPECT_GE(plan.calls * plan.batches, iterations);
+    EXPECT_LT((plan.batches - 1) * plan.calls, iterations);
+    EXPECT_GE(plan.batches, std::min(iterations, 10L));
+  }
+}
+
+TEST(Batches, AutomaticNumbersStayWithinBounds) {
+  const TimingOptions options;
+  EXPECT_EQ(plan_batches(5, 5, options).batches, 10);
+  EXPECT_LE(plan_batches(1e-9, 1e-9, options).batches, 1000);
+}
+
+}  // namespace
+}  // namespace quadrille::tools
