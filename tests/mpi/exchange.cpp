@@ -145,6 +145,8 @@ bool mpi_can(const Shape& shape, int ranks) {
       std::any_of(shape.kinds.send.begin(), shape.kinds.send.end(), negative) ||
       std::any_of(shape.kinds.receive.begin(), shape.kinds.receive.end(), negative);
   if (shape.in_place && any_negative) return false;
+  const bool one_type = shape.kinds.send.size() == 1 && shape.kinds.send == shape.kinds.receive;
+  if (ranks > 8 && shape.collective == Collective::alltoall && !one_type) return false;
   const bool displaced = shape.layout == Layout::shuffled || any_negative;
   return ranks > 1 || shape.collective != Collective::alltoallw || !displaced;
 }

@@ -85,7 +85,8 @@ Exchange exchange(const Shape& shape, const Communicator& where);
 // Whether the MPI itself can be asked to make such a call on so many ranks. Some MPIs write outside of
 // the buffer
 // - in place, when a datatype has data or a lower bound before the buffer's address;
-// - in alltoallw of one rank, when the displacement is not zero.
+// - in alltoallw of one rank, when the displacement is not zero;
+// - in alltoall of many ranks with small blocks, when the two sides have different datatypes.
 // Where the MPI cannot be asked, a call may only be made if it is sure that Quadrille serves it.
 bool mpi_can(const Shape& shape, int ranks);
 
