@@ -99,7 +99,12 @@ std::string run(const Door& door, const Exchange& exchange, const Communicator& 
   const int code = call(door, exchange, images.send.address(), send, images.receive.address(),
                         receive, where.comm);
   std::string problem;
-  if (code != MPI_SUCCESS) return "it returned error " + std::to_string(code);
+  if (code != MPI_SUCCESS) {
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    return "it returned an error: " + std::string(text, static_cast<std::size_t>(length));
+  }
   if (std::string text = images.receive.difference(images.expected); !text.empty()) {
     problem += "receive buffer: " + text + ". ";
   }

@@ -1,6 +1,7 @@
 // The choices of algorithms that the tests force, read from the registry.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@ struct Forced {
   choose::Collective collective;
   std::string algorithm;
 };
+
+// For GoogleTest's messages.
+inline std::ostream& operator<<(std::ostream& out, const Forced& forced) {
+  return out << choose::name_of(forced.collective) << " by "
+             << (forced.algorithm.empty() ? "choice" : forced.algorithm);
+}
 
 // Every algorithm that serves one of the collectives, with several values of each parameter.
 // Without `force` only Quadrille's own choice.

@@ -1,0 +1,68 @@
+/* A C99 program that calls Quadrille by name. */
+#include <quadrille.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int transpose_is_right(const int* receive, int rank, int size) {
+  for (int p = 0; p < size; ++p) {
+    if (receive[p] != p * 100 + rank) return 0;
+  }
+  return 1;
+}
+
+int main(int argc, char** argv) {
+  int rank, size, wrong = 0;
+  if (Quadrille_Version() != QUADRILLE_VERSION) return EXIT_FAILURE;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int* send = malloc((size_t)size * sizeof(int));
+  int* receive = malloc((size_t)size * sizeof(int));
+  int* ones = malloc((size_t)size * sizeof(int));
+  int* places = malloc((size_t)size * sizeof(int));
+  int* bytes = malloc((size_t)size * sizeof(int));
+  MPI_Datatype* types = malloc((size_t)size * sizeof(MPI_Datatype));
+  for (int p = 0; p < size; ++p) {
+    send[p] = rank * 100 + p;
+    ones[p] = 1;
+    places[p] = p;
+    bytes[p] = p * (int)sizeof(int);
+    types[p] = MPI_INT;
+  }
+
+  const char* algorithms[] = {"", "pairwise", "zero-rotation-bruck:radix=3", "mpi"};
+  for (int i = 0; i < 4; ++i) {
+    wrong += Quadrille_Set_algorithm(MPI_COMM_WORLD, "alltoall", algorithms[i]) != MPI_SUCCESS;
+    Quadrille_Alltoall(send, 1, MPI_INT, receive, 1, MPI_INT, MPI_COMM_WORLD);
+    wrong += !transpose_is_right(receive, rank, size);
+  }
+  Quadrille_Alltoallv(send, ones, places, MPI_INT, receive, ones, places, MPI_INT, MPI_COMM_WORLD);
+  wrong += !transpose_is_right(receive, rank, size);
+  Quadrille_Alltoallw(send, ones, bytes, types, receive, ones, bytes, types, MPI_COMM_WORLD);
+  wrong += !transpose_is_right(receive, rank, size);
+  Quadrille_Allgather(&rank, 1, MPI_INT, receive, 1, MPI_INT, MPI_COMM_WORLD);
+  for (int p = 0; p < size; ++p) wrong += receive[p] != p;
+  Quadrille_Allgatherv(&rank, 1, MPI_INT, receive, ones, places, MPI_INT, MPI_COMM_WORLD);
+  for (int p = 0; p < size; ++p) wrong += receive[p] != p;
+
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int code = Quadrille_Set_algorithm(MPI_COMM_WORLD, "alltoall", "no-such-algorithm"), class = 0;
+  MPI_Error_class(code, &class);
+  wrong += class != MPI_ERR_ARG;
+  code = Quadrille_Set_algorithm(MPI_COMM_WORLD, "no-such-collective", "pairwise");
+  MPI_Error_class(code, &class);
+  wrong += class != MPI_ERR_ARG;
+  Quadrille_Alltoall(send, 1, MPI_INT, receive, 1, MPI_INT, MPI_COMM_WORLD);
+  wrong += !transpose_is_right(receive, rank, size);
+
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("%d ranks, %d wrong values\n", size, wrong);
+  free(send);
+  free(receive);
+  free(ones);
+  free(places);
+  free(bytes);
+  free(types);
+  MPI_Finalize();
+  return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Runs an MPI program natively and under Quadrille, and compares.
+
+  run_client.py --quadrille build/bin/quadrille --served alltoall,allgather -- mpirun -n 3 ./program
+
+Both runs must succeed and print the same to standard output. Of the run under Quadrille, the report
+of QUADRILLE_EXPLAIN must say that calls were served, and that each of the collectives in --served
+was given to something other than the MPI.
+
+  --run OPTION      an option for `quadrille run`; may be repeated
+  --direct          start the program itself, not `quadrille run`: for programs that call Quadrille by
+                    name; there is no native run then
+  --warning TEXT    standard error must hold exactly one line with TEXT
+  --differs         the two runs may print different things (times)
+  --expect TEXT     standard output of both runs must hold TEXT
+  --file FROM=TO    copy a file into the folder in which the command runs, under the name TO
+  --report NAME     what the command writes to file NAME counts as its output
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+def run(command, environment, arguments):
+  """Runs the command in an empty folder. Returns the status, standard output and standard error."""
+  with tempfile.TemporaryDirectory(prefix='client-') as folder:
+    for pair in arguments.file:
+      source, name = pair.split('=')
+      shutil.copy(source, pathlib.Path(folder) / name)
+    answer = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, cwd=folder,
+                            capture_output=True, text=True, errors='replace', timeout=120)
+    output = answer.stdout
+    if arguments.report:
+      report = pathlib.Path(folder) / arguments.report
+      output += report.read_text() if report.exists() else ''
+  return answer.returncode, output, answer.stderr
+
+
+def problems_of_report(text, arguments):
+  """What is wrong with the report of QUADRILLE_EXPLAIN."""
+  problems = []
+  summary = re.search(r'quadrille: summary: (\d+) calls served, (\d+) passed', text)
+  if not summary:
+    problems.append('there is no summary: was the program under Quadrille at all?')
+  elif int(summary.group(1)) == 0:
+    problems.append('no call was served')
+  for collective in filter(None, arguments.served.split(',')):
+    chosen = re.findall(rf'quadrille: {collective} on .* -> ([^:\s]+)', text)
+    if not any(name != 'mpi' for name in chosen):
+      problems.append(f'{collective} was never served: chosen were {chosen}')
+  if arguments.warning:
+    lines = [line for line in text.splitlines() if arguments.warning in line]
+    if len(lines) != 1:
+      problems.append(f'{len(lines)} lines with "{arguments.warning}", not 1')
+  return problems
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument('--quadrille', required=True)
+  parser.add_argument('--served', default='')
+  parser.add_argument('--run', action='append', default=[])
+  parser.add_argument('--direct', action='store_true')
+  parser.add_argument('--warning')
+  parser.add_argument('--differs', action='store_true')
+  parser.add_argument('--expect', default='')
+  parser.add_argument('--file', action='append', default=[])
+  parser.add_argument('--report')
+  parser.add_argument('command', nargs='+')
+  arguments = parser.parse_args()
+
+  explained = dict(os.environ, QUADRILLE_EXPLAIN='1')
+  served_command = arguments.command
+  runs = []
+  if not arguments.direct:
+    quiet = {k: v for k, v in os.environ.items() if not k.startswith('QUADRILLE')}
+    runs.append(('native', run(arguments.command, quiet, arguments)))
+    served_command = [arguments.quadrille, 'run', *arguments.run, '--', *arguments.command]
+  runs.append(('under Quadrille', run(served_command, explained, arguments)))
+
+  problems = []
+  for name, (status, output, errors) in runs:
+    if status != 0:
+      problems.append(f'{name}: exit status {status}')
+    if arguments.expect not in output:
+      problems.append(f'{name}: no "{arguments.expect}" in the output')
+  problems += problems_of_report(runs[-1][1][2], arguments)
+  if not arguments.differs and len({output for _, (_, output, _) in runs}) > 1:
+    problems.append('the two runs print different things')
+  if problems:
+    for name, (_, output, errors) in runs:
+      print(f'--- {name}, standard output\n{output}--- {name}, standard error\n{errors}')
+  for problem in problems:
+    print(f'failed: {problem}')
+  return 1 if problems else 0
+
+
+if __name__ == '__main__':
+  sys.exit(main())
