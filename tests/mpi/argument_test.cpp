@@ -18,11 +18,11 @@ TEST_F(Arguments, NullBuffersWhereNothingMoves) {
   const auto size = static_cast<std::size_t>(where.size);
   const bool idle = where.rank % 2 == 0;
   for (int turn = 0; turn < 10; ++turn) {
-    // Odd ranks exchange one int with each other.
+    // Odd ranks exchange one int with each other; block k is for the k-th odd rank.
     std::vector<int> counts(size), places(size), send, receive;
     for (std::size_t peer = 0; peer < size; ++peer) counts[peer] = !idle && peer % 2 == 1 ? 1 : 0;
     std::partial_sum(counts.begin(), counts.end() - 1, places.begin() + 1);
-    for (int peer = 0; peer < where.size && !idle; ++peer) send.push_back(where.rank * 100 + peer);
+    for (int k = 0; k < where.size && !idle; ++k) send.push_back(where.rank * 100 + k);
     receive.assign(send.size(), -1);
     const std::vector<MPI_Datatype> kinds(size, MPI_INT);
     EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(idle ? nullptr : send.data(), counts.data(),
@@ -30,7 +30,7 @@ TEST_F(Arguments, NullBuffersWhereNothingMoves) {
                                             idle ? nullptr : receive.data(), counts.data(),
                                             places.data(), MPI_INT, where.comm));
     for (std::size_t peer = 1, at = 0; peer < size && !idle; peer += 2, ++at) {
-      EXPECT_EQ(receive[at], static_cast<int>(peer) * 100 + static_cast<int>(at));
+      EXPECT_EQ(receive[at], static_cast<int>(peer) * 100 + where.rank / 2);
     }
     for (int& place : places) place *= static_cast<int>(sizeof(int));
     EXPECT_EQ(MPI_SUCCESS, tested.alltoallw(idle ? nullptr : send.data(), counts.data(),
@@ -38,7 +38,7 @@ TEST_F(Arguments, NullBuffersWhereNothingMoves) {
                                             idle ? nullptr : receive.data(), counts.data(),
                                             places.data(), kinds.data(), where.comm));
     for (std::size_t peer = 1, at = 0; peer < size && !idle; peer += 2, ++at) {
-      EXPECT_EQ(receive[at], static_cast<int>(peer) * 100 + static_cast<int>(at));
+      EXPECT_EQ(receive[at], static_cast<int>(peer) * 100 + where.rank / 2);
     }
   }
 }
@@ -268,9 +268,9 @@ const NamedCall wrong_calls[] = {
      [](const Door& d, MPI_Comm c, int* b, const int* fine, const int*, const int* zeros) {
        return d.alltoallv(b, fine, zeros, MPI_INT, b + 64, fine, zeros, MPI_DATATYPE_NULL, c);
      }},
-    {"allgatherv, a negative count",
-     [](const Door& d, MPI_Comm c, int* b, const int*, const int* wrong, const int* zeros) {
-       return d.allgatherv(b, 1, MPI_INT, b + 64, wrong, zeros, MPI_INT, c);
+    {"allgatherv, null receive type",
+     [](const Door& d, MPI_Comm c, int* b, const int* fine, const int*, const int* zeros) {
+       return d.allgatherv(b, 1, MPI_INT, b + 64, fine, zeros, MPI_DATATYPE_NULL, c);
      }},
 };
 
@@ -322,8 +322,6 @@ TEST_F(Errors, NullCommunicator) {
   const int ours = tested.alltoall(&send, 1, MPI_INT, &receive, 1, MPI_INT, MPI_COMM_NULL);
   EXPECT_EQ(error_class(ours), error_class(theirs));
   EXPECT_NE(error_class(ours), MPI_SUCCESS);
-  EXPECT_EQ(error_class(tested.allgather(&send, 1, MPI_INT, &receive, 1, MPI_INT, MPI_COMM_NULL)),
-            error_class(theirs));
 }
 
 }  // namespace

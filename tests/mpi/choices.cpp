@@ -46,6 +46,12 @@ std::vector<Forced> forced_choices(const std::vector<choose::Collective>& collec
   return all;
 }
 
+bool surely_served(const Forced& forced) {
+  const std::string name = forced.algorithm.substr(0, forced.algorithm.find(':'));
+  const choose::Algorithm* const algorithm = choose::find(forced.collective, name);
+  return algorithm != nullptr && algorithm->engine == choose::Engine::schedule;
+}
+
 std::string test_name(const Forced& forced) {
   std::string name(choose::name_of(forced.collective));
   name += forced.algorithm.empty() ? "_default" : "_" + forced.algorithm;

@@ -18,6 +18,9 @@ struct Forced {
 // Without `force` only Quadrille's own choice.
 std::vector<Forced> forced_choices(const std::vector<choose::Collective>& collectives, bool force);
 
+// Whether Quadrille is sure to serve a call, whatever its size and datatypes, on several ranks.
+bool surely_served(const Forced& forced);
+
 // A name for GoogleTest: letters, digits and underscores.
 std::string test_name(const Forced& forced);
 

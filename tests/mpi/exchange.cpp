@@ -139,6 +139,16 @@ void place(std::vector<Block>& blocks, const Shape& shape, int me) {
 
 }  // namespace
 
+bool mpi_can(const Shape& shape, int ranks) {
+  const auto negative = [](const Type* type) { return type->lower < 0; };
+  const bool any_negative =
+      std::any_of(shape.kinds.send.begin(), shape.kinds.send.end(), negative) ||
+      std::any_of(shape.kinds.receive.begin(), shape.kinds.receive.end(), negative);
+  if (shape.in_place && any_negative) return false;
+  const bool displaced = shape.layout == Layout::shuffled || any_negative;
+  return ranks > 1 || shape.collective != Collective::alltoallw || !displaced;
+}
+
 Exchange exchange(const Shape& shape, const Communicator& where) {
   const int ranks = where.size;
   const int me = where.rank;

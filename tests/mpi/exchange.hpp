@@ -82,15 +82,18 @@ struct Exchange {
 
 Exchange exchange(const Shape& shape, const Communicator& where);
 
-// Makes the call through the door under test and checks its result and everything around it against
-// the oracle, and, where `compare` is set, against the MPI's own result. Returns an empty string or
-// what is wrong. A result that differs from the oracle just as the MPI's own differs is counted as
-// a fault of the MPI (see native_faults). Collective over the communicator.
-std::string check(const Exchange& exchange, const Communicator& where, bool compare = true);
-// The same from a shape; the answer names the shape, the communicator and the rank.
-std::string check(const Shape& shape, const Communicator& where, bool compare = true);
+// Whether the MPI itself can be asked to make such a call on so many ranks. Some MPIs write outside of
+// the buffer
+// - in place, when a datatype has data or a lower bound before the buffer's address;
+// - in alltoallw of one rank, when the displacement is not zero.
+// Where the MPI cannot be asked, a call may only be made if it is sure that Quadrille serves it.
+bool mpi_can(const Shape& shape, int ranks);
 
-// Calls that the MPI itself got wrong or refused.
-int native_faults();
+// Makes the call through the door under test and checks its result and everything around it against
+// the oracle. Where `compare` is set and the MPI can be asked, the MPI's own function makes the same
+// call and is held to the same oracle: should it differ, then either the oracle is wrong, or the MPI
+// is and belongs into mpi_can. Returns an empty string, or what is wrong, with the shape, the
+// communicator and the rank. Collective over the communicator.
+std::string check(const Shape& shape, const Communicator& where, bool compare = true);
 
 }  // namespace quadrille::test
