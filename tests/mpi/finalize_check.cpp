@@ -1,0 +1,76 @@
+// Uses every collective and ends in a given way; check_clean.sh then looks for what is left.
+//   finalize_check end      MPI_Finalize, with communicators that were never freed
+//   finalize_check killed   the last rank kills itself while the others are in collectives
+//   finalize_check aborted  the last rank calls MPI_Abort
+// After MPI_Finalize the process itself must hold no segment of ours any more.
+#include <mpi.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+void use_all(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  const auto ranks = static_cast<std::size_t>(size);
+  std::vector<int> send(ranks * 64, 1), receive(ranks * 64), counts(ranks, 8), places(ranks);
+  for (std::size_t peer = 0; peer < ranks; ++peer) places[peer] = static_cast<int>(peer) * 8;
+  const std::vector<MPI_Datatype> kinds(ranks, MPI_INT);
+  MPI_Alltoall(send.data(), 64, MPI_INT, receive.data(), 64, MPI_INT, comm);
+  MPI_Alltoallv(send.data(), counts.data(), places.data(), MPI_INT, receive.data(), counts.data(),
+                places.data(), MPI_INT, comm);
+  MPI_Alltoallw(send.data(), counts.data(), places.data(), kinds.data(), receive.data(),
+                counts.data(), places.data(), kinds.data(), comm);
+  MPI_Allgather(send.data(), 64, MPI_INT, receive.data(), 64, MPI_INT, comm);
+  MPI_Allgatherv(send.data(), 8, MPI_INT, receive.data(), counts.data(), places.data(), MPI_INT,
+                 comm);
+}
+
+// Segments of ours that are mapped into this process.
+int segments() {
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  int found = 0;
+  while (std::getline(maps, line)) found += line.find("memfd:quadrille") != std::string::npos;
+  return found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* const ending = argc > 1 ? argv[1] : "end";
+  int rank = 0;
+  int size = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm copies[3];
+  for (MPI_Comm& copy : copies) MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  for (int turn = 0; turn < 10; ++turn) {
+    use_all(MPI_COMM_WORLD);
+    for (MPI_Comm copy : copies) use_all(copy);
+  }
+  const int held = segments();
+  if (std::strcmp(ending, "end") != 0) {
+    for (int turn = 0;; ++turn) {
+      if (turn == 5 && rank == size - 1) {
+        if (std::strcmp(ending, "killed") == 0) raise(SIGKILL);
+        MPI_Abort(MPI_COMM_WORLD, 7);
+      }
+      use_all(MPI_COMM_WORLD);
+    }
+  }
+  MPI_Comm_free(&copies[1]);  // the others are left to MPI_Finalize
+  MPI_Finalize();
+  if (rank == 0) std::printf("segments before MPI_Finalize: %d\n", held);
+  if (const int left = segments(); left > 0) {
+    std::fprintf(stderr, "rank %d still maps %d segments after MPI_Finalize\n", rank, left);
+    return 1;
+  }
+  return 0;
+}
