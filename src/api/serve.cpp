@@ -100,8 +100,9 @@ void explain_not_eligible(team::Team& team, const Call& call) {
 
 // After a call that went through inboxes. They serve all smaller blocks too, except none at all.
 void remember(const Call& call, team::Team& team) {
+  if (call.collective != Collective::alltoall || team.explains) return;
   const TypeInfo info = type_info(call.recv.type);
-  if (call.collective != Collective::alltoall || team.explains || !info.dense) return;
+  if (!info.dense) return;
   remembered = {team::generation.load(std::memory_order_acquire),
                 call.comm,
                 call.recv.type,
