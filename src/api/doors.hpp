@@ -56,6 +56,9 @@ template <class Native, class Count>
 int alltoall(Door door, Native native, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
              void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   int error = MPI_SUCCESS;
+  if (serve_again(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, error)) {
+    return error;
+  }
   const run::Call call =
       make_call(choose::Collective::alltoall, sendbuf, uniform(sendbuf, sendcount, sendtype),
                 uniform(recvbuf, recvcount, recvtype), comm);

@@ -51,8 +51,9 @@ static_assert(sizeof(Slot) == 16 && std::atomic<Sequence>::is_always_lock_free);
 
 // Shared control memory of a communicator is at most this much a rank.
 inline constexpr std::size_t most_bytes_a_rank = std::size_t{1} << 20;
-// No slot is larger than this, head included.
-inline constexpr std::size_t most_slot_bytes = 32 * 1024;
+// No slot is larger than this, head included. Larger blocks are copied twice through memory that both
+// cores write to; from about 8 KiB on that costs more than what the MPIs do.
+inline constexpr std::size_t most_slot_bytes = 4096 + sys::cache_line;
 
 // Where things are in a segment for `ranks` ranks. The same on all ranks.
 struct InboxLayout {

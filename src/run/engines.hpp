@@ -15,4 +15,8 @@ int run_schedule(const Call& call, const plan::Schedule& schedule, bool as_bytes
 // pair by pair: the slot says so. Returns an MPI error code.
 int run_inbox(const Call& call, Group& group);
 
+// The core of run_inbox for the commonest case: an all-to-all of `bytes` plain bytes a block, which fit
+// a slot. `send` may be `recv`.
+int run_inbox_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group);
+
 }  // namespace quadrille::run

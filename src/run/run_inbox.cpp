@@ -17,31 +17,7 @@ void keep(int& first, int error) {
   if (first == MPI_SUCCESS) first = error;
 }
 
-// The common case, kept free of all that it does not need: blocks of one size, plain bytes on both
-// sides, that fit their slots. In place, all blocks are in their slots before the first is overwritten.
-int alltoall_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group) {
-  Inbox& inbox = group.inbox;
-  const int ranks = group.ranks, me = group.me;
-  inbox.begin();
-  for (int step = 1, to = me; step < ranks; ++step) {
-    if (++to == ranks) to = 0;
-    Inbox::fill(inbox.block_to(to), send + static_cast<std::size_t>(to) * bytes, bytes);
-    inbox.publish(to, Carried::in_slot, bytes);
-  }
-  const std::size_t own = static_cast<std::size_t>(me) * bytes;
-  if (send != recv) memory::copy_bytes(recv + own, send + own, bytes);
-  int error = MPI_SUCCESS;
-  for (int step = 1, from = me; step < ranks; ++step) {
-    from = (from == 0 ? ranks : from) - 1;
-    const Slot& slot = inbox.await(from, group.waiter);
-    memory::copy_bytes(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
-                       std::min<std::size_t>(bytes, slot.bytes));
-    if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
-  }
-  return error;
-}
-
-// As alltoall_bytes(), for one block to all.
+// As run_inbox_bytes(), for one block to all.
 int allgather_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group) {
   Inbox& inbox = group.inbox;
   const int ranks = group.ranks, me = group.me;
@@ -200,6 +176,29 @@ int allgather(const Call& call, Group& group) {
 
 }  // namespace
 
+// Kept free of all that it does not need. In place, all blocks are in their slots before the first is overwritten.
+int run_inbox_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group) {
+  Inbox& inbox = group.inbox;
+  const int ranks = group.ranks, me = group.me;
+  inbox.begin();
+  for (int step = 1, to = me; step < ranks; ++step) {
+    if (++to == ranks) to = 0;
+    Inbox::fill(inbox.block_to(to), send + static_cast<std::size_t>(to) * bytes, bytes);
+    inbox.publish(to, Carried::in_slot, bytes);
+  }
+  const std::size_t own = static_cast<std::size_t>(me) * bytes;
+  if (send != recv) memory::copy_bytes(recv + own, send + own, bytes);
+  int error = MPI_SUCCESS;
+  for (int step = 1, from = me; step < ranks; ++step) {
+    from = (from == 0 ? ranks : from) - 1;
+    const Slot& slot = inbox.await(from, group.waiter);
+    memory::copy_bytes(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
+                       std::min<std::size_t>(bytes, slot.bytes));
+    if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
+  }
+  return error;
+}
+
 int run_inbox(const Call& call, Group& group) {
   using choose::Collective;
   const bool gather = is_allgather(call.collective);
@@ -210,7 +209,7 @@ int run_inbox(const Call& call, Group& group) {
     // All ranks take this way or the other by themselves: they look the same from outside.
     if (send.dense && recv.dense && send_side.count * send.size == bytes &&
         bytes <= group.inbox_limit) {
-      if (!gather) return alltoall_bytes(send_side.base, call.recv.base, bytes, group);
+      if (!gather) return run_inbox_bytes(send_side.base, call.recv.base, bytes, group);
       const std::size_t own = call.in_place ? static_cast<std::size_t>(group.me) * bytes : 0;
       return allgather_bytes(send_side.base + own, call.recv.base, bytes, group);
     }

@@ -26,9 +26,10 @@ struct Waiter {
       if (ready()) return;
       pause();
     }
-    for (std::uint32_t look = 0; !ready(); ++look) {
-      if (progress != nullptr && look % looks_between_progress == 0) progress(progress_data);
+    // Giving the core away comes first: most often that is all that a peer needs.
+    for (std::uint32_t look = 1; !ready(); ++look) {
       yield();
+      if (progress != nullptr && look % looks_between_progress == 0) progress(progress_data);
     }
   }
 };

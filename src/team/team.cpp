@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 
 #include "mpi/mpi.hpp"
@@ -11,10 +10,6 @@
 
 namespace quadrille::team {
 namespace {
-
-// Grows whenever a team is freed: a thread that remembers a team must then look it up again, since
-// the MPI may give the same handle to another communicator.
-std::atomic<std::uint64_t> generation{1};
 
 // All teams, in the order in which they were made. Communicators with common ranks are made in the
 // same order on these ranks, so releasing in this order cannot deadlock.
@@ -189,6 +184,7 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
 
 void forget_selections(Team& team) {
   for (CachedSelection& cached : team.selections) cached.valid = false;
+  generation.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void explain(Team& team, choose::Collective collective, std::size_t bytes,

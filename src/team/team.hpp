@@ -2,6 +2,7 @@
 // plans and choices. It is an attribute of the communicator and is freed with it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -66,6 +67,10 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
 
 // What serves a call of `collective` with blocks of `bytes` (see choose::GlobalKey).
 CachedSelection& selection_of(Team& team, choose::Collective collective, std::size_t bytes);
+
+// Grows whenever something that a thread may remember of a team is no longer true: a team was freed (the
+// MPI may give its handle to another communicator), or other algorithms were forced.
+inline std::atomic<std::uint64_t> generation{1};
 
 // Forgets what was selected; after the forced algorithms have changed.
 void forget_selections(Team& team);

@@ -33,8 +33,8 @@ Abi abi_of_library(std::string_view soname) {
   const std::string_view stem = soname.substr(0, suffix);
   const std::string_view version = soname.substr(suffix + 3);
   if (stem == "libmpi_abi") return Abi::standard;
-  // libmpi, libmpi_cxx, libmpi_mpifh, libmpi_usempif08, libmpi_cray, libmpifort, libmpicxx, libmpich,
-  // libmpichfort, libmpichcxx, libfmpich. Not libmpifr or libmpir.
+  // libmpi, libmpi_cxx, libmpi_mpifh, libmpi_usempif08, libmpi_cray, libmpifort, libmpicxx,
+  // libmpich, libmpichfort, libmpichcxx, libfmpich. Not libmpifr or libmpir.
   const bool of_mpi = stem == "libmpi" || stem.starts_with("libmpi_") || stem == "libmpifort" ||
                       stem == "libmpicxx" || stem.starts_with("libmpich") ||
                       stem.starts_with("libfmpich");

@@ -120,7 +120,7 @@ class Bench {
 
  private:
   BenchCase case_of(std::size_t bytes) const {
-    return {plan_.collective, bytes,         plan_.element, plan_.distribution,
+    return {plan_.collective,  bytes,         plan_.element, plan_.distribution,
             options_.in_place, options_.seed, world_.ranks,  world_.rank};
   }
 
@@ -128,9 +128,10 @@ class Bench {
   std::string why_impossible() {
     const int expected = ranks_of_launcher();
     if (world_.ranks == 1 && expected > 1) {
-      return fmt::format("the launcher started {} ranks, but {} sees one; this quadrille is built "
-                         "for {}: use the launcher of that MPI", expected, mpi().library,
-                         title_of(own_abi()));
+      return fmt::format(
+          "the launcher started {} ranks, but {} sees one; this quadrille is built "
+          "for {}: use the launcher of that MPI",
+          expected, mpi().library, title_of(own_abi()));
     }
     plan::NodeMap map;
     if (!options_.nodes.empty()) {
@@ -148,14 +149,16 @@ class Bench {
 
   // Buffers, the same again for Quadrille's scratch blocks and packing, and for the MPI's own.
   std::string why_not_enough_memory(std::size_t largest) const {
-    const std::size_t one = 3 * buffer_bytes(case_of(largest)) + (options_.cold ? evict_bytes() : 0);
+    const std::size_t one =
+        3 * buffer_bytes(case_of(largest)) + (options_.cold ? evict_bytes() : 0);
     const std::size_t need = one * static_cast<std::size_t>(world_.ranks_here);
     const std::size_t have = available_memory();
     const bool short_of = have > 0 && need > have / 10 * 9;
     if (sum_over_ranks(short_of ? 1 : 0, world_) == 0) return "";
-    return fmt::format("blocks of {} bytes need about {} MiB on a machine of {} ranks, and {} MiB "
-                       "are free; take smaller --sizes or fewer ranks", largest, need >> 20,
-                       world_.ranks_here, have >> 20);
+    return fmt::format(
+        "blocks of {} bytes need about {} MiB on a machine of {} ranks, and {} MiB "
+        "are free; take smaller --sizes or fewer ranks",
+        largest, need >> 20, world_.ranks_here, have >> 20);
   }
 
   std::string why_not_writable() const {

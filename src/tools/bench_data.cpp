@@ -21,9 +21,12 @@ struct Layout {
 
 Layout layout_of(ElementKind element) {
   switch (element) {
-    case ElementKind::byte: return {1, 1};
-    case ElementKind::double_float: return {8, 8};
-    case ElementKind::strided: break;
+    case ElementKind::byte:
+      return {1, 1};
+    case ElementKind::double_float:
+      return {8, 8};
+    case ElementKind::strided:
+      break;
   }
   return {8, 16};
 }
@@ -93,8 +96,10 @@ std::string why_too_large(const BenchCase& c) {
   if (!is_uniform(c.collective)) largest *= static_cast<std::size_t>(c.ranks);
   if (c.collective == Collective::alltoallw) largest *= layout.extent;
   if (largest <= INT_MAX) return "";
-  return fmt::format("blocks of {} bytes on {} ranks need counts or displacements past {}, the "
-                     "largest int; take smaller --sizes", c.bytes, c.ranks, INT_MAX);
+  return fmt::format(
+      "blocks of {} bytes on {} ranks need counts or displacements past {}, the "
+      "largest int; take smaller --sizes",
+      c.bytes, c.ranks, INT_MAX);
 }
 
 std::byte pattern(std::uint64_t seed, int source, int destination, std::size_t offset,
@@ -259,7 +264,8 @@ int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer&
                          comm);
     case Collective::allgather:
       return f.allgather(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
-    case Collective::allgatherv: break;
+    case Collective::allgatherv:
+      break;
   }
   return f.allgatherv(from, send_counts[0], type, recv.data(), recv_counts, recv_at, type, comm);
 }

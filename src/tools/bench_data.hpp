@@ -51,7 +51,7 @@ class BlockBuffer {
   std::byte* data() { return memory_.get() + guard; }
   std::size_t size() const { return size_; }
   const std::vector<int>& counts() const { return counts_; }
-  const std::vector<int>& displacements() const { return displacements_; }            // extents
+  const std::vector<int>& displacements() const { return displacements_; }  // extents
   const std::vector<int>& byte_displacements() const { return byte_displacements_; }
   std::size_t block_bytes(int block) const { return starts_[block + 1] - starts_[block]; }
 

@@ -114,7 +114,8 @@ std::string parse_size(std::string_view text, std::size_t& bytes) {
     if (unit.size() > 1 || place == std::string_view::npos) return wrong_size(text);
     shift = 10 * (static_cast<int>(place) + 1);
   }
-  if (number > (std::size_t{1} << 46) >> shift) return fmt::format("the size '{}' is too large", text);
+  if (number > (std::size_t{1} << 46) >> shift)
+    return fmt::format("the size '{}' is too large", text);
   bytes = number << shift;
   return "";
 }
@@ -165,13 +166,13 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
                          options.iterations);
     }
   }
-  if (std::string error = parse_name("datatype", options.datatype, {"byte", "double", "strided"},
-                                     plan.element);
+  if (std::string error =
+          parse_name("datatype", options.datatype, {"byte", "double", "strided"}, plan.element);
       !error.empty()) {
     return error;
   }
-  if (std::string error = parse_name("distribution", options.distribution, {"equal", "uniform"},
-                                     plan.distribution);
+  if (std::string error =
+          parse_name("distribution", options.distribution, {"equal", "uniform"}, plan.distribution);
       !error.empty()) {
     return error;
   }
@@ -181,8 +182,10 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
   const bool sized = plan.collective != choose::Collective::alltoall &&
                      plan.collective != choose::Collective::allgather;
   if (plan.distribution == Distribution::uniform && !sized) {
-    return fmt::format("{} has blocks of one size; '--distribution uniform' is for alltoallv, "
-                       "alltoallw and allgatherv", options.collective);
+    return fmt::format(
+        "{} has blocks of one size; '--distribution uniform' is for alltoallv, "
+        "alltoallw and allgatherv",
+        options.collective);
   }
   if (options.no_node && !options.nodes.empty()) {
     return "--no-node and --nodes contradict each other; give one of them";
@@ -192,28 +195,34 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
 
 void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_option("collective", options.collective, known_collectives())->required();
-  command.add_option("--sizes", options.sizes,
-                     "Bytes of a block: 8:1M doubles, 8:1M:x4 and 0:64:+8 step, 8,64,100 lists")
+  command
+      .add_option("--sizes", options.sizes,
+                  "Bytes of a block: 8:1M doubles, 8:1M:x4 and 0:64:+8 step, 8,64,100 lists")
       ->default_str("8:64K");
-  command.add_option("--algorithms", options.algorithms,
-                     "Algorithms as in 'quadrille list', such as pairwise,bruck:radix=4; 'default' "
-                     "is what Quadrille chooses, 'all' is every one")
+  command
+      .add_option("--algorithms", options.algorithms,
+                  "Algorithms as in 'quadrille list', such as pairwise,bruck:radix=4; 'default' "
+                  "is what Quadrille chooses, 'all' is every one")
       ->default_str("default");
   command.add_flag("--no-node", options.no_node,
                    "Treat each rank as a node of its own: nothing goes through shared memory");
   command.add_option("--nodes", options.nodes,
                      "Believe in a node map: blocked:2, roundrobin:3, ragged:1,3,4, permuted:SEED");
-  command.add_option("--iterations", options.iterations,
-                     "Timed calls of each implementation; auto fills half a second")
+  command
+      .add_option("--iterations", options.iterations,
+                  "Timed calls of each implementation; auto fills half a second")
       ->default_str("auto");
   command.add_option("--warmup", options.warmup, "Untimed calls before")->default_str("10");
-  command.add_flag("--cold", options.cold,
-                   "Before each timed call empty the caches, then bring in this rank's own buffers");
+  command.add_flag(
+      "--cold", options.cold,
+      "Before each timed call empty the caches, then bring in this rank's own buffers");
   command.add_flag("--in-place", options.in_place, "Send from the receive buffer (MPI_IN_PLACE)");
-  command.add_option("--datatype", options.datatype, "byte, double or strided (8 bytes of every 16)")
+  command
+      .add_option("--datatype", options.datatype, "byte, double or strided (8 bytes of every 16)")
       ->default_str("byte");
-  command.add_option("--distribution", options.distribution,
-                     "Sizes of v and w blocks: equal, or uniform in 0..size")
+  command
+      .add_option("--distribution", options.distribution,
+                  "Sizes of v and w blocks: equal, or uniform in 0..size")
       ->default_str("equal");
   command.add_option("--seed", options.seed, "Seed of data and sizes")->default_str("1");
   command.add_option("--json", options.json_file, "Write the rows to this file as JSON");

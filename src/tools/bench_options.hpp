@@ -55,7 +55,8 @@ struct BenchPlan {
 // "64", "4K", "1M", "2G" in bytes. Returns an empty string, or one line that says what is wrong.
 std::string parse_size(std::string_view text, std::size_t& bytes);
 
-// "8:1M" (doubling), "8:1M:x4" (times four), "0:64:+8" (steps of 8), or "8,64,100". Same return rule.
+// "8:1M" (doubling), "8:1M:x4" (times four), "0:64:+8" (steps of 8), or "8,64,100". Same return
+// rule.
 std::string parse_sizes(std::string_view text, std::vector<std::size_t>& sizes);
 
 // Splits "ring,bruck:radix=4,window=2,pairwise" between algorithms, not between parameters.

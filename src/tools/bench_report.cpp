@@ -16,9 +16,12 @@ using nlohmann::ordered_json;
 
 const char* name_of_element(ElementKind element) {
   switch (element) {
-    case ElementKind::byte: return "byte";
-    case ElementKind::double_float: return "double";
-    case ElementKind::strided: break;
+    case ElementKind::byte:
+      return "byte";
+    case ElementKind::double_float:
+      return "double";
+    case ElementKind::strided:
+      break;
   }
   return "strided";
 }
@@ -116,13 +119,14 @@ std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows
 
 std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold) {
   std::string text = fmt::format(
-      "# quadrille {}  {}  {}\n# {}, {} rank{}{}{}, {}; median over batches of the maximum over ranks\n",
+      "# quadrille {}  {}  {}\n# {}, {} rank{}{}{}, {}; median over batches of the maximum over "
+      "ranks\n",
       header.version, header.mpi, header.cpu, choose::name_of(measured.collective), measured.ranks,
       measured.ranks == 1 ? "" : "s", measured.in_place ? ", in place" : "",
       cold ? ", cold caches" : "", name_of_element(measured.element));
   text += fmt::format("{:>10} {:<24} {:<24} {:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>6}\n",
-                      "bytes", "algorithm", "served by", "mpi us", "quadr. us", "ratio",
-                      "mpi p99", "quadr. p99", "MB/s", "errors");
+                      "bytes", "algorithm", "served by", "mpi us", "quadr. us", "ratio", "mpi p99",
+                      "quadr. p99", "MB/s", "errors");
   return text;
 }
 

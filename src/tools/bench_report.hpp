@@ -18,8 +18,8 @@ struct BenchRow {
   std::string algorithm;  // as asked for
   std::string served_by;  // what carried the calls out
   Summary mpi, quadrille;
-  double ratio = 0;       // of the medians
-  double pair_ratio = 0;  // median over the rounds
+  double ratio = 0;            // of the medians
+  double pair_ratio = 0;       // median over the rounds
   std::size_t bytes_sent = 0;  // by this rank in a call
   std::uint64_t errors = 0;
   long batches = 0, calls_per_batch = 0;

@@ -17,12 +17,13 @@ double max_over_ranks(double value, MPI_Comm comm) {
   return most;
 }
 
-// Ends a measurement that takes much longer than it was planned for, on a machine that is shared with
-// others. Rank 0 decides for all.
+// Ends a measurement that takes much longer than it was planned for, on a machine that is shared
+// with others. Rank 0 decides for all.
 class Deadline {
  public:
   Deadline(double seconds, std::size_t rounds, MPI_Comm world)
-      : end_(mpi().Wtime() + seconds), interval_(std::max<std::size_t>(rounds / 20, 10)),
+      : end_(mpi().Wtime() + seconds),
+        interval_(std::max<std::size_t>(rounds / 20, 10)),
         world_(world) {}
   bool passed_after(std::size_t round) {
     if (round % interval_ != interval_ - 1) return false;
@@ -64,8 +65,8 @@ double time_batch(BenchData& data, const Implementation& implementation, long ca
 // Warms an implementation up and estimates the seconds of a call.
 double warm_up(BenchData& data, const Implementation& implementation,
                const TimingOptions& options) {
-  const double first = max_over_ranks(time_batch(data, implementation, 1, options.world),
-                                      options.world);
+  const double first =
+      max_over_ranks(time_batch(data, implementation, 1, options.world), options.world);
   // Slow calls need no warm-up of many.
   const double affordable = std::max(1.0, automatic_seconds / std::max(first, 1e-9));
   const long calls = std::min<long>(options.warmup, static_cast<long>(std::min(affordable, 1e6)));

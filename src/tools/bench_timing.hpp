@@ -15,9 +15,9 @@ namespace quadrille::tools {
 
 // One way to carry a collective out.
 struct Implementation {
-  std::string name;    // "mpi", "default", or an algorithm
+  std::string name;  // "mpi", "default", or an algorithm
   bool native = false;
-  MPI_Comm comm{};     // its own; the algorithm is forced on it
+  MPI_Comm comm{};  // its own; the algorithm is forced on it
 };
 
 struct TimingOptions {

@@ -15,44 +15,159 @@ struct OptionValues {
 };
 
 // Options of launchers that take values. Open MPI's orterun and prterun, hydra, Intel MPI's hydra,
-// srun. Options that are not here take none. `s` is a switch in one and takes a value in another: it
-// is left out, because a value that starts no program is passed over anyway.
+// srun. Options that are not here take none. `s` is a switch in one and takes a value in another:
+// it is left out, because a value that starts no program is passed over anyway.
 constexpr OptionValues launcher_options[] = {
-    {"n", 1}, {"np", 1}, {"c", 1}, {"N", 1}, {"npernode", 1}, {"npersocket", 1}, {"ppn", 1},
-    {"ppr", 1}, {"perhost", 1}, {"ppnode", 1}, {"pernuma", 1},
-    {"H", 1}, {"host", 1}, {"hosts", 1}, {"hostfile", 1}, {"hostlist", 1}, {"machinefile", 1},
-    {"machine", 1}, {"default-hostfile", 1}, {"f", 1}, {"rankfile", 1}, {"rf", 1}, {"hosts-group", 1},
-    {"x", 1}, {"mca", 2}, {"gmca", 2}, {"omca", 2}, {"gomca", 2}, {"pmca", 2}, {"prtemca", 2},
-    {"pmixmca", 2}, {"am", 1}, {"tune", 1}, {"tm", 1}, {"mca-base-env-list", 1},
-    {"map-by", 1}, {"bind-to", 1}, {"rank-by", 1}, {"cpu-set", 1}, {"cpu-list", 1}, {"slot-list", 1},
-    {"cpus-per-proc", 1}, {"cpus-per-rank", 1}, {"max-restarts", 1}, {"runtime-options", 1},
-    {"wd", 1}, {"wdir", 1}, {"set-cwd-to-session-dir", 0}, {"path", 1}, {"prefix", 1},
-    {"tmpdir", 1}, {"stdin", 1}, {"output-filename", 1}, {"output", 1}, {"timeout", 1},
-    {"report-pid", 1}, {"report-uri", 1}, {"ompi-server", 1}, {"dvm-uri", 1}, {"preload-files", 1},
-    {"preload-files-dest-dir", 1}, {"personality", 1}, {"xterm", 1}, {"xml-file", 1},
-    {"launch-agent", 1}, {"debugger", 1}, {"display", 1}, {"pset", 1}, {"app", 1},
-    {"env", 2}, {"genv", 2}, {"envlist", 1}, {"genvlist", 1}, {"iface", 1}, {"launcher", 1},
-    {"launcher-exec", 1}, {"bootstrap", 1}, {"bootstrap-exec", 1}, {"rmk", 1}, {"configfile", 1},
-    {"profile", 0}, {"outfile-pattern", 1}, {"errfile-pattern", 1}, {"outfile", 1}, {"errfile", 1},
-    {"prepend-pattern", 1}, {"usize", 1}, {"topolib", 1}, {"demux", 1}, {"pmi-port", 0},
-    {"order-nodes", 1}, {"gpus-per-proc", 1}, {"control-port", 1}, {"ckpoint-interval", 1},
-    {"ckpoint-prefix", 1}, {"ckpoint-num", 1}, {"ckpointlib", 1}, {"nameserver", 1}, {"arch", 1},
-    {"gtool", 1}, {"gtoolfile", 1}, {"trace-pt2pt", 0}, {"branch-count", 1}, {"tmpdir-root", 1},
-    {"soft", 1}, {"localhost", 1}, {"umask", 1},
-    {"ntasks", 1}, {"nodes", 1}, {"ntasks-per-node", 1}, {"cpus-per-task", 1}, {"partition", 1},
-    {"p", 1}, {"A", 1}, {"account", 1}, {"t", 1}, {"time", 1}, {"J", 1}, {"job-name", 1},
-    {"w", 1}, {"nodelist", 1}, {"mpi", 1}, {"mem", 1}, {"m", 1}, {"distribution", 1}, {"D", 1},
-    {"chdir", 1}, {"o", 1}, {"e", 1}, {"error", 1}, {"i", 1}, {"input", 1}, {"export", 1}, {"q", 1},
-    {"qos", 1}, {"G", 1}, {"gpus", 1}, {"gres", 1}, {"cpu-bind", 1}, {"mem-bind", 1}, {"jobid", 1},
+    {"n", 1},
+    {"np", 1},
+    {"c", 1},
+    {"N", 1},
+    {"npernode", 1},
+    {"npersocket", 1},
+    {"ppn", 1},
+    {"ppr", 1},
+    {"perhost", 1},
+    {"ppnode", 1},
+    {"pernuma", 1},
+    {"H", 1},
+    {"host", 1},
+    {"hosts", 1},
+    {"hostfile", 1},
+    {"hostlist", 1},
+    {"machinefile", 1},
+    {"machine", 1},
+    {"default-hostfile", 1},
+    {"f", 1},
+    {"rankfile", 1},
+    {"rf", 1},
+    {"hosts-group", 1},
+    {"x", 1},
+    {"mca", 2},
+    {"gmca", 2},
+    {"omca", 2},
+    {"gomca", 2},
+    {"pmca", 2},
+    {"prtemca", 2},
+    {"pmixmca", 2},
+    {"am", 1},
+    {"tune", 1},
+    {"tm", 1},
+    {"mca-base-env-list", 1},
+    {"map-by", 1},
+    {"bind-to", 1},
+    {"rank-by", 1},
+    {"cpu-set", 1},
+    {"cpu-list", 1},
+    {"slot-list", 1},
+    {"cpus-per-proc", 1},
+    {"cpus-per-rank", 1},
+    {"max-restarts", 1},
+    {"runtime-options", 1},
+    {"wd", 1},
+    {"wdir", 1},
+    {"set-cwd-to-session-dir", 0},
+    {"path", 1},
+    {"prefix", 1},
+    {"tmpdir", 1},
+    {"stdin", 1},
+    {"output-filename", 1},
+    {"output", 1},
+    {"timeout", 1},
+    {"report-pid", 1},
+    {"report-uri", 1},
+    {"ompi-server", 1},
+    {"dvm-uri", 1},
+    {"preload-files", 1},
+    {"preload-files-dest-dir", 1},
+    {"personality", 1},
+    {"xterm", 1},
+    {"xml-file", 1},
+    {"launch-agent", 1},
+    {"debugger", 1},
+    {"display", 1},
+    {"pset", 1},
+    {"app", 1},
+    {"env", 2},
+    {"genv", 2},
+    {"envlist", 1},
+    {"genvlist", 1},
+    {"iface", 1},
+    {"launcher", 1},
+    {"launcher-exec", 1},
+    {"bootstrap", 1},
+    {"bootstrap-exec", 1},
+    {"rmk", 1},
+    {"configfile", 1},
+    {"profile", 0},
+    {"outfile-pattern", 1},
+    {"errfile-pattern", 1},
+    {"outfile", 1},
+    {"errfile", 1},
+    {"prepend-pattern", 1},
+    {"usize", 1},
+    {"topolib", 1},
+    {"demux", 1},
+    {"pmi-port", 0},
+    {"order-nodes", 1},
+    {"gpus-per-proc", 1},
+    {"control-port", 1},
+    {"ckpoint-interval", 1},
+    {"ckpoint-prefix", 1},
+    {"ckpoint-num", 1},
+    {"ckpointlib", 1},
+    {"nameserver", 1},
+    {"arch", 1},
+    {"gtool", 1},
+    {"gtoolfile", 1},
+    {"trace-pt2pt", 0},
+    {"branch-count", 1},
+    {"tmpdir-root", 1},
+    {"soft", 1},
+    {"localhost", 1},
+    {"umask", 1},
+    {"ntasks", 1},
+    {"nodes", 1},
+    {"ntasks-per-node", 1},
+    {"cpus-per-task", 1},
+    {"partition", 1},
+    {"p", 1},
+    {"A", 1},
+    {"account", 1},
+    {"t", 1},
+    {"time", 1},
+    {"J", 1},
+    {"job-name", 1},
+    {"w", 1},
+    {"nodelist", 1},
+    {"mpi", 1},
+    {"mem", 1},
+    {"m", 1},
+    {"distribution", 1},
+    {"D", 1},
+    {"chdir", 1},
+    {"o", 1},
+    {"e", 1},
+    {"error", 1},
+    {"i", 1},
+    {"input", 1},
+    {"export", 1},
+    {"q", 1},
+    {"qos", 1},
+    {"G", 1},
+    {"gpus", 1},
+    {"gres", 1},
+    {"cpu-bind", 1},
+    {"mem-bind", 1},
+    {"jobid", 1},
 };
 // Switches in hydra and Open MPI that srun gives a value: only in a command of srun they take one.
-constexpr std::string_view only_srun[] = {"p", "A", "t", "time", "J", "w", "mpi",    "m",  "D",
-                                          "o", "e", "i", "q",    "G", "mem", "export"};
+constexpr std::string_view only_srun[] = {"p", "A", "t", "time", "J", "w", "mpi", "m",
+                                          "D", "o", "e", "i",    "q", "G", "mem", "export"};
 
 struct Wrapper {
   std::string_view name;
-  int positional;             // own arguments before the program: `timeout 10`, `perf stat`
-  std::string_view valued;    // its options that take the next word as value, between blanks
+  int positional;           // own arguments before the program: `timeout 10`, `perf stat`
+  std::string_view valued;  // its options that take the next word as value, between blanks
 };
 constexpr Wrapper wrappers[] = {
     {"env", 0, " -u --unset -C --chdir -S "},
@@ -253,12 +368,12 @@ std::string_view base_name(std::string_view path) {
 bool is_launcher_name(std::string_view name) {
   for (std::string_view stem : {"mpirun", "mpiexec"}) {
     std::string_view rest = name;
-    if (strip_prefix(rest, stem) && (rest.empty() || rest[0] == '.' || rest[0] == '-' ||
-                                     rest[0] == '_')) {
+    if (strip_prefix(rest, stem) &&
+        (rest.empty() || rest[0] == '.' || rest[0] == '-' || rest[0] == '_')) {
       return true;
     }
   }
-  constexpr std::string_view names[] = {"orterun", "prterun", "prun", "srun",
+  constexpr std::string_view names[] = {"orterun", "prterun", "prun",  "srun",
                                         "aprun",   "jsrun",   "oshrun"};
   return contains(names, name);
 }
@@ -272,9 +387,10 @@ bool is_interpreter_name(std::string_view name) {
     name.remove_suffix(1);
   }
   constexpr std::string_view names[] = {
-      "python", "pypy",  "bash",  "sh",     "dash", "zsh",    "ksh",     "csh",     "tcsh", "fish",
-      "busybox", "perl", "ruby",  "julia",  "R",    "Rscript", "lua",    "luajit",  "java", "node",
-      "octave", "octave-cli", "tclsh", "guile", "php", "gawk", "awk",    "mawk",    "ipython"};
+      "python", "pypy",   "bash",    "sh",   "dash",   "zsh",        "ksh",   "csh",
+      "tcsh",   "fish",   "busybox", "perl", "ruby",   "julia",      "R",     "Rscript",
+      "lua",    "luajit", "java",    "node", "octave", "octave-cli", "tclsh", "guile",
+      "php",    "gawk",   "awk",     "mawk", "ipython"};
   return contains(names, name);
 }
 

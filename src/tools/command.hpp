@@ -24,12 +24,12 @@ struct CommandProgram {
 };
 
 struct Command {
-  int launcher = -1;               // index of the launcher; -1: the program is started directly
-  std::string launcher_path;       // what it resolves to; empty when it is missing
-  std::vector<int> contexts;       // index of the first word of each part between ':' words
+  int launcher = -1;          // index of the launcher; -1: the program is started directly
+  std::string launcher_path;  // what it resolves to; empty when it is missing
+  std::vector<int> contexts;  // index of the first word of each part between ':' words
   std::vector<CommandProgram> programs;  // one a part, wrappers such as taskset left out
-  bool from_file = false;          // the programs are listed in a file (--app, -configfile)
-  std::string problem;             // one line when a program was not found
+  bool from_file = false;                // the programs are listed in a file (--app, -configfile)
+  std::string problem;                   // one line when a program was not found
 };
 
 // Is this the name of an MPI launcher or of a batch system's?
@@ -52,7 +52,8 @@ struct Setting {
 
 // The command line with what remote nodes need: for Open MPI an `-x NAME` in each part, for each
 // setting that the user does not export already. Values of LD_PRELOAD that the user gives on the
-// command line (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...) get `preload` in front.
+// command line (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...) get `preload` in
+// front.
 std::vector<std::string> with_exports(std::span<const std::string> words, const Command& command,
                                       bool open_mpi, std::string_view preload,
                                       std::span<const std::string> names);

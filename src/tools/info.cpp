@@ -145,8 +145,8 @@ ordered_json mpi_libraries() {
 ordered_json launchers() {
   ordered_json found = ordered_json::array();
   std::set<std::string> seen;
-  for (const char* name : {"mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra",
-                           "srun"}) {
+  for (const char* name :
+       {"mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "srun"}) {
     const std::string path = resolve_executable(name, "");
     if (path.empty()) continue;
     const auto real = std::filesystem::canonical(path);
@@ -183,7 +183,7 @@ ordered_json collect() {
 
 std::string text_or(const ordered_json& value, const char* otherwise) {
   return value.is_string() && !value.get<std::string>().empty() ? value.get<std::string>()
-                                                               : otherwise;
+                                                                : otherwise;
 }
 
 void print_machine(const ordered_json& machine) {

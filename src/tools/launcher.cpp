@@ -87,7 +87,8 @@ std::string version_in(std::string_view text) {
     std::string_view before, title;
   };
   // In this order: Open MPI 5's launcher may name its run time as well.
-  constexpr Sign signs[] = {{"(Open MPI)", "Open MPI"}, {"(OpenRTE)", "Open MPI"},
+  constexpr Sign signs[] = {{"(Open MPI)", "Open MPI"},
+                            {"(OpenRTE)", "Open MPI"},
                             {"Intel(R) MPI Library for Linux* OS, Version", "Intel MPI"},
                             {"Version:", "MPICH"}};
   for (const Sign& sign : signs) {
@@ -107,8 +108,7 @@ std::string library_of_launcher(Abi abi) {
   // The launcher is a few generations up: mpirun, its proxy, perhaps a shell.
   for (int generation = 0; generation < 6 && process > 1; ++generation) {
     std::error_code error;
-    const auto program =
-        std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), error);
+    const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), error);
     if (!error) {
       const auto library = program.parent_path().parent_path() / "lib" / file;
       if (std::filesystem::is_regular_file(library, error)) return library.string();
@@ -118,9 +118,7 @@ std::string library_of_launcher(Abi abi) {
   return "";
 }
 
-int ranks_of_launcher() {
-  return number_from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 0);
-}
+int ranks_of_launcher() { return number_from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 0); }
 
 bool is_first_rank() {
   return number_from_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"},

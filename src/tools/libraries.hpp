@@ -18,16 +18,16 @@ enum class FileKind : std::uint8_t {
 struct MpiUse {
   FileKind kind = FileKind::script;
   Abi abi = Abi::none;
-  std::string library;  // the first library that decided `abi`
-  Abi also = Abi::none;        // a second, different ABI among the dependencies; `none` in sane programs
+  std::string library;   // the first library that decided `abi`
+  Abi also = Abi::none;  // a second, different ABI among the dependencies; `none` in sane programs
   std::string also_library;
 };
 
 // Where the loader looks for shared libraries when files do not say.
 struct LoaderPaths {
-  std::vector<std::string> library_path;  // LD_LIBRARY_PATH
+  std::vector<std::string> library_path;                   // LD_LIBRARY_PATH
   std::vector<std::pair<std::string, std::string>> cache;  // soname, path
-  std::vector<std::string> standard;      // /lib, /usr/lib, ...
+  std::vector<std::string> standard;                       // /lib, /usr/lib, ...
 };
 // The paths of this machine and environment.
 LoaderPaths loader_paths();

@@ -123,7 +123,8 @@ Reach cross_memory() {
   }
   // Scope 1 lets a process read its descendants only; ranks are siblings.
   if (!scope.empty() && scope != "0" && geteuid() != 0) {
-    return {"CMA", false, fmt::format("{}, so ranks cannot read each other; 0 would allow it", yama)};
+    return {"CMA", false,
+            fmt::format("{}, so ranks cannot read each other; 0 would allow it", yama)};
   }
   return {"CMA", true, fmt::format("process_vm_readv of a child works; {}", yama)};
 }
@@ -151,8 +152,8 @@ std::size_t available_memory() {
 
 Caches cache_sizes() {
   Caches caches{cache_size(_SC_LEVEL1_DCACHE_SIZE), cache_size(_SC_LEVEL2_CACHE_SIZE), 0};
-  caches.last = std::max({cache_size(_SC_LEVEL4_CACHE_SIZE), cache_size(_SC_LEVEL3_CACHE_SIZE),
-                          caches.second});
+  caches.last = std::max(
+      {cache_size(_SC_LEVEL4_CACHE_SIZE), cache_size(_SC_LEVEL3_CACHE_SIZE), caches.second});
   // A machine that does not tell has caches all the same.
   if (caches.second == 0) caches.second = std::size_t{1} << 20;
   if (caches.last == 0) caches.last = std::size_t{32} << 20;

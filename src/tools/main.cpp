@@ -46,7 +46,8 @@ void add_run(Line& line, RunOptions& options, std::string& abi) {
       "  quadrille run -- mpirun -n 4 ./app input.txt\n"
       "  quadrille run --explain -- mpirun -n 4 python3 app.py\n"
       "  QUADRILLE_ALGORITHM=alltoall=pairwise quadrille run -- srun -n 64 ./app\n");
-  command->add_option("--mpi", abi, "MPI of the program; auto reads it from the program's libraries")
+  command
+      ->add_option("--mpi", abi, "MPI of the program; auto reads it from the program's libraries")
       ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
       ->default_str("auto");
   command->add_flag("--explain", options.explain,
@@ -63,7 +64,8 @@ void add_bench(Line& line, BenchOptions& options) {
   CLI::App* command = add_command(
       line, "bench", "Measure collectives: the MPI's own and Quadrille's, interleaved in one run",
       "\nA batch of calls of each implementation follows the other, in changing order. A time is\n"
-      "the maximum over the ranks; the table shows the median over the batches. Results are checked.\n\n"
+      "the maximum over the ranks; the table shows the median over the batches. Results are "
+      "checked.\n\n"
       "Examples:\n"
       "  mpirun -n 2 quadrille bench alltoall --sizes 8:1M\n"
       "  mpirun -n 4 quadrille bench allgather --sizes 64,1000,4K --algorithms ring,bruck:radix=4\n"
@@ -74,9 +76,9 @@ void add_bench(Line& line, BenchOptions& options) {
 }
 
 void add_info(Line& line, InfoOptions& options) {
-  CLI::App* command = add_command(
-      line, "info", "Show this machine, its MPIs, and what Quadrille can reach on it",
-      "\nExamples:\n  quadrille info\n  quadrille info --json\n");
+  CLI::App* command =
+      add_command(line, "info", "Show this machine, its MPIs, and what Quadrille can reach on it",
+                  "\nExamples:\n  quadrille info\n  quadrille info --json\n");
   command->add_flag("--json", options.json, "Print JSON");
   // For the child process that `info` starts for each MPI library; an empty group hides it.
   command->add_option("--describe-library", options.describe_library)->group("");
@@ -84,9 +86,8 @@ void add_info(Line& line, InfoOptions& options) {
 }
 
 void add_list(Line& line, bool& json) {
-  CLI::App* command =
-      add_command(line, "list", "List the algorithms with their parameters",
-                  "\nExamples:\n  quadrille list\n  quadrille list --json\n");
+  CLI::App* command = add_command(line, "list", "List the algorithms with their parameters",
+                                  "\nExamples:\n  quadrille list\n  quadrille list --json\n");
   command->add_flag("--json", json, "Print JSON");
   command->callback([&] { line.action = [&] { return list_command(json); }; });
 }
@@ -176,9 +177,9 @@ int run_tool(int argc, char** argv) {
   InfoOptions info;
   line.app.require_subcommand(1);
   line.app.set_version_flag(
-      "--version", fmt::format("quadrille {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR,
-                               QUADRILLE_VERSION_MINOR, QUADRILLE_VERSION_PATCH,
-                               title_of(own_abi())));
+      "--version",
+      fmt::format("quadrille {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
+                  QUADRILLE_VERSION_PATCH, title_of(own_abi())));
   add_run(line, run, abi);
   add_bench(line, bench);
   add_info(line, info);

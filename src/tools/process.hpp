@@ -11,8 +11,8 @@ namespace quadrille::tools {
 // one): a word with a slash is a path, others are looked up in PATH. Empty if there is none.
 std::string resolve_executable(std::string_view word, std::string_view directory);
 
-// Runs a program without LD_PRELOAD and returns what it writes to stdout and stderr, at most 64 KiB.
-// After `seconds` it is stopped. Empty when it cannot be started.
+// Runs a program without LD_PRELOAD and returns what it writes to stdout and stderr, at most 64
+// KiB. After `seconds` it is stopped. Empty when it cannot be started.
 std::string output_of(const std::vector<std::string>& words, int seconds);
 
 // Directory of the binary that is running.

@@ -35,13 +35,15 @@ std::string how_to_force(Abi abi = Abi::none) {
 
 std::string not_served(const std::string& program, Abi abi, const std::string& library) {
   if (abi == Abi::standard) {
-    return fmt::format("{} uses the MPI standard ABI ({}), which is not served; compile it with "
-                       "mpicc of Open MPI or MPICH instead of mpicc_abi",
-                       program, library);
+    return fmt::format(
+        "{} uses the MPI standard ABI ({}), which is not served; compile it with "
+        "mpicc of Open MPI or MPICH instead of mpicc_abi",
+        program, library);
   }
-  return fmt::format("{} uses {}, an MPI that is not served; link it to Open MPI 3 or newer "
-                     "(libmpi.so.40), or to MPICH or an MPI with its ABI (libmpi.so.12)",
-                     program, library);
+  return fmt::format(
+      "{} uses {}, an MPI that is not served; link it to Open MPI 3 or newer "
+      "(libmpi.so.40), or to MPICH or an MPI with its ABI (libmpi.so.12)",
+      program, library);
 }
 
 std::string clash(const std::string& one, Abi one_abi, const std::string& other, Abi other_abi) {
@@ -57,15 +59,16 @@ Verdict judge_program(const std::string& path, const LoaderPaths& paths) {
   if (use.kind == FileKind::fixed) {
     verdict.problem = fmt::format(
         "{} is a static or 32-bit program; link it dynamically, because a static program can load "
-        "nothing", path);
+        "nothing",
+        path);
     return verdict;
   }
   verdict.abi = use.abi;
   if (use.abi == Abi::standard || use.abi == Abi::other) {
     verdict.problem = not_served(path, use.abi, use.library);
   } else if (use.also != Abi::none) {
-    verdict.problem = clash(fmt::format("{}: {}", path, use.library), use.abi, use.also_library,
-                            use.also);
+    verdict.problem =
+        clash(fmt::format("{}: {}", path, use.library), use.abi, use.also_library, use.also);
   } else if (use.abi == Abi::none && !is_interpreter_name(base_name(path))) {
     std::error_code error;
     const auto real = std::filesystem::canonical(path, error);
@@ -73,7 +76,8 @@ Verdict judge_program(const std::string& path, const LoaderPaths& paths) {
     if (error || !is_interpreter_name(base_name(real.string()))) {
       verdict.problem = fmt::format(
           "{} is not an MPI program (it needs no libmpi); give an MPI program, or {} if it loads "
-          "its MPI itself", path, how_to_force());
+          "its MPI itself",
+          path, how_to_force());
     }
   }
   return verdict;
@@ -104,15 +108,19 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
   const std::vector<std::string>& words = options.command;
   if (command.launcher >= 0 && command.launcher_path.empty()) {
     const std::string& name = words[command.launcher];
-    complain(fmt::format("launcher '{}' is not found; install an MPI (on Debian: apt-get install "
-                         "openmpi-bin), add it to PATH or give its full path", name));
+    complain(
+        fmt::format("launcher '{}' is not found; install an MPI (on Debian: apt-get install "
+                    "openmpi-bin), add it to PATH or give its full path",
+                    name));
     return not_found;
   }
   abi = options.abi;
   if (abi == Abi::none) {
     if (!command.problem.empty()) {
-      complain(fmt::format("cannot find the MPI program: {}; give its path, or {} if it is only on "
-                           "other hosts", command.problem, how_to_force()));
+      complain(
+          fmt::format("cannot find the MPI program: {}; give its path, or {} if it is only on "
+                      "other hosts",
+                      command.problem, how_to_force()));
       return command.launcher < 0 ? not_found : bad_command;
     }
     const Verdict verdict = judge_programs(command);
@@ -132,9 +140,10 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
     const std::string what = command.programs.empty() || options.abi != Abi::none
                                  ? std::string("the program")
                                  : words[command.programs.front().word];
-    complain(fmt::format("{} uses {}, but the launcher '{}' belongs to {}; use the launcher of the "
-                         "program's MPI, such as mpirun.{}", what, title_of(abi),
-                         words[command.launcher], title_of(launcher_abi), name_of(abi)));
+    complain(fmt::format(
+        "{} uses {}, but the launcher '{}' belongs to {}; use the launcher of the "
+        "program's MPI, such as mpirun.{}",
+        what, title_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi)));
     return bad_command;
   }
   return 0;
@@ -144,7 +153,8 @@ std::vector<std::string> quadrille_variables() {
   std::vector<std::string> names;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (text.starts_with("QUADRILLE_")) names.emplace_back(text.substr(0, text.find('=')));
+    if (text.starts_with("QUADRILLE_") || text.starts_with("QUADRILLE="))
+      names.emplace_back(text.substr(0, text.find('=')));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -177,14 +187,17 @@ int run_command(const RunOptions& options) {
 
   const std::string preload = find_preload(abi);
   if (preload.empty()) {
-    complain(fmt::format("libquadrille_mpi.so for {} is not found near {}; build it (cmake "
-                         "-DQUADRILLE_MPI={}) or name its directory in QUADRILLE_LIB_DIR",
-                         title_of(abi), own_directory(), name_of(abi)));
+    complain(
+        fmt::format("libquadrille_mpi.so for {} is not found near {}; build it (cmake "
+                    "-DQUADRILLE_MPI={}) or name its directory in QUADRILLE_LIB_DIR",
+                    title_of(abi), own_directory(), name_of(abi)));
     return bad_command;
   }
   if (preload.find_first_of(": ") != std::string::npos) {
-    complain(fmt::format("'{}' cannot be preloaded, because LD_PRELOAD has no way to write a blank "
-                         "or a colon; move Quadrille to another directory", preload));
+    complain(
+        fmt::format("'{}' cannot be preloaded, because LD_PRELOAD has no way to write a blank "
+                    "or a colon; move Quadrille to another directory",
+                    preload));
     return bad_command;
   }
   const char* before = std::getenv("LD_PRELOAD");

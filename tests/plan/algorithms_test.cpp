@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct Served {
   const Algorithm* algorithm;
   Collective collective;
 };
+
+// GoogleTest prints parameters into the names of tests; the bytes of a pointer would change each
+// run.
+void PrintTo(const Served& served, std::ostream* out) {
+  *out << choose::name_of(served.collective) << ' ' << served.algorithm->name;
+}
 
 std::vector<Served> all_served() {
   std::vector<Served> all;

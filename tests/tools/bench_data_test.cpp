@@ -56,7 +56,8 @@ TEST(Pattern, DependsOnEverything) {
   const auto take = [&](std::uint64_t s, int source, int destination, std::size_t from,
                         std::uint64_t c) {
     std::vector<std::byte> bytes;
-    for (std::size_t i = 0; i < 16; ++i) bytes.push_back(pattern(s, source, destination, from + i, c));
+    for (std::size_t i = 0; i < 16; ++i)
+      bytes.push_back(pattern(s, source, destination, from + i, c));
     EXPECT_TRUE(seen.insert(bytes).second);
   };
   take(1, 2, 3, 0, 4);

@@ -5,7 +5,7 @@
 expect_line() {
   local text=$1
   shift
-  timeout 60 $MPIRUN -n 2 "$QUADRILLE" bench "$@" >"$work/out" 2>&1
+  timeout 60 $MPIRUN -n 2 "$TOOL" bench "$@" >"$work/out" 2>&1
   local status=$?
   [ $status != 0 ] && [ $status != 124 ] || fail "bench $*: exit status $status"
   [ "$(grep -c '^quadrille: ' "$work/out")" = 1 ] || fail "bench $*: not one line: $(cat "$work/out")"

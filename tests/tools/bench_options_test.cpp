@@ -30,15 +30,15 @@ TEST(Sizes, Lists) {
 }
 
 TEST(Sizes, Units) {
-  EXPECT_THAT(sizes_of("4K,4k,1M,2G"),
-              ElementsAre(4096, 4096, 1 << 20, std::size_t{2} << 30));
+  EXPECT_THAT(sizes_of("4K,4k,1M,2G"), ElementsAre(4096, 4096, 1 << 20, std::size_t{2} << 30));
 }
 
 TEST(Sizes, MistakesAreExplained) {
   std::vector<std::size_t> sizes;
-  for (const char* text : {"", ",", "8,", "x", "8x", "-8", "8:", ":8", "9:8", "8:16:3", "8:16:x1",
-                           "8:16:+0", "8:16:x", "1:2:x2:x2", "99999999999999999999", "9999999G",
-                           "1:1M:+1", " 8", "8.5", "4KB"}) {
+  for (const char* text : {"",         ",",       "8,",     "x",         "8x",
+                           "-8",       "8:",      ":8",     "9:8",       "8:16:3",
+                           "8:16:x1",  "8:16:+0", "8:16:x", "1:2:x2:x2", "99999999999999999999",
+                           "9999999G", "1:1M:+1", " 8",     "8.5",       "4KB"}) {
     EXPECT_NE(parse_sizes(text, sizes), "") << text;
   }
 }

@@ -1,6 +1,6 @@
 # `quadrille bench` measures every collective, finds no error, and writes what it promises.
 . "$(dirname "$0")/common.sh"
-bench="$MPIRUN -n 2 $QUADRILLE bench"
+bench="$MPIRUN -n 2 $TOOL bench"
 short="--iterations 20 --warmup 1"
 
 expect 0 - "default" $bench alltoall --sizes 8:64:x4 $short --json "$work/a.json" --csv "$work/a.csv"
@@ -29,7 +29,7 @@ for collective in alltoallv alltoallw allgatherv; do
   expect 0 - "in place" $bench $collective --sizes 100 $short --distribution uniform --in-place
 done
 expect 0 - "cold caches" $bench alltoall --sizes 64 --iterations 3 --cold
-expect 0 - "1 rank" "$QUADRILLE" bench alltoall --sizes 8 $short
+expect 0 - "1 rank" "$TOOL" bench alltoall --sizes 8 $short
 
 # Forced node maps are believed.
 expect 0 - "pairwise" $bench alltoall --sizes 8 $short --no-node --algorithms default,pairwise \

@@ -21,11 +21,11 @@ std::vector<std::string> words_of(const std::string& text) {
 // A file system with a few programs. Words that are also values of options are there on purpose.
 std::string resolve(std::string_view word, std::string_view directory) {
   static const std::set<std::string, std::less<>> in_path = {
-      "mpirun", "mpiexec", "srun", "orterun", "mpirun.mpich", "app", "python3", "taskset", "numactl",
-      "env",    "nice",    "time", "timeout", "perf",         "gdb", "stat",    "host1",   "core",
-      "ls",     "PATH"};
-  static const std::set<std::string, std::less<>> files = {"./app", "./other", "/opt/mpi/bin/mpirun",
-                                                           "/data/./there"};
+      "mpirun",  "mpiexec", "srun",  "orterun", "mpirun.mpich", "app",     "python3",
+      "taskset", "numactl", "env",   "nice",    "time",         "timeout", "perf",
+      "gdb",     "stat",    "host1", "core",    "ls",           "PATH"};
+  static const std::set<std::string, std::less<>> files = {"./app", "./other",
+                                                           "/opt/mpi/bin/mpirun", "/data/./there"};
   if (in_path.contains(word)) return "/bin/" + std::string(word);
   const std::string path =
       directory.empty() ? std::string(word) : std::string(directory) + "/" + std::string(word);

@@ -1,5 +1,5 @@
 /* An MPI program for the tests of `quadrille run`. Its first argument says what it does at the end:
- *   print    rank 0 prints LD_PRELOAD and QUADRILLE_EXPLAIN
+ *   print    each rank prints LD_PRELOAD and QUADRILLE_EXPLAIN
  *   fail     rank 0 exits with status 7
  *   wait     prints "ready" and waits for a signal
  */
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     MPI_Alltoall(sent, 1, MPI_INT, received, 1, MPI_INT, MPI_COMM_WORLD);
     for (i = 0; i < ranks; ++i) wrong += received[i] != 1000 * call + 100 * i + rank;
   }
-  if (strcmp(action, "print") == 0 && rank == 0) {
+  if (strcmp(action, "print") == 0) {
     printf("preload=%s explain=%s\n", variable("LD_PRELOAD"), variable("QUADRILLE_EXPLAIN"));
   }
   if (strcmp(action, "wait") == 0) {

@@ -1,5 +1,3 @@
-#include "tools/bench_report.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "tools/bench_report.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -1,6 +1,6 @@
 # Commands that `quadrille run` cannot serve: one line, and a status that is not 0.
 . "$(dirname "$0")/common.sh"
-run="$QUADRILLE run"
+run="$TOOL run"
 
 expect 2 1 "/bin/ls is not an MPI program" $run -- "$MPIRUN" -n 2 /bin/ls
 expect 2 1 "is not an MPI program" $run -- /bin/ls
@@ -13,8 +13,8 @@ expect 2 1 "nothing to run" $run --explain --
 expect 2 1 "unknown option or argument: --explode; see 'quadrille run --help'" \
   $run --explode -- "$MPIRUN" -n 2 "$PROGRAM"
 expect 2 1 "--mpi: lam not in" $run --mpi lam -- "$MPIRUN" -n 2 "$PROGRAM"
-expect 2 1 "unknown subcommand 'rum'" "$QUADRILLE" rum
-expect 2 1 "subcommand is required" "$QUADRILLE"
+expect 2 1 "unknown subcommand 'rum'" "$TOOL" rum
+expect 2 1 "subcommand is required" "$TOOL"
 
 # A static program, and one that is damaged.
 head -c 300 "$PROGRAM" >"$work/cut"
@@ -22,7 +22,7 @@ chmod +x "$work/cut"
 expect 2 1 "static or 32-bit program" $run -- "$MPIRUN" -n 2 "$work/cut"
 
 # A tool that stands alone finds no preload library.
-cp "$QUADRILLE" "$work/quadrille"
+cp "$TOOL" "$work/quadrille"
 expect 2 1 "libquadrille_mpi.so" env -u QUADRILLE_LIB_DIR "$work/quadrille" run -- "$MPIRUN" -n 2 "$PROGRAM"
 expect 0 - "preload=$PRELOAD" env QUADRILLE_LIB_DIR="$(dirname "$PRELOAD")" \
   "$work/quadrille" run -- "$MPIRUN" -n 2 "$PROGRAM" print

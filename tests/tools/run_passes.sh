@@ -1,6 +1,6 @@
 # What `quadrille run` must not change: exit status, signals, what the user preloads. And what it adds.
 . "$(dirname "$0")/common.sh"
-run="$QUADRILLE run"
+run="$TOOL run"
 
 expect 0 - "preload=$PRELOAD explain=" $run -- "$MPIRUN" -n 2 "$PROGRAM" print
 expect 0 - "preload=$PRELOAD explain=1" $run --explain "$MPIRUN" -n 2 "$PROGRAM" print
