@@ -154,6 +154,12 @@ bool serve(const Call& call, Door door, int& error) {
   const Serving guard;
   if (!make_ready(*team, door) || !is_sound(call, team->group.ranks)) return pass(*team);
   const std::size_t bytes = global_bytes(call, team->group.ranks);
+  if (bytes == 0 && !is_vector(call.collective)) {
+    // Nothing moves, on no rank, and no rank need wait for another.
+    error = MPI_SUCCESS;
+    ++team->counters.served;
+    return true;
+  }
   team::CachedSelection& cached = team::selection_of(*team, call.collective, bytes);
   explain(*team, call, cached);
   const choose::Choice& choice = cached.selection.choice;

@@ -22,8 +22,7 @@ Block send_block(const Call& call, int to, int me) {
 }
 
 Place typed_place(const Block& block) {
-  if (block.info.dense) return {block.address, block.bytes(), block.bytes(), 0};
-  return {block.address, block.count, block.bytes(), to_handle(block.type)};
+  return {block.address, block.count, block.bytes(), to_handle(block.type), block.info.dense};
 }
 
 }  // namespace quadrille::run

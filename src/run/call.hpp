@@ -65,7 +65,8 @@ inline bool is_allgather(choose::Collective c) {
 // The block that goes to rank `to`, also for in-place calls: then it is read from the receive buffer.
 Block send_block(const Call& call, int to, int me);
 
-// Blocks of a side as places: plain bytes if the type is dense, typed data otherwise.
+// A block as a place with its own type. A dense block keeps its type too: the other side may be typed
+// with gaps, and MPICH unpacks large packed messages into types of several basic types only in part.
 Place typed_place(const Block& block);
 
 }  // namespace quadrille::run

@@ -13,9 +13,10 @@ bool empty(std::span<const Place> places) {
   return std::all_of(places.begin(), places.end(), [](const Place& p) { return p.bytes == 0; });
 }
 
-// Plain bytes that continue where the places before them end.
+// Data of one type that continue where the place before them ends.
 bool continues(const Place& last, const Place& next) {
-  return last.type == 0 && next.type == 0 && last.address + last.bytes == next.address;
+  return last.type == next.type && last.dense && next.dense &&
+         last.address + last.bytes == next.address;
 }
 
 }  // namespace
@@ -162,7 +163,7 @@ Place Execution::place_of(const plan::Span& span) const {
       break;
   }
   return {binding_.scratch + block * binding_.block_bytes, binding_.block_bytes,
-          binding_.block_bytes, 0};
+          binding_.block_bytes, 0, true};
 }
 
 int Execution::run_copies(plan::Range copies) {

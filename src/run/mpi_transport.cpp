@@ -143,7 +143,7 @@ int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t
 }
 
 int MpiTransport::copy(const Place& from, const Place& to) {
-  if (from.type == 0 && to.type == 0) {
+  if (from.dense && to.dense) {
     std::memcpy(to.address, from.address, to.bytes);
     return MPI_SUCCESS;
   }

@@ -1,5 +1,7 @@
 // Small blocks through shared memory; see memory/inbox.hpp for the protocol.
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "memory/copy.hpp"
 #include "run/engines.hpp"
@@ -68,8 +70,7 @@ class LargeBlocks {
   int send(int peer, const Place& place) {
     return transport_.start_send(slots_++, peer, {&place, 1});
   }
-  int receive(int peer, const Block& block) {
-    const Place place = typed_place(block);
+  int receive(int peer, const Place& place) {
     return transport_.start_receive(slots_++, peer, {&place, 1});
   }
   int finish() {
@@ -104,32 +105,68 @@ int copy_own(const Block& from, const Block& to, Group& group) {
   return MpiTransport(group.comm, group.me).copy(typed_place(from), typed_place(to));
 }
 
-// Memory for the blocks of an in-place call that travel as messages: they are received over while they
-// are being sent, so they are sent from a copy. Null if there are none.
-std::byte* room_for_large(const Blocks& blocks, Group& group) {
-  std::size_t total = 0;
-  for (int peer = 0; peer < group.ranks; ++peer) {
-    const std::size_t bytes = blocks[peer].bytes();
-    if (peer != group.me && bytes > group.inbox_limit) total += bytes;
+// In place, a block that travels as a message is received over while it is being sent: it is sent from
+// a copy. Typed blocks are received packed then, because they are sent packed: MPICH cuts a large
+// packed message anywhere and refuses to unpack part of an element.
+class InPlace {
+ public:
+  InPlace(const Blocks& blocks, Group& group) : group_(group) {
+    std::size_t total = 0;
+    for (int peer = 0; peer < group.ranks; ++peer) {
+      const std::size_t bytes = blocks[peer].bytes();
+      if (peer != group.me && bytes > group.inbox_limit) total += bytes;
+    }
+    if (total == 0) return;
+    send_room_ = group.packed_send.take(total);
+    recv_room_ = group.packed_recv.take(total);
   }
-  return total == 0 ? nullptr : group.packed_send.take(total);
-}
+  int send(int to, const Block& block, LargeBlocks& large) {
+    const int error = fill(send_room_, block, group_.comm);
+    const int sent = large.send(to, next(send_room_, block));
+    return error != MPI_SUCCESS ? error : sent;
+  }
+  int receive(int from, const Block& block, LargeBlocks& large) {
+    const std::size_t bytes = block.bytes();
+    if (block.info.dense) return large.receive(from, {block.address, bytes, bytes, 0, true});
+    if (bytes <= group_.inbox_limit) return large.receive(from, typed_place(block));
+    waiting_.push_back({block, recv_room_});
+    return large.receive(from, next(recv_room_, block));
+  }
+  // After all messages are complete.
+  int unpack_received() {
+    int error = MPI_SUCCESS;
+    for (const Waiting& w : waiting_) {
+      keep(error, unpack(w.bytes, w.block.address, w.block.count, w.block.type, w.block.info,
+                         group_.comm));
+    }
+    group_.packed_send.trim();
+    group_.packed_recv.trim();
+    return error;
+  }
 
-int send_large(int to, const Block& block, std::byte*& room, LargeBlocks& large, Group& group) {
-  if (room == nullptr) return large.send(to, typed_place(block));
-  const int error = fill(room, block, group.comm);
-  const std::size_t bytes = block.bytes();
-  const int sent = large.send(to, {room, bytes, bytes, 0});
-  room += bytes;
-  return error != MPI_SUCCESS ? error : sent;
-}
+ private:
+  struct Waiting {
+    Block block;
+    const std::byte* bytes;
+  };
+  static Place next(std::byte*& room, const Block& block) {
+    const Place place{room, block.bytes(), block.bytes(), 0, true};
+    room += block.bytes();
+    return place;
+  }
+  Group& group_;
+  std::byte* send_room_ = nullptr;
+  std::byte* recv_room_ = nullptr;
+  std::vector<Waiting> waiting_;
+};
 
 int alltoall(const Call& call, Group& group) {
   Inbox& inbox = group.inbox;
   LargeBlocks large(group);
   int first_error = MPI_SUCCESS;
   const Blocks send(call.in_place ? call.recv : call.send), recv(call.recv);
-  std::byte* room = call.in_place ? room_for_large(send, group) : nullptr;
+  std::optional<InPlace> in_place;
+  if (call.in_place) in_place.emplace(send, group);
   inbox.begin();
   for (int step = 1; step < group.ranks; ++step) {
     const int to = (group.me + step) % group.ranks;
@@ -139,7 +176,8 @@ int alltoall(const Call& call, Group& group) {
       inbox.publish(to, Carried::in_slot, block.bytes());
     } else {
       inbox.publish(to, Carried::as_message, block.bytes());
-      keep(first_error, send_large(to, block, room, large, group));
+      keep(first_error, in_place ? in_place->send(to, block, large)
+                                 : large.send(to, typed_place(block)));
     }
   }
   if (!call.in_place) keep(first_error, copy_own(send[group.me], recv[group.me], group));
@@ -147,11 +185,15 @@ int alltoall(const Call& call, Group& group) {
     const int from = (group.me - step + group.ranks) % group.ranks;
     const Slot& slot = inbox.await(from, group.waiter);
     const Block block = recv[from];
-    keep(first_error, slot.carried == Carried::in_slot ? empty(slot, block, group.comm)
-                                                       : large.receive(from, block));
+    if (slot.carried == Carried::in_slot) {
+      keep(first_error, empty(slot, block, group.comm));
+    } else {
+      keep(first_error, in_place ? in_place->receive(from, block, large)
+                                 : large.receive(from, typed_place(block)));
+    }
   }
   keep(first_error, large.finish());
-  group.packed_send.trim();
+  if (in_place) keep(first_error, in_place->unpack_received());
   return first_error;
 }
 

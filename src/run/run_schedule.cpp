@@ -21,10 +21,15 @@ bool all_dense(const std::vector<Block>& blocks) {
   return true;
 }
 
-std::vector<Place> typed_places(const std::vector<Block>& blocks) {
+// The blocks where they are. An algorithm that passes blocks on moves bytes on all ranks, so its dense
+// blocks lose their type.
+std::vector<Place> own_places(const std::vector<Block>& blocks, bool as_bytes) {
   std::vector<Place> places;
   places.reserve(blocks.size());
-  for (const Block& block : blocks) places.push_back(typed_place(block));
+  for (const Block& block : blocks) {
+    places.push_back(as_bytes ? Place{block.address, block.bytes(), block.bytes(), 0, true}
+                              : typed_place(block));
+  }
   return places;
 }
 
@@ -33,7 +38,7 @@ std::vector<Place> packed_places(const std::vector<Block>& blocks, std::byte* me
   std::vector<Place> places;
   places.reserve(blocks.size());
   for (const Block& block : blocks) {
-    places.push_back({memory, block.bytes(), block.bytes(), 0});
+    places.push_back({memory, block.bytes(), block.bytes(), 0, true});
     memory += block.bytes();
   }
   return places;
@@ -78,14 +83,16 @@ int run_schedule(const Call& call, const plan::Schedule& schedule, bool as_bytes
   const std::vector<Block> send = send_blocks(call, group);
   const std::vector<Block> recv = recv_blocks(call, group);
 
-  const bool pack_recv = as_bytes && !all_dense(recv);
-  const std::vector<Place> recv_places =
-      pack_recv ? packed_places(recv, group.packed_recv.take(total_bytes(recv)))
-                : typed_places(recv);
-
   // An in-place all-to-all needs its blocks twice. An in-place allgather does not: its only send
   // block is a receive block that nobody writes to.
   const bool whole_in_place = call.in_place && !is_allgather(call.collective);
+
+  // What is sent packed is received packed: MPICH cuts a large packed message anywhere, and then
+  // refuses to unpack the part of an element of several basic types.
+  const bool pack_recv = (as_bytes || whole_in_place) && !all_dense(recv);
+  const std::vector<Place> recv_places =
+      pack_recv ? packed_places(recv, group.packed_recv.take(total_bytes(recv)))
+                : own_places(recv, as_bytes || whole_in_place);
   const bool pack_send = whole_in_place || (as_bytes && !all_dense(send));
   std::vector<Place> send_places;
   if (pack_send) {
@@ -93,7 +100,7 @@ int run_schedule(const Call& call, const plan::Schedule& schedule, bool as_bytes
     const int error = pack_all(send, send_places, group.comm);
     if (error != MPI_SUCCESS) return error;
   } else {
-    send_places = typed_places(send);
+    send_places = own_places(send, as_bytes);
   }
 
   Binding binding;

@@ -11,11 +11,13 @@ namespace quadrille::run {
 using TypeHandle = std::uintptr_t;
 
 // Where a block is: `count` elements of `type` at `address`; `bytes` of data, without gaps counted.
+// `dense`: the data are `bytes` consecutive bytes.
 struct Place {
   std::byte* address = nullptr;
   std::size_t count = 0;
   std::size_t bytes = 0;
   TypeHandle type = 0;
+  bool dense = true;
 };
 
 // A message layer. Requests live in numbered slots that the executor reuses. Messages between two
