@@ -77,18 +77,48 @@ const TypeInfo& remembered(MPI_Datatype type) {
 
 using PackCall = int (*)(const void*, std::size_t, MPI_Datatype, std::byte*, std::size_t, MPI_Comm);
 
+// A typed buffer as MPI_Pack takes it. Types of absolute addresses come with MPI_BOTTOM, and MPICH refuses
+// a null address in MPI_Pack: then the address is moved one way and the type the other.
+struct Packable {
+  void* address;
+  int count;
+  MPI_Datatype type;
+  bool made = false;
+};
+
+int make_packable(const void* user, std::size_t count, MPI_Datatype type, Packable& packable) {
+  packable = {const_cast<void*>(user), static_cast<int>(count), type};
+  if (user != nullptr) return MPI_SUCCESS;
+  constexpr MPI_Aint shift = 64;
+  const int length = packable.count;
+  const MPI_Aint back = -shift;
+  packable = {reinterpret_cast<void*>(shift), 1, type, true};
+  const int error = mpi().Type_create_struct(1, &length, &back, &type, &packable.type);
+  return error != MPI_SUCCESS ? error : mpi().Type_commit(&packable.type);
+}
+
 int pack_some(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes,
               std::size_t room, MPI_Comm comm) {
+  Packable from;
   int position = 0;
-  return mpi().Pack(user, static_cast<int>(count), type, bytes, static_cast<int>(room), &position,
-                    comm);
+  int error = make_packable(user, count, type, from);
+  if (error != MPI_SUCCESS) return error;
+  error = mpi().Pack(from.address, from.count, from.type, bytes, static_cast<int>(room), &position,
+                     comm);
+  if (from.made) mpi().Type_free(&from.type);
+  return error;
 }
 
 int unpack_some(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes,
                 std::size_t room, MPI_Comm comm) {
+  Packable to;
   int position = 0;
-  return mpi().Unpack(bytes, static_cast<int>(room), &position, const_cast<void*>(user),
-                      static_cast<int>(count), type, comm);
+  int error = make_packable(user, count, type, to);
+  if (error != MPI_SUCCESS) return error;
+  error = mpi().Unpack(bytes, static_cast<int>(room), &position, to.address, to.count, to.type,
+                       comm);
+  if (to.made) mpi().Type_free(&to.type);
+  return error;
 }
 
 // Elements of more than 2 GiB do not fit MPI_Pack: one message to ourselves, typed on one side and

@@ -2,6 +2,8 @@
 // do, with counts first (Alltoall) and data after (Alltoallv), on a communicator of its own.
 #include <mpi.h>
 
+#include <cstddef>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
