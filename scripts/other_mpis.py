@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / 'build'
 LABEL = 'mpi-core'
 DEFAULT_TIMEOUT_S = 300
+CLIENTS = r'^clients\.|^mpi\.clean-end'
 
 
 class Mpi:
@@ -31,10 +32,11 @@ class Mpi:
   launcher     its mpirun
   programs     folder to put first in PATH, or None
   most_ranks   tests with more ranks are left out; None: no limit
+  tests        expression: the names of the tests that this MPI runs
   """
 
   def __init__(self, name, abi, library, launcher, programs=None, settings=None, most_ranks=None,
-               machines=('x86_64', 'aarch64')):
+               tests='', machines=('x86_64', 'aarch64')):
     self.name = name
     self.abi = abi
     self.library = library
@@ -42,6 +44,7 @@ class Mpi:
     self.programs = programs
     self.settings = settings or {}
     self.most_ranks = most_ranks
+    self.tests = tests
     self.machines = machines
 
   def environment(self):
@@ -71,14 +74,19 @@ def other_mpis():
   return [
       Mpi('openmpi-5', 'openmpi', openmpi5 / 'lib', openmpi5 / 'bin' / 'mpirun',
           programs=openmpi5 / 'bin',
-          settings={'PRTE_MCA_rmaps_default_mapping_policy': ':oversubscribe'}),
+          settings={'PRTE_MCA_rmaps_default_mapping_policy': ':oversubscribe'},
+          tests=rf'^mpi\.(api|dropin)\.[123]$|{CLIENTS}'),
+      # The tests of tests/mpi hold the MPI's own functions to the oracle as well, with types that have
+      # gaps and negative bounds. The own allgather of these two MPIs does not survive that (with
+      # QUADRILLE=off they crash alike), so they run the programs of tests/clients.
+      #
       # It spins without yielding: with more ranks than cores a call takes milliseconds.
       Mpi('debian-mpich-4', 'mpich', debian_mpich_library(), pathlib.Path('/usr/bin/mpirun.mpich'),
-          most_ranks=2),
+          most_ranks=2, tests=CLIENTS),
       # Its mpirun starts whichever mpiexec.hydra is first in PATH: PATH must lead with its own.
       Mpi('intel-mpi-2021', 'mpich', intel / 'lib', intel / 'bin' / 'mpirun',
           programs=intel / 'bin', settings={'I_MPI_ROOT': str(intel), 'I_MPI_FABRICS': 'shm'},
-          machines=('x86_64',)),
+          tests=CLIENTS, machines=('x86_64',)),
   ]
 
 
@@ -137,6 +145,7 @@ def run_on(mpi, build, only):
   launcher = own_launcher(build)
   tests = [test for test in listed_tests(build) if launcher in test['command']
            and (mpi.most_ranks is None or ranks_of(test['command']) <= mpi.most_ranks)
+           and re.search(mpi.tests, test['name'])
            and (only is None or re.search(only, test['name']))]
   if not tests and only is None:
     return 0, [f'{mpi.name}: build {build.name} has no tests with the label {LABEL}']
