@@ -67,7 +67,8 @@ test: setup
 
 test-sanitize: setup
 	@$(MAKE) --no-print-directory build/openmpi-asan/build.ninja
-	@cmake --build build/openmpi-asan -j $(JOBS)
+	@cmake --build build/openmpi-asan -j $(JOBS) --target quadrille_plan_tests quadrille_run_tests \
+	  quadrille_inbox_wrap_tests quadrille_mpi_tests
 	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^(plan|run|mpi)$$'
 
 test-tsan: setup
