@@ -79,6 +79,7 @@ bool make_ready(team::Team& team, Door door) {
 int run_choice(const Call& call, const choose::Choice& choice, team::Team& team) {
   const choose::Algorithm& algorithm = *choice.algorithm;
   if (algorithm.engine == choose::Engine::inbox) return run::run_inbox(call, team.group);
+  if (algorithm.engine == choose::Engine::exchange) return run::run_node(call, team.group, true);
   return run::run_schedule(call, team::plan_of(team, choice), algorithm.needs.contiguous,
                            team.group);
 }

@@ -95,6 +95,14 @@ std::vector<Algorithm> make_table() {
        "small blocks through shared memory inside one node",
        "Quadrille: one slot an ordered pair of ranks, data and sequence number together",
        nullptr},
+      {"single-copy",
+       all,
+       Engine::exchange,
+       {.one_node = true},
+       {},
+       "inside one node, each block straight from the sender's buffer where it can be reached",
+       "Quadrille; the single copy of HINT and of SH-Naive (Cache-oblivious)",
+       nullptr},
       {"mpi", all, Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use", nullptr},
   };
 }

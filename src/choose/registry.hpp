@@ -26,6 +26,7 @@ bool collective_from_name(std::string_view name, Collective& collective);
 enum class Engine : std::uint8_t {
   schedule,  // the executor runs the schedule that `build` returns
   inbox,     // small blocks through shared memory inside one node (memory/inbox.hpp)
+  exchange,  // blocks of any size inside one node, each pair by its best way (run/run_node.cpp)
   mpi,       // the MPI's own collective; always possible
 };
 

@@ -21,26 +21,47 @@ std::string why_no_inbox(const GlobalKey& key) {
   if (key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
   if (!key.inbox) return "there are no inboxes";
   if (is_sized(key.collective) && key.bytes == 0) return "there is nothing to move";
-  if (is_sized(key.collective) && key.bytes > key.inbox_limit) {
-    return fmt::format("a block of {} bytes is larger than {}", key.bytes, key.inbox_limit);
-  }
   return {};
+}
+
+bool is_large(const GlobalKey& key) {
+  return is_sized(key.collective) && key.bytes > key.inbox_limit;
+}
+
+std::string too_large(const GlobalKey& key) {
+  return fmt::format("a block of {} bytes is larger than {}", key.bytes, key.inbox_limit);
+}
+
+// Empty if this algorithm can serve the call, else why not.
+std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
+  if (!algorithm.needs.one_node) return {};
+  if (std::string why = why_no_inbox(key); !why.empty()) return why;
+  if (algorithm.engine == Engine::inbox) return is_large(key) ? too_large(key) : "";
+  return key.direct ? "" : "memory of the node cannot be shared";
 }
 
 }  // namespace
 
 Selection select(const GlobalKey& key, const Choice& forced) {
-  const std::string obstacle = why_no_inbox(key);
   if (forced.algorithm != nullptr) {
-    if (!forced.algorithm->needs.one_node || obstacle.empty()) return {forced, "forced"};
-    return {plain(key.collective, "mpi"), "the forced inbox cannot serve it: " + obstacle};
+    const std::string obstacle = why_not(*forced.algorithm, key);
+    if (obstacle.empty()) return {forced, "forced"};
+    return {plain(key.collective, "mpi"),
+            fmt::format("the forced {} cannot serve it: {}", forced.algorithm->name, obstacle)};
   }
-  if (obstacle.empty()) {
-    return {plain(key.collective, "inbox"), is_sized(key.collective)
-                                                ? "one node, and the block fits the inboxes"
-                                                : "one node; blocks that fit go through inboxes"};
+  if (const std::string obstacle = why_no_inbox(key); !obstacle.empty()) {
+    return {plain(key.collective, "mpi"), obstacle};
   }
-  return {plain(key.collective, "mpi"), obstacle};
+  if (is_sized(key.collective) && !is_large(key)) {
+    return {plain(key.collective, "inbox"), "one node, and the block fits the inboxes"};
+  }
+  if (key.direct) {
+    return {plain(key.collective, "single-copy"),
+            is_sized(key.collective) ? "one node, and the block is too large for the inboxes"
+                                     : "one node; each block goes by the best way for its size"};
+  }
+  if (is_large(key)) return {plain(key.collective, "mpi"), too_large(key)};
+  return {plain(key.collective, "inbox"), "one node; blocks that fit go through inboxes"};
 }
 
 }  // namespace quadrille::choose

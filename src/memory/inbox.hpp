@@ -38,8 +38,8 @@ using Sequence = std::uint8_t;  // tests: wraps after 256 calls
 using Sequence = std::uint32_t;
 #endif
 
-// How a block of an inbox travels: in the slot, or as a message of the MPI because it is too large.
-enum class Carried : std::uint8_t { in_slot, as_message };
+// How the block of a slot travels: in the slot itself or, if it is larger, as run/run_node.cpp tells.
+enum class Carried : std::uint8_t { in_slot, in_heap, at_address, written, in_ring, as_message };
 
 // The head of a slot. The block's bytes follow it.
 struct Slot {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "mpi/type_runs.hpp"
+
 namespace quadrille {
 namespace {
 
@@ -32,7 +34,13 @@ bool packs_to_itself(MPI_Datatype type, std::size_t size) {
   return true;
 }
 
-TypeInfo examine(MPI_Datatype type) {
+// What is kept as an attribute of a type.
+struct Remembered {
+  TypeInfo info;
+  std::vector<TypeRun> runs;  // info.runs points here, if it is not null
+};
+
+TypeInfo examine(MPI_Datatype type, std::vector<TypeRun>& runs) {
   TypeInfo info;
   MPI_Count size = 0;
   MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
@@ -43,11 +51,12 @@ TypeInfo examine(MPI_Datatype type) {
   info.size = static_cast<std::size_t>(size);
   info.dense = lower == 0 && true_lower == 0 && extent == size && true_extent == size &&
                info.size <= most_bytes_to_test && (size == 0 || packs_to_itself(type, info.size));
+  if (!info.dense && find_runs(type, info.size, true_lower, true_extent, runs)) info.runs = &runs;
   return info;
 }
 
 int forget_info(MPI_Datatype, int, void* value, void*) {
-  delete static_cast<TypeInfo*>(value);
+  delete static_cast<Remembered*>(value);
   return MPI_SUCCESS;
 }
 
@@ -69,10 +78,11 @@ const TypeInfo& remembered(MPI_Datatype type) {
   void* value = nullptr;
   int found = 0;
   mpi().Type_get_attr(type, info_keyval(), &value, &found);
-  if (found) return *static_cast<TypeInfo*>(value);
-  auto* info = new TypeInfo(examine(type));
-  mpi().Type_set_attr(type, info_keyval(), info);
-  return *info;
+  if (found) return static_cast<Remembered*>(value)->info;
+  auto* made = new Remembered;
+  made->info = examine(type, made->runs);
+  mpi().Type_set_attr(type, info_keyval(), made);
+  return made->info;
 }
 
 using PackCall = int (*)(const void*, std::size_t, MPI_Datatype, std::byte*, std::size_t, MPI_Comm);
@@ -173,7 +183,11 @@ const std::array<KnownType, 4>& find_known_types() {
     std::array<KnownType, 4> types{};
     const MPI_Datatype handles[] = {mpi().byte, mpi().char_type, mpi().int_type,
                                     mpi().double_type};
-    for (std::size_t i = 0; i < types.size(); ++i) types[i] = {handles[i], examine(handles[i])};
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      std::vector<TypeRun> none;  // these types are dense
+      types[i] = {handles[i], examine(handles[i], none)};
+      types[i].info.runs = nullptr;
+    }
     return types;
   }();
   known_types.store(&known, std::memory_order_release);
@@ -190,6 +204,10 @@ TypeInfo remembered_info(MPI_Datatype type) {
 
 int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info,
          std::byte* bytes, MPI_Comm comm) {
+  if (info.runs != nullptr) {
+    pack_runs(from, count, info, bytes);
+    return MPI_SUCCESS;
+  }
   if (!info.dense) {
     const PackCall call = info.size > INT_MAX ? pack_huge : pack_some;
     return in_pieces(call, from, count, type, info, bytes, comm);
@@ -200,6 +218,10 @@ int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo&
 
 int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype type,
            const TypeInfo& info, MPI_Comm comm) {
+  if (info.runs != nullptr) {
+    unpack_runs(bytes, to, count, info);
+    return MPI_SUCCESS;
+  }
   if (!info.dense) {
     const PackCall call = info.size > INT_MAX ? unpack_huge : unpack_some;
     return in_pieces(call, to, count, type, info, const_cast<std::byte*>(bytes), comm);

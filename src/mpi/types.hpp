@@ -4,10 +4,17 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <vector>
 
 #include "mpi/mpi.hpp"
 
 namespace quadrille {
+
+// Consecutive bytes of an element, `at` bytes from the element's address.
+struct TypeRun {
+  std::ptrdiff_t at;
+  std::size_t bytes;
+};
 
 struct TypeInfo {
   std::size_t size = 0;       // bytes of data of one element
@@ -15,6 +22,9 @@ struct TypeInfo {
   // n elements are n * size consecutive bytes from the buffer's address on, in order: they can be
   // copied as bytes. False when in doubt.
   bool dense = false;
+  // Where the bytes of one element are, in the order in which they are packed. Null for dense types, and
+  // where only the MPI knows. Lives as long as the type.
+  const std::vector<TypeRun>* runs = nullptr;
 };
 
 namespace detail {
@@ -38,7 +48,6 @@ inline TypeInfo type_info(MPI_Datatype type) {
   }
   return detail::remembered_info(type);
 }
-
 
 // Copies `count` elements between user memory and consecutive bytes. `bytes` has room for
 // count * info.size bytes. `comm` is private to Quadrille. Returns an MPI error code.

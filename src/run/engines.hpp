@@ -1,4 +1,4 @@
-// The engines that carry out a call: schedules over messages, and inboxes.
+// The engines that carry out a call: schedules over messages, and the memory of a node.
 #pragma once
 
 #include "plan/schedule.hpp"
@@ -14,6 +14,10 @@ int run_schedule(const Call& call, const plan::Schedule& schedule, bool as_bytes
 // Runs a call through the inboxes of a node. Blocks above the capacity of a slot travel as messages,
 // pair by pair: the slot says so. Returns an MPI error code.
 int run_inbox(const Call& call, Group& group);
+
+// The exchange inside a node: small blocks through inboxes, large ones pair by pair by the best way that
+// the pair has, if `direct`, else as messages. Returns an MPI error code.
+int run_node(const Call& call, Group& group, bool direct);
 
 // The core of run_inbox for the commonest case: an all-to-all of `bytes` plain bytes a block, which fit
 // a slot. `send` may be `recv`.

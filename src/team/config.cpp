@@ -73,6 +73,11 @@ Config read_config(std::string (*get)(const char*)) {
       warn(c, "QUADRILLE_INBOX", text, "it must be a number of bytes");
     }
   }
+  if (const std::string text = get("QUADRILLE_REACH"); !text.empty()) {
+    if (const std::string why = memory::parse_ways(text, c.ways); !why.empty()) {
+      warn(c, "QUADRILLE_REACH", text, why);
+    }
+  }
   if (const std::string text = get("QUADRILLE_SETUP_AFTER"); !text.empty()) {
     std::size_t calls = 0;
     if (read_number(text, 1'000'000, calls)) {
@@ -91,7 +96,7 @@ std::uint64_t fingerprint(const Config& c) {
     mix(hash, choice.algorithm != nullptr ? choose::to_string(choice) : "");
   }
   mix(hash, c.nodes);
-  mix(hash, fmt::format("{} {}", c.inbox_limit, c.setup_after));
+  mix(hash, fmt::format("{} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways)));
   return hash;
 }
 

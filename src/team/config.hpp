@@ -5,6 +5,7 @@
 //   QUADRILLE_NODES            another node map: "blocked:2", "roundrobin:3", "ragged:1,3,4",
 //                              "permuted:SEED" (for tests of code for several nodes on one machine)
 //   QUADRILLE_INBOX            largest block in bytes that goes through inboxes; 0: no inboxes
+//   QUADRILLE_REACH            ways that large blocks may take inside a node, of "heap,xpmem,cma,ring"
 //   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door)
 //   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
 //
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "choose/registry.hpp"
+#include "memory/reach.hpp"
 
 namespace quadrille::team {
 
@@ -27,7 +29,8 @@ struct Config {
   bool any_forced = false;
   std::string nodes;          // empty: the real map
   std::size_t inbox_limit = SIZE_MAX;  // further limited by the slots
-  int setup_after = 3;
+  memory::Ways ways;
+  int setup_after = 10;
   std::vector<std::string> warnings;   // one line each, not printed yet
 };
 

@@ -7,6 +7,7 @@
 
 #include "mpi/mpi.hpp"
 #include "team/config.hpp"
+#include "team/reach.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::team {
@@ -73,11 +74,12 @@ void set_waiting(run::Group& group, bool crowded) {
 std::string make_inboxes(run::Group& group) {
   const memory::InboxLayout layout = memory::inbox_layout(group.ranks);
   if (layout.capacity() == 0) return "there are too many ranks for inboxes";
+  const std::size_t bytes = control_bytes(group.ranks);
   const bool leader = group.me == 0;
   int segment = -1, socket = -1;
   sys::Address address;
   if (leader) {
-    segment = sys::create_segment(layout.segment_bytes());
+    segment = sys::create_segment(bytes);
     if (segment >= 0) socket = sys::listen_local(group.ranks, address);
   }
   mpi().Bcast(&address, sizeof address, mpi().byte, 0, group.comm);
@@ -87,17 +89,19 @@ std::string make_inboxes(run::Group& group) {
   if (all_true(group.comm, socket >= 0)) {
     if (leader) {
       if (sys::hand_out(socket, group.ranks - 1, segment)) {
-        base = sys::map_segment(segment, layout.segment_bytes());
+        base = sys::map_segment(segment, bytes);
       }
     } else {
       segment = sys::take_descriptor(socket);
-      if (segment >= 0) base = sys::map_segment(segment, layout.segment_bytes());
+      if (segment >= 0) base = sys::map_segment(segment, bytes);
     }
     if (all_true(group.comm, base != nullptr)) {
       group.inbox = memory::Inbox(base, layout, group.me);
+      group.pairs = memory::Pairs(base + layout.segment_bytes(), memory::pairs_layout(group.ranks),
+                                  group.me);
       obstacle.clear();
     } else if (base != nullptr) {
-      sys::unmap_segment(base, layout.segment_bytes());
+      sys::unmap_segment(base, bytes);
     }
   }
   sys::close_descriptor(socket);
@@ -126,6 +130,10 @@ void apply_node_map(Team& team, const Config& settings, plan::NodeMap real) {
 
 }  // namespace
 
+std::size_t control_bytes(int ranks) {
+  return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes();
+}
+
 int setup(Team& team) {
   run::Group& group = team.group;
   if (const int error = make_private(team); error != MPI_SUCCESS) return error;
@@ -147,6 +155,7 @@ int setup(Team& team) {
     team.inbox_obstacle = "inboxes are switched off";
   } else {
     team.inbox_obstacle = make_inboxes(group);
+    if (group.inbox.usable()) find_reach(group, settings.ways);
   }
   group.inbox_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   team.forced = settings.forced;

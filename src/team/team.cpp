@@ -30,7 +30,7 @@ void release(Team& team) {
   team.ready = false;
   team.eligible = false;
   memory::Inbox& inbox = team.group.inbox;
-  if (inbox.usable()) sys::unmap_segment(inbox.base(), inbox.layout().segment_bytes());
+  if (inbox.usable()) sys::unmap_segment(inbox.base(), control_bytes(team.group.ranks));
   inbox = {};
   mpi().Comm_free(&team.group.comm);
 }
@@ -176,7 +176,8 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
                               team.nodes.nodes,
                               bytes,
                               team.group.inbox.usable(),
-                              team.group.inbox_limit};
+                              team.group.inbox_limit,
+                              team.group.direct};
   cached = {true, false, bytes, choose::select(key, team.forced.by_collective[index])};
   if (cached.selection.why == "there are no inboxes") cached.selection.why = team.inbox_obstacle;
   return cached;

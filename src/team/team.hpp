@@ -62,6 +62,9 @@ Team* team_of(MPI_Comm comm);
 // Collective over the communicator of an eligible team: makes it ready. Returns an MPI error code.
 int setup(Team& team);
 
+// Bytes of the control segment of a node's communicator.
+std::size_t control_bytes(int ranks);
+
 // The schedule of an algorithm on this team, built on first use.
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
 

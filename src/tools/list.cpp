@@ -19,6 +19,8 @@ std::string_view name_of(choose::Engine engine) {
       return "schedule";
     case choose::Engine::inbox:
       return "inbox";
+    case choose::Engine::exchange:
+      return "exchange";
     case choose::Engine::mpi:
       break;
   }

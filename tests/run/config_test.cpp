@@ -33,6 +33,7 @@ TEST(Config, ReadsWellFormedValues) {
                          {"QUADRILLE_ALGORITHM", "alltoall=zero-rotation-bruck:radix=4"},
                          {"QUADRILLE_NODES", "ragged:1,3,4"},
                          {"QUADRILLE_INBOX", "512"},
+                         {"QUADRILLE_REACH", "ring,cma-read"},
                          {"QUADRILLE_SETUP_AFTER", "0"}});
   EXPECT_TRUE(c.warnings.empty());
   EXPECT_TRUE(c.off);
@@ -40,6 +41,7 @@ TEST(Config, ReadsWellFormedValues) {
   EXPECT_EQ(c.nodes, "ragged:1,3,4");
   EXPECT_EQ(c.inbox_limit, 512U);
   EXPECT_EQ(c.setup_after, 0);
+  EXPECT_EQ(to_string(c.ways), "cma-read,ring");
   EXPECT_EQ(choose::to_string(c.forced.by_collective[0]), "zero-rotation-bruck:radix=4");
 }
 
@@ -55,6 +57,8 @@ TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
       {"QUADRILLE_NODES", "ragged:"},
       {"QUADRILLE_INBOX", "-1"},
       {"QUADRILLE_INBOX", "12kB"},
+      {"QUADRILLE_REACH", "heap,knem"},
+      {"QUADRILLE_REACH", "heap,"},
       {"QUADRILLE_SETUP_AFTER", "many"}};
   for (const auto& [name, value] : bad) {
     const Config c = read({{name, value}});
@@ -72,6 +76,7 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_NODES", "blocked:2"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_INBOX", "64"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_SETUP_AFTER", "9"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_REACH", "ring"}})));
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_EXPLAIN", "1"}}))) << "explaining steers nothing";
 }
 

@@ -26,6 +26,24 @@ TEST(Select, TakesInboxesForSmallBlocksOfOneNode) {
   }
 }
 
+TEST(Select, CopiesLargeBlocksOfOneNodeDirectly) {
+  GlobalKey k = key(Collective::alltoall, 4097);
+  k.direct = true;
+  EXPECT_EQ(chosen(k), "single-copy");
+  k.bytes = 4096;
+  EXPECT_EQ(chosen(k), "inbox");
+  EXPECT_EQ(chosen(k, "single-copy"), "single-copy");
+  k.nodes = 2;
+  EXPECT_EQ(chosen(k, "single-copy"), "mpi");
+  // The ranks know different sizes: each pair decides by itself.
+  for (const Collective c : {Collective::alltoallv, Collective::alltoallw}) {
+    GlobalKey v = key(c, 0);
+    EXPECT_EQ(chosen(v), "inbox");
+    v.direct = true;
+    EXPECT_EQ(chosen(v), "single-copy");
+  }
+}
+
 TEST(Select, LeavesSeveralNodesToTheMpi) {
   GlobalKey k = key(Collective::alltoall, 8);
   k.nodes = 2;

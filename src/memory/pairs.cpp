@@ -1,0 +1,24 @@
+#include "memory/pairs.hpp"
+
+#include <algorithm>
+
+namespace quadrille::memory {
+
+PairsLayout pairs_layout(int ranks) {
+  constexpr std::size_t page = 4096;
+  constexpr std::size_t most_ring_bytes = std::size_t{64} << 10, least_ring_bytes = 1024;
+  PairsLayout layout;
+  layout.ranks = ranks;
+  const auto count = static_cast<std::size_t>(ranks);
+  const std::size_t head = Pairs::head_bytes(ranks);
+  const std::size_t room = most_bytes_a_rank / 2;
+  if (head > room) return layout;
+  std::size_t each = std::min((room - head) / count, most_ring_bytes + sizeof(RingHead));
+  each = each / sys::cache_line * sys::cache_line;
+  if (each >= least_ring_bytes + sizeof(RingHead)) layout.ring_bytes = each - sizeof(RingHead);
+  const std::size_t rings = layout.ring_bytes == 0 ? 0 : each * count;
+  layout.region_bytes = (head + rings + page - 1) / page * page;
+  return layout;
+}
+
+}  // namespace quadrille::memory

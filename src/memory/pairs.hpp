@@ -1,0 +1,87 @@
+// Control memory for the direct exchange of large blocks between the ranks of a node: when each rank has
+// done its part of a call, where each rank receives, and rings for memory that cannot be reached.
+//
+// It lies behind the inboxes in the same segment. Like them it needs no barrier to enter. To leave, a rank
+// waits until those are done that read its memory or write to it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/inbox.hpp"
+#include "memory/ring.hpp"
+
+namespace quadrille::memory {
+
+// Where things are in a rank's region. The same on all ranks.
+struct PairsLayout {
+  int ranks = 0;
+  std::size_t ring_bytes = 0;    // of data; 0: too many ranks for rings
+  std::size_t region_bytes = 0;  // one rank's; whole pages
+  std::size_t segment_bytes() const { return region_bytes * static_cast<std::size_t>(ranks); }
+};
+PairsLayout pairs_layout(int ranks);
+
+class Pairs {
+ public:
+  Pairs() = default;
+  // `base` is zeroed shared memory of layout.segment_bytes() bytes.
+  Pairs(std::byte* base, const PairsLayout& layout, int me)
+      : base_(base), layout_(layout), me_(me) {}
+
+  bool has_rings() const { return layout_.ring_bytes > 0; }
+  std::size_t ring_bytes() const { return layout_.ring_bytes; }
+
+  // A call begins. All ranks make the same calls in the same order.
+  void begin() { ++sequence_; }
+  // Says that this rank will touch no peer's memory any more in this call.
+  void finish() { finished_by(me_).store(sequence_, std::memory_order_release); }
+  bool has_finished(int peer) const {
+    // A peer is at most one call ahead and then has finished nothing new, so equality is enough.
+    return finished_by(peer).load(std::memory_order_acquire) == sequence_;
+  }
+
+  // Where a block is taken, for a peer that writes it there.
+  struct Place {
+    std::uint64_t address;
+    std::uint64_t bytes;
+  };
+  // Given before the inbox of the same call is published, read after it was awaited.
+  void give_room(int peer, Place room) { *place(me_, peer) = room; }
+  Place room_at(int peer) const { return *place(peer, me_); }
+
+  Ring ring(int to, int from) const {
+    std::byte* rings = region(to) + head_bytes(layout_.ranks);
+    const std::size_t each = sizeof(RingHead) + layout_.ring_bytes;
+    return {reinterpret_cast<RingHead*>(rings + each * static_cast<std::size_t>(from)),
+            layout_.ring_bytes};
+  }
+
+  // Bytes of a region before the rings.
+  static std::size_t head_bytes(int ranks) {
+    const std::size_t places = 2 * sizeof(Place) * static_cast<std::size_t>(ranks);
+    return sys::cache_line + (places + sys::cache_line - 1) / sys::cache_line * sys::cache_line;
+  }
+
+ private:
+  std::byte* region(int rank) const {
+    return base_ + layout_.region_bytes * static_cast<std::size_t>(rank);
+  }
+  std::atomic<Sequence>& finished_by(int rank) const {
+    return *reinterpret_cast<std::atomic<Sequence>*>(region(rank));
+  }
+  Place* place(int owner, int peer) const {
+    const std::size_t parity = sequence_ & 1U;
+    const std::size_t index = parity * static_cast<std::size_t>(layout_.ranks) +
+                              static_cast<std::size_t>(peer);
+    return reinterpret_cast<Place*>(region(owner) + sys::cache_line) + index;
+  }
+
+  std::byte* base_ = nullptr;
+  PairsLayout layout_;
+  int me_ = 0;
+  Sequence sequence_ = 0;
+};
+
+}  // namespace quadrille::memory

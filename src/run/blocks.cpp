@@ -1,0 +1,44 @@
+#include "run/blocks.hpp"
+
+#include <algorithm>
+
+#include "mpi/type_runs.hpp"
+#include "run/mpi_transport.hpp"
+
+namespace quadrille::run {
+
+int fill_slot(std::byte* slot, const Block& block, MPI_Comm comm) {
+  if (block.info.dense) {
+    memory::Inbox::fill(slot, block.address, block.bytes());
+    return MPI_SUCCESS;
+  }
+  return pack(block.address, block.count, block.type, block.info, slot, comm);
+}
+
+int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, MPI_Comm comm) {
+  if (block.info.size == 0) return MPI_SUCCESS;
+  return unpack(from, block.address, std::min(block.count, bytes / block.info.size), block.type,
+                block.info, comm);
+}
+
+int copy_own(const Block& from, const Block& to, Group& group) {
+  const std::size_t bytes = from.bytes();
+  if (bytes == 0) return MPI_SUCCESS;
+  if (bytes == to.bytes()) {
+    if (from.info.dense && from.address == to.address && to.info.dense) return MPI_SUCCESS;
+    if (from.info.dense) return unpack_block(from.address, bytes, to, group.comm);
+    if (to.info.dense) {
+      return pack(from.address, from.count, from.type, from.info, to.address, group.comm);
+    }
+    if (from.info.runs != nullptr && to.info.runs != nullptr) {
+      std::byte* room = group.packed_own.take(bytes);
+      pack_runs(from.address, from.count, from.info, room);
+      unpack_runs(room, to.address, to.count, to.info);
+      group.packed_own.trim();
+      return MPI_SUCCESS;
+    }
+  }
+  return MpiTransport(group.comm, group.me).copy(typed_place(from), typed_place(to));
+}
+
+}  // namespace quadrille::run

@@ -1,0 +1,331 @@
+// The exchange of blocks between the ranks of a node, each pair by the best way that it has.
+//
+// Idea    Every rank tells every peer, in the peer's inbox, where the block for it is: in the slot itself
+//         if it is small, else in memory that the peer can reach. Then it takes its own blocks, one peer
+//         after the other, straight from the senders' buffers. So buffers of all kinds, datatypes and
+//         sizes can be mixed in one call, and nobody need agree on anything beforehand.
+// Ways    in_slot     the block is in the slot
+//         in_heap     the receiver copies it from the sender's shared heap
+//         at_address  the receiver copies it out of the sender's process
+//         written     the sender copies it into the receiver's process, which may not read the sender's
+//         in_ring     both copy it through the pair's ring at the same time
+//         as_message  the MPI moves it
+// Cost    P - 1 blocks read by each rank, each copied once (in_heap, at_address, written) or twice. One
+//         wait to enter; one to leave if a peer touches this rank's memory.
+// Source  Quadrille; the single copy is that of SH-Naive in the cache-oblivious paper and of HINT's
+//         row order, begun at the neighbour so that not all ranks read the same one at first.
+//
+// A block with gaps is packed first, and an in-place block is copied first, because it is received over.
+//
+// Example, 3 ranks, blocks of 1 MiB, rank 2's buffer outside the shared heap: rank 0 finds "in_heap,
+// offset o" in its slot from rank 1 and copies from there; it finds "in_ring" in its slot from rank 2 and
+// empties that ring while rank 2 fills it.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "run/blocks.hpp"
+#include "run/engines.hpp"
+#include "run/mpi_transport.hpp"
+#include "sys/process_memory.hpp"
+
+namespace quadrille::run {
+namespace {
+
+using memory::Carried;
+using memory::Inbox;
+using memory::Peer;
+using memory::Slot;
+
+// What a slot holds if the block is elsewhere: an offset in the sender's heap, or an address.
+struct Offer {
+  std::uint64_t at;
+};
+
+// Memory for packed blocks, one behind the other.
+class Room {
+ public:
+  Room(Pool& pool, std::size_t bytes) : pool_(pool), next_(bytes > 0 ? pool.take(bytes) : nullptr) {}
+  ~Room() { pool_.trim(); }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  std::byte* take(std::size_t bytes) {
+    std::byte* room = next_;
+    next_ += bytes;
+    return room;
+  }
+
+ private:
+  Pool& pool_;
+  std::byte* next_;
+};
+
+class Exchange {
+ public:
+  Exchange(const Call& call, Group& group, bool direct)
+      : call_(call),
+        group_(group),
+        work_(group.node_work),
+        direct_(direct && group.direct),
+        gather_(is_allgather(call.collective)),
+        overwritten_(call.in_place && !gather_),
+        send_(call.in_place ? call.recv : call.send),
+        recv_(call.recv),
+        packed_send_(group.packed_send, bytes_to_stage()),
+        packed_recv_(group.packed_recv, bytes_to_unpack()) {
+    work_.clear();
+  }
+
+  int run() {
+    group_.inbox.begin();
+    if (direct_) group_.pairs.begin();
+    for (int step = 1; step < group_.ranks; ++step) offer((group_.me + step) % group_.ranks);
+    if (!call_.in_place) keep(error_, copy_own(block_for(group_.me), recv_[group_.me], group_));
+    for (int step = 1; step < group_.ranks; ++step) {
+      take((group_.me - step + group_.ranks) % group_.ranks);
+    }
+    while (!work_.out.empty() || !work_.in.empty()) {
+      group_.waiter.until([this] { return advance_streams(); });
+    }
+    for (const NodeWork::Stream& s : work_.to_write) write_to(s);
+    if (messages_ > 0) keep(error_, finish_messages());
+    if (direct_) leave();
+    for (const NodeWork::Packed& p : work_.packed) {
+      keep(error_, unpack_block(p.from, p.bytes, recv_[p.peer], group_.comm));
+    }
+    return error_;
+  }
+
+ private:
+  Block block_for(int to) const {
+    if (!gather_) return send_[to];
+    return call_.in_place ? recv_[group_.me] : send_[0];
+  }
+  const Peer& peer(int rank) const { return group_.peers[static_cast<std::size_t>(rank)]; }
+  bool is_large(const Block& block) const { return block.bytes() > group_.inbox_limit; }
+
+  // Bytes of the blocks that must be sent from a copy.
+  std::size_t bytes_to_stage() const {
+    if (!overwritten_ && send_.all_dense()) return 0;
+    if (gather_) {
+      const Block mine = block_for(0);
+      return is_large(mine) && !mine.info.dense ? mine.bytes() : 0;
+    }
+    std::size_t total = 0;
+    for (int to = 0; to < group_.ranks; ++to) {
+      if (to == group_.me) continue;
+      const Block block = send_[to];
+      if (is_large(block) && (overwritten_ || !block.info.dense)) total += block.bytes();
+    }
+    return total;
+  }
+  // Bytes of the blocks that may have to be received packed.
+  std::size_t bytes_to_unpack() const {
+    if (recv_.all_dense()) return 0;
+    std::size_t total = 0;
+    for (int from = 0; from < group_.ranks; ++from) {
+      const Block block = recv_[from];
+      if (from != group_.me && !block.info.dense) total += block.bytes();
+    }
+    return total;
+  }
+
+  // ---- The sender's side ----
+
+  void offer(int to) {
+    const Block block = block_for(to);
+    Inbox& inbox = group_.inbox;
+    if (direct_ && peer(to).writes_me && !peer(to).i_read) give_room(to);
+    if (!is_large(block)) {
+      keep(error_, fill_slot(inbox.block_to(to), block, group_.comm));
+      return inbox.publish(to, Carried::in_slot, block.bytes());
+    }
+    const std::byte* bytes = staged(block);
+    const Carried way = direct_ ? way_to(to, bytes, block.bytes()) : Carried::as_message;
+    auto* from = const_cast<std::byte*>(bytes);
+    Offer where{reinterpret_cast<std::uintptr_t>(bytes)};
+    switch (way) {
+      case Carried::as_message:
+        inbox.publish(to, way, block.bytes());
+        return send_message(to, block, from);
+      case Carried::in_ring:
+        work_.out.push_back({to, from, block.bytes(), 0});
+        break;
+      case Carried::written:
+        work_.to_write.push_back({to, from, block.bytes(), 0});
+        break;
+      case Carried::in_heap:
+        where.at = static_cast<std::uint64_t>(bytes - group_.heap.base);
+        [[fallthrough]];
+      default:
+        work_.users.push_back(to);
+    }
+    std::memcpy(inbox.block_to(to), &where, sizeof where);
+    inbox.publish(to, way, block.bytes());
+  }
+
+  // The bytes of a large block, one behind the other. Null if it has gaps and goes as a message.
+  const std::byte* staged(const Block& block) {
+    if (gathered_ != nullptr) return gathered_;
+    const std::byte* bytes = block.address;
+    if (overwritten_ || (!block.info.dense && direct_)) {
+      std::byte* room = packed_send_.take(block.bytes());
+      keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.comm));
+      bytes = room;
+    } else if (!block.info.dense) {
+      bytes = nullptr;
+    }
+    if (gather_) gathered_ = bytes;
+    return bytes;
+  }
+
+  Carried way_to(int to, const std::byte* bytes, std::size_t size) const {
+    if (peer(to).maps_my_heap && group_.in_heap(bytes, size)) return Carried::in_heap;
+    if (size >= group_.cma_from || !group_.rings) {
+      if (peer(to).reads_me) return Carried::at_address;
+      if (peer(to).i_write) return Carried::written;
+    }
+    return group_.rings ? Carried::in_ring : Carried::as_message;
+  }
+
+  void send_message(int to, const Block& block, std::byte* bytes) {
+    const Place place = bytes == nullptr ? typed_place(block)
+                                         : Place{bytes, block.bytes(), block.bytes(), 0, true};
+    keep(error_, transport().start_send(messages_++, to, {&place, 1}));
+  }
+
+  // For a peer that may write to this rank: where its block shall go.
+  void give_room(int from) {
+    const Block block = recv_[from];
+    std::byte* room = block.address;
+    if (!block.info.dense) {
+      room = packed_recv_.take(block.bytes());
+      work_.given.push_back({from, room, block.bytes()});
+    }
+    group_.pairs.give_room(from, {reinterpret_cast<std::uintptr_t>(room), block.bytes()});
+  }
+
+  void write_to(const NodeWork::Stream& s) {
+    const memory::Pairs::Place room = group_.pairs.room_at(s.peer);
+    if (!sys::write_process(peer(s.peer).process, room.address, s.at,
+                            std::min<std::size_t>(s.bytes, room.bytes))) {
+      keep(error_, MPI_ERR_OTHER);
+    }
+  }
+
+  // ---- The receiver's side ----
+
+  void take(int from) {
+    const Slot& slot = group_.inbox.await(from, group_.waiter);
+    const Block block = recv_[from];
+    const std::size_t sent = slot.bytes, fits = std::min(sent, block.bytes());
+    // A peer that sent more than we expect made a mistake that the MPI reports as well.
+    if (sent > block.bytes()) keep(error_, MPI_ERR_TRUNCATE);
+    Offer where{};
+    if (slot.carried != Carried::in_slot) std::memcpy(&where, Inbox::block_of(slot), sizeof where);
+    switch (slot.carried) {
+      case Carried::in_slot:
+        return keep(error_, unpack_block(Inbox::block_of(slot), fits, block, group_.comm));
+      case Carried::in_heap:
+        return keep(error_, unpack_block(peer(from).heap + where.at, fits, block, group_.comm));
+      case Carried::at_address:
+        return read_from(from, where.at, fits, block);
+      case Carried::written:
+        work_.users.push_back(from);
+        for (const NodeWork::Packed& room : work_.given) {
+          if (room.peer == from) work_.packed.push_back({from, room.from, fits});
+        }
+        return;
+      case Carried::in_ring:
+        return work_.in.push_back({from, packed_room(from, fits, block), fits, sent - fits});
+      case Carried::as_message:
+        return receive_message(from, block);
+    }
+  }
+
+  // Where the bytes of a block go that come one behind the other; unpacked at the end if need be.
+  std::byte* packed_room(int from, std::size_t bytes, const Block& block) {
+    if (block.info.dense) return block.address;
+    std::byte* room = packed_recv_.take(block.bytes());
+    work_.packed.push_back({from, room, bytes});
+    return room;
+  }
+
+  void read_from(int from, std::uint64_t address, std::size_t bytes, const Block& block) {
+    std::byte* room = packed_room(from, bytes, block);
+    if (!sys::read_process(peer(from).process, address, room, bytes)) keep(error_, MPI_ERR_OTHER);
+  }
+
+  void receive_message(int from, const Block& block) {
+    Place place = typed_place(block);
+    // In place it is sent packed, and MPICH cuts a large packed message anywhere and then refuses to
+    // unpack part of an element: so it is received packed.
+    if (overwritten_ && !block.info.dense && is_large(block)) {
+      place = {packed_room(from, block.bytes(), block), block.bytes(), block.bytes(), 0, true};
+    }
+    keep(error_, transport().start_receive(messages_++, from, {&place, 1}));
+  }
+
+  // ---- Both sides ----
+
+  // Moves what can be moved through the rings. True if something was.
+  bool advance_streams() {
+    bool moved = false;
+    for (NodeWork::Stream& s : work_.out) {
+      const std::size_t done = group_.pairs.ring(s.peer, group_.me).push(s.at, s.bytes);
+      s.at += done;
+      s.bytes -= done;
+      moved |= done > 0;
+    }
+    for (NodeWork::Stream& s : work_.in) {
+      memory::Ring ring = group_.pairs.ring(group_.me, s.peer);
+      const std::size_t done = ring.pop(s.at, s.bytes);
+      s.at += done;
+      s.bytes -= done;
+      const std::size_t dropped = s.bytes == 0 ? ring.pop(nullptr, s.dropped) : 0;
+      s.dropped -= dropped;
+      moved |= done + dropped > 0;
+    }
+    const auto is_done = [](const NodeWork::Stream& s) { return s.bytes + s.dropped == 0; };
+    moved |= std::erase_if(work_.out, is_done) + std::erase_if(work_.in, is_done) > 0;
+    return moved;
+  }
+
+  // Leaves only when nobody touches this rank's memory any more.
+  void leave() {
+    group_.pairs.finish();
+    for (const int user : work_.users) {
+      group_.waiter.until([&] { return group_.pairs.has_finished(user); });
+    }
+  }
+
+  MpiTransport& transport() {
+    if (!transport_) transport_.emplace(group_.comm, group_.me);
+    return *transport_;
+  }
+  int finish_messages() {
+    bool done = true;
+    return transport().all_done(messages_, true, done);
+  }
+
+  const Call& call_;
+  Group& group_;
+  NodeWork& work_;
+  const bool direct_;
+  const bool gather_;
+  const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
+  const Blocks send_, recv_;
+  Room packed_send_, packed_recv_;
+  const std::byte* gathered_ = nullptr;  // the block that goes to everybody
+  std::optional<MpiTransport> transport_;
+  std::size_t messages_ = 0;
+  int error_ = MPI_SUCCESS;
+};
+
+}  // namespace
+
+int run_node(const Call& call, Group& group, bool direct) {
+  return Exchange(call, group, direct).run();
+}
+
+}  // namespace quadrille::run

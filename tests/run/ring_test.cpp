@@ -1,0 +1,122 @@
+#include "memory/ring.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "memory/pairs.hpp"
+
+namespace quadrille::memory {
+namespace {
+
+struct Shared {
+  explicit Shared(std::size_t bytes)
+      : memory(new(std::align_val_t{sys::cache_line}) std::byte[sizeof(RingHead) + bytes]{}),
+        ring(reinterpret_cast<RingHead*>(memory.get()), bytes) {}
+  struct Free {
+    void operator()(std::byte* p) const {
+      ::operator delete[](p, std::align_val_t{sys::cache_line});
+    }
+  };
+  std::unique_ptr<std::byte[], Free> memory;
+  Ring ring;
+};
+
+std::byte value(std::size_t i) { return static_cast<std::byte>(i * 131 + i / 251); }
+
+TEST(Ring, TakesWhatFitsAndGivesItBackInOrder) {
+  Shared shared(64);
+  std::vector<std::byte> from(100), to(100);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = value(i);
+  EXPECT_EQ(shared.ring.pop(to.data(), 10), 0U) << "empty";
+  EXPECT_EQ(shared.ring.push(from.data(), 100), 64U) << "full";
+  EXPECT_EQ(shared.ring.push(from.data() + 64, 36), 0U);
+  EXPECT_EQ(shared.ring.pop(to.data(), 20), 20U);
+  EXPECT_EQ(shared.ring.push(from.data() + 64, 36), 20U) << "over the end";
+  EXPECT_EQ(shared.ring.pop(to.data() + 20, 80), 64U);
+  EXPECT_EQ(shared.ring.push(from.data() + 84, 16), 16U);
+  EXPECT_EQ(shared.ring.pop(to.data() + 84, 16), 16U);
+  EXPECT_EQ(from, to);
+}
+
+TEST(Ring, DropsWhatNobodyWants) {
+  Shared shared(64);
+  std::vector<std::byte> from(40), to(8);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = value(i);
+  shared.ring.push(from.data(), 40);
+  EXPECT_EQ(shared.ring.pop(nullptr, 32), 32U);
+  EXPECT_EQ(shared.ring.pop(to.data(), 8), 8U);
+  EXPECT_EQ(to[0], value(32));
+}
+
+TEST(Ring, CarriesAStreamBetweenThreads) {
+  for (const std::size_t ring_bytes : {std::size_t{64}, std::size_t{192}, std::size_t{4096}}) {
+    Shared shared(ring_bytes);
+    constexpr std::size_t total = 200'000;
+    std::vector<std::byte> from(total), to(total);
+    for (std::size_t i = 0; i < total; ++i) from[i] = value(i);
+    std::thread producer([&] {
+      // Pieces of odd sizes, so that every position of the ring is met.
+      for (std::size_t done = 0, want = 1; done < total; want = want % 977 + 1) {
+        const std::size_t n = shared.ring.push(from.data() + done, std::min(want, total - done));
+        done += n;
+        if (n == 0) std::this_thread::yield();
+      }
+    });
+    for (std::size_t done = 0, want = 1; done < total; want = want % 613 + 1) {
+      const std::size_t n = shared.ring.pop(to.data() + done, std::min(want, total - done));
+      done += n;
+      if (n == 0) std::this_thread::yield();
+    }
+    producer.join();
+    EXPECT_EQ(from, to) << ring_bytes;
+  }
+}
+
+TEST(Pairs, StayWithinTheControlMemoryOfARank) {
+  for (const int ranks : {1, 2, 3, 16, 64, 125, 250, 400, 1000, 5000}) {
+    const PairsLayout pairs = pairs_layout(ranks);
+    EXPECT_LE(inbox_layout(ranks).region_bytes + pairs.region_bytes, most_bytes_a_rank + 2 * 4096)
+        << ranks;
+    if (ranks <= 250) {
+      EXPECT_GE(pairs.ring_bytes, 1024U) << ranks;
+    }
+  }
+}
+
+TEST(Pairs, RegionsDoNotOverlap) {
+  const int ranks = 3;
+  const PairsLayout layout = pairs_layout(ranks);
+  std::unique_ptr<std::byte[]> memory(new std::byte[layout.segment_bytes() + 64]{});
+  auto at = reinterpret_cast<std::uintptr_t>(memory.get());
+  auto* base = reinterpret_cast<std::byte*>((at + 63) / 64 * 64);
+  std::vector<Pairs> all;
+  for (int me = 0; me < ranks; ++me) all.emplace_back(base, layout, me);
+  for (Pairs& p : all) p.begin();
+  // Every ring filled, every room given, before anything is read.
+  std::vector<std::byte> block(layout.ring_bytes), got(layout.ring_bytes);
+  for (int to = 0; to < ranks; ++to) {
+    for (int from = 0; from < ranks; ++from) {
+      std::fill(block.begin(), block.end(), static_cast<std::byte>(10 * to + from + 1));
+      EXPECT_EQ(all[from].ring(to, from).push(block.data(), block.size()), block.size());
+      all[to].give_room(from, {static_cast<std::uint64_t>(100 * to + from), 7});
+    }
+  }
+  EXPECT_FALSE(all[0].has_finished(1));
+  all[1].finish();
+  EXPECT_TRUE(all[0].has_finished(1));
+  EXPECT_FALSE(all[0].has_finished(2));
+  for (int to = 0; to < ranks; ++to) {
+    for (int from = 0; from < ranks; ++from) {
+      EXPECT_EQ(all[to].ring(to, from).pop(got.data(), got.size()), got.size());
+      EXPECT_EQ(got.front(), static_cast<std::byte>(10 * to + from + 1));
+      EXPECT_EQ(got.back(), got.front());
+      EXPECT_EQ(all[from].room_at(to).address, static_cast<std::uint64_t>(100 * to + from));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::memory
