@@ -13,7 +13,7 @@ namespace quadrille::memory::detail {
 // Ranges of the heap whose mapping the program has changed, as offsets. Fixed, because they are noted
 // inside mmap() and read inside fork().
 struct ForeignRanges {
-  static constexpr std::size_t most = 64;
+  static constexpr std::size_t most = 256;
   struct Range {
     std::size_t begin = 0, end = 0;
   };
