@@ -100,6 +100,20 @@ QUADRILLE_EXPORT int Quadrille_Allgatherv(const void* sendbuf, int sendcount, MP
 QUADRILLE_EXPORT int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective,
                                              const char* algorithm);
 
+/* Allocates memory that the other ranks of the node can reach directly: exchanges between such buffers
+ * need one copy. It comes from the shared heap, which this starts if need be; where there can be no
+ * heap, it is ordinary memory. May be called before MPI_Init and from any thread.
+ *   bytes  size of the memory; 0 gives NULL
+ *   base   set to its start, aligned to 64 bytes; the content is undefined
+ * Errors: MPI_ERR_ARG if bytes is negative or base is NULL, MPI_ERR_NO_MEM if there is no memory. They
+ * are raised on MPI_COMM_WORLD between MPI_Init and MPI_Finalize, and only returned otherwise. */
+QUADRILLE_EXPORT int Quadrille_Alloc(MPI_Aint bytes, void** base);
+
+/* Frees memory of Quadrille_Alloc.
+ *   base   what Quadrille_Alloc gave, or NULL
+ * No errors. */
+QUADRILLE_EXPORT int Quadrille_Free(void* base);
+
 #ifdef __cplusplus
 }
 #endif

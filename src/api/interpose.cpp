@@ -5,6 +5,7 @@
 // MPI_ names are defined here for every ABI, and the PMPI_ names for Open MPI as well. We ourselves
 // reach the MPI by looking its symbols up in its own library, so there is no way back to here.
 #include "api/doors.hpp"
+#include "api/memory_doors.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"
 
@@ -57,7 +58,11 @@ extern "C" {
     const int error = mpi().Init_thread(argc, argv, required, provided);                           \
     if (error == MPI_SUCCESS) quadrille::team::after_init();                                       \
     return error;                                                                                  \
-  }
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {           \
+    return quadrille::api::alloc_mem(size, info, baseptr);                                         \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Free_mem(void* base) { return quadrille::api::free_mem(base); }
 
 QUADRILLE_INTERPOSE(MPI)
 #if defined(QUADRILLE_ABI_OPENMPI)

@@ -2,6 +2,7 @@
 #include "quadrille.h"
 
 #include "api/doors.hpp"
+#include "api/memory_doors.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
 
@@ -101,3 +102,7 @@ int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* a
   team::forget_selections(*team);
   return MPI_SUCCESS;
 }
+
+int Quadrille_Alloc(MPI_Aint bytes, void** base) { return api::allocate(bytes, base); }
+
+int Quadrille_Free(void* base) { return api::release(base); }

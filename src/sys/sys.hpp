@@ -47,6 +47,50 @@ std::byte* map_segment(int descriptor, std::size_t bytes);
 void unmap_segment(std::byte* base, std::size_t bytes);
 void close_descriptor(int descriptor);
 
+// ---- The memory of the shared heap: one large, sparse segment. ----
+//
+// These functions change mappings by system calls, past the interposed mmap family of the preload
+// library. Only drop_shared_pages() goes through libc: registration caches of MPIs watch it there.
+
+// What forbids a segment of `bytes` of memory that is taken page by page, as one line; else empty.
+std::string heap_obstacle(std::size_t bytes);
+// Bytes of physical memory of this machine; 0 if unknown.
+std::size_t physical_memory();
+std::size_t page_size();
+
+// A memfd of `bytes`, closed on exec, at a high number so that the program's numbers stay as they
+// are; -1 if the system gives none.
+int create_heap_file(std::size_t bytes);
+
+// What a descriptor stands for. A program may close descriptors that it does not know.
+struct FileIdentity {
+  std::uint64_t device = 0, file = 0;
+};
+bool identify(int descriptor, FileIdentity& identity);
+bool still_is(int descriptor, const FileIdentity& identity);
+// Bytes of memory that a segment holds; 0 if unknown.
+std::size_t resident_bytes(int descriptor);
+
+// Maps the segment with no access: neither core dumps nor mlockall may touch what is not in use.
+std::byte* map_heap(int descriptor, std::size_t bytes);
+// Makes pages of it accessible.
+bool open_pages(std::byte* base, std::size_t bytes);
+// Maps a segment of another process for reading and writing. Children of a fork do not get it.
+std::byte* map_peer(int descriptor, std::size_t bytes);
+
+// Gives pages back to the system; they read as zeros afterwards. False if nothing happened.
+bool drop_shared_pages(std::byte* base, std::size_t bytes);
+bool drop_private_pages(std::byte* base, std::size_t bytes);
+
+// Private memory of `bytes` with the content of the segment's first `bytes`; null on failure.
+std::byte* copy_segment(int descriptor, std::size_t bytes);
+std::byte* map_private(std::size_t bytes);
+void unmap_raw(std::byte* base, std::size_t bytes);
+// Moves pages to `target` in place of what is mapped there.
+bool move_pages(std::byte* from, std::size_t bytes, std::byte* target);
+// Replaces what is mapped at `base` by nothing that could be read or written.
+bool block_pages(std::byte* base, std::size_t bytes);
+
 // ---- Passing a descriptor to processes of the same user on this machine, over a local socket. ----
 
 // The address of a listening local socket: an abstract name that the kernel chose.

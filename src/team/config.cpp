@@ -5,6 +5,7 @@
 
 #include <charconv>
 
+#include "memory/heap.hpp"
 #include "plan/problem.hpp"
 #include "sys/sys.hpp"
 
@@ -85,6 +86,9 @@ Config read_config(std::string (*get)(const char*)) {
     } else {
       warn(c, "QUADRILLE_SETUP_AFTER", text, "it must be a number of calls, 0 to 1000000");
     }
+  }
+  if (const std::string problem = memory::read_heap_settings(get).problem; !problem.empty()) {
+    c.warnings.push_back(problem);
   }
   return c;
 }

@@ -7,6 +7,7 @@
 //   QUADRILLE_INBOX            largest block in bytes that goes through inboxes; 0: no inboxes
 //   QUADRILLE_REACH            ways that large blocks may take inside a node, of "heap,xpmem,cma,ring"
 //   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door)
+//   QUADRILLE_HEAP, ...        see memory/heap.hpp
 //   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
 //
 // A malformed value never breaks a program: rank 0 warns once and the value is ignored.

@@ -1,0 +1,207 @@
+// The drop-in door of memory: the allocation functions of the C library, found before its own by the
+// loader (LD_PRELOAD). C++'s operator new and Fortran's allocate come through them.
+//
+// Large blocks come from the shared heap once it is started. All else goes to the next allocator in
+// the loader's order: libc, or one that the program is linked to (tcmalloc, jemalloc); memory from its
+// other doors then ends up where it came from. A program that defines malloc itself never comes here.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "memory/heap.hpp"
+#include "quadrille.h"
+
+namespace memory = quadrille::memory;
+
+extern "C" {
+// glibc's own, by names that nobody replaces. They serve while the next allocator is looked up.
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* address, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+void __libc_free(void* address);
+}
+
+namespace {
+
+struct NextAllocator {
+  void* (*malloc)(std::size_t) = __libc_malloc;
+  void* (*calloc)(std::size_t, std::size_t) = __libc_calloc;
+  void* (*realloc)(void*, std::size_t) = __libc_realloc;
+  void* (*memalign)(std::size_t, std::size_t) = __libc_memalign;
+  void (*free)(void*) = __libc_free;
+  int (*posix_memalign)(void**, std::size_t, std::size_t) = nullptr;
+  void* (*aligned_alloc)(std::size_t, std::size_t) = nullptr;
+  void* (*valloc)(std::size_t) = nullptr;
+  void* (*pvalloc)(std::size_t) = nullptr;
+  std::size_t (*malloc_usable_size)(void*) = nullptr;
+  bool found = false;
+};
+
+constinit NextAllocator table;
+constinit bool looking = false;
+
+template <class Function>
+void find(Function& function, const char* name) {
+  if (void* symbol = dlsym(RTLD_NEXT, name)) function = reinterpret_cast<Function>(symbol);
+}
+
+// The loader allocates before any code of the program runs, so there is one thread only.
+[[gnu::noinline]] void look_up() {
+  if (looking) return;  // dlsym itself allocates
+  looking = true;
+  find(table.malloc, "malloc");
+  find(table.calloc, "calloc");
+  find(table.realloc, "realloc");
+  find(table.memalign, "memalign");
+  find(table.free, "free");
+  find(table.posix_memalign, "posix_memalign");
+  find(table.aligned_alloc, "aligned_alloc");
+  find(table.valloc, "valloc");
+  find(table.pvalloc, "pvalloc");
+  find(table.malloc_usable_size, "malloc_usable_size");
+  table.found = true;
+}
+
+inline const NextAllocator& next() {
+  if (!table.found) [[unlikely]] look_up();
+  return table;
+}
+
+// A block that is always of the heap's kind of alignment, as malloc's are.
+constexpr std::size_t usual_alignment = alignof(std::max_align_t);
+// Larger alignments would waste the segment.
+constexpr std::size_t most_alignment = std::size_t{1} << 30;
+
+void* large(std::size_t bytes, std::size_t alignment = usual_alignment, bool zero = false) {
+  return memory::heap_allocate_large(bytes, alignment, zero);
+}
+
+bool heap_aligns(std::size_t alignment) {
+  return std::has_single_bit(alignment) && alignment <= most_alignment;
+}
+
+std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+std::size_t usable(void* address) {
+  if (memory::heap_owns(address)) return memory::heap_usable(address);
+  return next().malloc_usable_size(address);
+}
+
+// Moves a block to the other allocator. Keeps the old one if there is no memory.
+void* move_block(void* address, std::size_t bytes, void* target) {
+  if (target == nullptr) return nullptr;
+  std::memcpy(target, address, std::min(usable(address), bytes));
+  if (!memory::heap_free(address)) next().free(address);
+  return target;
+}
+
+void* reallocate_heap_block(void* address, std::size_t bytes) {
+  if (bytes == 0) {
+    memory::heap_free(address);
+    return nullptr;
+  }
+  if (void* same = memory::heap_resize(address, bytes)) return same;
+  return move_block(address, bytes, next().malloc(bytes));
+}
+
+// Reads the environment once libc is ready; earlier allocations are libc's.
+[[gnu::constructor]] void begin() { memory::heap_prepare_early(); }
+
+}  // namespace
+
+extern "C" {
+
+QUADRILLE_EXPORT void* malloc(std::size_t bytes) noexcept {
+  if (memory::heap_wants(bytes)) [[unlikely]] {
+    if (void* block = large(bytes)) return block;
+  }
+  return next().malloc(bytes);
+}
+
+QUADRILLE_EXPORT void free(void* address) noexcept {
+  if (memory::heap_owns(address)) [[unlikely]] {
+    memory::heap_free(address);
+    return;
+  }
+  next().free(address);
+}
+
+QUADRILLE_EXPORT void* calloc(std::size_t count, std::size_t bytes) noexcept {
+  std::size_t total;
+  // The next allocator refuses an overflow.
+  if (!__builtin_mul_overflow(count, bytes, &total) && memory::heap_wants(total)) [[unlikely]] {
+    if (void* block = large(total, usual_alignment, true)) return block;
+  }
+  return next().calloc(count, bytes);
+}
+
+QUADRILLE_EXPORT void* realloc(void* address, std::size_t bytes) noexcept {
+  if (memory::heap_owns(address)) [[unlikely]] return reallocate_heap_block(address, bytes);
+  if (memory::heap_wants(bytes)) [[unlikely]] {
+    if (void* block = large(bytes)) {
+      return address == nullptr ? block : move_block(address, bytes, block);
+    }
+  }
+  return next().realloc(address, bytes);
+}
+
+QUADRILLE_EXPORT void* reallocarray(void* address, std::size_t count, std::size_t bytes) noexcept {
+  std::size_t total;
+  if (__builtin_mul_overflow(count, bytes, &total)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return realloc(address, total);
+}
+
+QUADRILLE_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
+  if (memory::heap_wants(bytes) && heap_aligns(alignment)) {
+    if (void* block = large(bytes, std::max(alignment, usual_alignment))) return block;
+  }
+  return next().memalign(alignment, bytes);
+}
+
+QUADRILLE_EXPORT int posix_memalign(void** result, std::size_t alignment,
+                                    std::size_t bytes) noexcept {
+  if (memory::heap_wants(bytes) && heap_aligns(alignment) && alignment >= sizeof(void*)) {
+    if (void* block = large(bytes, std::max(alignment, usual_alignment))) {
+      *result = block;
+      return 0;
+    }
+  }
+  return next().posix_memalign(result, alignment, bytes);
+}
+
+QUADRILLE_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  if (memory::heap_wants(bytes) && heap_aligns(alignment)) {
+    if (void* block = large(bytes, std::max(alignment, usual_alignment))) return block;
+  }
+  return next().aligned_alloc(alignment, bytes);
+}
+
+QUADRILLE_EXPORT void* valloc(std::size_t bytes) noexcept {
+  if (memory::heap_wants(bytes)) {
+    if (void* block = large(bytes, page())) return block;
+  }
+  return next().valloc(bytes);
+}
+
+QUADRILLE_EXPORT void* pvalloc(std::size_t bytes) noexcept {
+  const std::size_t whole = (bytes + page() - 1) / page() * page();
+  if (whole >= bytes && memory::heap_wants(whole)) {
+    if (void* block = large(whole, page())) return block;
+  }
+  return next().pvalloc(bytes);
+}
+
+QUADRILLE_EXPORT std::size_t malloc_usable_size(void* address) noexcept { return usable(address); }
+
+}  // extern "C"

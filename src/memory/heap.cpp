@@ -1,0 +1,295 @@
+#include "memory/heap.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "memory/heap_arena.hpp"
+#include "memory/heap_parts.hpp"
+
+namespace quadrille::memory {
+
+namespace detail {
+
+constinit HeapGate heap_gate;
+
+HeapState& heap_state() {
+  static constinit HeapState state;
+  return state;
+}
+
+void set_why_not(const char* why) {
+  heap_state().why_not.store(new std::string(why), std::memory_order_release);  // kept for good
+}
+
+bool ForeignRanges::touch(std::size_t begin, std::size_t end) const {
+  if (too_many.load(std::memory_order_acquire)) return true;
+  const std::size_t known = count.load(std::memory_order_acquire);
+  return std::any_of(ranges, ranges + known,
+                     [&](const Range& r) { return begin < r.end && r.begin < end; });
+}
+
+}  // namespace detail
+
+namespace {
+
+using detail::heap_gate;
+using detail::heap_state;
+using detail::HeapState;
+
+// Blocks of this size go back to the system as soon as they are freed, as they do with libc.
+constexpr std::size_t large_block = std::size_t{32} << 20;
+constexpr std::int64_t decay_interval_ns = 250'000'000;
+
+// An allocation that succeeds, or falls back to libc, leaves errno alone.
+struct KeepErrno {
+  int value = errno;
+  ~KeepErrno() { errno = value; }
+};
+
+bool read_bytes(const std::string& text, std::size_t& bytes) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value == 0) return false;
+  bytes = value;
+  return true;
+}
+
+// The settings of this process, read at the first call.
+const HeapSettings& settings() {
+  static const auto* read = new HeapSettings(read_heap_settings(sys::environment));
+  return *read;
+}
+
+std::size_t segment_size() {
+  const std::size_t page = sys::page_size();
+  std::size_t bytes = settings().bytes;
+  if (bytes == 0) bytes = std::min(heap_most_bytes, sys::physical_memory());
+  return bytes / page * page;
+}
+
+std::size_t offset_of(const void* address) {
+  return static_cast<std::size_t>(static_cast<const std::byte*>(address) -
+                                  heap_state().segment.base);
+}
+
+bool drop_pages(std::byte* base, std::size_t bytes) {
+  HeapState& state = heap_state();
+  if (state.stage.load(std::memory_order_acquire) == HeapState::forked) {
+    return sys::drop_private_pages(base, bytes);
+  }
+  const std::size_t offset = offset_of(base);
+  // What the program has put there is not ours to drop.
+  if (state.foreign.touch(offset, offset + bytes)) return false;
+  return sys::drop_shared_pages(base, bytes);
+}
+
+// Returns an empty string, or why there is no heap.
+std::string make_heap(HeapSegment& segment) {
+  segment.bytes = segment_size();
+  if (segment.bytes == 0) return "the size of memory is unknown";
+  if (std::string why = sys::heap_obstacle(segment.bytes); !why.empty()) return why;
+  segment.descriptor = sys::create_heap_file(segment.bytes);
+  if (segment.descriptor < 0) return "the system gives no shared memory (memfd_create)";
+  segment.base = sys::map_heap(segment.descriptor, segment.bytes);
+  if (segment.base == nullptr) return "the segment cannot be mapped";
+  if (!sys::identify(segment.descriptor, heap_state().identity)) return "the segment has no status";
+  return arena_start({segment.base, segment.bytes, sys::open_pages, drop_pages});
+}
+
+void discard(HeapSegment& segment) {
+  if (segment.base != nullptr) sys::unmap_raw(segment.base, segment.bytes);
+  sys::close_descriptor(segment.descriptor);
+  segment = {};
+}
+
+// One thread only comes here. Ends with the heap active or failed.
+void start() {
+  HeapState& state = heap_state();
+  heap_watch_forks();  // before jemalloc does, see heap_fork.cpp
+  const std::string why = make_heap(state.segment);
+  if (!why.empty()) {
+    discard(state.segment);
+    detail::set_why_not(why.c_str());
+    heap_gate.from.store(SIZE_MAX, std::memory_order_relaxed);
+    state.stage.store(HeapState::failed, std::memory_order_release);
+    return;
+  }
+  heap_gate.base.store(reinterpret_cast<std::uintptr_t>(state.segment.base),
+                       std::memory_order_relaxed);
+  heap_gate.bytes.store(state.segment.bytes, std::memory_order_release);
+  state.stage.store(HeapState::active, std::memory_order_release);
+  heap_gate.from.store(settings().from, std::memory_order_release);
+}
+
+// True if this call may go on to start(). Allocations by start() itself find it under way, and go to
+// libc.
+bool claim_start() {
+  int expected = HeapState::idle;
+  return heap_state().stage.compare_exchange_strong(expected, HeapState::starting);
+}
+
+// Lets time-based purging happen although nobody else drives it. Cheap: the coarse clock.
+void decay_now_and_then() {
+  static std::atomic<std::int64_t> last{0};
+  timespec clock{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &clock);
+  const std::int64_t now = clock.tv_sec * 1'000'000'000 + clock.tv_nsec;
+  std::int64_t before = last.load(std::memory_order_relaxed);
+  if (now - before > decay_interval_ns && last.compare_exchange_strong(before, now)) arena_decay();
+}
+
+}  // namespace
+
+HeapSettings read_heap_settings(std::string (*get)(const char*)) {
+  HeapSettings s;
+  const std::string mode = get("QUADRILLE_HEAP");
+  if (mode == "off" || mode == "0" || mode == "no") {
+    s.mode = HeapSettings::Mode::off;
+  } else if (mode == "early") {
+    s.mode = HeapSettings::Mode::early;
+  } else if (!mode.empty() && mode != "on" && mode != "1" && mode != "yes") {
+    s.problem = "QUADRILLE_HEAP=\"" + mode + "\" is ignored: it must be on, off or early";
+  }
+  for (const auto& [name, value] : {std::pair<const char*, std::size_t*>{"QUADRILLE_HEAP_FROM", &s.from},
+                                    {"QUADRILLE_HEAP_BYTES", &s.bytes}}) {
+    const std::string text = get(name);
+    if (!text.empty() && !read_bytes(text, *value)) {
+      s.problem = std::string(name) + "=\"" + text + "\" is ignored: it must be a number of bytes";
+    }
+  }
+  return s;
+}
+
+bool heap_start() {
+  HeapState& state = heap_state();
+  if (settings().mode != HeapSettings::Mode::off && claim_start()) start();
+  while (state.stage.load(std::memory_order_acquire) == HeapState::starting) sys::yield();
+  return heap_active();
+}
+
+void heap_prepare_early() {
+  if (sys::environment("QUADRILLE_HEAP") != "early") return;
+  heap_gate.from.store(settings().from, std::memory_order_relaxed);
+}
+
+bool heap_active() {
+  return heap_state().stage.load(std::memory_order_acquire) == HeapState::active;
+}
+
+const std::string& heap_why_not() {
+  static const std::string& none = *new std::string;
+  static const std::string& off = *new std::string("it is switched off (QUADRILLE_HEAP=off)");
+  static const std::string& idle = *new std::string("it is not started yet");
+  static const std::string& forked =
+      *new std::string("this process is the child of a fork, which has a private copy");
+  const int stage = heap_state().stage.load(std::memory_order_acquire);
+  if (stage == HeapState::active) return none;
+  if (stage == HeapState::forked) return forked;
+  if (const std::string* why = heap_state().why_not.load(std::memory_order_acquire)) return *why;
+  return settings().mode == HeapSettings::Mode::off ? off : idle;
+}
+
+HeapSegment heap_segment() {
+  if (!heap_active()) return {};
+  HeapSegment segment = heap_state().segment;
+  if (!sys::still_is(segment.descriptor, heap_state().identity)) segment.descriptor = -1;
+  return segment;
+}
+
+bool heap_contains(const void* address, std::size_t bytes) {
+  if (!heap_active() || !heap_owns(address)) return false;
+  return bytes <= heap_state().segment.bytes - offset_of(address);
+}
+
+bool heap_shareable(const void* address, std::size_t bytes) {
+  if (!heap_contains(address, bytes)) return false;
+  const std::size_t offset = offset_of(address);
+  return !heap_state().foreign.touch(offset, offset + bytes);
+}
+
+std::size_t heap_offset(const void* address) { return offset_of(address); }
+
+void* heap_allocate(std::size_t bytes, std::size_t alignment) {
+  if (!heap_active()) return nullptr;
+  const KeepErrno keep;
+  return arena_allocate(std::max<std::size_t>(bytes, 1), alignment, false);
+}
+
+void* heap_allocate_large(std::size_t bytes, std::size_t alignment, bool zero) {
+  const KeepErrno keep;
+  if (!heap_active()) {
+    const bool early = heap_gate.from.load(std::memory_order_relaxed) != SIZE_MAX;
+    if (!early || !claim_start()) return nullptr;
+    start();
+    if (!heap_active()) return nullptr;
+  }
+  return arena_allocate(bytes, alignment, zero);
+}
+
+bool heap_free(void* address) {
+  if (!heap_owns(address)) return false;
+  const KeepErrno keep;
+  const bool large = arena_usable(address) >= large_block;
+  arena_free(address);
+  if (large) {
+    arena_trim();
+  } else {
+    decay_now_and_then();
+  }
+  return true;
+}
+
+void* heap_resize(void* address, std::size_t bytes) {
+  const KeepErrno keep;
+  if (heap_active()) return heap_wants(bytes) ? arena_resize(address, bytes) : nullptr;
+  // After a fork: never take more, but let a block shrink where it is.
+  if (bytes < heap_from_default || bytes > arena_usable(address)) return nullptr;
+  arena_resize_in_place(address, bytes);
+  return address;
+}
+
+std::size_t heap_usable(const void* address) { return arena_usable(address); }
+
+void heap_trim() {
+  if (!heap_active()) return;
+  const KeepErrno keep;
+  arena_trim();
+}
+
+std::byte* heap_map_peer(int descriptor, std::size_t bytes) {
+  return sys::map_peer(descriptor, bytes);
+}
+
+void heap_unmap_peer(std::byte* base, std::size_t bytes) { sys::unmap_raw(base, bytes); }
+
+void heap_note_mapping(const void* address, std::size_t bytes) {
+  HeapState& state = heap_state();
+  if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
+  const auto first = reinterpret_cast<std::uintptr_t>(address);
+  const auto base = reinterpret_cast<std::uintptr_t>(state.segment.base);
+  const std::size_t page = sys::page_size();
+  const std::size_t begin = first > base ? (first - base) / page * page : 0;
+  const std::uintptr_t last = first + bytes < first ? UINTPTR_MAX : first + bytes;
+  const std::size_t end = std::min((last - base + page - 1) / page * page, state.segment.bytes);
+  static std::atomic_flag busy;
+  while (busy.test_and_set(std::memory_order_acquire)) sys::yield();
+  detail::ForeignRanges& foreign = state.foreign;
+  const std::size_t count = foreign.count.load(std::memory_order_relaxed);
+  const auto* known = std::find_if(foreign.ranges, foreign.ranges + count, [&](const auto& r) {
+    return r.begin <= begin && end <= r.end;
+  });
+  if (known == foreign.ranges + count) {
+    if (count == detail::ForeignRanges::most) {
+      foreign.too_many.store(true, std::memory_order_release);
+    } else {
+      foreign.ranges[count] = {begin, end};
+      foreign.count.store(count + 1, std::memory_order_release);
+    }
+  }
+  busy.clear(std::memory_order_release);
+}
+
+}  // namespace quadrille::memory

@@ -1,0 +1,127 @@
+// The shared heap: memory of this process that the other ranks of its node can map.
+//
+// Idea: large allocations of a program come from one segment (a memfd) instead of private memory. A
+// peer maps the same segment once and then reads and writes buffers of this rank by load and store.
+// Source: Zhang et al., "Cache-oblivious MPI all-to-all communications based on Morton order"
+// (section 3.1, shared heap); the allocator is jemalloc.
+// Cost: a comparison for each free; no copy. fork() copies what the heap holds (heap_fork.cpp).
+//
+//   QUADRILLE_HEAP=on        (default) starts with heap_start(), which the library calls after MPI_Init
+//   QUADRILLE_HEAP=early     starts with the first large allocation
+//   QUADRILLE_HEAP=off       never
+//   QUADRILLE_HEAP_FROM      smallest allocation in bytes that comes from the heap (16384)
+//   QUADRILLE_HEAP_BYTES     size of the segment in bytes (64 GiB, at most the physical memory)
+//
+// All functions may be called from any thread, and before MPI_Init.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace quadrille::memory {
+
+// Allocations of at least so many bytes come from the heap. Smaller ones are copied through inboxes
+// anyway, and libc is faster for them.
+inline constexpr std::size_t heap_from_default = 16384;
+inline constexpr std::size_t heap_most_bytes = std::size_t{64} << 30;
+
+struct HeapSettings {
+  enum class Mode { off, on, early } mode = Mode::on;
+  std::size_t from = heap_from_default;
+  std::size_t bytes = 0;  // 0: what suits the machine
+  std::string problem;    // one line about a malformed variable, which is then ignored
+};
+// Reads the variables above; `get` returns a variable's value or "".
+HeapSettings read_heap_settings(std::string (*get)(const char*));
+
+struct HeapSegment {
+  int descriptor = -1;  // -1: no segment that others could map
+  std::byte* base = nullptr;
+  std::size_t bytes = 0;
+};
+
+// Starts the heap if it may be and is not started. True if it is active then. Never fails the
+// program: without a heap all allocations stay with libc.
+bool heap_start();
+
+// Whether this process allocates from the heap. False in the child of a fork.
+bool heap_active();
+// Why the heap is not active: one line; empty if it is.
+const std::string& heap_why_not();
+
+HeapSegment heap_segment();
+// Whether [address, address + bytes) lies in the active heap.
+bool heap_contains(const void* address, std::size_t bytes);
+// As heap_contains(), and what lies there is the segment: the program has not mapped something else
+// over it, or unmapped it.
+bool heap_shareable(const void* address, std::size_t bytes);
+// Offset in the segment of an address that the heap contains.
+std::size_t heap_offset(const void* address);
+
+// Memory of the heap; `alignment` is a power of two. Null if the heap is not active or is full, with
+// errno as it was.
+void* heap_allocate(std::size_t bytes, std::size_t alignment);
+// Frees memory of the heap. False if it is not of the heap; then nothing is done.
+bool heap_free(void* address);
+// Gives all free pages back to the system now.
+void heap_trim();
+
+// Maps the segment of another process; null on failure. It is not inherited by fork. Unmap it with
+// heap_unmap_peer().
+std::byte* heap_map_peer(int descriptor, std::size_t bytes);
+void heap_unmap_peer(std::byte* base, std::size_t bytes);
+
+// ---- For the interposed allocation functions (api/allocate.cpp). ----
+
+namespace detail {
+// Read by every malloc and free, so apart from everything that changes.
+struct alignas(64) HeapGate {
+  std::atomic<std::uintptr_t> base{0};
+  std::atomic<std::size_t> bytes{0};        // 0 until the heap is started; set after `base`
+  std::atomic<std::size_t> from{SIZE_MAX};  // allocations from here on may come from the heap
+};
+extern HeapGate heap_gate;
+}  // namespace detail
+
+// Whether memory at `address` came from the heap. Also true in the child of a fork.
+inline bool heap_owns(const void* address) {
+  const std::size_t bytes = detail::heap_gate.bytes.load(std::memory_order_acquire);
+  return reinterpret_cast<std::uintptr_t>(address) -
+             detail::heap_gate.base.load(std::memory_order_relaxed) < bytes;
+}
+
+// Whether an allocation of `bytes` is to be tried in the heap first.
+inline bool heap_wants(std::size_t bytes) {
+  return bytes >= detail::heap_gate.from.load(std::memory_order_relaxed);
+}
+
+// Lets the first large allocation start the heap if QUADRILLE_HEAP=early.
+void heap_prepare_early();
+// As heap_allocate(); starts the heap if it is to start early.
+void* heap_allocate_large(std::size_t bytes, std::size_t alignment, bool zero);
+// For memory that the heap owns. Null: take other memory, copy, and free.
+void* heap_resize(void* address, std::size_t bytes);
+std::size_t heap_usable(const void* address);
+
+// The program is about to change the mapping of these addresses.
+void heap_note_mapping(const void* address, std::size_t bytes);
+// Whether [address, address + bytes) touches the heap's range.
+inline bool heap_touches(const void* address, std::size_t bytes) {
+  const std::size_t size = detail::heap_gate.bytes.load(std::memory_order_acquire);
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::uintptr_t base = detail::heap_gate.base.load(std::memory_order_relaxed);
+  return size != 0 && begin < base + size && (bytes > base - begin || begin >= base);
+}
+
+// Registers what is to be done around fork(). Calling it before anybody else registers makes the heap
+// private in the child before the program's own handlers run there.
+void heap_watch_forks();
+// Runs `fork_only`, a fork that runs no handlers, and does the same around it. Returns its result, or -1
+// with errno EAGAIN while another fork is under way.
+pid_t heap_fork_without_handlers(pid_t (*fork_only)());
+
+}  // namespace quadrille::memory

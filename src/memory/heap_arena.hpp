@@ -1,0 +1,42 @@
+// The allocator on the heap's segment: one arena of jemalloc whose memory comes from an address range
+// that we give it. jemalloc's own records lie outside the range, so that a stray write of a peer can
+// damage data at worst, never the allocator.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace quadrille::memory {
+
+// Where the arena takes its pages from.
+struct ArenaPages {
+  std::byte* base = nullptr;
+  std::size_t bytes = 0;
+  // Makes pages usable; false: no memory.
+  bool (*open)(std::byte* base, std::size_t bytes) = nullptr;
+  // Gives pages back, to read as zeros; false: they stay as they are.
+  bool (*drop)(std::byte* base, std::size_t bytes) = nullptr;
+};
+
+// Makes the arena. At most once in a process. Returns an empty string, or why there is none.
+std::string arena_start(const ArenaPages& pages);
+
+// Bytes from the start of the range that were ever handed to the arena.
+std::size_t arena_reach();
+
+// `alignment` is a power of two. Null if the range is full.
+void* arena_allocate(std::size_t bytes, std::size_t alignment, bool zero);
+void arena_free(void* address);
+// Keeps the content; null if the range is full, then `address` stays as it is.
+void* arena_resize(void* address, std::size_t bytes);
+// Changes the size in place, as far as that goes.
+void arena_resize_in_place(void* address, std::size_t bytes);
+// Bytes that the program may use at `address`.
+std::size_t arena_usable(const void* address);
+
+// Gives back pages that have been free for a second.
+void arena_decay();
+// Gives back all free pages now.
+void arena_trim();
+
+}  // namespace quadrille::memory

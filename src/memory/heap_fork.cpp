@@ -1,0 +1,182 @@
+// fork() and the heap: the child gets a private copy, the parent's heap stays shared.
+//
+// Idea: a shared mapping would stay shared with the child, so the child would write into the parent's
+// buffers. Before the fork the parent copies what its heap holds into private memory at another place.
+// The fork duplicates that as it does all private memory, and the child moves it to the heap's
+// addresses, in place of the shared mapping. Nobody waits for anybody, and a child that dies harms
+// nothing.
+// Cost: a copy of the pages in use, in the parent; private memory of the same size in the child.
+//
+// Order matters. Handlers run last-registered first before a fork and first-registered first after it.
+// We register first. So our copy is made when everybody else holds his locks, jemalloc included, and
+// the child's heap is private before anybody else's handler runs there.
+//
+// A thread that writes to the heap while another forks, without a lock that a handler takes, may be
+// seen by the child as it was at the beginning of the fork.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "memory/heap_arena.hpp"
+#include "memory/heap_parts.hpp"
+
+namespace quadrille::memory {
+namespace {
+
+using detail::ForeignRanges;
+using detail::heap_state;
+using detail::HeapState;
+
+// The copy of the fork under way. There is one at a time.
+struct Snapshot {
+  bool wanted = false;       // the heap was active before the fork
+  std::byte* copy = nullptr;
+  std::size_t bytes = 0;
+};
+Snapshot snapshot;
+std::atomic_flag under_way;
+
+// Runs `use(begin, end)` for the parts of [0, end) that the program has not mapped over.
+template <class Use>
+void for_each_own_part(std::size_t end, Use use) {
+  const ForeignRanges& foreign = heap_state().foreign;
+  const std::size_t count = foreign.count.load(std::memory_order_acquire);
+  std::size_t at = 0;
+  while (at < end) {
+    std::size_t next = end;  // where the next foreign range begins
+    bool inside = false;
+    for (std::size_t i = 0; i < count; ++i) {
+      const ForeignRanges::Range& range = foreign.ranges[i];
+      if (range.begin <= at && at < range.end) {
+        at = range.end;
+        inside = true;
+        break;
+      }
+      if (range.begin > at) next = std::min(next, range.begin);
+    }
+    if (inside) continue;
+    use(at, next);
+    at = next;
+  }
+}
+
+// The program closed our descriptor: the pages are read where they are mapped.
+std::byte* copy_mapped(std::size_t bytes) {
+  std::byte* copy = sys::map_private(bytes);
+  if (copy == nullptr) return nullptr;
+  for_each_own_part(bytes, [&](std::size_t begin, std::size_t end) {
+    std::memcpy(copy + begin, heap_state().segment.base + begin, end - begin);
+  });
+  return copy;
+}
+
+void take_snapshot() {
+  const HeapState& state = heap_state();
+  snapshot = {};
+  snapshot.wanted = state.stage.load(std::memory_order_acquire) == HeapState::active;
+  if (!snapshot.wanted) return;
+  snapshot.bytes = arena_reach();
+  if (snapshot.bytes == 0 || state.foreign.too_many.load()) return;
+  const int error = errno;
+  snapshot.copy = sys::still_is(state.segment.descriptor, state.identity)
+                      ? sys::copy_segment(state.segment.descriptor, snapshot.bytes)
+                      : copy_mapped(snapshot.bytes);
+  errno = error;
+}
+
+void drop_snapshot() {
+  if (snapshot.copy != nullptr) sys::unmap_raw(snapshot.copy, snapshot.bytes);
+  snapshot = {};
+}
+
+// A child without its copy must not go on: it would write into its parent's memory.
+[[noreturn]] void give_up() {
+  static constexpr char line[] =
+      "quadrille: a child process got no memory for its copy of the shared heap and ends; "
+      "QUADRILLE_HEAP=off avoids the copy\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, line, sizeof line - 1);
+  _exit(127);
+}
+
+void become_private() {
+  HeapState& state = heap_state();
+  const HeapSegment& segment = state.segment;
+  if (snapshot.bytes != 0 && snapshot.copy == nullptr) give_up();
+  bool moved = true;
+  for_each_own_part(snapshot.bytes, [&](std::size_t begin, std::size_t end) {
+    moved &= sys::move_pages(snapshot.copy + begin, end - begin, segment.base + begin);
+  });
+  for_each_own_part(segment.bytes, [&](std::size_t begin, std::size_t end) {
+    begin = std::max(begin, snapshot.bytes);
+    if (begin < end) moved &= sys::block_pages(segment.base + begin, end - begin);
+  });
+  if (!moved) give_up();
+  // What the program mapped over leaves its part of the copy behind: nothing refers to it.
+  if (sys::still_is(segment.descriptor, state.identity)) sys::close_descriptor(segment.descriptor);
+}
+
+void in_child() {
+  HeapState& state = heap_state();
+  const int stage = state.stage.load(std::memory_order_acquire);
+  const int error = errno;
+  if (stage == HeapState::active) {
+    // The heap of a thread that started it during the fork holds nothing that the child may use.
+    become_private();
+    detail::heap_gate.from.store(SIZE_MAX, std::memory_order_relaxed);
+    state.stage.store(HeapState::forked, std::memory_order_release);
+  } else if (stage == HeapState::starting) {
+    state.stage.store(HeapState::forked, std::memory_order_release);
+  }
+  snapshot = {};
+  errno = error;
+}
+
+// ---- Handlers of fork() ----
+
+void before_fork() {
+  while (under_way.test_and_set(std::memory_order_acquire)) sys::yield();
+  take_snapshot();
+}
+
+void after_fork_in_parent() {
+  drop_snapshot();
+  under_way.clear(std::memory_order_release);
+}
+
+void after_fork_in_child() {
+  in_child();
+  under_way.clear(std::memory_order_release);
+}
+
+}  // namespace
+
+void heap_watch_forks() {
+  static std::atomic<bool> done{false};
+  if (done.exchange(true)) return;
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+// Forking without handlers, from a signal handler at that: nothing may be waited for.
+pid_t heap_fork_without_handlers(pid_t (*fork_only)()) {
+  if (under_way.test_and_set(std::memory_order_acquire)) {
+    errno = EAGAIN;
+    return -1;
+  }
+  take_snapshot();
+  const pid_t child = fork_only();
+  if (child == 0) {
+    in_child();
+  } else {
+    const int error = errno;
+    drop_snapshot();
+    errno = error;
+  }
+  under_way.clear(std::memory_order_release);
+  return child;
+}
+
+}  // namespace quadrille::memory

@@ -1,0 +1,39 @@
+// What heap.cpp and heap_fork.cpp share.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <string>
+
+#include "memory/heap.hpp"
+#include "sys/sys.hpp"
+
+namespace quadrille::memory::detail {
+
+// Ranges of the heap whose mapping the program has changed, as offsets. Fixed, because they are noted
+// inside mmap() and read inside fork().
+struct ForeignRanges {
+  static constexpr std::size_t most = 256;
+  struct Range {
+    std::size_t begin = 0, end = 0;
+  };
+  Range ranges[most] = {};
+  std::atomic<std::size_t> count{0};
+  std::atomic<bool> too_many{false};  // then nothing can be shared any more
+
+  bool touch(std::size_t begin, std::size_t end) const;
+};
+
+struct HeapState {
+  enum Stage : int { idle, starting, active, failed, forked };
+  std::atomic<int> stage{idle};
+  HeapSegment segment;
+  sys::FileIdentity identity;
+  ForeignRanges foreign;
+  std::atomic<const std::string*> why_not{nullptr};
+};
+
+HeapState& heap_state();
+void set_why_not(const char* why);
+
+}  // namespace quadrille::memory::detail

@@ -1,0 +1,175 @@
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "sys/sys.hpp"
+
+namespace quadrille::sys {
+namespace {
+
+// Descriptors from here up are ours if the limit allows it; programs count from 3.
+constexpr int high_descriptor = 900;
+
+std::byte* raw_mmap(void* address, std::size_t bytes, int protection, int flags, int descriptor) {
+  const long result = syscall(SYS_mmap, address, bytes, protection, flags, descriptor, 0L);
+  return result == -1 ? nullptr : reinterpret_cast<std::byte*>(result);
+}
+
+// The setting of the kernel that accounts all memory when it is reserved; 0 if it cannot be read.
+int overcommit_mode() {
+  int mode = 0;
+  if (std::FILE* file = std::fopen("/proc/sys/vm/overcommit_memory", "re")) {
+    if (std::fscanf(file, "%d", &mode) != 1) mode = 0;
+    std::fclose(file);
+  }
+  return mode;
+}
+
+bool is_limited(int resource, std::size_t bytes) {
+  rlimit limit{};
+  return getrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0 &&
+         limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes;
+}
+
+// Copies [from, end) of a file to the same offsets of `target`.
+bool read_range(int descriptor, std::byte* target, std::size_t from, std::size_t end) {
+  while (from < end) {
+    const ssize_t got = pread(descriptor, target + from, end - from, static_cast<off_t>(from));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    from += static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string heap_obstacle(std::size_t bytes) {
+  rlimit space{};
+  // A limited program expects malloc to fail at its limit, so no large address range is taken.
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
+    return "the address space is limited (ulimit -v)";
+  }
+  // Growing a file past this limit raises a signal.
+  if (is_limited(RLIMIT_FSIZE, bytes)) return "the size of files is limited (ulimit -f)";
+  // Shared pages would be accounted when they are touched, and a shortage would be a bus error.
+  if (overcommit_mode() == 2) return "the system does not overcommit memory";
+  return {};
+}
+
+std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+std::size_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  return pages > 0 ? static_cast<std::size_t>(pages) * page_size() : 0;
+}
+
+int create_heap_file(std::size_t bytes) {
+  const int low = memfd_create("quadrille-heap", MFD_CLOEXEC);
+  if (low < 0) return -1;
+  if (ftruncate(low, static_cast<off_t>(bytes)) != 0) {
+    close(low);
+    return -1;
+  }
+  const int high = fcntl(low, F_DUPFD_CLOEXEC, high_descriptor);
+  if (high < 0) return low;
+  close(low);
+  return high;
+}
+
+bool identify(int descriptor, FileIdentity& identity) {
+  struct stat status {};
+  if (descriptor < 0 || fstat(descriptor, &status) != 0) return false;
+  identity = {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
+  return true;
+}
+
+bool still_is(int descriptor, const FileIdentity& identity) {
+  FileIdentity now;
+  return identify(descriptor, now) && now.device == identity.device && now.file == identity.file;
+}
+
+std::size_t resident_bytes(int descriptor) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return 0;
+  return static_cast<std::size_t>(status.st_blocks) * 512;  // the unit of st_blocks
+}
+
+std::byte* map_heap(int descriptor, std::size_t bytes) {
+  std::byte* base = raw_mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, descriptor);
+  if (base == nullptr) return nullptr;
+  munlock(base, bytes);  // after mlockall(MCL_FUTURE) pages would otherwise come when access does
+  madvise(base, bytes, MADV_DONTDUMP);
+  return base;
+}
+
+bool open_pages(std::byte* base, std::size_t bytes) {
+  if (mprotect(base, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  madvise(base, bytes, MADV_DODUMP);
+  return true;
+}
+
+std::byte* map_peer(int descriptor, std::size_t bytes) {
+  std::byte* base = map_heap(descriptor, bytes);
+  if (base == nullptr) return nullptr;
+  // Without MADV_DONTFORK a child could write into the memory of another rank.
+  if (madvise(base, bytes, MADV_DONTFORK) != 0 ||
+      mprotect(base, bytes, PROT_READ | PROT_WRITE) != 0) {
+    unmap_raw(base, bytes);
+    return nullptr;
+  }
+  return base;
+}
+
+bool drop_shared_pages(std::byte* base, std::size_t bytes) {
+  return madvise(base, bytes, MADV_REMOVE) == 0;
+}
+
+bool drop_private_pages(std::byte* base, std::size_t bytes) {
+  return madvise(base, bytes, MADV_DONTNEED) == 0;
+}
+
+std::byte* map_private(std::size_t bytes) {
+  return raw_mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+}
+
+void unmap_raw(std::byte* base, std::size_t bytes) { syscall(SYS_munmap, base, bytes); }
+
+// Only what the file holds is read: holes stay holes.
+std::byte* copy_segment(int descriptor, std::size_t bytes) {
+  std::byte* copy = map_private(bytes);
+  if (copy == nullptr) return nullptr;
+  std::size_t at = 0;
+  while (at < bytes) {
+    const off_t data = lseek(descriptor, static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;  // nothing but holes up to the end
+    const off_t hole = data < 0 ? -1 : lseek(descriptor, data, SEEK_HOLE);
+    const std::size_t end = std::min(bytes, static_cast<std::size_t>(std::max(hole, off_t{0})));
+    if (hole < 0 || (static_cast<std::size_t>(data) < end &&
+                     !read_range(descriptor, copy, static_cast<std::size_t>(data), end))) {
+      unmap_raw(copy, bytes);
+      return nullptr;
+    }
+    at = static_cast<std::size_t>(hole);
+  }
+  return copy;
+}
+
+bool move_pages(std::byte* from, std::size_t bytes, std::byte* target) {
+  return syscall(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target) != -1;
+}
+
+bool block_pages(std::byte* base, std::size_t bytes) {
+  return raw_mmap(base, bytes, PROT_NONE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1) != nullptr;
+}
+
+}  // namespace quadrille::sys

@@ -1,0 +1,65 @@
+#!/bin/sh
+# client.sh CASE PRELOAD CLIENT PYTHON: programs that know nothing of the heap, in one situation each.
+set -eu
+case=$1
+preload=$2
+client=$3
+python=$4
+
+under() { LD_PRELOAD=$preload QUADRILLE_HEAP=early "$@"; }
+
+expect() { # WHAT GOT WANTED
+  if [ "$2" != "$3" ]; then
+    echo "$1: got '$2', wanted '$3'" >&2
+    exit 1
+  fi
+}
+
+sum=$("$client" | cut -d' ' -f1)
+
+case $case in
+python3)
+  program='
+import array, os, subprocess, threading
+data = [bytearray(1 << 20) for _ in range(40)]
+numbers = array.array("d", range(300000))
+def work():
+    for _ in range(50): bytearray(200000)
+threads = [threading.Thread(target=work) for _ in range(4)]
+[t.start() for t in threads]; [t.join() for t in threads]
+read, write = os.pipe()
+child = os.fork()
+if child == 0:
+    for block in data: block[0] = 9
+    os.write(write, b"%d" % int(sum(numbers)))
+    os._exit(0)
+os.waitpid(child, 0)
+assert all(block[0] == 0 for block in data)
+assert subprocess.check_output(["echo", "hi"]) == b"hi\n"
+maps = open("/proc/self/maps").read()
+print(os.read(read, 100).decode(), "heap" if "quadrille-heap" in maps else "none")
+'
+  expect python3 "$(under "$python" -c "$program")" "44999850000 heap"
+  ;;
+address-limit)
+  expect unlimited "$(under "$client")" "$sum heap"
+  # The client still works, without a heap.
+  expect limited "$(ulimit -v 2000000; under "$client")" "$sum none"
+  ;;
+file-limit)
+  # In blocks of 512 bytes. A heap's file would raise a signal here.
+  expect limited "$(ulimit -f 1000; under "$client")" "$sum none"
+  ;;
+closed-descriptor)
+  expect closed "$(under "$client" --close)" "$sum heap"
+  ;;
+nothing-left)
+  before=$(ls /dev/shm)
+  expect run "$(under "$client")" "$sum heap"
+  expect /dev/shm "$(ls /dev/shm)" "$before"
+  ;;
+*)
+  echo "unknown case $case" >&2
+  exit 2
+  ;;
+esac

@@ -1,0 +1,270 @@
+// The heap from inside: the interface that the transport will use. The interposed functions are part of
+// this program; each test runs in a process of its own.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "maps.hpp"
+#include "memory/heap.hpp"
+#include "sys/sys.hpp"
+
+namespace quadrille::memory {
+namespace {
+
+using test::fill;
+using test::holds;
+
+constexpr std::size_t bytes = 300'000;
+
+TEST(Heap, OffUntilStarted) {
+  EXPECT_FALSE(heap_active());
+  EXPECT_EQ(heap_why_not(), "it is not started yet");
+  void* before = malloc(bytes);
+  EXPECT_FALSE(heap_contains(before, bytes));
+  EXPECT_EQ(heap_allocate(bytes, 64), nullptr);
+  volatile std::size_t too_much = SIZE_MAX;
+  EXPECT_EQ(malloc(too_much), nullptr);
+  EXPECT_FALSE(heap_active());
+  ASSERT_TRUE(heap_start());
+  EXPECT_TRUE(heap_start());
+  EXPECT_EQ(heap_why_not(), "");
+  void* after = malloc(bytes);
+  EXPECT_TRUE(heap_contains(after, bytes));
+  EXPECT_FALSE(heap_contains(before, bytes));
+  free(before);
+  free(after);
+}
+
+TEST(Heap, SwitchedOff) {
+  setenv("QUADRILLE_HEAP", "off", 1);
+  EXPECT_FALSE(heap_start());
+  EXPECT_NE(heap_why_not().find("QUADRILLE_HEAP=off"), std::string::npos);
+  void* block = malloc(bytes);
+  EXPECT_FALSE(heap_contains(block, bytes));
+  free(block);
+}
+
+TEST(Heap, TooSmallASegmentNeverFailsTheProgram) {
+  setenv("QUADRILLE_HEAP_BYTES", "1000000", 1);
+  ASSERT_TRUE(heap_start());
+  void* blocks[10];
+  int inside = 0;
+  for (auto& block : blocks) {
+    block = malloc(bytes);
+    ASSERT_NE(block, nullptr);
+    inside += heap_contains(block, bytes) ? 1 : 0;
+  }
+  EXPECT_GE(inside, 1);
+  EXPECT_LE(inside, 3);
+  for (auto& block : blocks) free(block);
+  void* again = malloc(bytes);
+  EXPECT_TRUE(heap_contains(again, bytes));  // the segment serves again
+  free(again);
+}
+
+TEST(Heap, OffsetsAndBounds) {
+  ASSERT_TRUE(heap_start());
+  auto* block = static_cast<std::byte*>(heap_allocate(bytes, 4096));
+  ASSERT_NE(block, nullptr);
+  const HeapSegment segment = heap_segment();
+  EXPECT_EQ(heap_offset(block), static_cast<std::size_t>(block - segment.base));
+  EXPECT_TRUE(heap_contains(segment.base, segment.bytes));
+  EXPECT_FALSE(heap_contains(segment.base, segment.bytes + 1));
+  EXPECT_FALSE(heap_contains(segment.base - 1, 2));
+  EXPECT_FALSE(heap_contains(segment.base + segment.bytes, 1));
+  EXPECT_FALSE(heap_contains(block, SIZE_MAX));
+  EXPECT_FALSE(heap_contains(nullptr, 1));
+  int local = 0;
+  EXPECT_FALSE(heap_free(&local));
+  EXPECT_TRUE(heap_free(block));
+}
+
+// What a peer does: it maps the descriptor and reads and writes the blocks.
+TEST(Heap, APeerSeesTheBlocks) {
+  ASSERT_TRUE(heap_start());
+  void* block = malloc(bytes);
+  fill(block, bytes, 1);
+  const HeapSegment segment = heap_segment();
+  std::byte* peer = heap_map_peer(segment.descriptor, segment.bytes);
+  ASSERT_NE(peer, nullptr);
+  EXPECT_TRUE(holds(peer + heap_offset(block), bytes, 1));
+  fill(peer + heap_offset(block), bytes, 2);
+  EXPECT_TRUE(holds(block, bytes, 2));
+  // A child of the peer does not have the mapping.
+  const pid_t child = fork();
+  if (child == 0) _exit(test::mapping_of(peer).empty() ? 0 : 2);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  heap_unmap_peer(peer, segment.bytes);
+  EXPECT_TRUE(test::mapping_of(peer).empty());
+  free(block);
+}
+
+TEST(Heap, ChildOfAForkIsNotActive) {
+  ASSERT_TRUE(heap_start());
+  void* block = malloc(bytes);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (heap_active() || heap_contains(block, bytes) || heap_start()) _exit(2);
+    if (heap_segment().descriptor != -1 || !heap_owns(block)) _exit(3);
+    if (heap_why_not().find("fork") == std::string::npos) _exit(4);
+    if (heap_allocate(bytes, 64) != nullptr) _exit(5);
+    _exit(heap_free(block) ? 0 : 6);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  free(block);
+}
+
+// A child of a process without a heap may have one.
+TEST(Heap, ChildMayStartItsOwn) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!heap_start()) _exit(2);
+    void* block = malloc(bytes);
+    _exit(heap_contains(block, bytes) ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(heap_active());
+}
+
+class Mapped : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(heap_start());
+    block_ = static_cast<std::byte*>(heap_allocate(1 << 20, 4096));
+    ASSERT_NE(block_, nullptr);
+    std::memset(block_, 1, 1 << 20);
+    ASSERT_TRUE(heap_shareable(block_, 1 << 20));
+  }
+  // Only [65536, 131072) is lost.
+  void expect_hole() {
+    EXPECT_TRUE(heap_contains(block_, 1 << 20));
+    EXPECT_FALSE(heap_shareable(block_, 1 << 20));
+    EXPECT_FALSE(heap_shareable(block_ + 65535, 2));
+    EXPECT_FALSE(heap_shareable(block_ + 100'000, 1));
+    EXPECT_FALSE(heap_shareable(block_ + 131071, 2));
+    EXPECT_TRUE(heap_shareable(block_, 65536));
+    EXPECT_TRUE(heap_shareable(block_ + 131072, 1000));
+  }
+  std::byte* block_ = nullptr;
+};
+
+TEST_F(Mapped, OverIsNotShareable) {
+  ASSERT_NE(mmap(block_ + 65536, 65536, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
+  expect_hole();
+}
+
+TEST_F(Mapped, AwayIsNotShareable) {
+  ASSERT_EQ(munmap(block_ + 65536, 65536), 0);
+  expect_hole();
+}
+
+TEST_F(Mapped, MovedAwayIsNotShareable) {
+  void* elsewhere = mmap(nullptr, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mremap(block_ + 65536, 65536, 65536, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere),
+            MAP_FAILED);
+  expect_hole();
+}
+
+TEST_F(Mapped, MovedOntoIsNotShareable) {
+  void* other = mmap(nullptr, 65536, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mremap(other, 65536, 65536, MREMAP_MAYMOVE | MREMAP_FIXED, block_ + 65536), MAP_FAILED);
+  expect_hole();
+}
+
+TEST_F(Mapped, ElsewhereChangesNothing) {
+  void* other = mmap(nullptr, 65536, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mmap(other, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            MAP_FAILED);
+  ASSERT_EQ(munmap(other, 65536), 0);
+  EXPECT_TRUE(heap_shareable(block_, 1 << 20));
+}
+
+// More such ranges than can be remembered: nothing can be shared any more.
+TEST_F(Mapped, TooManyRanges) {
+  auto* block = static_cast<std::byte*>(heap_allocate(std::size_t{8} << 20, 4096));
+  for (std::size_t i = 0; i < 900; ++i) {
+    ASSERT_NE(mmap(block + i * 8192, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                   0), MAP_FAILED);
+  }
+  EXPECT_FALSE(heap_shareable(block_, 100));
+}
+
+TEST(Heap, PrivatePagesInTheHeapAreNotDropped) {
+  ASSERT_TRUE(heap_start());
+  auto* block = static_cast<std::byte*>(heap_allocate(1 << 20, 4096));
+  ASSERT_NE(mmap(block, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                 0), MAP_FAILED);
+  std::memset(block, 7, 1 << 20);
+  free(block);
+  heap_trim();
+  auto* zeros = static_cast<std::byte*>(calloc(1 << 20, 1));
+  for (std::size_t i = 0; i < 1 << 20; ++i) ASSERT_EQ(zeros[i], std::byte{0}) << i;
+  free(zeros);
+}
+
+// The program closes descriptors that it does not know. A file of its own may get the number.
+TEST(Heap, ClosedDescriptor) {
+  ASSERT_TRUE(heap_start());
+  void* block = malloc(bytes);
+  fill(block, bytes, 1);
+  const int descriptor = heap_segment().descriptor;
+  ASSERT_GE(descriptor, 0);
+  close(descriptor);
+  ASSERT_EQ(dup2(0, descriptor), descriptor);
+  EXPECT_EQ(heap_segment().descriptor, -1);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!holds(block, bytes, 1)) _exit(2);
+    std::memset(block, 2, bytes);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(holds(block, bytes, 1));
+  free(block);
+}
+
+std::map<std::string, std::string> variables;
+HeapSettings read(std::map<std::string, std::string> values) {
+  variables = std::move(values);
+  return read_heap_settings([](const char* name) { return variables[name]; });
+}
+
+TEST(HeapSettings, AreRead) {
+  EXPECT_EQ(read({}).mode, HeapSettings::Mode::on);
+  EXPECT_EQ(read({}).from, heap_from_default);
+  EXPECT_EQ(read({{"QUADRILLE_HEAP", "off"}}).mode, HeapSettings::Mode::off);
+  EXPECT_EQ(read({{"QUADRILLE_HEAP", "early"}}).mode, HeapSettings::Mode::early);
+  EXPECT_EQ(read({{"QUADRILLE_HEAP_FROM", "4096"}}).from, 4096U);
+  EXPECT_EQ(read({{"QUADRILLE_HEAP_BYTES", "1048576"}}).bytes, 1048576U);
+  EXPECT_EQ(read({{"QUADRILLE_HEAP", "early"}}).problem, "");
+}
+
+TEST(HeapSettings, MalformedValuesAreNamedAndIgnored) {
+  for (const char* name : {"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES"}) {
+    for (const char* value : {"maybe", "-1", "12x", "99999999999999999999999"}) {
+      const HeapSettings settings = read({{name, value}});
+      EXPECT_NE(settings.problem.find(name), std::string::npos) << name << " " << value;
+      EXPECT_EQ(settings.mode, HeapSettings::Mode::on);
+      EXPECT_EQ(settings.from, heap_from_default);
+      EXPECT_EQ(settings.bytes, 0U);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::memory

@@ -1,0 +1,83 @@
+#include "maps.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace quadrille::test {
+namespace {
+
+constexpr const char* heap_name = "/memfd:quadrille-heap";
+
+std::string find_mapping(const void* address, const char* name) {
+  std::string found;
+  std::FILE* maps = std::fopen("/proc/self/maps", "re");
+  char line[512];
+  while (maps != nullptr && std::fgets(line, sizeof line, maps) != nullptr) {
+    std::uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) != 2) continue;
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    const bool hit = name != nullptr ? std::strstr(line, name) != nullptr
+                                     : begin <= wanted && wanted < end;
+    if (hit) {
+      found = line;
+      break;
+    }
+  }
+  if (maps != nullptr) std::fclose(maps);
+  return found;
+}
+
+std::uint8_t value_at(std::size_t offset, std::uint32_t seed) {
+  const std::uint64_t mixed = (offset + 1) * 0x9e3779b97f4a7c15ULL ^ seed * 0xff51afd7ed558ccdULL;
+  return static_cast<std::uint8_t>(mixed >> 40);
+}
+
+}  // namespace
+
+std::string mapping_of(const void* address) { return find_mapping(address, nullptr); }
+
+bool in_shared_heap(const void* address) {
+  const std::string line = mapping_of(address);
+  return line.find(heap_name) != std::string::npos && line.find("rw-s") != std::string::npos;
+}
+
+bool has_heap() { return !find_mapping(nullptr, heap_name).empty(); }
+
+bool expects_heap() {
+  const char* mode = std::getenv("QUADRILLE_HEAP");
+  return mode != nullptr && std::strcmp(mode, "off") != 0 &&
+         std::getenv("QUADRILLE_HEAP_BYTES") == nullptr;
+}
+
+std::size_t heap_resident_bytes() {
+  for (int descriptor = 3; descriptor < 2048; ++descriptor) {
+    char path[64], target[256] = {};
+    std::snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    if (readlink(path, target, sizeof target - 1) <= 0) continue;
+    struct stat status {};
+    if (std::strstr(target, heap_name) != nullptr && fstat(descriptor, &status) == 0) {
+      return static_cast<std::size_t>(status.st_blocks) * 512;
+    }
+  }
+  return 0;
+}
+
+void fill(void* block, std::size_t bytes, std::uint32_t seed) {
+  auto* data = static_cast<std::uint8_t*>(block);
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = value_at(i, seed);
+}
+
+bool holds(const void* block, std::size_t bytes, std::uint32_t seed) {
+  const auto* data = static_cast<const std::uint8_t*>(block);
+  for (std::size_t i = 0; i < bytes; ++i) {
+    if (data[i] != value_at(i, seed)) return false;
+  }
+  return true;
+}
+
+}  // namespace quadrille::test

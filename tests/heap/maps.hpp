@@ -1,0 +1,29 @@
+// What the kernel says of the heap: an oracle that shares nothing with the library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace quadrille::test {
+
+// The line of /proc/self/maps that holds `address`; empty if there is none. Allocates small blocks only.
+std::string mapping_of(const void* address);
+
+// Whether memory at `address` is shared memory of the heap, as the kernel sees it.
+bool in_shared_heap(const void* address);
+
+// Whether any mapping of this process is the heap's.
+bool has_heap();
+
+// Whether the environment says that large blocks shall come from the heap, and there is room enough.
+bool expects_heap();
+
+// Bytes of memory that the heap's segment holds, from the open descriptors of this process.
+std::size_t heap_resident_bytes();
+
+// Fills and checks a block with bytes that depend on `seed` and the offset.
+void fill(void* block, std::size_t bytes, std::uint32_t seed);
+bool holds(const void* block, std::size_t bytes, std::uint32_t seed);
+
+}  // namespace quadrille::test
