@@ -10,9 +10,9 @@
 // Cost    Bus transactions a line: ordinary 3 (read source, read for ownership, write back),
 //         streaming 2. Small copies: no difference, streaming is never used below two lines.
 //
-// Example: 200 bytes to address 1000 (40 in a line of 64), T = 60. The ordinary copy takes bytes
-// 0..87, so that the rest begins on a line (1088 = 17 * 64); streaming stores take the
-// line 88..151; the last 48 bytes do not fill a line and are stored in the ordinary way.
+// Example: 300 bytes to address 1000 (40 in a line of 64), T = 60. The ordinary copy takes bytes
+// 0..87, so that the rest begins on a line (1088 = 17 * 64); streaming stores take the three lines
+// of bytes 88..279; the last 20 bytes do not fill a line and are stored in the ordinary way.
 //
 // All kernels copy between memory that does not overlap, at any alignment, and never touch a byte
 // outside of it. They may be called by several threads at once and never fail.

@@ -170,7 +170,7 @@ using Calls = std::vector<std::pair<char, std::size_t>>;
 TEST(HybridCopy, StreamsWhatIsPastTheThresholdFromALineOn) {
   EXPECT_EQ(calls_of(0, 1000, 128), (Calls{{'t', 128}, {'s', 872}}));
   // The example of the header: address 40 in its line, T = 60.
-  EXPECT_EQ(calls_of(40, 200, 60), (Calls{{'t', 88}, {'s', 112}}));
+  EXPECT_EQ(calls_of(40, 300, 60), (Calls{{'t', 88}, {'s', 212}}));
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(expected_to) % line, 0u);
   EXPECT_EQ(calls_of(0, 1000, 0), (Calls{{'s', 1000}}));
   EXPECT_EQ(calls_of(1, 1000, 0), (Calls{{'t', 63}, {'s', 937}}));
