@@ -166,6 +166,14 @@ int count(const ProcessorSet& set) {
   return total;
 }
 
+bool run_on(int processor) {
+  if (processor < 0 || processor >= CPU_SETSIZE) return false;
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  CPU_SET(processor, &mask);
+  return sched_setaffinity(0, sizeof mask, &mask) == 0;
+}
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";

@@ -117,6 +117,13 @@ struct ProcessorSet {
 };
 ProcessorSet allowed_processors();
 int count(const ProcessorSet& set);
+// Keeps the calling thread on a processor; false if the system refuses.
+bool run_on(int processor);
+
+// Bytes of the data (or unified) cache of a level, 1 to 3, of the first processor; 0 if unknown.
+std::size_t cache_bytes(int level);
+// The same from a folder like /sys/devices/system/cpu/cpu0/cache.
+std::size_t cache_bytes_in(const std::string& folder, int level);
 
 // A variable of the environment; empty if it is not set.
 std::string environment(const char* name);

@@ -1,0 +1,19 @@
+// What this machine's memory moves at most: plain parallel copies, for comparison with a
+// collective.
+#pragma once
+
+#include <cstddef>
+
+namespace quadrille::tools {
+
+// Bytes a second that `threads` threads copy together, each byte counted once. Each thread copies a
+// buffer of `bytes_per_thread` bytes of its own to another one, again and again, so the footprint
+// is 2 * bytes_per_thread * threads. Thread i is pinned to the i-th processor that this process may
+// use, beginning again if there are more threads. The best of a few trials of at least 10 ms each.
+//   streaming  streaming stores of the copy kernels; else memcpy, which for blocks larger than the
+//              caches may stream by itself
+// 0 for no bytes or no threads. Throws std::bad_alloc or std::system_error if the system gives no
+// memory or no threads.
+double copy_ceiling(std::size_t bytes_per_thread, int threads, bool streaming);
+
+}  // namespace quadrille::tools
