@@ -30,7 +30,6 @@ std::string to_string(const Ways& ways);
 struct Peer {
   pid_t process = 0;
   std::byte* heap = nullptr;     // its shared heap, mapped here; null: not mapped
-  std::size_t heap_bytes = 0;
   bool maps_my_heap = false;
   bool i_read = false, i_write = false;    // by CMA
   bool reads_me = false, writes_me = false;

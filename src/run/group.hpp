@@ -6,39 +6,14 @@
 #include <vector>
 
 #include "memory/inbox.hpp"
+#include "memory/node_copy.hpp"
 #include "memory/pairs.hpp"
+#include "memory/pool.hpp"
 #include "memory/reach.hpp"
 #include "mpi/mpi.hpp"
 #include "sys/wait.hpp"
 
 namespace quadrille::run {
-
-// Memory that is kept between calls, up to a bound.
-class Pool {
- public:
-  // At least `bytes` bytes with undefined content; valid until the next take() or trim(). Throws
-  // std::bad_alloc.
-  std::byte* take(std::size_t bytes) {
-    if (bytes > size_) {
-      memory_.reset();
-      size_ = 0;
-      memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      size_ = bytes;
-    }
-    return memory_.get();
-  }
-  // Gives large memory back.
-  void trim() {
-    if (size_ <= most_kept) return;
-    memory_.reset();
-    size_ = 0;
-  }
-
- private:
-  static constexpr std::size_t most_kept = std::size_t{4} << 20;
-  std::unique_ptr<std::byte[]> memory_;
-  std::size_t size_ = 0;
-};
 
 // What an exchange inside a node has begun and not yet finished. Kept between calls for its memory.
 struct NodeWork {
@@ -62,12 +37,6 @@ struct NodeWork {
   }
 };
 
-// This process's own shared heap.
-struct OwnHeap {
-  std::byte* base = nullptr;
-  std::size_t bytes = 0;
-};
-
 struct Group {
   MPI_Comm comm{};  // private
   int me = 0;
@@ -81,13 +50,9 @@ struct Group {
   std::size_t cma_from = 0;  // bytes of a block from which on the kernel copies it rather than a ring
   memory::Pairs pairs;
   std::vector<memory::Peer> peers;
-  OwnHeap heap;
+  memory::CopyPlan copying;    // which blocks are copied past the cache
   NodeWork node_work;
-  bool in_heap(const std::byte* address, std::size_t size) const {
-    const auto offset = static_cast<std::size_t>(address - heap.base);
-    return offset < heap.bytes && size <= heap.bytes - offset;
-  }
-  Pool scratch, packed_send, packed_recv, packed_own;
+  memory::Pool scratch, packed_send, packed_recv, packed_own;
 };
 
 }  // namespace quadrille::run

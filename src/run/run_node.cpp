@@ -24,6 +24,7 @@
 #include <cstring>
 #include <optional>
 
+#include "memory/heap.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
 #include "run/mpi_transport.hpp"
@@ -45,7 +46,7 @@ struct Offer {
 // Memory for packed blocks, one behind the other.
 class Room {
  public:
-  Room(Pool& pool, std::size_t bytes) : pool_(pool), next_(bytes > 0 ? pool.take(bytes) : nullptr) {}
+  Room(memory::Pool& pool, std::size_t bytes) : pool_(pool), next_(bytes > 0 ? pool.take(bytes) : nullptr) {}
   ~Room() { pool_.trim(); }
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
@@ -56,7 +57,7 @@ class Room {
   }
 
  private:
-  Pool& pool_;
+  memory::Pool& pool_;
   std::byte* next_;
 };
 
@@ -72,7 +73,8 @@ class Exchange {
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
         packed_send_(group.packed_send, bytes_to_stage()),
-        packed_recv_(group.packed_recv, bytes_to_unpack()) {
+        packed_recv_(group.packed_recv, bytes_to_unpack()),
+        copy_(group.copying, bytes_to_copy()) {
     work_.clear();
   }
 
@@ -80,7 +82,7 @@ class Exchange {
     group_.inbox.begin();
     if (direct_) group_.pairs.begin();
     for (int step = 1; step < group_.ranks; ++step) offer((group_.me + step) % group_.ranks);
-    if (!call_.in_place) keep(error_, copy_own(block_for(group_.me), recv_[group_.me], group_));
+    if (!call_.in_place) copy_mine();
     for (int step = 1; step < group_.ranks; ++step) {
       take((group_.me - step + group_.ranks) % group_.ranks);
     }
@@ -130,6 +132,17 @@ class Exchange {
     return total;
   }
 
+  // An estimate of what this rank receives. Only large blocks are worth the sum.
+  std::size_t bytes_to_copy() const {
+    const auto ranks = static_cast<std::size_t>(group_.ranks);
+    if (call_.recv.counts == nullptr && call_.recv.counts_large == nullptr) {
+      return recv_[0].bytes() * ranks;
+    }
+    std::size_t total = 0;
+    for (int from = 0; from < group_.ranks; ++from) total += recv_[from].bytes();
+    return total;
+  }
+
   // ---- The sender's side ----
 
   void offer(int to) {
@@ -155,7 +168,7 @@ class Exchange {
         work_.to_write.push_back({to, from, block.bytes(), 0});
         break;
       case Carried::in_heap:
-        where.at = static_cast<std::uint64_t>(bytes - group_.heap.base);
+        where.at = memory::heap_offset(bytes);
         [[fallthrough]];
       default:
         work_.users.push_back(to);
@@ -180,7 +193,7 @@ class Exchange {
   }
 
   Carried way_to(int to, const std::byte* bytes, std::size_t size) const {
-    if (peer(to).maps_my_heap && group_.in_heap(bytes, size)) return Carried::in_heap;
+    if (peer(to).maps_my_heap && memory::heap_shareable(bytes, size)) return Carried::in_heap;
     if (size >= group_.cma_from || !group_.rings) {
       if (peer(to).reads_me) return Carried::at_address;
       if (peer(to).i_write) return Carried::written;
@@ -227,7 +240,7 @@ class Exchange {
       case Carried::in_slot:
         return keep(error_, unpack_block(Inbox::block_of(slot), fits, block, group_.comm));
       case Carried::in_heap:
-        return keep(error_, unpack_block(peer(from).heap + where.at, fits, block, group_.comm));
+        return copy_in(peer(from).heap + where.at, fits, block);
       case Carried::at_address:
         return read_from(from, where.at, fits, block);
       case Carried::written:
@@ -251,6 +264,11 @@ class Exchange {
     return room;
   }
 
+  void copy_in(const std::byte* bytes, std::size_t count, const Block& block) {
+    if (block.info.dense) return copy_(block.address, bytes, count);
+    keep(error_, unpack_block(bytes, count, block, group_.comm));
+  }
+
   void read_from(int from, std::uint64_t address, std::size_t bytes, const Block& block) {
     std::byte* room = packed_room(from, bytes, block);
     if (!sys::read_process(peer(from).process, address, room, bytes)) keep(error_, MPI_ERR_OTHER);
@@ -267,6 +285,15 @@ class Exchange {
   }
 
   // ---- Both sides ----
+
+  void copy_mine() {
+    const Block from = block_for(group_.me), to = recv_[group_.me];
+    if (from.info.dense && to.info.dense && from.bytes() == to.bytes()) {
+      if (from.address != to.address) copy_(to.address, from.address, to.bytes());
+    } else {
+      keep(error_, copy_own(from, to, group_));
+    }
+  }
 
   // Moves what can be moved through the rings. True if something was.
   bool advance_streams() {
@@ -293,6 +320,7 @@ class Exchange {
 
   // Leaves only when nobody touches this rank's memory any more.
   void leave() {
+    copy_.done();
     group_.pairs.finish();
     for (const int user : work_.users) {
       group_.waiter.until([&] { return group_.pairs.has_finished(user); });
@@ -316,6 +344,7 @@ class Exchange {
   const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
   const Blocks send_, recv_;
   Room packed_send_, packed_recv_;
+  const memory::NodeCopy copy_;
   const std::byte* gathered_ = nullptr;  // the block that goes to everybody
   std::optional<MpiTransport> transport_;
   std::size_t messages_ = 0;

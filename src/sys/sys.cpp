@@ -1,10 +1,7 @@
 #include "sys/sys.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <bit>
@@ -13,50 +10,6 @@
 #include <cstring>
 
 namespace quadrille::sys {
-namespace {
-
-// A peer that connected but never reads, or a leader that died, must not hang the others for good.
-constexpr int handover_timeout_ms = 20'000;
-
-bool send_descriptor(int connection, int descriptor) {
-  char byte = 'q';
-  iovec payload{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &payload;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-  ssize_t sent;
-  do {
-    sent = sendmsg(connection, &message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  return sent == 1;
-}
-
-bool same_user(int connection) {
-  ucred peer{};
-  socklen_t length = sizeof peer;
-  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-         peer.uid == geteuid();
-}
-
-bool wait_readable(int descriptor) {
-  pollfd entry{descriptor, POLLIN, 0};
-  int ready;
-  do {
-    ready = poll(&entry, 1, handover_timeout_ms);
-  } while (ready < 0 && errno == EINTR);
-  return ready == 1;
-}
-
-}  // namespace
-
 int create_segment(std::size_t bytes) {
   int descriptor = memfd_create("quadrille", MFD_CLOEXEC);
   if (descriptor < 0) {
@@ -80,73 +33,6 @@ void unmap_segment(std::byte* base, std::size_t bytes) { munmap(base, bytes); }
 
 void close_descriptor(int descriptor) {
   if (descriptor >= 0) close(descriptor);
-}
-
-int listen_local(int clients, Address& address) {
-  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (listener < 0) return -1;
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  socklen_t length = sizeof name;
-  // Binding to the family alone makes the kernel choose a free abstract name.
-  if (bind(listener, reinterpret_cast<sockaddr*>(&name), sizeof(sa_family_t)) != 0 ||
-      listen(listener, clients) != 0 ||
-      getsockname(listener, reinterpret_cast<sockaddr*>(&name), &length) != 0 ||
-      length > sizeof address.name) {
-    close(listener);
-    return -1;
-  }
-  std::memcpy(address.name, &name, length);
-  address.length = static_cast<std::int32_t>(length);
-  return listener;
-}
-
-int connect_local(const Address& address) {
-  const int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (connection < 0) return -1;
-  sockaddr_un name{};
-  std::memcpy(&name, address.name, static_cast<std::size_t>(address.length));
-  if (connect(connection, reinterpret_cast<sockaddr*>(&name),
-              static_cast<socklen_t>(address.length)) != 0) {
-    close(connection);
-    return -1;
-  }
-  return connection;
-}
-
-bool hand_out(int listener, int clients, int descriptor) {
-  int served = 0;
-  while (served < clients && wait_readable(listener)) {
-    const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) {
-      if (errno == EINTR || errno == ECONNABORTED) continue;
-      return false;
-    }
-    if (same_user(connection) && send_descriptor(connection, descriptor)) ++served;
-    close(connection);
-  }
-  return served == clients;
-}
-
-int take_descriptor(int connection) {
-  if (!wait_readable(connection)) return -1;
-  char byte = 0;
-  iovec payload{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &payload;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  if (recvmsg(connection, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS ||
-      header->cmsg_len != CMSG_LEN(sizeof(int))) {
-    return -1;
-  }
-  int descriptor;
-  std::memcpy(&descriptor, CMSG_DATA(header), sizeof(int));
-  return descriptor;
 }
 
 ProcessorSet allowed_processors() {

@@ -91,23 +91,6 @@ bool move_pages(std::byte* from, std::size_t bytes, std::byte* target);
 // Replaces what is mapped at `base` by nothing that could be read or written.
 bool block_pages(std::byte* base, std::size_t bytes);
 
-// ---- Passing a descriptor to processes of the same user on this machine, over a local socket. ----
-
-// The address of a listening local socket: an abstract name that the kernel chose.
-struct Address {
-  char name[112];
-  std::int32_t length = 0;  // 0: none
-};
-
-// Opens a listening socket for `clients` processes. Returns its descriptor, or -1.
-int listen_local(int clients, Address& address);
-// Connects without waiting. Returns a descriptor, or -1.
-int connect_local(const Address& address);
-// Sends `descriptor` to the next `clients` processes of this user that connected; true if all got it.
-bool hand_out(int listener, int clients, int descriptor);
-// Receives a descriptor from a connection of connect_local(); -1 on failure.
-int take_descriptor(int connection);
-
 // ---- Processors ----
 
 inline constexpr int max_processors = 1024;

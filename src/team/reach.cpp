@@ -3,8 +3,12 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <mutex>
 
+#include "memory/heap.hpp"
+#include "sys/descriptors.hpp"
 #include "sys/process_memory.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -14,6 +18,7 @@ struct Card {
   std::int64_t process;
   std::uint64_t word_at;  // address of a word, and what it holds
   std::uint64_t word;
+  std::uint64_t heap_bytes;  // 0: it has no shared heap
 };
 
 // The word by which a peer knows that it reads the right process: process numbers mean something else in
@@ -39,22 +44,107 @@ bool can_write(const Card& card) {
                             reinterpret_cast<const std::byte*>(&card.word), sizeof card.word);
 }
 
-enum Ability : unsigned char { reads = 1, writes = 2 };
+enum Ability : unsigned char { reads = 1, writes = 2, maps = 4 };
+
+// The heaps of other processes that are mapped here. They stay mapped until the end: a process has one.
+struct MappedHeap {
+  std::int64_t process;
+  std::uint64_t word;
+  std::byte* base;
+  std::size_t bytes;
+};
+std::vector<MappedHeap>& mapped_heaps() {
+  static auto* list = new std::vector<MappedHeap>;  // outlives all destructors
+  return *list;
+}
+std::mutex& mapped_heaps_mutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+std::byte* mapped(const Card& card) {
+  for (const MappedHeap& heap : mapped_heaps()) {
+    if (heap.process == card.process && heap.word == card.word) return heap.base;
+  }
+  return nullptr;
+}
+
+bool any_true(MPI_Comm comm, bool mine) {
+  int value = mine ? 1 : 0, most = 0;
+  mpi().Allreduce(&value, &most, 1, mpi().int_type, mpi().op_max, comm);
+  return most == 1;
+}
+
+// Every rank gets every rank's heap descriptor: all[p], -1 where there is none.
+std::vector<int> share_descriptors(run::Group& group) {
+  std::vector<int> all(static_cast<std::size_t>(group.ranks), -1);
+  const int mine = memory::heap_segment().descriptor;
+  all[static_cast<std::size_t>(group.me)] = mine;
+  sys::Address address;
+  int socket = -1;
+  if (group.me == 0) socket = sys::listen_local(group.ranks, address);
+  mpi().Bcast(&address, sizeof address, mpi().byte, 0, group.comm);
+  if (group.me != 0 && address.length > 0) socket = sys::connect_local(address);
+  if (!any_true(group.comm, socket < 0)) {
+    if (group.me == 0) {
+      sys::collect_and_share(socket, all);
+    } else {
+      sys::give_and_take(socket, group.me, all);
+    }
+  }
+  sys::close_descriptor(socket);
+  return all;
+}
+
+// Maps the heaps of peers that are not mapped yet. What fails is left out: it is reached in other ways.
+void map_heaps(run::Group& group, const std::vector<Card>& cards) {
+  const auto me = static_cast<std::size_t>(group.me);
+  bool missing = false;
+  for (std::size_t p = 0; p < cards.size(); ++p) {
+    missing |= p != me && cards[p].heap_bytes > 0 && mapped(cards[p]) == nullptr;
+  }
+  if (!any_true(group.comm, missing)) return;
+  const std::vector<int> all = share_descriptors(group);
+  for (std::size_t p = 0; p < cards.size(); ++p) {
+    if (p == me || all[p] < 0) continue;
+    if (cards[p].heap_bytes > 0 && mapped(cards[p]) == nullptr) {
+      std::byte* base = memory::heap_map_peer(all[p], cards[p].heap_bytes);
+      if (base != nullptr) {
+        mapped_heaps().push_back({cards[p].process, cards[p].word, base, cards[p].heap_bytes});
+      }
+    }
+    sys::close_descriptor(all[p]);
+  }
+}
 
 }  // namespace
+
+void forget_heaps() {
+  const std::lock_guard lock(mapped_heaps_mutex());
+  for (const MappedHeap& heap : mapped_heaps()) memory::heap_unmap_peer(heap.base, heap.bytes);
+  mapped_heaps().clear();
+}
 
 void find_reach(run::Group& group, const memory::Ways& ways) {
   const auto count = static_cast<std::size_t>(group.ranks);
   const std::uint64_t* word = make_word();
-  const Card mine{getpid(), reinterpret_cast<std::uintptr_t>(word), *word};
+  if (ways.heap) memory::heap_start();
+  const std::size_t heap_bytes =
+      ways.heap && memory::heap_active() ? memory::heap_segment().bytes : 0;
+  const Card mine{getpid(), reinterpret_cast<std::uintptr_t>(word), *word, heap_bytes};
   std::vector<Card> cards(count);
   mpi().Allgather(&mine, sizeof mine, mpi().byte, cards.data(), sizeof mine, mpi().byte, group.comm);
 
+  const std::lock_guard lock(mapped_heaps_mutex());
+  map_heaps(group, cards);
   std::vector<unsigned char> i_can(count, 0), can_to_me(count, 0);
   for (std::size_t p = 0; p < count && (ways.cma_read || ways.cma_write); ++p) {
     if (static_cast<int>(p) == group.me || !can_read(cards[p])) continue;
     if (ways.cma_read) i_can[p] |= reads;
     if (ways.cma_write && can_write(cards[p])) i_can[p] |= writes;
+  }
+  for (std::size_t p = 0; p < count; ++p) {
+    if (cards[p].heap_bytes > 0 && mapped(cards[p]) != nullptr) i_can[p] |= maps;
   }
   mpi().Alltoall(i_can.data(), 1, mpi().byte, can_to_me.data(), 1, mpi().byte, group.comm);
 
@@ -62,6 +152,8 @@ void find_reach(run::Group& group, const memory::Ways& ways) {
   for (std::size_t p = 0; p < count; ++p) {
     memory::Peer& peer = group.peers[p];
     peer.process = static_cast<pid_t>(cards[p].process);
+    peer.heap = (i_can[p] & maps) != 0 ? mapped(cards[p]) : nullptr;
+    peer.maps_my_heap = heap_bytes > 0 && (can_to_me[p] & maps) != 0;
     peer.i_read = (i_can[p] & reads) != 0;
     peer.i_write = (i_can[p] & writes) != 0;
     peer.reads_me = (can_to_me[p] & reads) != 0;

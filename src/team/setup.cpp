@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mpi/mpi.hpp"
+#include "sys/descriptors.hpp"
 #include "team/config.hpp"
 #include "team/reach.hpp"
 #include "team/team.hpp"

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <mutex>
 
+#include "memory/heap.hpp"
 #include "mpi/mpi.hpp"
 #include "team/config.hpp"
+#include "team/reach.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -73,6 +75,7 @@ int at_finalize(MPI_Comm, int, void*, void*) {
   if (config().explain && rank == 0) print_summary();
   generation.fetch_add(1, std::memory_order_acq_rel);
   for (Team* team : teams().all) release(*team);
+  forget_heaps();
   return MPI_SUCCESS;
 }
 
@@ -231,6 +234,10 @@ void after_init() {
   }
   print_warnings(settings, rank);
   team_keyval();
+  // From now on large allocations can be shared. A program of one rank has nobody to share them with.
+  int ranks = 1;
+  mpi().Comm_size(mpi().comm_world, &ranks);
+  if (ranks > 1 && !settings.off && settings.ways.heap) memory::heap_start();
 }
 
 }  // namespace quadrille::team

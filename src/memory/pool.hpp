@@ -1,0 +1,50 @@
+// Memory that is kept between calls, up to a bound. Large pieces come from the shared heap if it is active,
+// so that peers can read packed blocks where they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "memory/heap.hpp"
+#include "sys/sys.hpp"
+
+namespace quadrille::memory {
+
+class Pool {
+ public:
+  Pool() = default;
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  ~Pool() { release(); }
+
+  // At least `bytes` bytes with undefined content; valid until the next take() or trim(). Throws
+  // std::bad_alloc.
+  std::byte* take(std::size_t bytes) {
+    if (bytes > size_) {
+      release();
+      memory_ = static_cast<std::byte*>(heap_allocate(bytes, sys::cache_line));
+      if (memory_ == nullptr) memory_ = static_cast<std::byte*>(std::malloc(bytes));
+      if (memory_ == nullptr) throw std::bad_alloc();
+      size_ = bytes;
+    }
+    return memory_;
+  }
+  // Gives large memory back.
+  void trim() {
+    if (size_ > most_kept) release();
+  }
+
+ private:
+  static constexpr std::size_t most_kept = std::size_t{4} << 20;
+  void release() {
+    if (memory_ != nullptr && !heap_free(memory_)) std::free(memory_);
+    memory_ = nullptr;
+    size_ = 0;
+  }
+  std::byte* memory_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace quadrille::memory

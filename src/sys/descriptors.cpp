@@ -1,0 +1,219 @@
+#include "sys/descriptors.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace quadrille::sys {
+namespace {
+
+// A peer that connected but never reads, or a leader that died, must not hang the others for good.
+constexpr int handover_timeout_ms = 20'000;
+
+bool wait_readable(int descriptor) {
+  pollfd entry{descriptor, POLLIN, 0};
+  int ready;
+  do {
+    ready = poll(&entry, 1, handover_timeout_ms);
+  } while (ready < 0 && errno == EINTR);
+  return ready == 1;
+}
+
+// A message of some bytes and at most `most_at_once` descriptors.
+constexpr std::size_t most_at_once = 64;
+
+bool send_message(int connection, const void* data, std::size_t bytes, std::span<const int> given) {
+  iovec payload{const_cast<void*>(data), bytes};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * most_at_once)] = {};
+  msghdr message{};
+  message.msg_iov = &payload;
+  message.msg_iovlen = 1;
+  if (!given.empty()) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(given.size_bytes());
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(given.size_bytes());
+    std::memcpy(CMSG_DATA(header), given.data(), given.size_bytes());
+  }
+  ssize_t sent;
+  do {
+    sent = sendmsg(connection, &message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(bytes);
+}
+
+// Receives a message of exactly `bytes` bytes. `taken` has room for most_at_once descriptors.
+bool take_message(int connection, void* data, std::size_t bytes, std::vector<int>& taken) {
+  taken.clear();
+  if (!wait_readable(connection)) return false;
+  iovec payload{data, bytes};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * most_at_once)] = {};
+  msghdr message{};
+  message.msg_iov = &payload;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got;
+  do {
+    got = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return false;
+  for (cmsghdr* h = CMSG_FIRSTHDR(&message); h != nullptr; h = CMSG_NXTHDR(&message, h)) {
+    if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    const std::size_t before = taken.size();
+    taken.resize(before + count);
+    std::memcpy(taken.data() + before, CMSG_DATA(h), count * sizeof(int));
+  }
+  return got == static_cast<ssize_t>(bytes) && (message.msg_flags & MSG_CTRUNC) == 0;
+}
+
+void close_all(std::span<const int> descriptors) {
+  for (const int d : descriptors) {
+    if (d >= 0) close(d);
+  }
+}
+
+bool same_user(int connection) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+         peer.uid == geteuid();
+}
+
+}  // namespace
+
+int listen_local(int clients, Address& address) {
+  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (listener < 0) return -1;
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  socklen_t length = sizeof name;
+  // Binding to the family alone makes the kernel choose a free abstract name.
+  if (bind(listener, reinterpret_cast<sockaddr*>(&name), sizeof(sa_family_t)) != 0 ||
+      listen(listener, clients) != 0 ||
+      getsockname(listener, reinterpret_cast<sockaddr*>(&name), &length) != 0 ||
+      length > sizeof address.name) {
+    close(listener);
+    return -1;
+  }
+  std::memcpy(address.name, &name, length);
+  address.length = static_cast<std::int32_t>(length);
+  return listener;
+}
+
+int connect_local(const Address& address) {
+  const int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (connection < 0) return -1;
+  sockaddr_un name{};
+  std::memcpy(&name, address.name, static_cast<std::size_t>(address.length));
+  if (connect(connection, reinterpret_cast<sockaddr*>(&name),
+              static_cast<socklen_t>(address.length)) != 0) {
+    close(connection);
+    return -1;
+  }
+  return connection;
+}
+
+bool hand_out(int listener, int clients, int descriptor) {
+  int served = 0;
+  while (served < clients && wait_readable(listener)) {
+    const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection < 0) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      return false;
+    }
+    if (same_user(connection) && send_message(connection, "q", 1, {&descriptor, 1})) ++served;
+    close(connection);
+  }
+  return served == clients;
+}
+
+int take_descriptor(int connection) {
+  char byte = 0;
+  std::vector<int> taken;
+  if (take_message(connection, &byte, 1, taken) && taken.size() == 1) return taken[0];
+  close_all(taken);
+  return -1;
+}
+
+bool collect_and_share(int listener, std::span<int> all) {
+  std::vector<int> connections;
+  std::vector<int> taken;
+  bool good = true;
+  while (good && connections.size() + 1 < all.size() && wait_readable(listener)) {
+    const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection < 0) {
+      good = errno == EINTR || errno == ECONNABORTED;
+      continue;
+    }
+    std::int32_t who = -1;
+    if (!same_user(connection) || !take_message(connection, &who, sizeof who, taken) ||
+        who < 1 || static_cast<std::size_t>(who) >= all.size() || taken.size() > 1) {
+      close_all(taken);
+      close(connection);
+      continue;
+    }
+    if (!taken.empty()) all[static_cast<std::size_t>(who)] = taken[0];
+    connections.push_back(connection);
+  }
+  good = good && connections.size() + 1 == all.size();
+  // First a byte a process: whether there is a descriptor of it. Then the descriptors, in order.
+  std::vector<char> there(all.size());
+  std::vector<int> given;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    there[i] = all[i] >= 0 ? 1 : 0;
+    if (all[i] >= 0) given.push_back(all[i]);
+  }
+  for (std::size_t c = 0; good && c < connections.size(); ++c) {
+    good = send_message(connections[c], there.data(), there.size(), {});
+    for (std::size_t at = 0; good && at < given.size(); at += most_at_once) {
+      const std::size_t count = std::min(most_at_once, given.size() - at);
+      good = send_message(connections[c], "q", 1, std::span(given).subspan(at, count));
+    }
+  }
+  close_all(connections);
+  if (!good) {
+    close_all(all.subspan(1));
+    std::fill(all.begin() + 1, all.end(), -1);
+  }
+  return good;
+}
+
+bool give_and_take(int connection, int me, std::span<int> all) {
+  const std::int32_t who = me;
+  const int mine = all[static_cast<std::size_t>(me)];
+  std::vector<int> got, taken;
+  std::vector<char> there(all.size());
+  bool good = send_message(connection, &who, sizeof who, {&mine, mine >= 0 ? 1U : 0U}) &&
+              take_message(connection, there.data(), there.size(), taken);
+  const auto total = static_cast<std::size_t>(std::count(there.begin(), there.end(), 1));
+  while (good && got.size() < total) {
+    char byte = 0;
+    good = take_message(connection, &byte, 1, taken) && !taken.empty();
+    got.insert(got.end(), taken.begin(), taken.end());
+  }
+  if (!good || got.size() != total) {
+    close_all(got);
+    return false;
+  }
+  for (std::size_t i = 0, next = 0; i < all.size(); ++i) {
+    if (there[i] == 0) continue;
+    if (static_cast<int>(i) == me) {
+      close(got[next++]);  // one's own is there already
+    } else {
+      all[i] = got[next++];
+    }
+  }
+  return true;
+}
+
+}  // namespace quadrille::sys

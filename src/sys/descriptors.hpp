@@ -1,0 +1,32 @@
+// Passing file descriptors to processes of the same user on this machine, over a local socket that has no
+// name in the file system.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace quadrille::sys {
+
+// The address of a listening local socket: an abstract name that the kernel chose.
+struct Address {
+  char name[112];
+  std::int32_t length = 0;  // 0: none
+};
+
+// Opens a listening socket for `clients` processes. Returns its descriptor, or -1.
+int listen_local(int clients, Address& address);
+// Connects without waiting. Returns a descriptor, or -1.
+int connect_local(const Address& address);
+// Sends `descriptor` to the next `clients` processes of this user that connected; true if all got it.
+bool hand_out(int listener, int clients, int descriptor);
+// Receives a descriptor from a connection of connect_local(); -1 on failure.
+int take_descriptor(int connection);
+
+// All processes get a descriptor of each. Process 0 listens and calls collect_and_share() with its own
+// descriptor in all[0]; the others connect and call give_and_take(). -1 stands for no descriptor.
+// Afterwards all[i] is a descriptor of process i, to be closed by the caller. False if it failed; then
+// there are no descriptors to close but one's own.
+bool collect_and_share(int listener, std::span<int> all);
+bool give_and_take(int connection, int me, std::span<int> all);
+
+}  // namespace quadrille::sys
