@@ -29,15 +29,15 @@ TEST_P(EachClass, FirstChecksumsAlonePass) {
   EXPECT_EQ(first_wrong_step(problem, problem.checksums.first(2)), 0);
 }
 
-// Just inside and just outside of the tolerance, in every step, in both parts.
+// Just inside and just outside of NPB's relative 1e-12, in every step, in both parts.
 TEST_P(EachClass, EveryWrongChecksumIsNoticed) {
   for (std::size_t step = 0; step < problem.checksums.size(); ++step) {
     const double magnitude = std::abs(problem.checksums[step]);
     for (const Complex part : {Complex(1, 0), Complex(0, 1), Complex(-1, 0), Complex(0, -1)}) {
       std::vector<Complex> found = published(problem);
-      found[step] += part * magnitude * 0.9 * kTolerance;
+      found[step] += part * magnitude * 0.9e-12;
       EXPECT_EQ(first_wrong_step(problem, found), 0);
-      found[step] += part * magnitude * 0.2 * kTolerance;
+      found[step] += part * magnitude * 0.2e-12;
       EXPECT_EQ(first_wrong_step(problem, found), static_cast<int>(step) + 1);
     }
   }
