@@ -70,8 +70,7 @@ std::size_t point_count(const Problem& problem) {
   return static_cast<std::size_t>(nx) * ny * nz;
 }
 
-Generator::Generator(std::uint64_t skipped)
-    : state_(power(kMultiplier, skipped) * kSeed & kMask) {}
+Generator::Generator(std::uint64_t skipped) : state_(power(kMultiplier, skipped) * kSeed & kMask) {}
 
 double Generator::next() {
   state_ = state_ * kMultiplier & kMask;

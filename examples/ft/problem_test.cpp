@@ -1,12 +1,12 @@
 // The verifier must notice what is wrong, and the parts of the problem must fit together.
+#include "problem.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
-
-#include "problem.hpp"
 
 namespace ft {
 namespace {

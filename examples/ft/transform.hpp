@@ -1,11 +1,11 @@
 // A distributed 3D FFT over slabs, with one MPI_Alltoall a transform.
 //
-//   planes    each rank has nz / P planes, x and y complete      layout [z][y][x]
-//   columns   each rank has ny / P rows of every plane, z complete    layout [z][y][x]
+//   planes    a rank has nz / P planes; x and y are complete     layout [z][y][x]
+//   columns   a rank has ny / P rows of every plane; z is        layout [z][y][x]
 //
-// x and y are transformed in planes, z in columns. The last index of a layout is contiguous. A block
-// of the exchange is [nz / P][ny / P][nx]. The blocks of all ranks, one after the other, are the
-// layout of columns already, so only planes are packed and unpacked.
+// x and y are transformed in planes, z in columns. The last index of a layout is contiguous. A
+// block of the exchange is [nz / P][ny / P][nx]. The blocks of all ranks, one after the other, are
+// the layout of columns already, so only planes are packed and unpacked.
 //
 // Example: 8 x 4 x 2 points on 2 ranks. Each has one plane of 4 x 8, sends 2 rows of it to either
 // rank, and has 2 rows of both planes then: z is complete.
