@@ -12,12 +12,14 @@ was given to something other than the MPI.
                     name; there is no native run then
   --warning TEXT    standard error must hold exactly one line with TEXT
   --differs         the two runs may print different things (times)
+  --only REGEX      only lines of the output that match are compared; each run must have some
   --expect TEXT     standard output of both runs must hold TEXT
   --file FROM=TO    copy a file into the folder in which the command runs, under the name TO
   --report NAME     what the command writes to file NAME counts as its output
 """
 
 import argparse
+import difflib
 import os
 import pathlib
 import re
@@ -40,6 +42,13 @@ def run(command, environment, arguments):
       report = pathlib.Path(folder) / arguments.report
       output += report.read_text() if report.exists() else ''
   return answer.returncode, output, answer.stderr
+
+
+def compared(output, arguments):
+  """The part of a run's output in which the runs must agree."""
+  if arguments.only is None:
+    return output
+  return '\n'.join(line for line in output.splitlines() if re.search(arguments.only, line))
 
 
 def problems_of_report(text, arguments):
@@ -69,6 +78,7 @@ def main():
   parser.add_argument('--direct', action='store_true')
   parser.add_argument('--warning')
   parser.add_argument('--differs', action='store_true')
+  parser.add_argument('--only')
   parser.add_argument('--expect', default='')
   parser.add_argument('--file', action='append', default=[])
   parser.add_argument('--report')
@@ -90,9 +100,14 @@ def main():
       problems.append(f'{name}: exit status {status}')
     if arguments.expect not in output:
       problems.append(f'{name}: no "{arguments.expect}" in the output')
+    if arguments.only is not None and not compared(output, arguments):
+      problems.append(f'{name}: no line of the output matches "{arguments.only}"')
   problems += problems_of_report(runs[-1][1][2], arguments)
-  if not arguments.differs and len({output for _, (_, output, _) in runs}) > 1:
-    problems.append('the two runs print different things')
+  outputs = [compared(output, arguments).splitlines() for _, (_, output, _) in runs]
+  if not arguments.differs and outputs[0] != outputs[-1]:
+    problems.append('the two runs print different things:')
+    problems += difflib.unified_diff(outputs[0], outputs[-1], 'native', 'under Quadrille', '', '',
+                                     0, '')
   if problems:
     for name, (_, output, errors) in runs:
       print(f'--- {name}, standard output\n{output}--- {name}, standard error\n{errors}')

@@ -1,0 +1,191 @@
+// The FT problem of the NAS Parallel Benchmarks. It is an ordinary MPI program: it sends with
+// MPI_Alltoall and knows of no other library for it. See problem.hpp for the problem and
+// transform.hpp for the method.
+//
+// Exit status: 0 the checksums are the published ones, 1 they are not, 2 wrong arguments.
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "problem.hpp"
+#include "transform.hpp"
+
+namespace ft {
+namespace {
+
+struct Options {
+  std::string name = "S";
+  int iterations = 0;  // 0: as many as the class has
+};
+
+struct World {
+  MPI_Comm comm;
+  int rank;
+  int ranks;
+};
+
+struct Result {
+  std::vector<Complex> checksums;
+  double total = 0;  // seconds; the largest of the ranks, as the two of `part`
+  Seconds part;
+};
+
+Problem choose_problem(const Options& options, const World& world) {
+  const Problem problem = *problem_of(options.name);
+  const auto [nx, ny, nz] = problem.extents;
+  if (ny % world.ranks != 0 || nz % world.ranks != 0) {
+    throw std::runtime_error(std::to_string(world.ranks) + " ranks do not divide the " +
+                             std::to_string(ny) + " rows and " + std::to_string(nz) +
+                             " planes of class " + options.name);
+  }
+  const int most = static_cast<int>(problem.checksums.size());
+  if (options.iterations > most) {
+    throw std::runtime_error("class " + options.name + " has " + std::to_string(most) +
+                             " iterations, not " + std::to_string(options.iterations));
+  }
+  return problem;
+}
+
+// Initial data, and their spectrum in transform.data().
+void begin(const Problem& problem, Transform& transform) {
+  fill_initial(problem, transform.first_plane(), {transform.data(), transform.count()});
+  transform.forward();
+}
+
+// One step further: `spectrum` is multiplied by the factors of a step and copied to `data`.
+void evolve(const Problem& problem, const Transform& transform, Complex* spectrum, Complex* data) {
+  const auto [nx, ny, nz] = problem.extents;
+  const std::vector<double> along_x = step_factors(nx);
+  const std::vector<double> along_y = step_factors(ny);
+  const std::vector<double> along_z = step_factors(nz);
+  std::size_t at = 0;
+  for (int z = 0; z < nz; ++z) {
+    for (int row = 0; row < transform.rows(); ++row) {
+      const double line = along_z[z] * along_y[transform.first_row() + row];
+      for (int x = 0; x < nx; ++x, ++at) {
+        spectrum[at] *= line * along_x[x];
+        data[at] = spectrum[at];
+      }
+    }
+  }
+}
+
+// The sum of the chosen points over all ranks, normalised; the same on every rank.
+Complex checksum(const Problem& problem, Transform& transform, const World& world) {
+  const auto [nx, ny, nz] = problem.extents;
+  Complex mine{}, sum{};
+  for (int j = 1; j <= kChecksumPoints; ++j) {
+    const auto [x, y, z] = checksum_point(problem, j);
+    const int plane = z - transform.first_plane();
+    if (plane < 0 || plane >= transform.planes()) continue;
+    mine += transform.data()[(static_cast<std::size_t>(plane) * ny + y) * nx + x];
+  }
+  MPI_Allreduce(&mine, &sum, 1, MPI_C_DOUBLE_COMPLEX, MPI_SUM, world.comm);
+  return sum / static_cast<double>(point_count(problem));
+}
+
+Result run(const Problem& problem, int iterations, const World& world) {
+  Transform transform(problem.extents, world.comm);
+  Numbers spectrum = allocate(transform.count());
+  begin(problem, transform);  // untimed: touches the memory and opens the connections
+
+  Result result;
+  transform.seconds = {};
+  MPI_Barrier(world.comm);
+  const double start = MPI_Wtime();
+  begin(problem, transform);
+  std::copy_n(transform.data(), transform.count(), spectrum.get());
+  for (int step = 1; step <= iterations; ++step) {
+    evolve(problem, transform, spectrum.get(), transform.data());
+    transform.backward();
+    result.checksums.push_back(checksum(problem, transform, world));
+  }
+  const double mine[] = {MPI_Wtime() - start, transform.seconds.exchange, transform.seconds.fft};
+  double most[3];
+  MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, world.comm);
+  result.total = most[0];
+  result.part = {most[1], most[2]};
+  if (world.rank == 0) {
+    const auto [nx, ny, nz] = problem.extents;
+    std::printf("NPB FT class %c: %d x %d x %d, %d iterations, ranks: %d, blocks of %zu B\n",
+                problem.name, nx, ny, nz, iterations, world.ranks, transform.block_bytes());
+  }
+  return result;
+}
+
+void print(const Problem& problem, const Result& result) {
+  for (std::size_t i = 0; i < result.checksums.size(); ++i) {
+    std::printf("step %2zu  checksum %.12e %.12e\n", i + 1, result.checksums[i].real(),
+                result.checksums[i].imag());
+  }
+  const double operations = million_operations(problem, static_cast<int>(result.checksums.size()));
+  std::printf("total %.6f s, MPI_Alltoall %.6f s, FFT %.6f s, %.1f Mop/s\n", result.total,
+              result.part.exchange, result.part.fft, operations / result.total);
+}
+
+// Says whether the checksums are the published ones. Returns the exit status.
+int verify(const Problem& problem, const std::vector<Complex>& found) {
+  const int wrong = first_wrong_step(problem, found);
+  if (wrong == 0) {
+    std::printf("verification successful: %zu of %zu published checksums\n", found.size(),
+                problem.checksums.size());
+    return 0;
+  }
+  const Complex published = problem.checksums[wrong - 1];
+  std::printf("verification failed: the checksum of step %d should be %.12e %.12e\n", wrong,
+              published.real(), published.imag());
+  return 1;
+}
+
+int program(int argc, char** argv, const World& world) {
+  Options options;
+  CLI::App app("The FT problem of the NAS Parallel Benchmarks.", "ft");
+  app.add_option("--class", options.name, "Size of the problem: S, W, A or B")
+      ->check(CLI::IsMember({"S", "W", "A", "B"}))
+      ->capture_default_str();
+  app.add_option("--iterations", options.iterations,
+                 "Steps; only so many checksums are checked. Default: all of the class")
+      ->check(CLI::Range(1, 1'000'000));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return world.rank == 0 ? app.exit(help) : 0;
+  } catch (const CLI::ParseError& error) {
+    if (world.rank == 0) std::fprintf(stderr, "ft: %s (try --help)\n", error.what());
+    return 2;
+  }
+  const Problem problem = choose_problem(options, world);
+  const int all = static_cast<int>(problem.checksums.size());
+  const Result result = run(problem, options.iterations == 0 ? all : options.iterations, world);
+  if (world.rank == 0) print(problem, result);
+  // The checksums are the same on every rank, so all ranks end with the same status.
+  if (world.rank == 0) return verify(problem, result.checksums);
+  return first_wrong_step(problem, result.checksums) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace ft
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  ft::World world{MPI_COMM_WORLD, 0, 1};
+  MPI_Comm_rank(world.comm, &world.rank);
+  MPI_Comm_size(world.comm, &world.ranks);
+  int status = 2;
+  try {
+    status = ft::program(argc, argv, world);
+  } catch (const std::runtime_error& error) {
+    // Thrown by all ranks alike, so an orderly end is possible.
+    if (world.rank == 0) std::fprintf(stderr, "ft: %s\n", error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ft: rank %d: %s\n", world.rank, error.what());
+    MPI_Abort(world.comm, 3);
+  }
+  MPI_Finalize();
+  return status;
+}

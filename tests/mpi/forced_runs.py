@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Forces every algorithm of the registry under the preload library and looks whether it was obeyed.
+
+  forced_runs.py --quadrille build/bin/quadrille --preload libquadrille_mpi.so -- \\
+                 mpirun -n 3 ./quadrille_finalize_check end
+
+The program must call each of the five collectives CALLS times. One run forces one algorithm for each
+collective. QUADRILLE_EXPLAIN must name exactly these, with their parameters and the reason "forced",
+and the summary must count every call as served, or as passed where "mpi" was forced.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+
+CALLS = 40  # of quadrille_finalize_check, for each collective
+COLLECTIVES = ['alltoall', 'alltoallv', 'alltoallw', 'allgather', 'allgatherv']
+
+
+def forms(quadrille):
+  """For each collective, its algorithms as QUADRILLE_ALGORITHM takes them. Parameters are not the
+  standard ones, so that a default would be noticed."""
+  answer = subprocess.run([quadrille, 'list', '--json'], check=True, capture_output=True, text=True)
+  found = {collective: [] for collective in COLLECTIVES}
+  for algorithm in json.loads(answer.stdout):
+    values = []
+    for parameter in algorithm['parameters']:
+      value = min(max(3, parameter['least']), parameter['most'])
+      values.append(f'{parameter["name"]}={value}')
+    text = algorithm['name'] + (':' + ','.join(values) if values else '')
+    for collective in algorithm['collectives']:
+      found[collective].append(text)
+  return found
+
+
+def problems_of(forced, report):
+  problems = []
+  for collective, algorithm in forced.items():
+    lines = re.findall(rf'^quadrille: {collective} on .*? -> (.*)$', report, re.M)
+    if not lines:
+      problems.append(f'{collective}: nothing was explained')
+    problems += [f'{collective}: forced was {algorithm}, but: {line}'
+                 for line in lines if line != f'{algorithm}: forced']
+  passed = CALLS * sum(algorithm == 'mpi' for algorithm in forced.values())
+  summary = f'{CALLS * len(forced) - passed} calls served, {passed} passed to the MPI'
+  if f'quadrille: summary: {summary}' not in report:
+    problems.append(f'the summary is not "{summary}"')
+  return problems
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+  parser.add_argument('--quadrille', required=True)
+  parser.add_argument('--preload', required=True)
+  parser.add_argument('command', nargs='+', help='launcher, its options, program and arguments')
+  arguments = parser.parse_args()
+  *launch, program, ending = arguments.command
+
+  choices = forms(arguments.quadrille)
+  failed = False
+  for turn in range(max(len(names) for names in choices.values())):
+    forced = {collective: names[turn % len(names)] for collective, names in choices.items()}
+    text = ';'.join(f'{collective}={name}' for collective, name in forced.items())
+    environment = dict(os.environ, QUADRILLE_EXPLAIN='1', QUADRILLE_ALGORITHM=text)
+    command = [*launch, 'env', f'LD_PRELOAD={arguments.preload}', program, ending]
+    answer = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, check=False,
+                            capture_output=True, text=True, errors='replace', timeout=120)
+    problems = problems_of(forced, answer.stderr)
+    if answer.returncode != 0:
+      problems.append(f'exit status {answer.returncode}')
+    print(f'{"failed" if problems else "obeyed"}: {text}')
+    if problems:
+      failed = True
+      print('  ' + '\n  '.join(problems))
+      print(f'--- standard error\n{answer.stderr}')
+  return 1 if failed else 0
+
+
+if __name__ == '__main__':
+  sys.exit(main())

@@ -1,0 +1,262 @@
+// A forced algorithm is the one that runs, and its messages use Quadrille's private communicator.
+//
+// Quadrille reaches the MPI through a table of functions (mpi/mpi.hpp). This program has Quadrille
+// linked into it and puts a table with spies in that place: they note every message that is started
+// and every all-to-all or allgather that is handed to the MPI. The messages of a call must be those
+// of the forced algorithm's schedule, in its order, and waited for as it says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+#include <vector>
+
+#include "choices.hpp"
+#include "door.hpp"
+#include "mpi/mpi.hpp"
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+// How a rank waited: by which function, for how many requests at a time.
+struct Wait {
+  plan::Window::Wait how;
+  std::size_t requests;
+  friend bool operator==(const Wait&, const Wait&) = default;
+};
+
+// The messages of a call, in the order in which they were started, and the waits for them.
+struct Steps {
+  std::vector<int> sends, receives;
+  std::vector<Wait> waits;
+
+  // A window that is refilled is waited for again and again: that is noted once.
+  void wait(plan::Window::Wait how, std::size_t requests) {
+    const Wait next = {how, requests};
+    const bool again = !waits.empty() && waits.back() == next && how != plan::Window::Wait::all;
+    if (!again) waits.push_back(next);
+  }
+};
+
+void PrintTo(const Wait& wait, std::ostream* out) {
+  constexpr const char* names[] = {"all", "any", "test"};
+  *out << names[static_cast<int>(wait.how)] << " of " << wait.requests;
+}
+
+// What this rank handed to the MPI since it was last cleared.
+struct Traffic {
+  Steps steps;
+  std::vector<MPI_Comm> comms;  // of all messages
+  int collectives = 0;
+};
+Traffic traffic;
+
+const Mpi& real() {
+  static const Mpi table = mpi();  // first used before the spies are in place
+  return table;
+}
+
+int noted_isend(const void* buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                MPI_Request* request) {
+  traffic.steps.sends.push_back(peer);
+  traffic.comms.push_back(comm);
+  return real().Isend(buffer, count, type, peer, tag, comm, request);
+}
+
+int noted_irecv(void* buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                MPI_Request* request) {
+  traffic.steps.receives.push_back(peer);
+  traffic.comms.push_back(comm);
+  return real().Irecv(buffer, count, type, peer, tag, comm, request);
+}
+
+int noted_waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  traffic.steps.wait(plan::Window::Wait::all, static_cast<std::size_t>(count));
+  return real().Waitall(count, requests, statuses);
+}
+
+int noted_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  traffic.steps.wait(plan::Window::Wait::any, static_cast<std::size_t>(count));
+  return real().Waitany(count, requests, index, status);
+}
+
+int noted_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  traffic.steps.wait(plan::Window::Wait::test, static_cast<std::size_t>(count));
+  return real().Testany(count, requests, index, flag, status);
+}
+
+// Counts a call of the function at `member` of the table and hands it on.
+template <auto member>
+struct Counted;
+template <class... Arguments, int (*Mpi::*member)(Arguments...)>
+struct Counted<member> {
+  static int call(Arguments... arguments) {
+    ++traffic.collectives;
+    return (real().*member)(arguments...);
+  }
+};
+
+void place_spies() {
+  static const Mpi spied = [] {
+    Mpi table = real();
+    table.Isend = &noted_isend;
+    table.Irecv = &noted_irecv;
+    table.Waitall = &noted_waitall;
+    table.Waitany = &noted_waitany;
+    table.Testany = &noted_testany;
+    table.Alltoall = &Counted<&Mpi::Alltoall>::call;
+    table.Alltoallv = &Counted<&Mpi::Alltoallv>::call;
+    table.Alltoallw = &Counted<&Mpi::Alltoallw>::call;
+    table.Allgather = &Counted<&Mpi::Allgather>::call;
+    table.Allgatherv = &Counted<&Mpi::Allgatherv>::call;
+    return table;
+  }();
+  detail::mpi_table.store(&spied);
+}
+
+// Each rank sends `count` ints to each other one and looks at what it gets.
+void call(Collective collective, int count, const Communicator& on) {
+  const auto ranks = static_cast<std::size_t>(on.size);
+  const std::size_t block = static_cast<std::size_t>(count);
+  const bool gathers = collective == Collective::allgather || collective == Collective::allgatherv;
+  std::vector<int> send(ranks * block), receive(ranks * block, -1);
+  std::vector<int> counts(ranks, count), places(ranks), byte_places(ranks);
+  const std::vector<MPI_Datatype> types(ranks, MPI_INT);
+  for (std::size_t peer = 0; peer < ranks; ++peer) {
+    places[peer] = static_cast<int>(peer * block);
+    byte_places[peer] = places[peer] * static_cast<int>(sizeof(int));
+    const int to = gathers ? 0 : static_cast<int>(peer);
+    for (std::size_t i = 0; i < block; ++i) {
+      send[peer * block + i] = on.rank * 1000 + to;
+    }
+  }
+  int error = MPI_ERR_OTHER;
+  switch (collective) {
+    case Collective::alltoall:
+      error = tested.alltoall(send.data(), count, MPI_INT, receive.data(), count, MPI_INT, on.comm);
+      break;
+    case Collective::alltoallv:
+      error = tested.alltoallv(send.data(), counts.data(), places.data(), MPI_INT, receive.data(),
+                               counts.data(), places.data(), MPI_INT, on.comm);
+      break;
+    case Collective::alltoallw:
+      error = tested.alltoallw(send.data(), counts.data(), byte_places.data(), types.data(),
+                               receive.data(), counts.data(), byte_places.data(), types.data(),
+                               on.comm);
+      break;
+    case Collective::allgather:
+      error =
+          tested.allgather(send.data(), count, MPI_INT, receive.data(), count, MPI_INT, on.comm);
+      break;
+    case Collective::allgatherv:
+      error = tested.allgatherv(send.data(), count, MPI_INT, receive.data(), counts.data(),
+                                places.data(), MPI_INT, on.comm);
+      break;
+  }
+  EXPECT_EQ(error, MPI_SUCCESS);
+  int wrong = 0;
+  for (std::size_t at = 0; at < receive.size(); ++at) {
+    const int from = static_cast<int>(at / block);
+    wrong += receive[at] != from * 1000 + (gathers ? 0 : on.rank);
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+// The waits of a round: a send and a receive make a pair, and each pair two requests.
+void add_waits(const plan::Round& round, Steps& steps) {
+  const std::size_t pairs = std::max(round.sends.count, round.receives.count);
+  const std::size_t asked = round.window.pairs;
+  const std::size_t window = asked == 0 ? pairs : std::min(asked, pairs);
+  if (pairs == 0) return;
+  if (round.window.wait != plan::Window::Wait::all) {
+    steps.wait(round.window.wait, 2 * window);
+    return;
+  }
+  for (std::size_t done = 0; done < pairs; done += window) {
+    steps.wait(plan::Window::Wait::all, 2 * std::min(window, pairs - done));
+  }
+}
+
+// What a schedule asks for.
+Steps steps_of(const plan::Schedule& schedule) {
+  Steps steps;
+  for (const plan::Round& round : schedule.rounds) {
+    for (std::uint32_t i = 0; i < round.sends.count; ++i) {
+      steps.sends.push_back(schedule.messages[round.sends.first + i].peer);
+    }
+    for (std::uint32_t i = 0; i < round.receives.count; ++i) {
+      steps.receives.push_back(schedule.messages[round.receives.first + i].peer);
+    }
+    add_waits(round, steps);
+  }
+  return steps;
+}
+
+void expect_private(const Communicator& user) {
+  for (MPI_Comm comm : traffic.comms) {
+    EXPECT_EQ(comm, traffic.comms.front());
+    EXPECT_NE(comm, MPI_COMM_WORLD);
+    int relation = MPI_UNEQUAL;
+    MPI_Comm_compare(comm, user.comm, &relation);
+    EXPECT_EQ(relation, MPI_CONGRUENT);  // the same ranks in the same order, not the same comm
+  }
+}
+
+std::vector<Forced> all_forced() {
+  std::vector<Forced> all =
+      forced_choices({Collective::alltoall, Collective::alltoallv, Collective::alltoallw,
+                      Collective::allgather, Collective::allgatherv},
+                     true);
+  std::erase_if(all, [](const Forced& forced) { return forced.algorithm.empty(); });
+  return all;
+}
+
+class ForcedTest : public MpiTest, public testing::WithParamInterface<Forced> {};
+INSTANTIATE_TEST_SUITE_P(All, ForcedTest, testing::ValuesIn(all_forced()),
+                         [](const auto& info) { return test_name(info.param); });
+
+// By itself Quadrille takes the inboxes for the small block and the MPI for the large one.
+constexpr int kSmall = 16;
+constexpr int kLarge = 4096;
+
+TEST_P(ForcedTest, IsTheOneThatRuns) {
+  const auto [collective, text] = GetParam();
+  choose::Choice choice;
+  EXPECT_EQ(choose::parse_choice(collective, text, choice), "");
+  place_spies();
+  Communicator on = duplicate("forced");
+  EXPECT_EQ(force(on.comm, collective, text), MPI_SUCCESS);
+  call(collective, kSmall, on);  // the first call may also set the communicator up
+
+  for (const int count : {kSmall, kLarge}) {
+    traffic = {};
+    call(collective, count, on);
+    switch (choice.algorithm->engine) {
+      case choose::Engine::schedule: {
+        const plan::NodeMap nodes = plan::one_node(on.size);
+        const Steps expected =
+            steps_of(choice.algorithm->build({on.size, on.rank, &nodes, choice.parameters}));
+        EXPECT_FALSE(traffic.comms.empty());
+        EXPECT_EQ(traffic.steps.sends, expected.sends);
+        EXPECT_EQ(traffic.steps.receives, expected.receives);
+        EXPECT_EQ(traffic.steps.waits, expected.waits);
+        EXPECT_EQ(traffic.collectives, 0);
+        expect_private(on);
+        break;
+      }
+      case choose::Engine::inbox:  // a large block does not fit: then anything but a wrong result
+        if (count == kLarge) break;
+        EXPECT_TRUE(traffic.comms.empty());
+        EXPECT_EQ(traffic.collectives, 0);
+        break;
+      case choose::Engine::mpi:
+        EXPECT_TRUE(traffic.comms.empty());
+        EXPECT_EQ(traffic.collectives, 1);
+        break;
+    }
+  }
+  release(on);
+}
+
+}  // namespace
+}  // namespace quadrille::test
