@@ -32,6 +32,9 @@ std::string why_no_inbox(const GlobalKey& key) {
 Selection select(const GlobalKey& key, const Choice& forced) {
   const std::string obstacle = why_no_inbox(key);
   if (forced.algorithm != nullptr) {
+    if (forced.algorithm->engine == Engine::node) {
+      return {plain(key.collective, "mpi"), "nothing carries out node copies yet"};
+    }
     if (!forced.algorithm->needs.one_node || obstacle.empty()) return {forced, "forced"};
     return {plain(key.collective, "mpi"), "the forced inbox cannot serve it: " + obstacle};
   }
