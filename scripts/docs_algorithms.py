@@ -13,6 +13,7 @@ import sys
 
 ENGINES = {
     'schedule': 'a schedule, run by messages',
+    'node': 'copies between the ranks of a node',
     'inbox': 'shared memory inside a node',
     'mpi': "the MPI's own collective",
 }
@@ -20,6 +21,7 @@ NEEDS = {
     'one_node': 'all ranks on one node',
     'contiguous': 'contiguous data; other datatypes are packed first',
     'derived_types': "MPI's derived datatypes",
+    'load_store': 'all buffers within reach of load and store',
 }
 HEAD = """# Algorithms
 

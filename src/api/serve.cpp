@@ -164,7 +164,8 @@ bool serve(const Call& call, Door door, int& error) {
   team::CachedSelection& cached = team::selection_of(*team, call.collective, bytes);
   explain(*team, call, cached);
   const choose::Choice& choice = cached.selection.choice;
-  if (choice.algorithm->engine == choose::Engine::mpi) return pass(*team);
+  const choose::Engine engine = choice.algorithm->engine;
+  if (engine == choose::Engine::mpi || engine == choose::Engine::node) return pass(*team);
   try {
     error = run_choice(call, choice, *team);
   } catch (const std::bad_alloc&) {
@@ -172,7 +173,7 @@ bool serve(const Call& call, Door door, int& error) {
   }
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
   ++team->counters.served;
-  if (choice.algorithm->engine == choose::Engine::inbox) remember(call, *team);
+  if (engine == choose::Engine::inbox) remember(call, *team);
   return true;
 }
 

@@ -24,7 +24,13 @@ constexpr std::string_view kFan = "Fan et al., HPDC 2022, section 2.1";
 constexpr std::string_view kNamugwanya = "Namugwanya et al., section 3.1";
 constexpr std::string_view kThakur = "Thakur, Rabenseifner and Gropp, IJHPCA 2005";
 
+constexpr std::string_view kLi = "Li, Zhang and Hoefler, sections 2.1 and 2.2";
+constexpr std::string_view kLiNaive = "Li, Zhang and Hoefler, sections 2.1 and 4";
+constexpr std::string_view kLiNuma = "Li, Zhang and Hoefler, section 2.4";
+constexpr std::string_view kHint = "Ramesh et al., HINT, sections V.A to V.C";
+
 constexpr Needs kDirect = {};
+constexpr Needs kReached = {.one_node = true, .load_store = true};
 constexpr Needs kPacked = {.contiguous = true};
 constexpr Needs kTyped = {.contiguous = true, .derived_types = true};
 
@@ -51,6 +57,11 @@ Algorithm bruck(std::string_view name, Needs needs, std::string_view line, plan:
 Algorithm gather(std::string_view name, std::vector<ParameterRange> parameters,
                  std::string_view line, std::string_view source, plan::Build build) {
   return {name, gathers(), Engine::schedule, kDirect, std::move(parameters), line, source, build};
+}
+
+Algorithm node_copies(std::string_view name, const std::vector<Collective>& collectives,
+                      std::string_view line, std::string_view source, plan::Build build) {
+  return {name, collectives, Engine::node, kReached, {}, line, source, build};
 }
 
 std::vector<Algorithm> make_table() {
@@ -87,6 +98,37 @@ std::vector<Algorithm> make_table() {
              plan::allgather_recursive_doubling),
       gather("bruck", {kRadix}, "log P rounds for any P; no rotation", kThakur,
              plan::allgather_bruck),
+      node_copies("sh-naive", all_to_alls(),
+                  "a rank fills its own receive buffer, sources of its NUMA domain first", kLiNaive,
+                  plan::sh_naive),
+      node_copies("sh-naive", gathers(),
+                  "a rank fills its own receive buffer, sources of its NUMA domain first", kLiNaive,
+                  plan::allgather_sh_naive),
+      node_copies("sh-co", all_to_alls(), "copies of a node in Morton order", kLi, plan::sh_co),
+      node_copies("sh-co", gathers(), "copies of a node in Morton order", kLi,
+                  plan::allgather_sh_co),
+      node_copies("sh-numa-co", all_to_alls(),
+                  "copies of a node in Morton order, one NUMA domain after the other", kLiNuma,
+                  plan::sh_numa_co),
+      node_copies("sh-numa-co", gathers(),
+                  "copies of a node in Morton order, one NUMA domain after the other", kLiNuma,
+                  plan::allgather_sh_numa_co),
+      node_copies("hint-row", all_to_alls(),
+                  "a rank fills its own receive buffer, sources in their order", kHint,
+                  plan::hint_row),
+      node_copies("hint-row", gathers(),
+                  "a rank fills its own receive buffer, sources in their order", kHint,
+                  plan::allgather_hint_row),
+      node_copies("hint-column", all_to_alls(),
+                  "a rank empties its own send buffer, destinations in their order", kHint,
+                  plan::hint_column),
+      node_copies("hint-column", gathers(),
+                  "a rank empties its own send buffer, destinations in their order", kHint,
+                  plan::allgather_hint_column),
+      node_copies("hint-hilbert", all_to_alls(), "copies of a node in the order of a Hilbert curve",
+                  kHint, plan::hint_hilbert),
+      node_copies("hint-hilbert", gathers(), "copies of a node in the order of a Hilbert curve",
+                  kHint, plan::allgather_hint_hilbert),
       {"inbox",
        all,
        Engine::inbox,

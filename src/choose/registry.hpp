@@ -25,6 +25,7 @@ bool collective_from_name(std::string_view name, Collective& collective);
 // Who carries an algorithm out.
 enum class Engine : std::uint8_t {
   schedule,  // the executor runs the schedule that `build` returns
+  node,      // copies between the ranks of a node, in the order that `build` returns
   inbox,     // small blocks through shared memory inside one node (memory/inbox.hpp)
   exchange,  // blocks of any size inside one node, each pair by its best way (run/run_node.cpp)
   mpi,       // the MPI's own collective; always possible
@@ -32,9 +33,10 @@ enum class Engine : std::uint8_t {
 
 // What an algorithm needs; the chooser and the force options respect it.
 struct Needs {
-  bool one_node = false;        // all ranks share a node and its inboxes
+  bool one_node = false;        // all ranks share a node
   bool contiguous = false;      // moves bytes: other datatypes are packed around it
   bool derived_types = false;   // sends scattered blocks with MPI derived datatypes
+  bool load_store = false;      // every rank reaches all buffers of all ranks by load and store
 };
 
 struct ParameterRange {
@@ -51,7 +53,7 @@ struct Algorithm {
   std::vector<ParameterRange> parameters;
   std::string_view line;          // one-line description
   std::string_view source;        // paper and section
-  plan::Build build;              // null unless engine == schedule
+  plan::Build build;              // null unless engine is schedule or node
 };
 
 // All algorithms, in the order in which `quadrille list` prints them.

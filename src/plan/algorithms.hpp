@@ -27,4 +27,20 @@ Schedule allgather_ring(const Problem& problem);
 Schedule allgather_recursive_doubling(const Problem& problem);
 Schedule allgather_bruck(const Problem& problem);
 
+// Alltoall, Alltoallv and Alltoallw inside one node whose ranks reach all buffers.
+Schedule sh_naive(const Problem& problem);
+Schedule sh_co(const Problem& problem);
+Schedule sh_numa_co(const Problem& problem);
+Schedule hint_row(const Problem& problem);
+Schedule hint_column(const Problem& problem);
+Schedule hint_hilbert(const Problem& problem);
+
+// Allgather and Allgatherv inside one node whose ranks reach all buffers.
+Schedule allgather_sh_naive(const Problem& problem);
+Schedule allgather_sh_co(const Problem& problem);
+Schedule allgather_sh_numa_co(const Problem& problem);
+Schedule allgather_hint_row(const Problem& problem);
+Schedule allgather_hint_column(const Problem& problem);
+Schedule allgather_hint_hilbert(const Problem& problem);
+
 }  // namespace quadrille::plan

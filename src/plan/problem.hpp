@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,8 @@ struct Problem {
   int me;                // 0 <= me < ranks
   const NodeMap* nodes;  // never null
   Parameters parameters;
+  // NUMA domain of each rank, as any label; empty: one domain. Equal on all ranks.
+  std::span<const int> domains = {};
 };
 
 // An algorithm: a pure function. Same problem, same schedule, on every rank and machine.

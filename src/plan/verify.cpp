@@ -30,11 +30,12 @@ std::size_t Subject::blocks_in(int rank, Buffer buffer) const {
 
 }  // namespace proof
 
-std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Parameters& parameters) {
+std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Parameters& parameters,
+                                std::span<const int> domains) {
   std::vector<Schedule> schedules;
   schedules.reserve(nodes.node_of.size());
   for (int me = 0; me < nodes.ranks(); ++me) {
-    schedules.push_back(build({nodes.ranks(), me, &nodes, parameters}));
+    schedules.push_back(build({nodes.ranks(), me, &nodes, parameters, domains}));
   }
   return schedules;
 }

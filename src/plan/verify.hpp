@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,9 @@ struct Report {
   std::string what;  // one line: the first thing that is wrong; empty if nothing is
 };
 
-// The schedules of all ranks.
-std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Parameters& parameters);
+// The schedules of all ranks. `domains` as in Problem.
+std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Parameters& parameters,
+                                std::span<const int> domains = {});
 
 // Checks the schedules of all ranks together. `orders` random orders are run, at least one: the
 // first with every send a rendezvous, the others with some sends buffered. `seed` varies the

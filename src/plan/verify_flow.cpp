@@ -126,7 +126,12 @@ class Flow {
   }
 
   void write(const Span& span, Token t, int me) {
-    tokens_[subject_.place(span)] = t;
+    Token& held = tokens_[subject_.place(span)];
+    if (t != kUndefined && held == t) {
+      fails(fmt::format("flow: rank {}, round {}: {} comes into {} a second time", me,
+                        state(me).round, name(t), name_of(span, me)));
+    }
+    held = t;
     const bool known = !subject_.goal.uneven || schedule(me).sizes == Sizes::carried ||
                        t == kUndefined || size_is_known(span, t);
     if (!known) {

@@ -164,14 +164,18 @@ class Order {
   }
 
   bool fence(int node) {
+    const auto is_here = [&](int rank) {
+      return subject_.nodes.node_of[static_cast<std::size_t>(rank)] == node;
+    };
+    for (int rank = 0; rank < subject_.ranks; ++rank) {
+      if (is_here(rank) && state(rank).stage != Stage::fence) return false;
+    }
     Clock all(ranks_.size(), 0);
     for (int rank = 0; rank < subject_.ranks; ++rank) {
-      if (subject_.nodes.node_of[static_cast<std::size_t>(rank)] != node) continue;
-      if (state(rank).stage != Stage::fence) return false;
-      join(all, state(rank).clock);
+      if (is_here(rank)) join(all, state(rank).clock);
     }
     for (int rank = 0; rank < subject_.ranks; ++rank) {
-      if (subject_.nodes.node_of[static_cast<std::size_t>(rank)] != node) continue;
+      if (!is_here(rank)) continue;
       state(rank).clock = all;
       tick(rank);
       next_round(rank);

@@ -17,6 +17,8 @@ std::string_view name_of(choose::Engine engine) {
   switch (engine) {
     case choose::Engine::schedule:
       return "schedule";
+    case choose::Engine::node:
+      return "node";
     case choose::Engine::inbox:
       return "inbox";
     case choose::Engine::exchange:
@@ -48,7 +50,8 @@ nlohmann::ordered_json describe(const choose::Algorithm& algorithm) {
           {"needs",
            {{"one_node", algorithm.needs.one_node},
             {"contiguous", algorithm.needs.contiguous},
-            {"derived_types", algorithm.needs.derived_types}}},
+            {"derived_types", algorithm.needs.derived_types},
+            {"load_store", algorithm.needs.load_store}}},
           {"parameters", parameters},
           {"line", algorithm.line},
           {"source", algorithm.source}};

@@ -58,6 +58,9 @@ int show_command(const ShowOptions& options) {
   plan::NodeMap nodes = plan::one_node(options.ranks);
   if (!options.nodes.empty()) error = plan::parse_node_map(options.nodes, options.ranks, nodes);
   if (!error.empty()) return refuse(error);
+  if (choice.algorithm->needs.one_node && nodes.nodes != 1) {
+    return refuse(fmt::format("{} needs all ranks on one node", choice.algorithm->name));
+  }
 
   fmt::print("{} {}\n", choose::name_of(collective), choose::to_string(choice));
   const int first = options.me < 0 ? 0 : options.me;

@@ -52,7 +52,7 @@ std::string select(const VerifyOptions& options, std::vector<Subject>& subjects)
   bool known = options.algorithm.empty();
   std::string names;
   for (const choose::Algorithm& algorithm : choose::algorithms()) {
-    if (algorithm.engine != choose::Engine::schedule) continue;
+    if (algorithm.build == nullptr) continue;
     const std::string name(algorithm.name);
     if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
     if (!options.algorithm.empty() && name != options.algorithm) continue;

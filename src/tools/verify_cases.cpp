@@ -33,6 +33,18 @@ std::vector<plan::NodeMap> node_maps(int ranks) {
   return maps;
 }
 
+std::vector<Placement> placements(int ranks, bool one_node) {
+  std::vector<Placement> all;
+  for (plan::NodeMap& map : node_maps(ranks)) {
+    if (one_node) {
+      all.push_back({plan::one_node(ranks), std::move(map.node_of)});
+    } else {
+      all.push_back({std::move(map), {}});
+    }
+  }
+  return all;
+}
+
 std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm, int ranks) {
   std::vector<plan::Parameters> cases = {{}};
   for (const choose::ParameterRange& range : algorithm.parameters) {
@@ -56,21 +68,25 @@ std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm
 
 plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collective, int ranks,
                    int orders, long& cases) {
-  const std::vector<plan::NodeMap> maps = node_maps(ranks);
+  const bool one_node = algorithm.needs.one_node;
+  const std::vector<Placement> all = placements(ranks, one_node);
   for (const plan::Parameters& parameters : parameter_cases(algorithm, ranks)) {
-    std::vector<plan::Schedule> proved;  // for whatever nodes
-    for (std::size_t i = 0; i < maps.size(); ++i) {
-      std::vector<plan::Schedule> schedules = plan::build_all(algorithm.build, maps[i], parameters);
+    std::vector<plan::Schedule> proved;  // for all placements that give the same schedules
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto& [nodes, domains] = all[i];
+      std::vector<plan::Schedule> schedules =
+          plan::build_all(algorithm.build, nodes, parameters, domains);
       ++cases;
       if (!proved.empty() && schedules == proved) continue;
-      plan::Report report = plan::verify(schedules, maps[i], goal_of(collective), orders, i + 1);
+      plan::Report report = plan::verify(schedules, nodes, goal_of(collective), orders, i + 1);
       if (!report.ok) {
-        report.what = fmt::format("{} {}, {} ranks, nodes [{}]: {}", choose::name_of(collective),
+        report.what = fmt::format("{} {}, {} ranks, {} [{}]: {}", choose::name_of(collective),
                                   choose::to_string({&algorithm, parameters}), ranks,
-                                  fmt::join(maps[i].node_of, " "), report.what);
+                                  one_node ? "domains" : "nodes",
+                                  fmt::join(one_node ? domains : nodes.node_of, " "), report.what);
         return report;
       }
-      if (plan::ignores_nodes(schedules)) proved = std::move(schedules);
+      if (one_node || plan::ignores_nodes(schedules)) proved = std::move(schedules);
     }
   }
   return {};

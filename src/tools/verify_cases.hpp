@@ -15,11 +15,20 @@ plan::Goal goal_of(choose::Collective collective);
 // round-robin, ragged, permuted.
 std::vector<plan::NodeMap> node_maps(int ranks);
 
+// Where the ranks live.
+struct Placement {
+  plan::NodeMap nodes;
+  std::vector<int> domains;  // as in plan::Problem
+};
+
+// All node maps; with `one_node`, all maps of ranks to the NUMA domains of one node instead.
+std::vector<Placement> placements(int ranks, bool one_node);
+
 // Values of all parameters of an algorithm: the least, small ones, the standard, and those around
 // the number of ranks, in all combinations.
 std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm, int ranks);
 
-// Proves one algorithm for one number of ranks, all its parameters and node maps. Adds the number
+// Proves one algorithm for one number of ranks, all its parameters and placements. Adds the number
 // of cases to `cases`. The report of a failure names the case.
 plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collective, int ranks,
                    int orders, long& cases);

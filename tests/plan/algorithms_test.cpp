@@ -31,7 +31,7 @@ void PrintTo(const Served& served, std::ostream* out) {
 std::vector<Served> all_served() {
   std::vector<Served> all;
   for (const Algorithm& algorithm : choose::algorithms()) {
-    if (algorithm.engine != choose::Engine::schedule) continue;
+    if (algorithm.build == nullptr) continue;
     for (const Collective collective : algorithm.collectives) {
       all.push_back({&algorithm, collective});
     }
@@ -48,7 +48,7 @@ std::string test_name(const testing::TestParamInfo<Served>& info) {
 
 class AlgorithmTest : public testing::TestWithParam<Served> {};
 
-TEST_P(AlgorithmTest, IsProvedUpTo33RanksWithAllParametersAndNodeMaps) {
+TEST_P(AlgorithmTest, IsProvedUpTo33RanksWithAllParametersAndPlacements) {
   for (int ranks = 1; ranks <= 33; ++ranks) {
     long cases = 0;
     const plan::Report report =

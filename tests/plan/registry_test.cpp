@@ -28,7 +28,8 @@ TEST(RegistryTest, NamesOfCollectives) {
 TEST(RegistryTest, EveryEntryIsComplete) {
   std::set<std::pair<Collective, std::string_view>> seen;
   for (const Algorithm& a : algorithms()) {
-    EXPECT_EQ(a.build != nullptr, a.engine == Engine::schedule) << a.name;
+    EXPECT_EQ(a.build != nullptr, a.engine == Engine::schedule || a.engine == Engine::node)
+        << a.name;
     EXPECT_FALSE(a.line.empty()) << a.name;
     EXPECT_FALSE(a.source.empty()) << a.name;
     EXPECT_FALSE(a.collectives.empty()) << a.name;
@@ -57,9 +58,25 @@ TEST(RegistryTest, HoldsTheUniformFamily) {
   EXPECT_EQ(find(Collective::alltoallv, "basic-bruck"), nullptr);
   EXPECT_EQ(find(Collective::alltoall, "ring"), nullptr);
   EXPECT_TRUE(find(Collective::alltoallw, "inbox")->needs.one_node);
+  EXPECT_FALSE(find(Collective::alltoallw, "inbox")->needs.load_store);
   EXPECT_TRUE(find(Collective::alltoall, "zero-copy-bruck-dt")->needs.derived_types);
   EXPECT_TRUE(find(Collective::alltoall, "modified-bruck")->needs.contiguous);
   EXPECT_FALSE(find(Collective::alltoall, "pairwise")->needs.contiguous);
+}
+
+// The orders serve everything, by the same names; the allgathers read one block.
+TEST(RegistryTest, HoldsTheCopiesOfANode) {
+  for (const char* name :
+       {"sh-naive", "sh-co", "sh-numa-co", "hint-row", "hint-column", "hint-hilbert"}) {
+    for (int i = 0; i < collective_count; ++i) {
+      const Algorithm* algorithm = find(static_cast<Collective>(i), name);
+      ASSERT_NE(algorithm, nullptr) << name;
+      EXPECT_EQ(algorithm->engine, Engine::node) << name;
+      EXPECT_TRUE(algorithm->needs.one_node && algorithm->needs.load_store) << name;
+    }
+    EXPECT_NE(find(Collective::alltoall, name)->build, find(Collective::allgather, name)->build);
+    EXPECT_EQ(find(Collective::alltoall, name), find(Collective::alltoallw, name));
+  }
 }
 
 std::string round_trip(Collective collective, std::string_view text) {

@@ -62,6 +62,13 @@ TEST(Select, ObeysWhatIsForcedWhereItCanServe) {
   EXPECT_EQ(chosen(k, "inbox"), "mpi");
 }
 
+TEST(Select, LeavesForcedNodeCopiesToTheMpi) {
+  for (const Collective c : {Collective::alltoall, Collective::alltoallw, Collective::allgatherv}) {
+    EXPECT_EQ(chosen(key(c, 8), "sh-co"), "mpi");
+    EXPECT_EQ(chosen(key(c, 8), "hint-hilbert"), "mpi");
+  }
+}
+
 TEST(Select, SaysWhy) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
     EXPECT_FALSE(select(key(Collective::alltoall, bytes), {}).why.empty());

@@ -1,0 +1,81 @@
+// All-to-all and allgather inside a node by copies alone: sh-naive, sh-co, sh-numa-co, hint-row,
+// hint-column, hint-hilbert. They differ in the order of the copies (order.hpp), and in nothing
+// else.
+//
+// Idea    All send and recv buffers can be reached by load and store, so each block moves once,
+//         from the send buffer of its source straight into the recv buffer of its destination. Any
+//         rank may do it. Which rank does what, and when, decides how often caches miss.
+// Source  sh-naive, sh-co and sh-numa-co: Li, Zhang and Hoefler, sections 2.1 to 2.4 and 4. Who
+//         copies what:
+//           sh-naive    a rank reads its column of the send blocks and fills its own recv buffer;
+//                       as in section 4, it begins with the sources of its own domain
+//           sh-co       a rank takes its equal piece of the Z curve, whoever owns the blocks
+//           sh-numa-co  a rank takes its piece of the Z curve of its domain in each step, so that
+//                       only recv buffers of its own domain are written
+//         hint-row, hint-column and hint-hilbert: Ramesh et al., HINT, section V.A to V.C. Who
+//         copies what:
+//           hint-row      a rank fills its own recv buffer, from source 0 on
+//           hint-column   a rank empties its own send buffer, from destination 0 on
+//           hint-hilbert  a rank takes a box of about sqrt(P) * sqrt(P) blocks, in the order of the
+//                         Hilbert curve; an equal piece of the curve if P is not a power of two
+//         HINT is about the all-to-all; its orders serve the allgather too.
+// Cost    No messages, P copies a rank, no scratch, two fences of the node.
+//
+// The first fence: nobody touches the buffers of a rank that has not called yet. The second: nobody
+// leaves while its send buffer may still be read or its recv buffer may still be written. Between
+// them each block is read and written once, so no two copies meet.
+//
+// Example, sh-co, P = 4, rank 1:
+//   fence
+//   copy  send[0] of 2 -> recv[2] of 0      send[0] of 3 -> recv[3] of 0
+//         send[1] of 2 -> recv[2]           send[1] of 3 -> recv[3]
+//   fence
+#include <cassert>
+
+#include "plan/algorithms.hpp"
+#include "plan/order.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+// `blocks`: send buffers have a block for each destination; else block 0 is for all.
+Schedule copies(const Problem& problem, Order order, bool blocks) {
+  assert(problem.nodes->nodes == 1);
+  Builder builder(problem.me);
+  builder.reserve(2, 0, 0, static_cast<std::size_t>(problem.ranks));
+  builder.begin_round();
+  builder.node_fence();
+  builder.begin_round();
+  for (const auto [source, destination] :
+       part_of_order(order, problem.ranks, problem.me, problem.domains)) {
+    builder.copy(Span{source, blocks ? destination : 0, Buffer::send},
+                 Span{destination, source, Buffer::recv});
+  }
+  builder.node_fence();
+  return builder.take();
+}
+
+Schedule alltoall(const Problem& problem, Order order) { return copies(problem, order, true); }
+Schedule allgather(const Problem& problem, Order order) { return copies(problem, order, false); }
+
+}  // namespace
+
+Schedule sh_naive(const Problem& problem) { return alltoall(problem, Order::row_numa); }
+Schedule sh_co(const Problem& problem) { return alltoall(problem, Order::morton); }
+Schedule sh_numa_co(const Problem& problem) { return alltoall(problem, Order::morton_numa); }
+Schedule hint_row(const Problem& problem) { return alltoall(problem, Order::row); }
+Schedule hint_column(const Problem& problem) { return alltoall(problem, Order::column); }
+Schedule hint_hilbert(const Problem& problem) { return alltoall(problem, Order::hilbert); }
+
+Schedule allgather_sh_naive(const Problem& problem) { return allgather(problem, Order::row_numa); }
+Schedule allgather_sh_co(const Problem& problem) { return allgather(problem, Order::morton); }
+Schedule allgather_sh_numa_co(const Problem& problem) {
+  return allgather(problem, Order::morton_numa);
+}
+Schedule allgather_hint_row(const Problem& problem) { return allgather(problem, Order::row); }
+Schedule allgather_hint_column(const Problem& problem) { return allgather(problem, Order::column); }
+Schedule allgather_hint_hilbert(const Problem& problem) {
+  return allgather(problem, Order::hilbert);
+}
+
+}  // namespace quadrille::plan

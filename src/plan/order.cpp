@@ -1,0 +1,183 @@
+// Cuts the curves into parts, one a rank.
+//
+// Example, P = 4, two domains: ranks 0 and 1, ranks 2 and 3. Pairs source->destination
+//   row_numa     rank 0   0->0 1->0 2->0 3->0     rank 2   2->2 3->2 0->2 1->2
+//   morton_numa  rank 0   0->0 1->0 2->0 3->0     rank 1   0->1 1->1 2->1 3->1
+//                rank 2   2->2 3->2 0->2 1->2     rank 3   2->3 3->3 0->3 1->3
+#include "plan/order.hpp"
+
+#include <bit>
+#include <cassert>
+#include <unordered_map>
+
+#include "plan/order_parts.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+// The ranks of each domain, rising; domains in the order of their first rank.
+struct Domains {
+  std::vector<std::vector<int>> members;  // [domain]
+  std::vector<int> domain_of;             // [rank]
+  std::vector<int> index_of;              // [rank] which member of its domain
+
+  int count() const { return static_cast<int>(members.size()); }
+  const std::vector<int>& ranks_of(int domain) const {
+    return members[static_cast<std::size_t>(domain)];
+  }
+  int of(int rank) const { return domain_of[static_cast<std::size_t>(rank)]; }
+};
+
+Domains sort_domains(int ranks, std::span<const int> labels) {
+  assert(labels.empty() || labels.size() == static_cast<std::size_t>(ranks));
+  Domains domains;
+  std::unordered_map<int, int> domain_of_label;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int label = labels.empty() ? 0 : labels[static_cast<std::size_t>(rank)];
+    const auto [entry, fresh] = domain_of_label.try_emplace(label, domains.count());
+    if (fresh) domains.members.emplace_back();
+    std::vector<int>& members = domains.members[static_cast<std::size_t>(entry->second)];
+    domains.domain_of.push_back(entry->second);
+    domains.index_of.push_back(static_cast<int>(members.size()));
+    members.push_back(rank);
+  }
+  return domains;
+}
+
+// The domain from which domain `mine` reads in step `step`: never one that another reads then.
+int source_domain(const Domains& domains, int mine, int step) {
+  return (mine + step) % domains.count();
+}
+
+std::vector<Pair> row_numa_part(const Domains& domains, int me) {
+  std::vector<Pair> pairs;
+  pairs.reserve(domains.domain_of.size());
+  for (int step = 0; step < domains.count(); ++step) {
+    for (const int source : domains.ranks_of(source_domain(domains, domains.of(me), step))) {
+      pairs.push_back({source, me});
+    }
+  }
+  return pairs;
+}
+
+// All that domain `mine` reads in one step, as a box of members: its pieces, one a member, are
+// equal even if the domains are not.
+Box box_of_step(const Domains& domains, int mine, int step) {
+  const std::size_t sources = domains.ranks_of(source_domain(domains, mine, step)).size();
+  return {0, 0, static_cast<int>(sources), static_cast<int>(domains.ranks_of(mine).size())};
+}
+
+// Appends `piece` of the curve of a step, with ranks for members.
+void append_step(const Domains& domains, int mine, int step, Piece piece,
+                 std::vector<Pair>& pairs) {
+  const std::vector<int>& sources = domains.ranks_of(source_domain(domains, mine, step));
+  const std::vector<int>& destinations = domains.ranks_of(mine);
+  const std::size_t first = pairs.size();
+  append_morton(box_of_step(domains, mine, step), piece, pairs);
+  for (std::size_t i = first; i < pairs.size(); ++i) {
+    pairs[i] = {sources[static_cast<std::size_t>(pairs[i].source)],
+                destinations[static_cast<std::size_t>(pairs[i].destination)]};
+  }
+}
+
+std::vector<Pair> morton_numa_part(const Domains& domains, int me) {
+  const int mine = domains.of(me);
+  const int members = static_cast<int>(domains.ranks_of(mine).size());
+  const int index = domains.index_of[static_cast<std::size_t>(me)];
+  std::vector<Pair> pairs;
+  pairs.reserve(domains.domain_of.size());
+  for (int step = 0; step < domains.count(); ++step) {
+    const Place total = pairs_in(box_of_step(domains, mine, step));
+    append_step(domains, mine, step, equal_piece(total, index, members), pairs);
+  }
+  return pairs;
+}
+
+// For a power of two a rank has a box of the paper's algorithm 1, about a square; boxes of
+// consecutive ranks lie side by side along the destinations. For other P the square does not fall
+// into P equal boxes, and a rank has the next P places of the curve.
+std::vector<Pair> hilbert_part(int ranks, int me) {
+  const Box square = {0, 0, ranks, ranks};
+  const Piece whole = {0, pairs_in(square)};
+  std::vector<Pair> pairs;
+  pairs.reserve(static_cast<std::size_t>(ranks));
+  if (!std::has_single_bit(static_cast<unsigned>(ranks))) {
+    append_hilbert(ranks, equal_piece(whole.end, me, ranks), square, pairs);
+    return pairs;
+  }
+  const int bits = std::countr_zero(static_cast<unsigned>(ranks));
+  const int sources = 1 << ((bits + 1) / 2);
+  const int destinations = ranks / sources;
+  const int boxes_in_row = ranks / destinations;
+  append_hilbert(
+      ranks, whole,
+      {me / boxes_in_row * sources, me % boxes_in_row * destinations, sources, destinations},
+      pairs);
+  return pairs;
+}
+
+std::vector<Pair> morton_part(int ranks, int me) {
+  const Box square = {0, 0, ranks, ranks};
+  std::vector<Pair> pairs;
+  pairs.reserve(static_cast<std::size_t>(ranks));
+  append_morton(square, equal_piece(pairs_in(square), me, ranks), pairs);
+  return pairs;
+}
+
+std::vector<Pair> straight_part(int ranks, int me, bool row) {
+  std::vector<Pair> pairs;
+  pairs.reserve(static_cast<std::size_t>(ranks));
+  for (int other = 0; other < ranks; ++other) {
+    pairs.push_back(row ? Pair{other, me} : Pair{me, other});
+  }
+  return pairs;
+}
+
+}  // namespace
+
+std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const int> domains) {
+  assert(0 <= me && me < ranks && ranks <= 1 << 15);
+  switch (order) {
+    case Order::row:
+      return straight_part(ranks, me, true);
+    case Order::column:
+      return straight_part(ranks, me, false);
+    case Order::morton:
+      return morton_part(ranks, me);
+    case Order::hilbert:
+      return hilbert_part(ranks, me);
+    case Order::row_numa:
+      return row_numa_part(sort_domains(ranks, domains), me);
+    case Order::morton_numa:
+      break;
+  }
+  return morton_numa_part(sort_domains(ranks, domains), me);
+}
+
+std::vector<Pair> curve(Order order, int ranks, std::span<const int> domains) {
+  const Box square = {0, 0, ranks, ranks};
+  const Piece whole = {0, pairs_in(square)};
+  std::vector<Pair> pairs;
+  pairs.reserve(static_cast<std::size_t>(whole.end));
+  if (order == Order::hilbert) {
+    append_hilbert(ranks, whole, square, pairs);
+    return pairs;
+  }
+  if (order == Order::morton_numa) {
+    const Domains sorted = sort_domains(ranks, domains);
+    for (int mine = 0; mine < sorted.count(); ++mine) {
+      for (int step = 0; step < sorted.count(); ++step) {
+        append_step(sorted, mine, step, {0, pairs_in(box_of_step(sorted, mine, step))}, pairs);
+      }
+    }
+    return pairs;
+  }
+  // The parts of the other orders are the pieces of the curve, one behind the other.
+  for (int me = 0; me < ranks; ++me) {
+    const std::vector<Pair> part = part_of_order(order, ranks, me, domains);
+    pairs.insert(pairs.end(), part.begin(), part.end());
+  }
+  return pairs;
+}
+
+}  // namespace quadrille::plan

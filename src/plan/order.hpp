@@ -1,0 +1,53 @@
+// In which order the ranks of a node copy blocks, and which rank copies which.
+//
+// An all-to-all turns a square of blocks: block (source, destination) lies in the send buffer of
+// `source` and must come into the recv buffer of `destination`. If all buffers can be reached by
+// load and store, any rank can copy any block. An order says who copies what, and when: it is a
+// curve through the square, cut into one part a rank. All parts together hold each ordered pair
+// once, source == destination too. An allgather has the same square; its rows of send blocks are
+// one block.
+//
+//   row          a rank fills its own recv buffer, sources in the order of their ranks
+//   column       a rank empties its own send buffer, destinations in the order of their ranks
+//   morton       the Z curve, cut into equal pieces
+//   hilbert      the Hilbert curve; a rank copies a box of the square, in the order of the curve
+//   row_numa     as row, but a rank begins with the sources of its own domain, then those of the
+//                next, and so on round
+//   morton_numa  in step i the ranks of domain d copy all that domain d + i sends to d, along one
+//                Z curve cut into equal pieces
+//
+// Sources. row, morton, row_numa and morton_numa: Li, Zhang and Hoefler, "Cache-oblivious MPI
+// all-to-all communications based on Morton order", sections 2.1, 2.2, 2.4 and 4. row, column and
+// hilbert: Ramesh et al., "HINT", section V.A, figure 5 and algorithm 1.
+//
+// Every rank has exactly P pairs in every order. A part costs O(P) memory, and O(P log P) time or
+// less, but hilbert for a P that is not a power of two may need a little more.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace quadrille::plan {
+
+struct Pair {
+  int source;
+  int destination;
+  friend bool operator==(const Pair&, const Pair&) = default;
+};
+
+enum class Order : std::uint8_t { row, column, morton, hilbert, row_numa, morton_numa };
+
+// What rank `me` copies, in this order. `ranks` >= 1 is at most 32,768, 0 <= me < ranks. `domains`
+// has the NUMA domain of each rank as any label, or is empty: then there is one domain. Domains may
+// differ in size, and their ranks need not be consecutive. Only the orders for NUMA look at them.
+std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const int> domains = {});
+
+// The whole curve: all ranks * ranks pairs. For tests and pictures.
+std::vector<Pair> curve(Order order, int ranks, std::span<const int> domains = {});
+
+// Pair number `code` of the Z curve through a square whose side is a power of two: the even bits of
+// the code are the source, the odd ones the destination.
+Pair morton_pair(std::uint32_t code);
+
+}  // namespace quadrille::plan

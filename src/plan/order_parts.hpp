@@ -1,0 +1,48 @@
+// The curves behind the orders, and what they share. Used by order*.cpp alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/order.hpp"
+
+namespace quadrille::plan {
+
+// The pairs of `sources` consecutive sources with `destinations` consecutive destinations.
+struct Box {
+  int source, destination;    // the first of each
+  int sources, destinations;  // how many, at least one
+};
+
+// Number of pairs, or place of a pair on a curve.
+using Place = std::int64_t;
+
+inline Place pairs_in(const Box& box) { return Place{box.sources} * box.destinations; }
+
+// The places [first, end) of a curve.
+struct Piece {
+  Place first, end;
+};
+
+inline bool apart(Piece a, Piece b) { return a.end <= b.first || b.end <= a.first; }
+
+inline bool apart(const Box& a, const Box& b) {
+  return a.source + a.sources <= b.source || b.source + b.sources <= a.source ||
+         a.destination + a.destinations <= b.destination ||
+         b.destination + b.destinations <= a.destination;
+}
+
+// Piece `index` of `pieces` equal ones; `total` must be a multiple of `pieces`.
+inline Piece equal_piece(Place total, int index, int pieces) {
+  const Place size = total / pieces;
+  return {size * index, size * (index + 1)};
+}
+
+// Appends the pairs of `piece` of the Z curve through `box`.
+void append_morton(const Box& box, Piece piece, std::vector<Pair>& pairs);
+
+// Appends those pairs of `piece` of the Hilbert curve through the square of `ranks` * `ranks` pairs
+// that lie in `box`.
+void append_hilbert(int ranks, Piece piece, const Box& box, std::vector<Pair>& pairs);
+
+}  // namespace quadrille::plan

@@ -1,0 +1,111 @@
+// The NUMA domain of a rank, on machines that hwloc makes up.
+#include "team/numa.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace quadrille::team {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+std::vector<int> domains(int ranks, const std::string& synthetic) {
+  std::vector<int> found;
+  for (int rank = 0; rank < ranks; ++rank) found.push_back(numa_domain(rank, synthetic));
+  return found;
+}
+
+TEST(NumaTest, RanksAreBoundInTurn) {
+  EXPECT_THAT(domains(13, "package:2 numa:1 core:4 pu:1"),
+              ElementsAre(0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1));
+  EXPECT_THAT(domains(6, "numa:3 core:1 pu:2"), ElementsAre(0, 0, 1, 1, 2, 2));
+}
+
+TEST(NumaTest, OneDomain) {
+  EXPECT_THAT(domains(5, "package:1 numa:1 core:4 pu:1"), Each(0));
+  EXPECT_THAT(domains(5, "core:4 pu:1"), Each(0));
+}
+
+// Two memories for the processors of a package: the first of them counts.
+TEST(NumaTest, ProcessorsOfSeveralDomainsHaveTheFirst) {
+  EXPECT_THAT(domains(4, "package:2 [numa] [numa] core:2 pu:1"), ElementsAre(0, 0, 2, 2));
+}
+
+TEST(NumaTest, WhatHwlocDoesNotUnderstandIsOneDomain) {
+  for (const char* text : {"nonsense", "package:", "package:0", "package:-1", "package:2 numa", " ",
+                           "pu:2 core:2", "package:2 numa:1 core:4 pu:1 x", "numa:99999999999"}) {
+    EXPECT_THAT(domains(3, text), Each(0)) << text;
+  }
+  EXPECT_EQ(numa_domain(-1, "package:2 numa:1 core:4 pu:1"), 0);
+}
+
+// hwloc takes this machine for another one, whose processors have these numbers.
+class Pretended {
+ public:
+  explicit Pretended(const char* machine) {
+    setenv("HWLOC_SYNTHETIC", machine, 1);
+    setenv("HWLOC_THISSYSTEM", "1", 1);
+  }
+  ~Pretended() {
+    unsetenv("HWLOC_SYNTHETIC");
+    unsetenv("HWLOC_THISSYSTEM");
+  }
+};
+
+// What is not understood does not fall back to the machine at hand.
+TEST(NumaTest, WhatIsNotUnderstoodIsNotTheRealMachine) {
+  const Pretended machine("numa:2 core:1 pu:1");
+  EXPECT_EQ(numa_domain(1, "nonsense"), 0);
+  EXPECT_EQ(numa_domain(1, "numa:2 core:1 pu:1"), 1);
+}
+
+// The domain of a thread that may run on `processor` alone, or on all if it is negative; -2 if the
+// system does not let it.
+int domain_when_bound(int processor) {
+  int domain = -2;
+  std::jthread([&domain, processor] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (processor >= 0) CPU_SET(static_cast<std::size_t>(processor), &set);
+    if (processor >= 0 && sched_setaffinity(0, sizeof set, &set) != 0) return;
+    domain = numa_domain(0, "");
+  }).join();
+  return domain;
+}
+
+TEST(NumaTest, ABoundThreadHasTheDomainOfItsProcessor) {
+  const Pretended machine("numa:2 core:1 pu:1");
+  const int first = domain_when_bound(0), second = domain_when_bound(1);
+  if (first == -2 || second == -2) GTEST_SKIP() << "may not run on processors 0 and 1";
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 1);
+  EXPECT_EQ(domain_when_bound(-1), 0);
+}
+
+// Bound to one processor or to none, the process has some domain, and always the same.
+TEST(NumaTest, TheRealMachineHasAnAnswer) {
+  const int domain = numa_domain(0, "");
+  EXPECT_GE(domain, 0);
+  EXPECT_EQ(numa_domain(17, ""), domain) << "the rank does not matter there";
+}
+
+TEST(NumaTest, ThreadsMayAskAtOnce) {
+  std::vector<std::vector<int>> found(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::vector<int>& mine : found) {
+      threads.emplace_back([&mine] { mine = domains(8, "package:2 numa:1 core:4 pu:1"); });
+    }
+  }
+  EXPECT_THAT(found, Each(ElementsAre(0, 0, 0, 0, 1, 1, 1, 1)));
+}
+
+}  // namespace
+}  // namespace quadrille::team
