@@ -79,6 +79,9 @@ bool make_ready(team::Team& team, Door door) {
 int run_choice(const Call& call, const choose::Choice& choice, team::Team& team) {
   const choose::Algorithm& algorithm = *choice.algorithm;
   if (algorithm.engine == choose::Engine::inbox) return run::run_inbox(call, team.group);
+  if (algorithm.engine == choose::Engine::node) {
+    return run::run_copies(call, team::plan_of(team, choice), team.group);
+  }
   if (algorithm.engine == choose::Engine::exchange) return run::run_node(call, team.group, true);
   return run::run_schedule(call, team::plan_of(team, choice), algorithm.needs.contiguous,
                            team.group);
@@ -165,7 +168,7 @@ bool serve(const Call& call, Door door, int& error) {
   explain(*team, call, cached);
   const choose::Choice& choice = cached.selection.choice;
   const choose::Engine engine = choice.algorithm->engine;
-  if (engine == choose::Engine::mpi || engine == choose::Engine::node) return pass(*team);
+  if (engine == choose::Engine::mpi) return pass(*team);
   try {
     error = run_choice(call, choice, *team);
   } catch (const std::bad_alloc&) {

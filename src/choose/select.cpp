@@ -37,7 +37,10 @@ std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
   if (!algorithm.needs.one_node) return {};
   if (std::string why = why_no_inbox(key); !why.empty()) return why;
   if (algorithm.engine == Engine::inbox) return is_large(key) ? too_large(key) : "";
-  return key.direct ? "" : "memory of the node cannot be shared";
+  if (!key.direct) return "memory of the node cannot be shared";
+  return algorithm.needs.load_store && !key.load_store
+             ? "not all ranks reach each other's shared heap"
+             : "";
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct GlobalKey {
   std::size_t bytes;
   bool inbox;                 // the ranks share a node and have inboxes
   std::size_t inbox_limit;    // largest block for them
+  bool load_store = false;    // every rank reaches every rank's shared heap
   bool direct = false;        // large blocks can be exchanged inside the node, too
 };
 

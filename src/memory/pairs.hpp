@@ -14,6 +14,12 @@
 
 namespace quadrille::memory {
 
+// Where a block is in its owner's shared heap.
+struct BlockPlace {
+  std::uint64_t at;  // offset; undefined if bytes == 0
+  std::uint64_t bytes;
+};
+
 // Where things are in a rank's region. The same on all ranks.
 struct PairsLayout {
   int ranks = 0;
@@ -51,6 +57,26 @@ class Pairs {
   void give_room(int peer, Place room) { *place(me_, peer) = room; }
   Place room_at(int peer) const { return *place(peer, me_); }
 
+  // ---- For copies between any two ranks: all enter, all copy, all finish. ----
+
+  // The places of a rank's blocks in this call: send blocks by destination, recv blocks by source.
+  enum class Owned : std::uint8_t { send, recv };
+  BlockPlace* places(Owned which, int owner) const {
+    const std::size_t parity = sequence_ & 1U;
+    const auto ranks = static_cast<std::size_t>(layout_.ranks);
+    const std::size_t table = 2 * parity + (which == Owned::recv ? 1 : 0);
+    return reinterpret_cast<BlockPlace*>(region(owner) + tables_at(layout_.ranks)) + table * ranks;
+  }
+  // This rank's places are written; `shares`: all of them can be reached.
+  void enter(bool shares) {
+    entry(me_).shares[sequence_ & 1U] = shares;
+    entry(me_).sequence.store(sequence_, std::memory_order_release);
+  }
+  bool has_entered(int peer) const {
+    return entry(peer).sequence.load(std::memory_order_acquire) == sequence_;
+  }
+  bool can_share(int peer) const { return entry(peer).shares[sequence_ & 1U]; }
+
   Ring ring(int to, int from) const {
     std::byte* rings = region(to) + head_bytes(layout_.ranks);
     const std::size_t each = sizeof(RingHead) + layout_.ring_bytes;
@@ -60,22 +86,35 @@ class Pairs {
 
   // Bytes of a region before the rings.
   static std::size_t head_bytes(int ranks) {
-    const std::size_t places = 2 * sizeof(Place) * static_cast<std::size_t>(ranks);
-    return sys::cache_line + (places + sys::cache_line - 1) / sys::cache_line * sys::cache_line;
+    return tables_at(ranks) + in_lines(4 * sizeof(BlockPlace) * static_cast<std::size_t>(ranks));
   }
 
  private:
+  struct Entry {
+    std::atomic<Sequence> sequence;
+    bool shares[2];  // by parity
+  };
+  static std::size_t in_lines(std::size_t bytes) {
+    return (bytes + sys::cache_line - 1) / sys::cache_line * sys::cache_line;
+  }
+  // A region: a line for `finished`, a line for the entry, rooms, tables, rings.
+  static std::size_t tables_at(int ranks) {
+    return 2 * sys::cache_line + in_lines(2 * sizeof(Place) * static_cast<std::size_t>(ranks));
+  }
   std::byte* region(int rank) const {
     return base_ + layout_.region_bytes * static_cast<std::size_t>(rank);
   }
   std::atomic<Sequence>& finished_by(int rank) const {
     return *reinterpret_cast<std::atomic<Sequence>*>(region(rank));
   }
+  Entry& entry(int rank) const {
+    return *reinterpret_cast<Entry*>(region(rank) + sys::cache_line);
+  }
   Place* place(int owner, int peer) const {
     const std::size_t parity = sequence_ & 1U;
     const std::size_t index = parity * static_cast<std::size_t>(layout_.ranks) +
                               static_cast<std::size_t>(peer);
-    return reinterpret_cast<Place*>(region(owner) + sys::cache_line) + index;
+    return reinterpret_cast<Place*>(region(owner) + 2 * sys::cache_line) + index;
   }
 
   std::byte* base_ = nullptr;

@@ -19,6 +19,10 @@ int run_inbox(const Call& call, Group& group);
 // the pair has, if `direct`, else as messages. Returns an MPI error code.
 int run_node(const Call& call, Group& group, bool direct);
 
+// Runs a schedule of copies between the ranks of a node, all of whose heaps all can reach. Returns an MPI
+// error code.
+int run_copies(const Call& call, const plan::Schedule& schedule, Group& group);
+
 // The core of run_inbox for the commonest case: an all-to-all of `bytes` plain bytes a block, which fit
 // a slot. `send` may be `recv`.
 int run_inbox_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group);

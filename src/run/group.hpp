@@ -46,6 +46,7 @@ struct Group {
   sys::Waiter waiter;
   // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.
   bool direct = false;
+  bool load_store = false;  // every rank maps every rank's shared heap; the same on all ranks
   bool rings = false;
   std::size_t cma_from = 0;  // bytes of a block from which on the kernel copies it rather than a ring
   memory::Pairs pairs;

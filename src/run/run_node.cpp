@@ -28,6 +28,7 @@
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
 #include "run/mpi_transport.hpp"
+#include "run/room.hpp"
 #include "sys/process_memory.hpp"
 
 namespace quadrille::run {
@@ -41,24 +42,6 @@ using memory::Slot;
 // What a slot holds if the block is elsewhere: an offset in the sender's heap, or an address.
 struct Offer {
   std::uint64_t at;
-};
-
-// Memory for packed blocks, one behind the other.
-class Room {
- public:
-  Room(memory::Pool& pool, std::size_t bytes) : pool_(pool), next_(bytes > 0 ? pool.take(bytes) : nullptr) {}
-  ~Room() { pool_.trim(); }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
-  std::byte* take(std::size_t bytes) {
-    std::byte* room = next_;
-    next_ += bytes;
-    return room;
-  }
-
- private:
-  memory::Pool& pool_;
-  std::byte* next_;
 };
 
 class Exchange {

@@ -79,6 +79,7 @@ Config read_config(std::string (*get)(const char*)) {
       warn(c, "QUADRILLE_REACH", text, why);
     }
   }
+  c.topology = get("QUADRILLE_TOPOLOGY");
   if (const std::string text = get("QUADRILLE_SETUP_AFTER"); !text.empty()) {
     std::size_t calls = 0;
     if (read_number(text, 1'000'000, calls)) {
@@ -100,6 +101,7 @@ std::uint64_t fingerprint(const Config& c) {
     mix(hash, choice.algorithm != nullptr ? choose::to_string(choice) : "");
   }
   mix(hash, c.nodes);
+  mix(hash, c.topology);
   mix(hash, fmt::format("{} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways)));
   return hash;
 }

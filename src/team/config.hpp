@@ -6,6 +6,7 @@
 //                              "permuted:SEED" (for tests of code for several nodes on one machine)
 //   QUADRILLE_INBOX            largest block in bytes that goes through inboxes; 0: no inboxes
 //   QUADRILLE_REACH            ways that large blocks may take inside a node, of "heap,xpmem,cma,ring"
+//   QUADRILLE_TOPOLOGY         another machine in hwloc's words, "package:2 numa:1 core:4 pu:1"
 //   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door)
 //   QUADRILLE_HEAP, ...        see memory/heap.hpp
 //   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
@@ -31,6 +32,7 @@ struct Config {
   std::string nodes;          // empty: the real map
   std::size_t inbox_limit = SIZE_MAX;  // further limited by the slots
   memory::Ways ways;
+  std::string topology;       // empty: the real machine
   int setup_after = 10;
   std::vector<std::string> warnings;   // one line each, not printed yet
 };

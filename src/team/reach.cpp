@@ -159,6 +159,11 @@ void find_reach(run::Group& group, const memory::Ways& ways) {
     peer.reads_me = (can_to_me[p] & reads) != 0;
     peer.writes_me = (can_to_me[p] & writes) != 0;
   }
+  bool all_mapped = heap_bytes > 0;
+  for (std::size_t p = 0; p < count; ++p) {
+    all_mapped = all_mapped && (static_cast<int>(p) == group.me || group.peers[p].heap != nullptr);
+  }
+  group.load_store = !any_true(group.comm, !all_mapped);
   group.rings = ways.ring && group.pairs.has_rings();
   group.direct = true;
 }

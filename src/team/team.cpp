@@ -8,6 +8,7 @@
 #include "memory/heap.hpp"
 #include "mpi/mpi.hpp"
 #include "team/config.hpp"
+#include "team/numa.hpp"
 #include "team/reach.hpp"
 
 namespace quadrille::team {
@@ -139,6 +140,15 @@ struct LastTeam {
 // space that loaders keep for libraries that are loaded late.
 [[gnu::tls_model("initial-exec")]] thread_local LastTeam last_team;
 
+// The NUMA domain of every rank. Collective; asked only when an order of copies is first used, because
+// reading the topology takes milliseconds.
+std::vector<int> agree_on_domains(const run::Group& group) {
+  const int mine = numa_domain(group.me, config().topology);
+  std::vector<int> all(static_cast<std::size_t>(group.ranks));
+  mpi().Allgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, group.comm);
+  return all;
+}
+
 }  // namespace
 
 Team* team_of(MPI_Comm comm) {
@@ -164,7 +174,11 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
       return cached->schedule;
     }
   }
-  const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters};
+  if (choice.algorithm->engine == choose::Engine::node && team.domains.empty()) {
+    team.domains = agree_on_domains(team.group);
+  }
+  const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters,
+                              team.domains};
   team.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{
       choice.algorithm->build, choice.parameters, choice.algorithm->build(problem)}));
   return team.plans.back()->schedule;
@@ -180,6 +194,7 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
                               bytes,
                               team.group.inbox.usable(),
                               team.group.inbox_limit,
+                              team.group.load_store,
                               team.group.direct};
   cached = {true, false, bytes, choose::select(key, team.forced.by_collective[index])};
   if (cached.selection.why == "there are no inboxes") cached.selection.why = team.inbox_obstacle;

@@ -44,6 +44,7 @@ struct Team {
 
   run::Group group;         // valid when ready
   plan::NodeMap nodes;
+  std::vector<int> domains;    // NUMA domain of each rank; empty until first needed
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
   choose::Forced forced;    // agreed; by the API or the environment
 
@@ -65,7 +66,7 @@ int setup(Team& team);
 // Bytes of the control segment of a node's communicator.
 std::size_t control_bytes(int ranks);
 
-// The schedule of an algorithm on this team, built on first use.
+// The schedule of an algorithm on this team, built on first use. All ranks call it for the same choice.
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
 
 // What serves a call of `collective` with blocks of `bytes` (see choose::GlobalKey).

@@ -121,7 +121,7 @@ class Bench {
  private:
   BenchCase case_of(std::size_t bytes) const {
     return {plan_.collective,  bytes,         plan_.element, plan_.distribution,
-            options_.in_place, options_.seed, world_.ranks,  world_.rank};
+            options_.in_place, plan_.shared_memory, options_.seed, world_.ranks, world_.rank};
   }
 
   // Reasons that are only known when MPI runs; the same on all ranks.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "memory/heap.hpp"
 #include "quadrille.h"
 
 namespace quadrille::tools {
@@ -114,9 +115,11 @@ void BlockBuffer::set_block(int block, std::size_t elements) {
   elements_[static_cast<std::size_t>(block)] = elements;
 }
 
-void BlockBuffer::Free::operator()(std::byte* memory) const { std::free(memory); }
+void BlockBuffer::Free::operator()(std::byte* memory) const {
+  if (!memory::heap_free(memory)) std::free(memory);
+}
 
-void BlockBuffer::allocate() {
+void BlockBuffer::allocate(bool shared) {
   starts_ = {0};
   for (const std::size_t elements : elements_) {
     counts_.push_back(static_cast<int>(elements));
@@ -126,7 +129,11 @@ void BlockBuffer::allocate() {
   }
   size_ = starts_.back();
   const std::size_t total = (size_ + 2 * guard + 4095) / 4096 * 4096;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(4096, total));
+  std::byte* memory = nullptr;
+  if (shared && memory::heap_start()) {
+    memory = static_cast<std::byte*>(memory::heap_allocate(total, 4096));
+  }
+  if (memory == nullptr) memory = static_cast<std::byte*>(std::aligned_alloc(4096, total));
   if (memory == nullptr) throw std::bad_alloc();
   memory_.reset(memory);
 }
@@ -175,8 +182,8 @@ BenchData::BenchData(const BenchCase& c)
     if (!c.in_place && (rank == 0 || !gathers())) send_.set_block(rank, sent);
     recv_.set_block(rank, elements_of(c, rank, c.me));
   }
-  send_.allocate();
-  recv_.allocate();
+  send_.allocate(c.shared_memory);
+  recv_.allocate(c.shared_memory);
   if (c.element == ElementKind::strided) {
     mpi().Type_create_resized(mpi().double_type, 0, 16, &type_);
     mpi().Type_commit(&type_);

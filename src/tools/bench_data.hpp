@@ -22,6 +22,7 @@ struct BenchCase {
   ElementKind element = ElementKind::byte;
   Distribution distribution = Distribution::equal;
   bool in_place = false;
+  bool shared_memory = true;  // buffers from the shared heap where it can be had
   std::uint64_t seed = 1;
   int ranks = 1;
   int me = 0;
@@ -46,7 +47,7 @@ class BlockBuffer {
   BlockBuffer(int blocks, std::size_t unit, std::size_t extent);
 
   void set_block(int block, std::size_t elements);
-  void allocate();  // after all set_block()
+  void allocate(bool shared);  // after all set_block()
 
   std::byte* data() { return memory_.get() + guard; }
   std::size_t size() const { return size_; }

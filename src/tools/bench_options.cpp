@@ -176,6 +176,10 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
       !error.empty()) {
     return error;
   }
+  if (options.memory != "shared" && options.memory != "private") {
+    return fmt::format("unknown memory '{}'; known are shared, private", options.memory);
+  }
+  plan.shared_memory = options.memory == "shared";
   if (options.warmup < 0 || options.warmup > 1000000) {
     return "the number of warm-up calls must be 0 to 1000000";
   }
@@ -216,6 +220,10 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_flag(
       "--cold", options.cold,
       "Before each timed call empty the caches, then bring in this rank's own buffers");
+  command
+      .add_option("--memory", options.memory,
+                  "Buffers shared, as malloc gives them under 'quadrille run', or private")
+      ->default_str("shared");
   command.add_flag("--in-place", options.in_place, "Send from the receive buffer (MPI_IN_PLACE)");
   command
       .add_option("--datatype", options.datatype, "byte, double or strided (8 bytes of every 16)")

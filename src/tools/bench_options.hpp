@@ -36,6 +36,7 @@ struct BenchOptions {
   std::string datatype = "byte";
   std::string distribution = "equal";
   std::string nodes;
+  std::string memory = "shared";
   std::string json_file, csv_file;
   int warmup = 10;
   std::uint64_t seed = 1;
@@ -50,6 +51,7 @@ struct BenchPlan {
   long iterations = 0;                  // calls; 0: as many as fit a fixed time
   ElementKind element = ElementKind::byte;
   Distribution distribution = Distribution::equal;
+  bool shared_memory = true;            // buffers from the shared heap, as under `quadrille run`
 };
 
 // "64", "4K", "1M", "2G" in bytes. Returns an empty string, or one line that says what is wrong.

@@ -81,6 +81,7 @@ ordered_json to_json(const BenchRow& row) {
   json["datatype"] = name_of_element(row.measured.element);
   json["distribution"] = name_of_distribution(row.measured.distribution);
   json["in_place"] = row.measured.in_place;
+  json["memory"] = row.measured.shared_memory ? "shared" : "private";
   json["cold"] = row.cold;
   json["seed"] = row.measured.seed;
   return json;

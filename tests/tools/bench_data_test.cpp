@@ -15,7 +15,7 @@ class Received : public testing::Test {
  protected:
   Received() : buffer_(4, 8, 16) {
     for (int rank = 0; rank < 4; ++rank) buffer_.set_block(rank, 3);
-    buffer_.allocate();
+    buffer_.allocate(false);
     buffer_.poison(salt);
     for (int rank = 0; rank < 4; ++rank) {
       buffer_.write(rank, seed, rank, 2, call);
