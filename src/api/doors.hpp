@@ -2,6 +2,9 @@
 // hands its arguments to the MPI as they are.
 #pragma once
 
+#include <type_traits>
+
+#include "api/again.hpp"
 #include "api/serve.hpp"
 
 namespace quadrille::api {
@@ -56,7 +59,7 @@ template <class Native, class Count>
 int alltoall(Door door, Native native, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
              void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   int error = MPI_SUCCESS;
-  if (serve_again(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, error)) {
+  if (alltoall_again(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, error)) {
     return error;
   }
   const run::Call call =
@@ -72,6 +75,12 @@ int alltoallv(Door door, Native native, const void* sendbuf, const Count* sendco
               const Count* recvcounts, const Displacement* rdispls, MPI_Datatype recvtype,
               MPI_Comm comm) {
   int error = MPI_SUCCESS;
+  if constexpr (std::is_same_v<Count, int>) {
+    if (alltoallv_again(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                        recvtype, comm, error)) {
+      return error;
+    }
+  }
   const run::Call call = make_call(choose::Collective::alltoallv, sendbuf,
                                    vector(sendbuf, sendcounts, sdispls, sendtype),
                                    vector(recvbuf, recvcounts, rdispls, recvtype), comm);
@@ -98,6 +107,9 @@ template <class Native, class Count>
 int allgather(Door door, Native native, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
               void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   int error = MPI_SUCCESS;
+  if (allgather_again(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, error)) {
+    return error;
+  }
   const run::Call call =
       make_call(choose::Collective::allgather, sendbuf, uniform(sendbuf, sendcount, sendtype),
                 uniform(recvbuf, recvcount, recvtype), comm);
@@ -110,6 +122,12 @@ int allgatherv(Door door, Native native, const void* sendbuf, Count sendcount,
                MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
                const Displacement* displs, MPI_Datatype recvtype, MPI_Comm comm) {
   int error = MPI_SUCCESS;
+  if constexpr (std::is_same_v<Count, int>) {
+    if (allgatherv_again(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm,
+                         error)) {
+      return error;
+    }
+  }
   const run::Call call =
       make_call(choose::Collective::allgatherv, sendbuf, uniform(sendbuf, sendcount, sendtype),
                 vector(recvbuf, recvcounts, displs, recvtype), comm);

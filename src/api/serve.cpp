@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "api/again.hpp"
 #include "choose/select.hpp"
 #include "run/engines.hpp"
 #include "team/config.hpp"
@@ -100,49 +101,12 @@ void explain_not_eligible(team::Team& team, const Call& call) {
   team::explain(team, call.collective, 0, "mpi", team.why_not);
 }
 
-[[gnu::tls_model("initial-exec")]] thread_local Remembered remembered;
-
-// After a call that went through inboxes. They serve all smaller blocks too, except none at all.
-void remember(const Call& call, team::Team& team) {
-  if (call.collective != Collective::alltoall || team.explains) return;
-  const TypeInfo info = type_info(call.recv.type);
-  if (!info.dense) return;
-  remembered = {team::generation.load(std::memory_order_acquire),
-                call.comm,
-                call.recv.type,
-                info.size,
-                team.group.inbox_limit,
-                &team.group,
-                &team.counters.served};
-}
-
 bool pass(team::Team& team) {
   ++team.counters.passed;
   return false;
 }
 
 }  // namespace
-
-bool serve_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                 MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
-  const Remembered& last = remembered;
-  if (comm != last.comm || recvtype != last.type || sendtype != recvtype ||
-      sendcount != recvcount || sendbuf == MPI_IN_PLACE || recvbuf == MPI_IN_PLACE) {
-    return false;
-  }
-  if (last.generation != team::generation.load(std::memory_order_acquire)) return false;
-  // A negative count becomes too large.
-  const std::size_t bytes = static_cast<std::size_t>(recvcount) * last.type_size;
-  if (bytes == 0 || static_cast<std::size_t>(recvcount) > last.most_bytes ||
-      bytes > last.most_bytes || sendbuf == nullptr || recvbuf == nullptr) {
-    return false;
-  }
-  error = run::run_inbox_bytes(static_cast<const std::byte*>(sendbuf),
-                               static_cast<std::byte*>(recvbuf), bytes, *last.group);
-  if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(comm, error);
-  ++*last.served;
-  return true;
-}
 
 bool serve(const Call& call, Door door, int& error) {
   if (serving || !mpi().usable) return false;
@@ -176,7 +140,7 @@ bool serve(const Call& call, Door door, int& error) {
   }
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
   ++team->counters.served;
-  if (engine == choose::Engine::inbox) remember(call, *team);
+  if (error == MPI_SUCCESS) remember(call, engine, *team);
   return true;
 }
 

@@ -56,6 +56,7 @@ TypeInfo examine(MPI_Datatype type, std::vector<TypeRun>& runs) {
 }
 
 int forget_info(MPI_Datatype, int, void* value, void*) {
+  types_freed.fetch_add(1, std::memory_order_acq_rel);
   delete static_cast<Remembered*>(value);
   return MPI_SUCCESS;
 }

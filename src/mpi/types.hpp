@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "mpi/mpi.hpp"
@@ -26,6 +27,9 @@ struct TypeInfo {
   // where only the MPI knows. Lives as long as the type.
   const std::vector<TypeRun>* runs = nullptr;
 };
+
+// Grows whenever a type is freed of which something was found out: its handle may come back as another.
+inline std::atomic<std::uint64_t> types_freed{1};
 
 namespace detail {
 // The types that nearly all programs use, found without asking the MPI. They are never freed, so a

@@ -23,8 +23,28 @@ int run_node(const Call& call, Group& group, bool direct);
 // error code.
 int run_copies(const Call& call, const plan::Schedule& schedule, Group& group);
 
-// The core of run_inbox for the commonest case: an all-to-all of `bytes` plain bytes a block, which fit
-// a slot. `send` may be `recv`.
+// ---- The cores for the commonest calls: plain bytes, blocks that fit a slot. No buffer is null. ----
+
+// All-to-all of blocks of `bytes` bytes. `send` may be `recv`.
 int run_inbox_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group);
+
+// Allgather of blocks of `bytes` bytes. `send` may be this rank's block of `recv`.
+int run_inbox_gather(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group);
+
+// A side of a v form: counts and displacements in elements.
+struct VectorSide {
+  std::byte* base;
+  const int* counts;
+  const int* displacements;
+};
+
+// All-to-all of elements of `size` bytes. A rank's count for itself is the same on both sides.
+// `by_pairs`: some ranks may carry the same call out with run_node(..., true).
+int run_inbox_vector(const VectorSide& send, const VectorSide& recv, std::size_t size, Group& group,
+                     bool by_pairs);
+
+// Allgather of elements of `size` bytes; `send` has as many as recv.counts says for this rank.
+int run_inbox_gatherv(const std::byte* send, const VectorSide& recv, std::size_t size,
+                      Group& group);
 
 }  // namespace quadrille::run

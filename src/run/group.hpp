@@ -47,6 +47,7 @@ struct Group {
   // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.
   bool direct = false;
   bool load_store = false;  // every rank maps every rank's shared heap; the same on all ranks
+  bool written_to = false;  // a peer may write to this rank's memory
   bool rings = false;
   std::size_t cma_from = 0;  // bytes of a block from which on the kernel copies it rather than a ring
   memory::Pairs pairs;

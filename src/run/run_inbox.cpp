@@ -4,6 +4,7 @@
 #include "memory/copy.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
+#include "run/mpi_transport.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -11,26 +12,6 @@ namespace {
 using memory::Carried;
 using memory::Inbox;
 using memory::Slot;
-
-// As run_inbox_bytes(), for one block to all.
-int allgather_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group) {
-  Inbox& inbox = group.inbox;
-  const int ranks = group.ranks, me = group.me;
-  inbox.begin_out();
-  Inbox::fill(inbox.block_to_all(), send, bytes);
-  inbox.publish_to_all(Carried::in_slot, bytes);
-  std::byte* own = recv + static_cast<std::size_t>(me) * bytes;
-  if (send != own) memory::copy_bytes(own, send, bytes);
-  int error = MPI_SUCCESS;
-  for (int step = 1, from = me; step < ranks; ++step) {
-    from = (from == 0 ? ranks : from) - 1;
-    const Slot& slot = inbox.await_out(from, group.waiter);
-    memory::copy_bytes(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
-                       std::min<std::size_t>(bytes, slot.bytes));
-    if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
-  }
-  return error;
-}
 
 int allgather(const Call& call, Group& group) {
   Inbox& inbox = group.inbox;
@@ -52,6 +33,37 @@ int allgather(const Call& call, Group& group) {
     if (slot.bytes > block.bytes()) keep(first_error, MPI_ERR_TRUNCATE);
   }
   return first_error;
+}
+
+// A peer sent more than this rank expects, by another way than its slot: takes what hangs the peer.
+void refuse(int from, const Slot& slot, Group& group) {
+  if (slot.carried == Carried::in_ring) {
+    memory::Ring ring = group.pairs.ring(group.me, from);
+    for (std::size_t left = slot.bytes; left > 0;) {
+      group.waiter.until([&] {
+        const std::size_t dropped = ring.pop(nullptr, left);
+        left -= dropped;
+        return dropped > 0;
+      });
+    }
+  } else if (slot.carried == Carried::as_message) {
+    std::byte nothing;
+    MpiTransport transport(group.comm, group.me);
+    const Place place{&nothing, 0, 0, 0, true};
+    bool done = true;
+    transport.start_receive(0, from, {&place, 1});
+    transport.all_done(1, true, done);
+  }
+}
+
+const std::byte* at(const VectorSide& side, int block, std::size_t size) {
+  return side.base + side.displacements[block] * static_cast<std::ptrdiff_t>(size);
+}
+std::byte* room(const VectorSide& side, int block, std::size_t size) {
+  return side.base + side.displacements[block] * static_cast<std::ptrdiff_t>(size);
+}
+std::size_t bytes_in(const VectorSide& side, int block, std::size_t size) {
+  return static_cast<std::size_t>(side.counts[block]) * size;
 }
 
 }  // namespace
@@ -79,6 +91,76 @@ int run_inbox_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, G
   return error;
 }
 
+int run_inbox_gather(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group) {
+  Inbox& inbox = group.inbox;
+  const int ranks = group.ranks, me = group.me;
+  inbox.begin_out();
+  Inbox::fill(inbox.block_to_all(), send, bytes);
+  inbox.publish_to_all(Carried::in_slot, bytes);
+  std::byte* own = recv + static_cast<std::size_t>(me) * bytes;
+  if (send != own) memory::copy_bytes(own, send, bytes);
+  int error = MPI_SUCCESS;
+  for (int step = 1, from = me; step < ranks; ++step) {
+    from = (from == 0 ? ranks : from) - 1;
+    const Slot& slot = inbox.await_out(from, group.waiter);
+    memory::copy_bytes(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
+                       std::min<std::size_t>(bytes, slot.bytes));
+    if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
+  }
+  return error;
+}
+
+int run_inbox_gatherv(const std::byte* send, const VectorSide& recv, std::size_t size,
+                      Group& group) {
+  Inbox& inbox = group.inbox;
+  const int ranks = group.ranks, me = group.me;
+  const std::size_t mine = bytes_in(recv, me, size);
+  inbox.begin_out();
+  Inbox::fill(inbox.block_to_all(), send, mine);
+  inbox.publish_to_all(Carried::in_slot, mine);
+  if (std::byte* own = room(recv, me, size); own != send) memory::copy_bytes(own, send, mine);
+  int error = MPI_SUCCESS;
+  for (int step = 1, from = me; step < ranks; ++step) {
+    from = (from == 0 ? ranks : from) - 1;
+    const Slot& slot = inbox.await_out(from, group.waiter);
+    const std::size_t bytes = bytes_in(recv, from, size);
+    memory::copy_bytes(room(recv, from, size), Inbox::block_of(slot),
+                       std::min<std::size_t>(bytes, slot.bytes));
+    if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
+  }
+  return error;
+}
+
+int run_inbox_vector(const VectorSide& send, const VectorSide& recv, std::size_t size, Group& group,
+                     bool by_pairs) {
+  Inbox& inbox = group.inbox;
+  const int ranks = group.ranks, me = group.me;
+  inbox.begin();
+  if (by_pairs) group.pairs.begin();
+  for (int step = 1, to = me; step < ranks; ++step) {
+    if (++to == ranks) to = 0;
+    const std::size_t bytes = bytes_in(send, to, size);
+    Inbox::fill(inbox.block_to(to), at(send, to, size), bytes);
+    inbox.publish(to, Carried::in_slot, bytes);
+  }
+  memory::copy_bytes(room(recv, me, size), at(send, me, size), bytes_in(recv, me, size));
+  int error = MPI_SUCCESS;
+  for (int step = 1, from = me; step < ranks; ++step) {
+    from = (from == 0 ? ranks : from) - 1;
+    const Slot& slot = inbox.await(from, group.waiter);
+    const std::size_t bytes = bytes_in(recv, from, size);
+    if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
+    if (slot.carried == Carried::in_slot) {
+      memory::copy_bytes(room(recv, from, size), Inbox::block_of(slot),
+                         std::min<std::size_t>(bytes, slot.bytes));
+    } else {
+      refuse(from, slot, group);
+    }
+  }
+  if (by_pairs) group.pairs.finish();
+  return error;
+}
+
 int run_inbox(const Call& call, Group& group) {
   using choose::Collective;
   const bool gather = is_allgather(call.collective);
@@ -91,7 +173,7 @@ int run_inbox(const Call& call, Group& group) {
         bytes <= group.inbox_limit) {
       if (!gather) return run_inbox_bytes(send_side.base, call.recv.base, bytes, group);
       const std::size_t own = call.in_place ? static_cast<std::size_t>(group.me) * bytes : 0;
-      return allgather_bytes(send_side.base + own, call.recv.base, bytes, group);
+      return run_inbox_gather(send_side.base + own, call.recv.base, bytes, group);
     }
   }
   return gather ? allgather(call, group) : run_node(call, group, false);

@@ -157,6 +157,7 @@ void find_reach(run::Group& group, const memory::Ways& ways) {
     peer.i_read = (i_can[p] & reads) != 0;
     peer.i_write = (i_can[p] & writes) != 0;
     peer.reads_me = (can_to_me[p] & reads) != 0;
+    group.written_to |= (can_to_me[p] & writes) != 0 && !peer.i_read;
     peer.writes_me = (can_to_me[p] & writes) != 0;
   }
   bool all_mapped = heap_bytes > 0;

@@ -1,0 +1,141 @@
+#include "api/again.hpp"
+
+#include "run/engines.hpp"
+
+namespace quadrille::api {
+namespace {
+
+using choose::Collective;
+using choose::Engine;
+
+struct Remembered {
+  std::uint64_t generation = 0;   // of team::generation; 0: nothing is remembered
+  std::uint64_t types_freed = 0;  // a freed type's handle may become another type's
+  MPI_Comm comm{};
+  MPI_Datatype type{};
+  std::size_t type_size = 0;
+  std::size_t most_count = 0;     // elements of a block that fit a slot
+  bool by_pairs = false;          // the exchange by pairs serves it, not the inboxes alone
+  run::Group* group = nullptr;
+  std::uint64_t* served = nullptr;
+};
+
+// Initial-exec: reading it costs one instruction, also in a shared library.
+[[gnu::tls_model("initial-exec")]] thread_local Remembered
+    remembered[choose::collective_count];
+
+// What is remembered for a call with these arguments, or null.
+inline const Remembered* recall(Collective collective, MPI_Comm comm, const void* sendbuf,
+                                MPI_Datatype sendtype, const void* recvbuf,
+                                MPI_Datatype recvtype) {
+  const Remembered& last = remembered[static_cast<std::size_t>(collective)];
+  if (comm != last.comm || recvtype != last.type || sendtype != recvtype ||
+      sendbuf == MPI_IN_PLACE || recvbuf == MPI_IN_PLACE || sendbuf == nullptr ||
+      recvbuf == nullptr ||
+      last.generation != team::generation.load(std::memory_order_acquire) ||
+      last.types_freed != types_freed.load(std::memory_order_acquire)) {
+    return nullptr;
+  }
+  return &last;
+}
+
+// A negative count is taken for a large one. None at all goes the whole way too.
+inline bool is_small(MPI_Count count, const Remembered& last) {
+  return static_cast<std::size_t>(count) - 1 < last.most_count;
+}
+
+bool all_small(const int* counts, const Remembered& last) {
+  if (counts == nullptr) return false;
+  bool small = true;
+  for (int b = 0; b < last.group->ranks; ++b) {
+    small = small && static_cast<std::size_t>(counts[b]) <= last.most_count;
+  }
+  return small;
+}
+
+inline bool served(const Remembered& last, int error) {
+  if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(last.comm, error);
+  ++*last.served;
+  return true;
+}
+
+const std::byte* bytes_of(const void* buffer) { return static_cast<const std::byte*>(buffer); }
+std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
+
+}  // namespace
+
+void remember(const run::Call& call, Engine engine, team::Team& team) {
+  if (team.explains || call.collective == Collective::alltoallw) return;
+  // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
+  const bool by_pairs = engine == Engine::exchange && call.collective == Collective::alltoallv &&
+                        !team.group.written_to;
+  if (engine != Engine::inbox && !by_pairs) return;
+  const TypeInfo info = type_info(call.recv.type);
+  if (!info.dense || info.size == 0) return;
+  remembered[static_cast<std::size_t>(call.collective)] = {
+      team::generation.load(std::memory_order_acquire),
+      types_freed.load(std::memory_order_acquire),
+      call.comm,
+      call.recv.type,
+      info.size,
+      team.group.inbox_limit / info.size,
+      by_pairs,
+      &team.group,
+      &team.counters.served};
+}
+
+bool alltoall_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+  const Remembered* last =
+      recall(Collective::alltoall, comm, sendbuf, sendtype, recvbuf, recvtype);
+  if (last == nullptr || sendcount != recvcount || !is_small(recvcount, *last)) return false;
+  const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
+  error = run::run_inbox_bytes(bytes_of(sendbuf), bytes_of(recvbuf), bytes, *last->group);
+  return served(*last, error);
+}
+
+bool alltoallv_again(const void* sendbuf, const int* sendcounts, const int* sdispls,
+                     MPI_Datatype sendtype, void* recvbuf, const int* recvcounts,
+                     const int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+  const Remembered* last =
+      recall(Collective::alltoallv, comm, sendbuf, sendtype, recvbuf, recvtype);
+  if (last == nullptr || sdispls == nullptr || rdispls == nullptr ||
+      !all_small(sendcounts, *last) || !all_small(recvcounts, *last) ||
+      sendcounts[last->group->me] != recvcounts[last->group->me]) {
+    return false;
+  }
+  const run::VectorSide send{bytes_of(const_cast<void*>(sendbuf)), sendcounts, sdispls};
+  const run::VectorSide recv{bytes_of(recvbuf), recvcounts, rdispls};
+  error = run::run_inbox_vector(send, recv, last->type_size, *last->group, last->by_pairs);
+  return served(*last, error);
+}
+
+bool allgather_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+  const Remembered* last =
+      recall(Collective::allgather, comm, sendbuf, sendtype, recvbuf, recvtype);
+  if (last == nullptr || sendcount != recvcount || !is_small(recvcount, *last)) return false;
+  const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
+  error = run::run_inbox_gather(bytes_of(sendbuf), bytes_of(recvbuf), bytes, *last->group);
+  return served(*last, error);
+}
+
+bool allgatherv_again(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                      const int* recvcounts, const int* displs, MPI_Datatype recvtype,
+                      MPI_Comm comm, int& error) {
+  const Remembered* last =
+      recall(Collective::allgatherv, comm, sendbuf, sendtype, recvbuf, recvtype);
+  if (last == nullptr || displs == nullptr || !all_small(recvcounts, *last) ||
+      sendcount != recvcounts[last->group->me]) {
+    return false;
+  }
+  // Nothing to move at all is no exchange on any rank.
+  bool nothing = true;
+  for (int b = 0; b < last->group->ranks; ++b) nothing = nothing && recvcounts[b] == 0;
+  if (nothing) return false;
+  const run::VectorSide recv{bytes_of(recvbuf), recvcounts, displs};
+  error = run::run_inbox_gatherv(bytes_of(sendbuf), recv, last->type_size, *last->group);
+  return served(*last, error);
+}
+
+}  // namespace quadrille::api

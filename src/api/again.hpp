@@ -1,0 +1,33 @@
+// Calls that are like an earlier one of this thread: same collective and communicator, one dense datatype
+// on both sides, small blocks.
+//
+// For blocks of some bytes the way through the rooms costs as much as the exchange itself, so its result
+// is remembered: where the group is, and up to which size inboxes serve it. Each function serves a call
+// that is like the remembered one, or returns false and does nothing; then the call takes the whole way.
+// What is looked at is the same on all ranks, or does not matter to the others.
+#pragma once
+
+#include "choose/registry.hpp"
+#include "run/call.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::api {
+
+// After a call that `engine` served without error.
+void remember(const run::Call& call, choose::Engine engine, team::Team& team);
+
+bool alltoall_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);
+
+bool alltoallv_again(const void* sendbuf, const int* sendcounts, const int* sdispls,
+                     MPI_Datatype sendtype, void* recvbuf, const int* recvcounts,
+                     const int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, int& error);
+
+bool allgather_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);
+
+bool allgatherv_again(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                      const int* recvcounts, const int* displs, MPI_Datatype recvtype,
+                      MPI_Comm comm, int& error);
+
+}  // namespace quadrille::api
