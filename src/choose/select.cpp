@@ -29,14 +29,16 @@ bool is_large(const GlobalKey& key) {
 }
 
 std::string too_large(const GlobalKey& key) {
-  return fmt::format("a block of {} bytes is larger than {}", key.bytes, key.inbox_limit);
+  return fmt::format("a block of {} bytes is larger than {}", key.bytes, key.slot_limit);
 }
 
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
   if (!algorithm.needs.one_node) return {};
   if (std::string why = why_no_inbox(key); !why.empty()) return why;
-  if (algorithm.engine == Engine::inbox) return is_large(key) ? too_large(key) : "";
+  if (algorithm.engine == Engine::inbox) {
+    return is_sized(key.collective) && key.bytes > key.slot_limit ? too_large(key) : "";
+  }
   if (!key.direct) return "memory of the node cannot be shared";
   return algorithm.needs.load_store && !key.load_store
              ? "not all ranks reach each other's shared heap"
@@ -55,7 +57,7 @@ Selection select(const GlobalKey& key, const Choice& forced) {
   if (const std::string obstacle = why_no_inbox(key); !obstacle.empty()) {
     return {plain(key.collective, "mpi"), obstacle};
   }
-  if (is_sized(key.collective) && !is_large(key)) {
+  if (is_sized(key.collective) && (!is_large(key) || (!key.direct && key.bytes <= key.slot_limit))) {
     return {plain(key.collective, "inbox"), "one node, and the block fits the inboxes"};
   }
   if (key.direct) {

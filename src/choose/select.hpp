@@ -20,7 +20,8 @@ struct GlobalKey {
   // alltoallv and alltoallw, where ranks know different counts.
   std::size_t bytes;
   bool inbox;                 // the ranks share a node and have inboxes
-  std::size_t inbox_limit;    // largest block for them
+  std::size_t inbox_limit;    // largest block that should go through them
+  std::size_t slot_limit;     // largest block that can
   bool load_store = false;    // every rank reaches every rank's shared heap
   bool direct = false;        // large blocks can be exchanged inside the node, too
 };

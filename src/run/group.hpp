@@ -42,7 +42,8 @@ struct Group {
   int me = 0;
   int ranks = 0;
   memory::Inbox inbox;
-  std::size_t inbox_limit = 0;  // largest block that goes through a slot
+  std::size_t inbox_limit = 0;  // largest block that goes through a slot even if it can be shared
+  std::size_t slot_limit = 0;   // largest block that goes through a slot at all
   sys::Waiter waiter;
   // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.
   bool direct = false;

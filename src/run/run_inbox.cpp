@@ -20,7 +20,7 @@ int allgather(const Call& call, Group& group) {
   const Blocks recv(call.recv);
   // All ranks know all sizes, so this way is taken only if every block fits. A block that does not is
   // larger than what its receivers gave for it.
-  const bool fits = mine.bytes() <= group.inbox_limit;
+  const bool fits = mine.bytes() <= group.slot_limit;
   inbox.begin_out();
   keep(first_error, fits ? fill_slot(inbox.block_to_all(), mine, group.comm) : MPI_ERR_TRUNCATE);
   inbox.publish_to_all(Carried::in_slot, fits ? mine.bytes() : 0);
@@ -170,7 +170,7 @@ int run_inbox(const Call& call, Group& group) {
     const std::size_t bytes = call.recv.count * recv.size;
     // All ranks take this way or the other by themselves: they look the same from outside.
     if (send.dense && recv.dense && send_side.count * send.size == bytes &&
-        bytes <= group.inbox_limit) {
+        bytes <= group.slot_limit) {
       if (!gather) return run_inbox_bytes(send_side.base, call.recv.base, bytes, group);
       const std::size_t own = call.in_place ? static_cast<std::size_t>(group.me) * bytes : 0;
       return run_inbox_gather(send_side.base + own, call.recv.base, bytes, group);

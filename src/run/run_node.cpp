@@ -87,7 +87,16 @@ class Exchange {
     return call_.in_place ? recv_[group_.me] : send_[0];
   }
   const Peer& peer(int rank) const { return group_.peers[static_cast<std::size_t>(rank)]; }
-  bool is_large(const Block& block) const { return block.bytes() > group_.inbox_limit; }
+  // Does it not fit a slot?
+  bool is_large(const Block& block) const { return block.bytes() > group_.slot_limit; }
+  bool is_in_heap(int to, const std::byte* bytes, std::size_t size) const {
+    return peer(to).maps_my_heap && memory::heap_shareable(bytes, size);
+  }
+  // It would fit a slot, but one copy is faster than two.
+  bool is_better_in_heap(int to, const Block& block) const {
+    return direct_ && block.bytes() > group_.inbox_limit && block.info.dense && !overwritten_ &&
+           is_in_heap(to, block.address, block.bytes());
+  }
 
   // Bytes of the blocks that must be sent from a copy.
   std::size_t bytes_to_stage() const {
@@ -132,7 +141,7 @@ class Exchange {
     const Block block = block_for(to);
     Inbox& inbox = group_.inbox;
     if (direct_ && peer(to).writes_me && !peer(to).i_read) give_room(to);
-    if (!is_large(block)) {
+    if (!is_large(block) && !is_better_in_heap(to, block)) {
       keep(error_, fill_slot(inbox.block_to(to), block, group_.comm));
       return inbox.publish(to, Carried::in_slot, block.bytes());
     }
@@ -176,7 +185,7 @@ class Exchange {
   }
 
   Carried way_to(int to, const std::byte* bytes, std::size_t size) const {
-    if (peer(to).maps_my_heap && memory::heap_shareable(bytes, size)) return Carried::in_heap;
+    if (is_in_heap(to, bytes, size)) return Carried::in_heap;
     if (size >= group_.cma_from || !group_.rings) {
       if (peer(to).reads_me) return Carried::at_address;
       if (peer(to).i_write) return Carried::written;

@@ -14,6 +14,10 @@
 namespace quadrille::team {
 namespace {
 
+// Where each rank has a core, a block above this that lies in a shared heap is faster copied once, with
+// another wait at the end, than twice. With more ranks than cores a wait costs more than the copy.
+constexpr std::size_t two_copies_up_to = 1024;
+
 bool all_true(MPI_Comm comm, bool mine) {
   int value = mine ? 1 : 0, least = 0;
   mpi().Allreduce(&value, &least, 1, mpi().int_type, mpi().op_min, comm);
@@ -145,7 +149,8 @@ int setup(Team& team) {
   const plan::NodeMap real = real_nodes(group, node);
   int node_ranks = 0;
   mpi().Comm_size(node, &node_ranks);
-  set_waiting(group, oversubscribed(node, node_ranks));
+  const bool crowded = !all_true(group.comm, !oversubscribed(node, node_ranks));
+  set_waiting(group, crowded);
   mpi().Comm_free(&node);
   const bool really_one_node = real.nodes == 1;
   apply_node_map(team, settings, real);
@@ -158,7 +163,9 @@ int setup(Team& team) {
     team.inbox_obstacle = make_inboxes(group);
     if (group.inbox.usable()) find_reach(group, settings.ways);
   }
-  group.inbox_limit = std::min(settings.inbox_limit, group.inbox.capacity());
+  group.slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
+  group.inbox_limit = group.slot_limit;
+  if (group.load_store && !crowded) group.inbox_limit = std::min(group.slot_limit, two_copies_up_to);
   team.forced = settings.forced;
   team.ready = true;
   return MPI_SUCCESS;

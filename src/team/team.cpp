@@ -194,6 +194,7 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
                               bytes,
                               team.group.inbox.usable(),
                               team.group.inbox_limit,
+                              team.group.slot_limit,
                               team.group.load_store,
                               team.group.direct};
   cached = {true, false, bytes, choose::select(key, team.forced.by_collective[index])};

@@ -6,7 +6,7 @@ namespace quadrille::choose {
 namespace {
 
 GlobalKey key(Collective collective, std::size_t bytes) {
-  return {collective, 4, 1, bytes, true, 4096};
+  return {collective, 4, 1, bytes, true, 4096, 4096};
 }
 
 std::string chosen(const GlobalKey& k, const std::string& forced = {}) {
@@ -42,6 +42,17 @@ TEST(Select, CopiesLargeBlocksOfOneNodeDirectly) {
     v.direct = true;
     EXPECT_EQ(chosen(v), "single-copy");
   }
+}
+
+TEST(Select, PrefersOneCopyWhereAWaitIsCheap) {
+  GlobalKey k = key(Collective::alltoall, 2000);
+  k.inbox_limit = 1024;
+  EXPECT_EQ(chosen(k), "inbox") << "nothing else there";
+  k.direct = true;
+  EXPECT_EQ(chosen(k), "single-copy");
+  EXPECT_EQ(chosen(k, "inbox"), "inbox");
+  k.bytes = 5000;
+  EXPECT_EQ(chosen(k, "inbox"), "mpi");
 }
 
 TEST(Select, LeavesSeveralNodesToTheMpi) {
