@@ -16,7 +16,7 @@ using run::Call;
 using run::Side;
 
 // While we serve a call, collectives that the MPI calls by itself go straight to it.
-[[gnu::tls_model("initial-exec")]] thread_local bool serving = false;
+thread_local bool serving = false;
 
 struct Serving {
   Serving() { serving = true; }
@@ -96,7 +96,7 @@ void explain_not_eligible(team::Team& team, const Call& call) {
   team::explain(team, call.collective, 0, "mpi", team.why_not);
 }
 
-[[gnu::tls_model("initial-exec")]] thread_local Remembered remembered;
+thread_local Remembered remembered;
 
 // After a call that went through inboxes. They serve all smaller blocks too, except none at all.
 void remember(const Call& call, team::Team& team) {

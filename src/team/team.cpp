@@ -134,7 +134,7 @@ struct LastTeam {
 };
 // Initial-exec: reading it costs one instruction, also in a shared library. It is small enough for the
 // space that loaders keep for libraries that are loaded late.
-[[gnu::tls_model("initial-exec")]] thread_local LastTeam last_team;
+thread_local LastTeam last_team;
 
 }  // namespace
 
