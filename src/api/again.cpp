@@ -20,9 +20,7 @@ struct Remembered {
   std::uint64_t* served = nullptr;
 };
 
-// Initial-exec: reading it costs one instruction, also in a shared library.
-[[gnu::tls_model("initial-exec")]] thread_local Remembered
-    remembered[choose::collective_count];
+thread_local Remembered remembered[choose::collective_count];
 
 // What is remembered for a call with these arguments, or null.
 inline const Remembered* recall(Collective collective, MPI_Comm comm, const void* sendbuf,

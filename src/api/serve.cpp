@@ -17,7 +17,7 @@ using run::Call;
 using run::Side;
 
 // While we serve a call, collectives that the MPI calls by itself go straight to it.
-[[gnu::tls_model("initial-exec")]] thread_local bool serving = false;
+thread_local bool serving = false;
 
 struct Serving {
   Serving() { serving = true; }

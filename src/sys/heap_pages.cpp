@@ -153,7 +153,7 @@ std::byte* copy_segment(int descriptor, std::size_t bytes) {
     if (data < 0 && errno == ENXIO) break;  // nothing but holes up to the end
     const off_t hole = data < 0 ? -1 : lseek(descriptor, data, SEEK_HOLE);
     const std::size_t end = std::min(bytes, static_cast<std::size_t>(std::max(hole, off_t{0})));
-    if (hole < 0 || (static_cast<std::size_t>(data) < end &&
+    if (hole < 0 || static_cast<std::size_t>(hole) <= at || (static_cast<std::size_t>(data) < end &&
                      !read_range(descriptor, copy, static_cast<std::size_t>(data), end))) {
       unmap_raw(copy, bytes);
       return nullptr;

@@ -138,7 +138,7 @@ struct LastTeam {
 };
 // Initial-exec: reading it costs one instruction, also in a shared library. It is small enough for the
 // space that loaders keep for libraries that are loaded late.
-[[gnu::tls_model("initial-exec")]] thread_local LastTeam last_team;
+thread_local LastTeam last_team;
 
 // The NUMA domain of every rank. Collective; asked only when an order of copies is first used, because
 // reading the topology takes milliseconds.

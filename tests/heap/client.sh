@@ -1,10 +1,12 @@
 #!/bin/sh
-# client.sh CASE PRELOAD CLIENT PYTHON: programs that know nothing of the heap, in one situation each.
+# client.sh CASE PRELOAD CLIENT PYTHON LIBRARY: programs that know nothing of the heap, in one situation
+# each. LIBRARY is libquadrille.so.
 set -eu
 case=$1
 preload=$2
 client=$3
 python=$4
+library=$5
 
 under() { LD_PRELOAD=$preload QUADRILLE_HEAP=early "$@"; }
 
@@ -59,6 +61,16 @@ nothing-left)
   before=$(ls /dev/shm)
   expect run "$(under "$client")" "$sum heap"
   expect /dev/shm "$(ls /dev/shm)" "$before"
+  ;;
+loaded-late)
+  # As an extension module of Python is. The allocator's thread-local data is large: with any
+  # thread-local variable of the model initial-exec the loader would refuse the library.
+  program='
+import ctypes, sys
+ctypes.CDLL(sys.argv[1])
+print("loaded")
+'
+  expect late "$("$python" -c "$program" "$library")" loaded
   ;;
 *)
   echo "unknown case $case" >&2

@@ -217,20 +217,6 @@ TEST(Fork, FromSeveralThreadsAtOnce) {
   EXPECT_EQ(bad, 0);
 }
 
-// The program's own handlers in the child find the heap private already.
-char* handled = nullptr;
-TEST(Fork, HandlersOfTheProgramSeeAPrivateHeapAlone) {
-  // Registered before there is a heap, as libraries do when they are loaded.
-  pthread_atfork(nullptr, nullptr, [] { std::memset(handled, 2, bytes); });
-  handled = static_cast<char*>(malloc(bytes));
-  std::memset(handled, 1, bytes);
-  const pid_t child = fork();
-  if (child == 0) _exit(handled[0] == 2 ? 0 : 2);
-  EXPECT_EQ(end_of(child), 0);
-  EXPECT_EQ(handled[0], 1);
-  EXPECT_EQ(handled[bytes - 1], 1);
-}
-
 // What the program has mapped over the heap stays what it is in the child.
 TEST(Fork, MappingsOfTheProgramInTheHeapAreInherited) {
   void* block = nullptr;

@@ -1,14 +1,18 @@
 // The heap from inside: the interface that the transport will use. The interposed functions are part of
 // this program; each test runs in a process of its own.
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "maps.hpp"
 #include "memory/heap.hpp"
@@ -136,6 +140,65 @@ TEST(Heap, ChildMayStartItsOwn) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_FALSE(heap_active());
+}
+
+// Returns 0 if eight threads that start the heap at once get one heap that works.
+int start_together() {
+  std::vector<std::thread> threads;
+  std::atomic<int> ready{0}, bad{0};
+  for (std::uint32_t t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      ++ready;
+      while (ready < 8) std::this_thread::yield();
+      if (!heap_start()) ++bad;
+      for (int round = 0; round < 10; ++round) {
+        void* block = malloc(bytes);
+        if (!heap_contains(block, bytes)) ++bad;
+        fill(block, bytes, t);
+        if (!holds(block, bytes, t)) ++bad;
+        free(block);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return bad;
+}
+
+// Each child has the moment of the start anew.
+TEST(Heap, ThreadsStartItTogether) {
+  for (int i = 0; i < 60; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(start_together() == 0 ? 0 : 2);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << "child " << i;
+  }
+}
+
+// The numbers that a program gets for its own files are what they would be.
+TEST(Heap, DescriptorNumbersStayAsTheyAre) {
+  const int before = dup(0);
+  close(before);
+  ASSERT_TRUE(heap_start());
+  const int after = dup(0);
+  EXPECT_EQ(after, before);
+  close(after);
+}
+
+// The program's own handlers in the child find the heap private already, even if they were registered
+// before there was a heap, as libraries do when they are loaded.
+void* handled = nullptr;
+TEST(Heap, HandlersOfTheProgramSeeAPrivateHeap) {
+  pthread_atfork(nullptr, nullptr, [] { fill(handled, bytes, 2); });
+  ASSERT_TRUE(heap_start());
+  handled = malloc(bytes);
+  fill(handled, bytes, 1);
+  const pid_t child = fork();
+  if (child == 0) _exit(holds(handled, bytes, 2) ? 0 : 2);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(holds(handled, bytes, 1));
 }
 
 class Mapped : public testing::Test {

@@ -91,16 +91,5 @@ TEST_F(Process, DescriptorIsClosedOnExec) {
   EXPECT_EQ(text.find("quadrille"), std::string::npos) << text;
 }
 
-// The numbers that a program gets for its own files are what they would be.
-TEST(Descriptors, NumbersStayAsTheyAreAlone) {
-  const int before = dup(0);
-  close(before);
-  void* block = malloc(bytes);  // starts the heap
-  const int after = dup(0);
-  close(after);
-  EXPECT_EQ(after, before);
-  free(block);
-}
-
 }  // namespace
 }  // namespace quadrille::test

@@ -1,8 +1,6 @@
 // Threads that allocate, resize, hand over and free blocks of random sizes, all with known content.
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -108,37 +106,6 @@ TEST(Stress, ThreadsAllocateAndFreeForEachOther) {
     free(block.data);
   }
   EXPECT_EQ(bad, 0);
-}
-
-// Returns how many of eight threads found their blocks damaged.
-int start_together() {
-  std::vector<std::thread> threads;
-  std::atomic<int> ready{0}, bad{0};
-  for (std::uint32_t t = 0; t < 8; ++t) {
-    threads.emplace_back([&, t] {
-      ++ready;
-      while (ready < 8) std::this_thread::yield();
-      for (int round = 0; round < 10; ++round) {
-        void* block = malloc(100'000);
-        fill(block, 100'000, t);
-        if (!holds(block, 100'000, t)) ++bad;
-        free(block);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return bad;
-}
-
-// The first large allocations of many threads start one heap together. Each child has that moment anew.
-TEST(Stress, ThreadsStartTheHeapTogetherAlone) {
-  for (int child = 0; child < 60; ++child) {
-    const pid_t process = fork();
-    if (process == 0) _exit(start_together() == 0 && has_heap() == expects_heap() ? 0 : 2);
-    int status = 0;
-    ASSERT_EQ(waitpid(process, &status, 0), process);
-    ASSERT_EQ(status, 0) << "child " << child;
-  }
 }
 
 }  // namespace
