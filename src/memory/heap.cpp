@@ -120,8 +120,9 @@ void start() {
   heap_gate.base.store(reinterpret_cast<std::uintptr_t>(state.segment.base),
                        std::memory_order_relaxed);
   heap_gate.bytes.store(state.segment.bytes, std::memory_order_release);
-  state.stage.store(HeapState::active, std::memory_order_release);
+  // Before the stage: who sees the heap active finds large allocations in it.
   heap_gate.from.store(settings().from, std::memory_order_release);
+  state.stage.store(HeapState::active, std::memory_order_release);
 }
 
 // True if this call may go on to start(). Allocations by start() itself find it under way, and go to

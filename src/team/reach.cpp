@@ -63,6 +63,7 @@ std::mutex& mapped_heaps_mutex() {
 }
 
 std::byte* mapped(const Card& card) {
+  const std::lock_guard lock(mapped_heaps_mutex());
   for (const MappedHeap& heap : mapped_heaps()) {
     if (heap.process == card.process && heap.word == card.word) return heap.base;
   }
@@ -108,8 +109,11 @@ void map_heaps(run::Group& group, const std::vector<Card>& cards) {
   for (std::size_t p = 0; p < cards.size(); ++p) {
     if (p == me || all[p] < 0) continue;
     if (cards[p].heap_bytes > 0 && mapped(cards[p]) == nullptr) {
+      // Two threads that set up two communicators may both map it: then it is mapped twice. No lock is
+      // held over a collective, or two threads could wait for each other's peers.
       std::byte* base = memory::heap_map_peer(all[p], cards[p].heap_bytes);
       if (base != nullptr) {
+        const std::lock_guard lock(mapped_heaps_mutex());
         mapped_heaps().push_back({cards[p].process, cards[p].word, base, cards[p].heap_bytes});
       }
     }
@@ -135,7 +139,6 @@ void find_reach(run::Group& group, const memory::Ways& ways) {
   std::vector<Card> cards(count);
   mpi().Allgather(&mine, sizeof mine, mpi().byte, cards.data(), sizeof mine, mpi().byte, group.comm);
 
-  const std::lock_guard lock(mapped_heaps_mutex());
   map_heaps(group, cards);
   std::vector<unsigned char> i_can(count, 0), can_to_me(count, 0);
   for (std::size_t p = 0; p < count && (ways.cma_read || ways.cma_write); ++p) {

@@ -215,7 +215,7 @@ class ForcedTest : public MpiTest, public testing::WithParamInterface<Forced> {}
 INSTANTIATE_TEST_SUITE_P(All, ForcedTest, testing::ValuesIn(all_forced()),
                          [](const auto& info) { return test_name(info.param); });
 
-// By itself Quadrille takes the inboxes for the small block and the MPI for the large one.
+// By itself Quadrille takes the inboxes for the small block and a single copy for the large one.
 constexpr int kSmall = 16;
 constexpr int kLarge = 4096;
 
@@ -244,6 +244,11 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
         expect_private(on);
         break;
       }
+      case choose::Engine::node:  // memory alone
+      case choose::Engine::exchange:
+        EXPECT_TRUE(traffic.comms.empty());
+        EXPECT_EQ(traffic.collectives, 0);
+        break;
       case choose::Engine::inbox:  // a large block does not fit: then anything but a wrong result
         if (count == kLarge) break;
         EXPECT_TRUE(traffic.comms.empty());
