@@ -1,0 +1,121 @@
+// Buffers that change between calls: freed, mapped over, unmapped, of all kinds in one call. A peer must
+// never see what was there before.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+class Memory : public MpiTest {};
+
+std::uint32_t word(int from, int to, int turn, std::size_t i) {
+  const auto mixed = static_cast<std::uint64_t>(from * 7919 + to * 104729 + turn * 1299709) +
+                     i * 0x9e3779b97f4a7c15ULL;
+  return static_cast<std::uint32_t>(mixed >> 17);
+}
+
+// One all-to-all of `words` 32-bit words a block between the buffers. Wrong words on this rank.
+std::size_t exchange(void* send, void* recv, std::size_t words, int turn, const Communicator& on) {
+  auto* out = static_cast<std::uint32_t*>(send);
+  auto* in = static_cast<std::uint32_t*>(recv);
+  const auto size = static_cast<std::size_t>(on.size);
+  for (std::size_t to = 0; to < size; ++to) {
+    for (std::size_t i = 0; i < words; ++i) {
+      out[to * words + i] = word(on.rank, static_cast<int>(to), turn, i);
+    }
+  }
+  std::memset(recv, 0xee, size * words * 4);
+  const auto count = static_cast<int>(words);
+  EXPECT_EQ(tested.alltoall(send, count, MPI_INT32_T, recv, count, MPI_INT32_T, on.comm),
+            MPI_SUCCESS);
+  std::size_t wrong = 0;
+  for (std::size_t from = 0; from < size; ++from) {
+    for (std::size_t i = 0; i < words; ++i) {
+      wrong += in[from * words + i] != word(static_cast<int>(from), on.rank, turn, i);
+    }
+  }
+  return wrong;
+}
+
+constexpr std::size_t words = 20'000;  // 80 kB a block
+
+std::size_t bytes_on(const Communicator& on) {
+  return words * 4 * static_cast<std::size_t>(on.size);
+}
+
+TEST_F(Memory, FreedAndAllocatedAnew) {
+  const Communicator& on = communicator_named("world");
+  for (int turn = 0; turn < repeats(40, 10); ++turn) {
+    void* send = std::malloc(bytes_on(on));
+    // Ranks allocate in different orders, so that addresses differ.
+    void* between = turn % (on.rank + 2) == 0 ? std::malloc(300'000) : nullptr;
+    void* recv = std::malloc(bytes_on(on));
+    EXPECT_EQ(exchange(send, recv, words, turn, on), 0U);
+    std::free(between);
+    std::free(turn % 2 == 0 ? send : recv);
+    std::free(turn % 2 == 0 ? recv : send);
+  }
+}
+
+// The program puts other pages where part of a buffer was. What malloc gave is never freed then.
+TEST_F(Memory, MappedOver) {
+  const Communicator& on = communicator_named("world");
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (int turn = 0; turn < 4; ++turn) {
+    auto* send = static_cast<char*>(std::malloc(bytes_on(on)));
+    auto* recv = static_cast<char*>(std::malloc(bytes_on(on)));
+    EXPECT_EQ(exchange(send, recv, words, 100 + turn, on), 0U);
+    // One rank does it to its send buffer, another to its recv buffer.
+    if (turn % on.size == on.rank || (turn + 1) % on.size == on.rank) {
+      char* buffer = turn % on.size == on.rank ? send : recv;
+      const auto inside = (reinterpret_cast<std::uintptr_t>(buffer) + 3 * page) / page * page;
+      void* over = mmap(reinterpret_cast<void*>(inside), 5 * page, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+      EXPECT_NE(over, MAP_FAILED);
+    }
+    for (int again = 0; again < 3; ++again) {
+      EXPECT_EQ(exchange(send, recv, words, 200 + 10 * turn + again, on), 0U);
+    }
+  }
+}
+
+// Pages that are unmapped and mapped again, perhaps at the same address.
+TEST_F(Memory, UnmappedAndMappedAgain) {
+  const Communicator& on = communicator_named("world");
+  for (int turn = 0; turn < repeats(20, 6); ++turn) {
+    void* send = mmap(nullptr, bytes_on(on), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                      -1, 0);
+    void* recv = mmap(nullptr, bytes_on(on), PROT_READ | PROT_WRITE,
+                      (turn % 2 == 0 ? MAP_PRIVATE : MAP_SHARED) | MAP_ANONYMOUS, -1, 0);
+    EXPECT_EQ(exchange(send, recv, words, 300 + turn, on), 0U);
+    munmap(send, bytes_on(on));
+    munmap(recv, bytes_on(on));
+  }
+}
+
+// Each rank's buffers are of another kind: heap, stack of a size that matters, static, mapped.
+TEST_F(Memory, OfAllKindsInOneCall) {
+  const Communicator& on = communicator_named("world");
+  static char fixed[2][64 * 1024 * 16];
+  for (int turn = 0; turn < 8; ++turn) {
+    const std::size_t some = on.size <= 16 ? 1024U << (turn % 4) : 64;  // 4 KiB to 32 KiB a block
+    const std::size_t bytes = some * 4 * static_cast<std::size_t>(on.size);
+    std::vector<char> first(bytes), second(bytes);
+    const bool fits = bytes <= sizeof fixed[0];
+    const int kind = (on.rank + turn) % 3;
+    void* send = kind == 0 && fits ? fixed[0] : first.data();
+    void* recv = kind == 1 && fits ? fixed[1] : second.data();
+    EXPECT_EQ(exchange(send, recv, some, 400 + turn, on), 0U);
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::test
