@@ -10,9 +10,11 @@
 #include <fstream>
 
 #include "quadrille.h"
+#include "sys/sys.hpp"
 #include "team/team.hpp"
 #include "tools/bench_report.hpp"
 #include "tools/bench_timing.hpp"
+#include "tools/copy_phase.hpp"
 #include "tools/launcher.hpp"
 #include "tools/machine.hpp"
 #include "tools/process.hpp"
@@ -107,6 +109,7 @@ class Bench {
     }
     header_ = make_header();
     implementations_ = make_implementations(world_, plan_);
+    if (options_.counters) try_counters();
     print(table_head(header_, case_of(0), options_.cold));
     int step = 0;
     for (const std::size_t bytes : plan_.sizes) {
@@ -120,8 +123,9 @@ class Bench {
 
  private:
   BenchCase case_of(std::size_t bytes) const {
-    return {plan_.collective,  bytes,         plan_.element, plan_.distribution,
-            options_.in_place, plan_.shared_memory, options_.seed, world_.ranks, world_.rank};
+    return {
+        plan_.collective,    bytes,         plan_.element, plan_.distribution, options_.in_place,
+        plan_.shared_memory, options_.seed, world_.ranks,  world_.rank};
   }
 
   // Reasons that are only known when MPI runs; the same on all ranks.
@@ -172,9 +176,20 @@ class Bench {
 
   // The ranks of a machine together walk through twice its last cache.
   std::size_t evict_bytes() const {
-    const Caches caches = cache_sizes();
-    return std::max(2 * caches.last / static_cast<std::size_t>(world_.ranks_here),
-                    2 * caches.second);
+    // A machine that does not tell has caches all the same.
+    const std::size_t second = std::max(sys::cache_bytes(2), std::size_t{1} << 20);
+    const std::size_t told = sys::cache_bytes(3);
+    const std::size_t last = std::max(told == 0 ? std::size_t{32} << 20 : told, second);
+    return std::max(2 * last / static_cast<std::size_t>(world_.ranks_here), 2 * second);
+  }
+
+  // Says once if nothing can be counted; the run goes on without.
+  void try_counters() {
+    Counters counters(miss_events());
+    counters.start();
+    counters.stop();
+    header_.no_counters = why_no_events(counters.read());
+    if (!header_.no_counters.empty()) print("# " + header_.no_counters + "\n");
   }
 
   void print(const std::string& text) {
@@ -204,6 +219,9 @@ class Bench {
     timing_options.warmup = options_.warmup;
     timing_options.cold = options_.cold;
     timing_options.evict_bytes = options_.cold ? evict_bytes() : 0;
+    if (options_.counters) timing_options.events = miss_events();
+    Ceiling ceiling;
+    if (has_ceiling(data, bytes)) ceiling = measure_ceiling(data, timing_options);
     const Timing timing = measure(data, implementations_, timing_options);
     check(data, errors);
     const Summary native = summarize(timing.microseconds[0]);
@@ -222,13 +240,32 @@ class Bench {
       row.calls_per_batch = timing.calls_per_batch;
       row.cold = options_.cold;
       look_up(implementations_[i], row);
-      print(table_line(row));
+      if (copies_directly(row)) row.ceiling = ceiling;
+      row.mpi_events = timing.events[0];
+      row.quadrille_events = timing.events[i];
+      print(table_line(row) + events_line(row));
       rows_.push_back(row);
     }
   }
 
+  // Blocks that go through inboxes are bound by latency, and those between nodes by the network.
+  static bool copies_directly(const BenchRow& row) {
+    return row.nodes == 1 && row.served_by != "mpi" && row.served_by != "inbox";
+  }
+  // The same on all ranks, because they agree on what serves a call. The calls have been made once.
+  bool has_ceiling(const BenchData& data, std::size_t bytes) const {
+    if (options_.no_ceiling || !data.plain() || bytes == 0) return false;
+    if (world_.ranks_here != world_.ranks) return false;
+    for (std::size_t i = 1; i < implementations_.size(); ++i) {
+      BenchRow row;
+      look_up(implementations_[i], row);
+      if (copies_directly(row)) return true;
+    }
+    return false;
+  }
+
   // What carried the calls out, and on how many nodes Quadrille believes to be.
-  void look_up(const Implementation& implementation, BenchRow& row) {
+  void look_up(const Implementation& implementation, BenchRow& row) const {
     row.served_by = "mpi";
     team::Team* team = team::team_of(implementation.comm);
     if (team == nullptr || !team->ready) return;
@@ -272,6 +309,7 @@ class Bench {
 }  // namespace
 
 int bench_command(const BenchOptions& options) {
+  if (options.copy_phase) return copy_phase_command(options);
   const bool speaks = is_first_rank();
   BenchPlan plan;
   // Before MPI starts: a rank that leaves here keeps nobody waiting, and all ranks leave.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "memory/copy_kernels.hpp"
 #include "memory/heap.hpp"
 #include "quadrille.h"
 
@@ -167,6 +168,20 @@ std::uint64_t BlockBuffer::mismatches(const std::vector<Expected>& expected, std
     }
   }
   return wrong + count_wrong(memory_.get(), guard + size_, size_ + 2 * guard, background);
+}
+
+void copy_plainly(BlockBuffer& to, BlockBuffer& from, bool streaming) {
+  const memory::CopyKernels& kernels = memory::copy_kernels();
+  for (std::size_t done = 0; done < to.size() && from.size() > 0;) {
+    const std::size_t now = std::min(from.size(), to.size() - done);
+    if (streaming) {
+      kernels.streaming(to.data() + done, from.data(), now);
+    } else {
+      std::memcpy(to.data() + done, from.data(), now);
+    }
+    done += now;
+  }
+  if (streaming) memory::stream_fence();
 }
 
 BenchData::BenchData(const BenchCase& c)

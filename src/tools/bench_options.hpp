@@ -41,6 +41,11 @@ struct BenchOptions {
   int warmup = 10;
   std::uint64_t seed = 1;
   bool no_node = false, cold = false, in_place = false;
+  bool no_ceiling = false, counters = false;
+  // For --copy-phase.
+  bool copy_phase = false, staggered = false;
+  std::string orders = "row,column,morton,hilbert";
+  int ranks = 64, threads = 0;
 };
 
 // The same, understood.
@@ -51,7 +56,7 @@ struct BenchPlan {
   long iterations = 0;                  // calls; 0: as many as fit a fixed time
   ElementKind element = ElementKind::byte;
   Distribution distribution = Distribution::equal;
-  bool shared_memory = true;            // buffers from the shared heap, as under `quadrille run`
+  bool shared_memory = true;  // buffers from the shared heap, as under `quadrille run`
 };
 
 // "64", "4K", "1M", "2G" in bytes. Returns an empty string, or one line that says what is wrong.

@@ -10,6 +10,7 @@
 
 #include "mpi/mpi.hpp"
 #include "tools/bench_data.hpp"
+#include "tools/counters.hpp"
 
 namespace quadrille::tools {
 
@@ -26,11 +27,15 @@ struct TimingOptions {
   int warmup = 10;
   bool cold = false;
   std::size_t evict_bytes = 0;  // memory to walk through to empty the caches
+  std::vector<Event> events;    // what hardware counters shall count in the timed calls
 };
 
 struct Timing {
   // [implementation][round]: microseconds a call, maximum over the ranks.
   std::vector<std::vector<double>> microseconds;
+  // [implementation][event]: events a call, mean over the ranks; no value unless all ranks have
+  // one.
+  std::vector<std::vector<Count>> events;
   long batches = 0, calls_per_batch = 0;
 };
 
@@ -44,6 +49,17 @@ BatchPlan plan_batches(double fastest, double total, const TimingOptions& option
 // Collective. All ranks get the same result.
 Timing measure(BenchData& data, const std::vector<Implementation>& implementations,
                const TimingOptions& options);
+
+// What plain copies need for the work of a call.
+struct Ceiling {
+  double microseconds = 0;  // 0: not measured
+  bool streaming = false;   // by streaming stores, else by memcpy
+};
+// Collective, on one machine: all ranks at once copy from their own send to their own receive
+// buffer as many bytes as they receive in a call. These are the bytes, the buffers, the processors
+// and, with `cold`, the caches of the collective. The time is the median over batches, each from
+// the first rank's start to the last one's end; the better of memcpy and streaming stores counts.
+Ceiling measure_ceiling(BenchData& data, const TimingOptions& options);
 
 // One call, not timed.
 void call_once(BenchData& data, const Implementation& implementation);

@@ -14,7 +14,7 @@ expect_line() {
 }
 
 expect_line "unknown collective 'gather'; known are alltoall," gather
-expect_line "collective is required" --sizes 8
+expect_line "a collective is required" --sizes 8
 expect_line "zero-rotation-bruck" alltoall --algorithms nothing
 expect_line "radix" alltoall --algorithms basic-bruck:radix=1
 expect_line "'8x' is no size" alltoall --sizes 8x

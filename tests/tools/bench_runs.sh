@@ -31,6 +31,39 @@ done
 expect 0 - "cold caches" $bench alltoall --sizes 64 --iterations 3 --cold
 expect 0 - "1 rank" "$TOOL" bench alltoall --sizes 8 $short
 
+# Large blocks are compared with plain copies; small ones and other nodes are not.
+expect 0 - "single-copy" $bench alltoall --sizes 8,64K $short --json "$work/d.json" --csv "$work/d.csv"
+python3 - "$work/d.json" "$work/d.csv" <<'PYTHON' || fail "the ceiling is not as promised"
+import csv, json, sys
+small, large = json.load(open(sys.argv[1]))["rows"]
+lines = list(csv.DictReader(open(sys.argv[2])))
+assert small["served_by"] == "inbox" and small["ceiling_us"] is None, small
+assert large["ceiling_us"] > 0 and large["ceiling_by"] in ("memcpy", "streaming"), large
+assert abs(large["ceiling_part"] - large["ceiling_us"] / large["quadrille_us"]) < 1e-9, large
+assert lines[0]["ceiling_us"] == "" and float(lines[1]["ceiling_us"]) > 0, lines
+PYTHON
+for options in --no-ceiling "--datatype strided" --in-place --no-node; do
+  expect 0 - "default" $bench alltoall --sizes 64K $short $options --json "$work/e.json"
+  grep -q '"ceiling_us": null' "$work/e.json" || fail "$options: a ceiling"
+done
+expect 0 - "cold caches" $bench allgatherv --sizes 64K --iterations 3 --cold --json "$work/e.json"
+grep -q '"ceiling_us": [0-9]' "$work/e.json" || fail "--cold: no ceiling"
+
+# Counters count, or one line says why not, and the run goes on.
+expect 0 - "single-copy" $bench alltoall --sizes 64K,128K $short --counters --json "$work/f.json"
+[ "$(grep -c "not available" "$work/out")" -le 1 ] || fail "--counters: more than one line"
+python3 - "$work/f.json" <<'PYTHON' || fail "the counters are not as promised"
+import json, sys
+data = json.load(open(sys.argv[1]))
+for row in data["rows"]:
+    for side in "mpi", "quadrille":
+        for event in "l1d", "l2", "llc":
+            value = row[f"{side}_{event}_misses"]
+            assert value is None or value >= 0, row
+    known = any(value is not None for key, value in row.items() if key.endswith("_misses"))
+    assert known or "not available" in data["header"]["no_counters"], data["header"]
+PYTHON
+
 # Forced node maps are believed.
 expect 0 - "pairwise" $bench alltoall --sizes 8 $short --no-node --algorithms default,pairwise \
   --json "$work/b.json"
