@@ -15,6 +15,7 @@
 #include "tools/bench_report.hpp"
 #include "tools/bench_timing.hpp"
 #include "tools/copy_phase.hpp"
+#include "tools/figure.hpp"
 #include "tools/launcher.hpp"
 #include "tools/machine.hpp"
 #include "tools/process.hpp"
@@ -62,10 +63,12 @@ MPI_Comm make_comm(const World& world) {
 std::vector<Implementation> make_implementations(const World& world, const BenchPlan& plan) {
   std::vector<Implementation> all = {{"mpi", true, make_comm(world)}};
   const std::string collective(choose::name_of(plan.collective));
-  for (const std::string& name : plan.algorithms) {
-    all.push_back({name, false, make_comm(world)});
-    if (name != "default") {
-      Quadrille_Set_algorithm(all.back().comm, collective.c_str(), name.c_str());
+  std::vector<Variant> variants = plan.variants;
+  for (const std::string& name : plan.algorithms) variants.push_back({name, name, {}});
+  for (const Variant& variant : variants) {
+    all.push_back({variant.label, false, make_comm(world), variant.copying});
+    if (variant.algorithm != "default") {
+      Quadrille_Set_algorithm(all.back().comm, collective.c_str(), variant.algorithm.c_str());
     }
   }
   return all;
@@ -120,6 +123,7 @@ class Bench {
     for (Implementation& implementation : implementations_) mpi().Comm_free(&implementation.comm);
     return finish();
   }
+  BenchResults results() const { return {header_, rows_, world_.rank, world_.ranks}; }
 
  private:
   BenchCase case_of(std::size_t bytes) const {
@@ -204,8 +208,15 @@ class Bench {
     for (std::size_t i = 0; i < implementations_.size(); ++i) {
       data.fill(++calls_);
       call_once(data, implementations_[i]);
+      set_copying(implementations_[i]);
       errors[i] += data.mismatches(calls_);
     }
+  }
+
+  // The first call has set the communicator up.
+  static void set_copying(const Implementation& implementation) {
+    team::Team* team = implementation.copying ? team::team_of(implementation.comm) : nullptr;
+    if (team != nullptr && team->ready) team->group.copying = *implementation.copying;
   }
 
   void measure_size(std::size_t bytes) {
@@ -310,6 +321,7 @@ class Bench {
 
 int bench_command(const BenchOptions& options) {
   if (options.copy_phase) return copy_phase_command(options);
+  if (!options.figure.empty()) return figure_command(options);
   const bool speaks = is_first_rank();
   BenchPlan plan;
   // Before MPI starts: a rank that leaves here keeps nobody waiting, and all ranks leave.
@@ -318,15 +330,27 @@ int bench_command(const BenchOptions& options) {
     return bad_options;
   }
   set_node_map(options);
-  std::string problem = load_mpi(library_of_launcher(own_abi()));
-  if (problem.empty() && !mpi().usable) problem = mpi().problem;
-  if (!problem.empty()) {
+  if (std::string problem = start_mpi(); !problem.empty()) {
     if (speaks) complain(problem);
     return bad_options;
   }
-  mpi().Init(nullptr, nullptr);
-  const int status = Bench(options, plan).run();
+  BenchResults results;
+  const int status = measure_plan(options, plan, results);
   mpi().Finalize();
+  return status;
+}
+
+std::string start_mpi() {
+  std::string problem = load_mpi(library_of_launcher(own_abi()));
+  if (problem.empty() && !mpi().usable) problem = mpi().problem;
+  if (problem.empty()) mpi().Init(nullptr, nullptr);
+  return problem;
+}
+
+int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results) {
+  Bench bench(options, plan);
+  const int status = bench.run();
+  results = bench.results();
   return status;
 }
 

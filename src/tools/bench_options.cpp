@@ -239,6 +239,11 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       .add_option("--distribution", options.distribution,
                   "Sizes of v and w blocks: equal, or uniform in 0..size")
       ->default_str("equal");
+  command.add_option("--figure", options.figure,
+                     "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11");
+  command
+      .add_option("--results", options.results, "Figure: folder for its page and its data (JSON)")
+      ->default_str("docs/results");
   command.add_flag("--copy-phase", options.copy_phase,
                    "Only the copies of an all-to-all inside a node, in one process without MPI: "
                    "compares orders");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace quadrille::tools {
 struct Implementation {
   std::string name;  // "mpi", "default", or an algorithm
   bool native = false;
-  MPI_Comm comm{};  // its own; the algorithm is forced on it
+  MPI_Comm comm{};                            // its own; the algorithm is forced on it
+  std::optional<memory::CopyPlan> copying{};  // another way to copy, from the second call on
 };
 
 struct TimingOptions {

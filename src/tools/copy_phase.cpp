@@ -9,9 +9,11 @@
 #include <latch>
 #include <memory>
 #include <new>
+#include <span>
 #include <thread>
 
 #include "memory/copy.hpp"
+#include "memory/heap.hpp"
 #include "sys/sys.hpp"
 #include "tools/copy_ceiling.hpp"
 
@@ -23,27 +25,32 @@ using Clock = std::chrono::steady_clock;
 // A batch lasts about this long, so that the clock and the meeting weigh little.
 constexpr double batch_seconds = 200e-6;
 
-// The buffers of all ranks: shared memory, as a heap that peers map.
+// The buffers of all ranks, each rank's in a shared heap of its own, as peers map it: far apart, so
+// that each has page tables of its own.
 class Buffers {
  public:
   explicit Buffers(const CopyPhaseCase& c) : ranks_(c.ranks), bytes_(c.bytes) {
     const std::size_t page = sys::page_size();
-    const auto ranks = static_cast<std::size_t>(c.ranks);
-    const std::size_t whole = (ranks * c.bytes + page - 1) / page * page;
+    const std::size_t whole =
+        (static_cast<std::size_t>(c.ranks) * c.bytes + page - 1) / page * page;
     const std::size_t stride = whole + (c.staggered ? page : 0);
-    size_ = 2 * ranks * stride;
-    const int segment = sys::create_segment(size_);
-    if (segment >= 0) base_ = sys::map_segment(segment, size_);
-    sys::close_descriptor(segment);
-    if (base_ == nullptr) throw std::bad_alloc();
-    for (std::size_t b = 0; b < 2 * ranks; ++b) {
-      const std::size_t line = c.staggered ? b % (page / sys::cache_line) : 0;
-      (b % 2 == 0 ? send_ : recv_).push_back(base_ + b * stride + line * sys::cache_line);
+    try {
+      for (int rank = 0; rank < c.ranks; ++rank) {
+        std::byte* heap = make_heap(2 * stride, std::max(heap_span(c.ranks), 2 * stride));
+        for (std::size_t which = 0; which < 2; ++which) {
+          const std::size_t number = 2 * static_cast<std::size_t>(rank) + which;
+          const std::size_t line = c.staggered ? number % (page / sys::cache_line) : 0;
+          (which == 0 ? send_ : recv_).push_back(heap + which * stride + line * sys::cache_line);
+        }
+      }
+    } catch (...) {
+      unmap();
+      throw;
     }
   }
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
-  ~Buffers() { sys::unmap_segment(base_, size_); }
+  ~Buffers() { unmap(); }
 
   std::byte* send_block(int source, int destination) const {
     return send_[static_cast<std::size_t>(source)] + static_cast<std::size_t>(destination) * bytes_;
@@ -90,9 +97,36 @@ class Buffers {
     return static_cast<std::byte>((place + call) * 0x9e3779b97f4a7c15U >> 56);
   }
 
+  // Address space of a heap, as memory/heap.hpp takes it, unless all together were too much. Memory
+  // is only taken for what is used.
+  static std::size_t heap_span(int ranks) {
+    const std::size_t page = sys::page_size(), most = std::size_t{16} << 40;
+    std::size_t span = memory::read_heap_settings(sys::environment).bytes;
+    if (span == 0) span = std::min(memory::heap_most_bytes, sys::physical_memory());
+    return std::min(span, most / static_cast<std::size_t>(ranks)) / page * page;
+  }
+
+  std::byte* make_heap(std::size_t bytes, std::size_t span) {
+    const int file = sys::create_heap_file(span);
+    std::byte* base = file < 0 ? nullptr : sys::map_heap(file, span);
+    sys::close_descriptor(file);
+    if (base == nullptr) throw std::bad_alloc();
+    heaps_.push_back({base, span});
+    if (bytes > 0 && !sys::open_pages(base, bytes)) throw std::bad_alloc();
+    return base;
+  }
+  void unmap() {
+    for (const Heap& heap : heaps_) sys::unmap_raw(heap.base, heap.span);
+    heaps_.clear();
+  }
+
+  struct Heap {
+    std::byte* base;
+    std::size_t span;
+  };
   int ranks_;
-  std::size_t bytes_, size_ = 0;
-  std::byte* base_ = nullptr;
+  std::size_t bytes_;
+  std::vector<Heap> heaps_;
   std::vector<std::byte*> send_, recv_;
 };
 
@@ -164,7 +198,7 @@ std::vector<Worker> make_workers(const CopyPhaseCase& c) {
   return workers;
 }
 
-void copy_part(const Buffers& buffers, const std::vector<Step>& steps, std::size_t bytes) {
+void copy_part(const Buffers& buffers, std::span<const Step> steps, std::size_t bytes) {
   for (const Step step : steps) {
     memory::copy_bytes(buffers.recv_block(step.destination, step.source),
                        buffers.send_block(step.source, step.destination), bytes);
@@ -187,6 +221,41 @@ void add(std::vector<Count>& sums, const std::vector<Count>& counts) {
   }
 }
 
+Times warm_calls(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, std::size_t order,
+                 long calls, Counters& counters) {
+  if (!c.events.empty()) counters.start();
+  const Clock::time_point begin = Clock::now();
+  for (long call = 0; call < calls; ++call) copy_part(buffers, worker.steps[order], c.bytes);
+  const Clock::time_point end = Clock::now();
+  if (!c.events.empty()) {
+    counters.stop();
+    add(worker.sums[order], counters.read());
+  }
+  return {begin, end};
+}
+
+// Rank after rank, each with caches that hold its own buffers. Only the copies are timed.
+Times cold_call(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, std::size_t order,
+                Counters& counters) {
+  const auto pairs = static_cast<std::size_t>(c.ranks);
+  const std::span<const Step> steps = worker.steps[order];
+  Times sum{};
+  for (int rank = worker.first_rank; rank < worker.end_rank; ++rank) {
+    for (std::size_t i = 0; i < worker.other.size(); i += sys::cache_line) ++worker.other[i];
+    buffers.touch(rank);
+    const auto part = static_cast<std::size_t>(rank - worker.first_rank);
+    if (!c.events.empty()) counters.start();
+    const Clock::time_point begin = Clock::now();
+    copy_part(buffers, steps.subspan(part * pairs, pairs), c.bytes);
+    sum.end += Clock::now() - begin;
+    if (!c.events.empty()) {
+      counters.stop();
+      add(worker.sums[order], counters.read());
+    }
+  }
+  return sum;
+}
+
 void work(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, Meeting& meeting,
           std::size_t rounds, long calls) {
   if (worker.processor >= 0) sys::run_on(worker.processor);
@@ -198,22 +267,13 @@ void work(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, Meetin
     for (std::size_t turn = 0; turn < orders; ++turn) {
       const std::size_t order = (round + turn) % orders;
       if (c.evict_bytes > 0) {
-        for (std::size_t i = 0; i < worker.other.size(); i += sys::cache_line) ++worker.other[i];
-        for (int rank = worker.first_rank; rank < worker.end_rank; ++rank) buffers.touch(rank);
+        meeting.wait();
+        worker.times[order][round] = cold_call(c, buffers, worker, order, counters);
       } else {
         // What the order before left in the caches shall not count.
         copy_part(buffers, worker.steps[order], c.bytes);
-      }
-      meeting.wait();
-      if (!c.events.empty()) counters.start();
-      worker.times[order][round].begin = Clock::now();
-      for (long call = 0; call < calls; ++call) {
-        copy_part(buffers, worker.steps[order], c.bytes);
-      }
-      worker.times[order][round].end = Clock::now();
-      if (!c.events.empty()) {
-        counters.stop();
-        add(worker.sums[order], counters.read());
+        meeting.wait();
+        worker.times[order][round] = warm_calls(c, buffers, worker, order, calls, counters);
       }
       meeting.wait();
     }
@@ -300,11 +360,10 @@ CopyPhaseResult measure_copy_phase(const CopyPhaseCase& c) {
   if (c.evict_bytes == 0) {
     calls = std::clamp<long>(std::lround(std::min(batch_seconds / call, 1e6)), 1, 1000);
   }
-  // Emptying the caches takes longer than a call: so about as many rounds as without.
-  const double round = c.evict_bytes == 0 ? all * static_cast<double>(calls)
-                                          : all + 2e-10 * static_cast<double>(c.evict_bytes) *
-                                                      static_cast<double>(c.orders.size());
-  const long rounds = std::clamp<long>(std::lround(std::min(c.seconds / round, 1e6)), 3, 1000);
+  const long most =
+      c.evict_bytes == 0 ? 1000 : 100;  // emptying the caches takes longer than a call
+  const double round = all * static_cast<double>(calls);
+  const long rounds = std::clamp<long>(std::lround(std::min(c.seconds / round, 1e6)), 3, most);
   run(c, buffers, workers, static_cast<std::size_t>(rounds), calls);
   for (std::size_t order = 0; order < c.orders.size(); ++order) {
     std::vector<double>& times = result.microseconds.emplace_back();

@@ -25,8 +25,9 @@ struct CopyPhaseCase {
   // Buffers begin on pages, as large ones from malloc do: the same block of all of them falls into
   // the same set of the first cache. Staggered, each begins at another line of its page.
   bool staggered = false;
-  // Before each timed call a thread walks through `evict_bytes` of other memory, then through the
-  // buffers of its ranks. 0: calls follow each other.
+  // 0: calls follow each other. Else each rank's part of a call is timed alone, after its thread
+  // has walked through so many bytes of other memory and then through the rank's own buffers
+  // (figure 9 of the paper, lines 3 to 7): as if each rank had a core of its own.
   std::size_t evict_bytes = 0;
   std::vector<Event> events;  // what to count in the timed calls
   double seconds = 0.5;       // about how long to measure

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "sys/sys.hpp"
@@ -81,10 +82,8 @@ class Table {
     c.orders = plan_.orders;
     c.staggered = options_.staggered;
     c.events = events;
-    if (options_.cold) {
-      c.evict_bytes = 2 * std::max(sys::cache_bytes(3), std::size_t{4} << 20) /
-                      static_cast<std::size_t>(threads_);
-    }
+    // A core's own caches; the last one is common to all.
+    if (options_.cold) c.evict_bytes = 2 * std::max(sys::cache_bytes(2), std::size_t{1} << 20);
     const CopyPhaseResult result = measure_copy_phase(c);
     errors_ += result.errors;
     std::string text = fmt::format("{:>10}", bytes), counted;
@@ -183,7 +182,12 @@ int copy_phase_command(const BenchOptions& options) {
   for (const int threads : crews) {
     Table table(options, plan, threads);
     table.print_head();
-    for (const std::size_t bytes : plan.sizes) table.measure(bytes, events);
+    try {
+      for (const std::size_t bytes : plan.sizes) table.measure(bytes, events);
+    } catch (const std::bad_alloc&) {
+      complain("the system gives no memory for the buffers of all ranks (ulimit -v?)");
+      return wrong_result;
+    }
     table.print_means();
     table.append_to(json["rows"], json["means"]);
     errors += table.errors();
