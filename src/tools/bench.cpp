@@ -30,6 +30,7 @@ struct World {
   MPI_Comm comm{};
   int rank = 0, ranks = 1;
   int ranks_here = 1;  // on this machine, whatever node map Quadrille believes in
+  int processors = 1;  // of this machine, that any of its ranks may use
 };
 
 std::uint64_t sum_over_ranks(std::uint64_t value, const World& world) {
@@ -46,6 +47,11 @@ World make_world() {
   MPI_Comm here = mpi().comm_null;
   mpi().Comm_split_type(world.comm, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &here);
   mpi().Comm_size(here, &world.ranks_here);
+  const sys::ProcessorSet mine = sys::allowed_processors();
+  sys::ProcessorSet all;
+  mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor,
+                  here);
+  world.processors = std::max(sys::count(all), 1);
   mpi().Comm_free(&here);
   return world;
 }
@@ -179,12 +185,14 @@ class Bench {
   }
 
   // The ranks of a machine together walk through twice its last cache.
-  std::size_t evict_bytes() const {
+  std::size_t evict_bytes() const { return twice_the_caches(world_.ranks_here); }
+  // So many ranks or processors share the last cache.
+  static std::size_t twice_the_caches(int sharers) {
     // A machine that does not tell has caches all the same.
     const std::size_t second = std::max(sys::cache_bytes(2), std::size_t{1} << 20);
     const std::size_t told = sys::cache_bytes(3);
     const std::size_t last = std::max(told == 0 ? std::size_t{32} << 20 : told, second);
-    return std::max(2 * last / static_cast<std::size_t>(world_.ranks_here), 2 * second);
+    return std::max(2 * last / static_cast<std::size_t>(sharers), 2 * second);
   }
 
   // Says once if nothing can be counted; the run goes on without.
@@ -230,6 +238,9 @@ class Bench {
     timing_options.warmup = options_.warmup;
     timing_options.cold = options_.cold;
     timing_options.evict_bytes = options_.cold ? evict_bytes() : 0;
+    timing_options.ranks_a_processor =
+        (world_.ranks_here + world_.processors - 1) / world_.processors;
+    timing_options.shared_bytes = twice_the_caches(world_.processors);
     if (options_.counters) timing_options.events = miss_events();
     Ceiling ceiling;
     if (has_ceiling(data, bytes)) ceiling = measure_ceiling(data, timing_options);

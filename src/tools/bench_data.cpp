@@ -213,6 +213,17 @@ BenchData::~BenchData() {
   if (own_type_) mpi().Type_free(&type_);
 }
 
+BenchData::Pair BenchData::another_pair() const {
+  Pair pair{{1, 1, 1}, {1, 1, 1}};
+  pair.send.set_block(0, send_.size());
+  pair.recv.set_block(0, recv_.size());
+  for (BlockBuffer* buffer : {&pair.send, &pair.recv}) {
+    buffer->allocate(case_.shared_memory);
+    std::memset(buffer->data(), 1, buffer->size());  // memory that is not written is all one page
+  }
+  return pair;
+}
+
 bool BenchData::gathers() const { return is_gather(case_.collective); }
 
 std::vector<BlockBuffer::Expected> BenchData::expected_sent() const {

@@ -107,6 +107,11 @@ class BenchData {
   // Copies as many bytes as this rank receives in a call from its own send buffer to its own
   // receive buffer: what the collective reads and writes, without the other ranks.
   void copy_alone(bool streaming) { copy_plainly(recv_, send_, streaming); }
+  // Other buffers of the same sizes, as another rank on the same processor has them.
+  struct Pair {
+    BlockBuffer send, recv;
+  };
+  Pair another_pair() const;
 
   // Data that this rank sends in a call.
   std::size_t bytes_sent() const { return bytes_sent_; }

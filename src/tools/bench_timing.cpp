@@ -111,13 +111,37 @@ double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// The buffers of a rank and of those that share its processor, copied in turn.
+class CopiesInTurn {
+ public:
+  CopiesInTurn(BenchData& data, const TimingOptions& options) : data_(data) {
+    const std::size_t pair = std::max<std::size_t>(data.bytes_sent(), 1) * 2;
+    const std::size_t most = options.cold ? 0 : options.shared_bytes / pair;
+    const auto others = static_cast<std::size_t>(std::max(options.ranks_a_processor, 1) - 1);
+    for (std::size_t i = 0; i < std::min(others, most); ++i) others_.push_back(data.another_pair());
+  }
+  void copy(bool streaming) {
+    if (next_ == 0) {
+      data_.copy_alone(streaming);
+    } else {
+      copy_plainly(others_[next_ - 1].recv, others_[next_ - 1].send, streaming);
+    }
+    next_ = next_ == others_.size() ? 0 : next_ + 1;
+  }
+
+ private:
+  BenchData& data_;
+  std::vector<BenchData::Pair> others_;
+  std::size_t next_ = 0;  // 0: this rank's
+};
+
 // Seconds from the first rank's start to the last rank's end. Own durations would not do: where
 // ranks share a processor, each one's copies take only its own slice of the time.
-double time_copies(BenchData& data, bool streaming, long times, MPI_Comm world) {
+double time_copies(CopiesInTurn& copies, bool streaming, long times, MPI_Comm world) {
   mpi().Barrier(world);
   const double begin = now_in_seconds();
   for (long t = 0; t < times; ++t) {
-    data.copy_alone(streaming);
+    copies.copy(streaming);
     asm volatile("" ::: "memory");  // each copy counts, though the next one overwrites it
   }
   const double end = now_in_seconds();
@@ -211,10 +235,11 @@ Timing measure(BenchData& data, const std::vector<Implementation>& implementatio
 Ceiling measure_ceiling(BenchData& data, const TimingOptions& options) {
   Ceiling best;
   CacheEmptier caches(options.cold ? options.evict_bytes : 0);
+  CopiesInTurn copies(data, options);
   // One kind after the other: streaming stores throw out of the caches what memcpy leaves there.
   for (const bool streaming : {false, true}) {
-    time_copies(data, streaming, 1, options.world);
-    const double estimate = std::max(time_copies(data, streaming, 1, options.world), 1e-9);
+    time_copies(copies, streaming, 1, options.world);
+    const double estimate = std::max(time_copies(copies, streaming, 1, options.world), 1e-9);
     long times = 1;
     if (!options.cold) times = std::clamp<long>(std::lround(batch_seconds / estimate), 1, 1000);
     const double fit = ceiling_seconds / (estimate * static_cast<double>(times));
@@ -222,7 +247,7 @@ Ceiling measure_ceiling(BenchData& data, const TimingOptions& options) {
     std::vector<double> seconds;
     for (long batch = 0; batch < batches; ++batch) {
       if (options.cold) caches.empty(data);
-      seconds.push_back(time_copies(data, streaming, times, options.world) /
+      seconds.push_back(time_copies(copies, streaming, times, options.world) /
                         static_cast<double>(times));
     }
     const double microseconds = quantile(seconds, 0.5) * 1e6;

@@ -28,8 +28,10 @@ struct TimingOptions {
   long iterations = 0;  // calls; 0: automatic
   int warmup = 10;
   bool cold = false;
-  std::size_t evict_bytes = 0;  // memory to walk through to empty the caches
-  std::vector<Event> events;    // what hardware counters shall count in the timed calls
+  std::size_t evict_bytes = 0;   // memory to walk through to empty the caches
+  int ranks_a_processor = 1;     // more than 1: they share its caches
+  std::size_t shared_bytes = 0;  // more bytes than that do not stay in a processor's caches anyway
+  std::vector<Event> events;     // what hardware counters shall count in the timed calls
 };
 
 struct Timing {
@@ -59,8 +61,10 @@ struct Ceiling {
 };
 // Collective, on one machine: all ranks at once copy from their own send to their own receive
 // buffer as many bytes as they receive in a call. These are the bytes, the buffers, the processors
-// and, with `cold`, the caches of the collective. The time is the median over batches, each from
-// the first rank's start to the last one's end; the better of memcpy and streaming stores counts.
+// and, with `cold`, the caches of the collective. Where ranks share a processor, each copies other
+// buffers in turn, so that the caches see as many bytes between two copies as in the collective.
+// The time is the median over batches, each from the first rank's start to the last one's end; the
+// better of memcpy and streaming stores counts.
 Ceiling measure_ceiling(BenchData& data, const TimingOptions& options);
 
 // One call, not timed.
