@@ -1,4 +1,5 @@
-// Sizes of caches, from the C library where it knows them, else from sysfs (AArch64).
+// Sizes of caches, from sysfs where the system tells them there, else from the C library: on some AMD
+// machines that one takes the last cache for ten times as large as it is.
 #include <unistd.h>
 
 #include <fstream>
@@ -56,10 +57,11 @@ std::size_t cache_bytes_in(const std::string& folder, int level) {
 }
 
 std::size_t cache_bytes(int level) {
+  const std::size_t told = cache_bytes_in("/sys/devices/system/cpu/cpu0/cache", level);
   const int name = name_of_level(level);
-  const long bytes = name == -1 ? 0 : sysconf(name);
-  if (bytes > 0) return static_cast<std::size_t>(bytes);
-  return cache_bytes_in("/sys/devices/system/cpu/cpu0/cache", level);
+  if (told > 0 || name == -1) return told;
+  const long bytes = sysconf(name);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 }  // namespace quadrille::sys

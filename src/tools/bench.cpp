@@ -10,9 +10,12 @@
 #include <fstream>
 
 #include "quadrille.h"
+#include "sys/sys.hpp"
 #include "team/team.hpp"
 #include "tools/bench_report.hpp"
 #include "tools/bench_timing.hpp"
+#include "tools/copy_phase.hpp"
+#include "tools/figure.hpp"
 #include "tools/launcher.hpp"
 #include "tools/machine.hpp"
 #include "tools/process.hpp"
@@ -27,6 +30,7 @@ struct World {
   MPI_Comm comm{};
   int rank = 0, ranks = 1;
   int ranks_here = 1;  // on this machine, whatever node map Quadrille believes in
+  int processors = 1;  // of this machine, that any of its ranks may use
 };
 
 std::uint64_t sum_over_ranks(std::uint64_t value, const World& world) {
@@ -43,6 +47,11 @@ World make_world() {
   MPI_Comm here = mpi().comm_null;
   mpi().Comm_split_type(world.comm, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &here);
   mpi().Comm_size(here, &world.ranks_here);
+  const sys::ProcessorSet mine = sys::allowed_processors();
+  sys::ProcessorSet all;
+  mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor,
+                  here);
+  world.processors = std::max(sys::count(all), 1);
   mpi().Comm_free(&here);
   return world;
 }
@@ -60,10 +69,12 @@ MPI_Comm make_comm(const World& world) {
 std::vector<Implementation> make_implementations(const World& world, const BenchPlan& plan) {
   std::vector<Implementation> all = {{"mpi", true, make_comm(world)}};
   const std::string collective(choose::name_of(plan.collective));
-  for (const std::string& name : plan.algorithms) {
-    all.push_back({name, false, make_comm(world)});
-    if (name != "default") {
-      Quadrille_Set_algorithm(all.back().comm, collective.c_str(), name.c_str());
+  std::vector<Variant> variants = plan.variants;
+  for (const std::string& name : plan.algorithms) variants.push_back({name, name, {}});
+  for (const Variant& variant : variants) {
+    all.push_back({variant.label, false, make_comm(world), variant.copying});
+    if (variant.algorithm != "default") {
+      Quadrille_Set_algorithm(all.back().comm, collective.c_str(), variant.algorithm.c_str());
     }
   }
   return all;
@@ -107,6 +118,7 @@ class Bench {
     }
     header_ = make_header();
     implementations_ = make_implementations(world_, plan_);
+    if (options_.counters) try_counters();
     print(table_head(header_, case_of(0), options_.cold));
     int step = 0;
     for (const std::size_t bytes : plan_.sizes) {
@@ -117,11 +129,13 @@ class Bench {
     for (Implementation& implementation : implementations_) mpi().Comm_free(&implementation.comm);
     return finish();
   }
+  BenchResults results() const { return {header_, rows_, world_.rank, world_.ranks}; }
 
  private:
   BenchCase case_of(std::size_t bytes) const {
-    return {plan_.collective,  bytes,         plan_.element, plan_.distribution,
-            options_.in_place, plan_.shared_memory, options_.seed, world_.ranks, world_.rank};
+    return {
+        plan_.collective,    bytes,         plan_.element, plan_.distribution, options_.in_place,
+        plan_.shared_memory, options_.seed, world_.ranks,  world_.rank};
   }
 
   // Reasons that are only known when MPI runs; the same on all ranks.
@@ -171,10 +185,23 @@ class Bench {
   }
 
   // The ranks of a machine together walk through twice its last cache.
-  std::size_t evict_bytes() const {
-    const Caches caches = cache_sizes();
-    return std::max(2 * caches.last / static_cast<std::size_t>(world_.ranks_here),
-                    2 * caches.second);
+  std::size_t evict_bytes() const { return twice_the_caches(world_.ranks_here); }
+  // So many ranks or processors share the last cache.
+  static std::size_t twice_the_caches(int sharers) {
+    // A machine that does not tell has caches all the same.
+    const std::size_t second = std::max(sys::cache_bytes(2), std::size_t{1} << 20);
+    const std::size_t told = sys::cache_bytes(3);
+    const std::size_t last = std::max(told == 0 ? std::size_t{32} << 20 : told, second);
+    return std::max(2 * last / static_cast<std::size_t>(sharers), 2 * second);
+  }
+
+  // Says once if nothing can be counted; the run goes on without.
+  void try_counters() {
+    Counters counters(miss_events());
+    counters.start();
+    counters.stop();
+    header_.no_counters = why_no_events(counters.read());
+    if (!header_.no_counters.empty()) print("# " + header_.no_counters + "\n");
   }
 
   void print(const std::string& text) {
@@ -189,8 +216,15 @@ class Bench {
     for (std::size_t i = 0; i < implementations_.size(); ++i) {
       data.fill(++calls_);
       call_once(data, implementations_[i]);
+      set_copying(implementations_[i]);
       errors[i] += data.mismatches(calls_);
     }
+  }
+
+  // The first call has set the communicator up.
+  static void set_copying(const Implementation& implementation) {
+    team::Team* team = implementation.copying ? team::team_of(implementation.comm) : nullptr;
+    if (team != nullptr && team->ready) team->group.copying = *implementation.copying;
   }
 
   void measure_size(std::size_t bytes) {
@@ -204,6 +238,12 @@ class Bench {
     timing_options.warmup = options_.warmup;
     timing_options.cold = options_.cold;
     timing_options.evict_bytes = options_.cold ? evict_bytes() : 0;
+    timing_options.ranks_a_processor =
+        (world_.ranks_here + world_.processors - 1) / world_.processors;
+    timing_options.shared_bytes = twice_the_caches(world_.processors);
+    if (options_.counters) timing_options.events = miss_events();
+    Ceiling ceiling;
+    if (has_ceiling(data, bytes)) ceiling = measure_ceiling(data, timing_options);
     const Timing timing = measure(data, implementations_, timing_options);
     check(data, errors);
     const Summary native = summarize(timing.microseconds[0]);
@@ -222,13 +262,32 @@ class Bench {
       row.calls_per_batch = timing.calls_per_batch;
       row.cold = options_.cold;
       look_up(implementations_[i], row);
-      print(table_line(row));
+      if (copies_directly(row)) row.ceiling = ceiling;
+      row.mpi_events = timing.events[0];
+      row.quadrille_events = timing.events[i];
+      print(table_line(row) + events_line(row));
       rows_.push_back(row);
     }
   }
 
+  // Blocks that go through inboxes are bound by latency, and those between nodes by the network.
+  static bool copies_directly(const BenchRow& row) {
+    return row.nodes == 1 && row.served_by != "mpi" && row.served_by != "inbox";
+  }
+  // The same on all ranks, because they agree on what serves a call. The calls have been made once.
+  bool has_ceiling(const BenchData& data, std::size_t bytes) const {
+    if (options_.no_ceiling || !data.plain() || bytes == 0) return false;
+    if (world_.ranks_here != world_.ranks) return false;
+    for (std::size_t i = 1; i < implementations_.size(); ++i) {
+      BenchRow row;
+      look_up(implementations_[i], row);
+      if (copies_directly(row)) return true;
+    }
+    return false;
+  }
+
   // What carried the calls out, and on how many nodes Quadrille believes to be.
-  void look_up(const Implementation& implementation, BenchRow& row) {
+  void look_up(const Implementation& implementation, BenchRow& row) const {
     row.served_by = "mpi";
     team::Team* team = team::team_of(implementation.comm);
     if (team == nullptr || !team->ready) return;
@@ -272,6 +331,8 @@ class Bench {
 }  // namespace
 
 int bench_command(const BenchOptions& options) {
+  if (options.copy_phase) return copy_phase_command(options);
+  if (!options.figure.empty()) return figure_command(options);
   const bool speaks = is_first_rank();
   BenchPlan plan;
   // Before MPI starts: a rank that leaves here keeps nobody waiting, and all ranks leave.
@@ -280,15 +341,27 @@ int bench_command(const BenchOptions& options) {
     return bad_options;
   }
   set_node_map(options);
-  std::string problem = load_mpi(library_of_launcher(own_abi()));
-  if (problem.empty() && !mpi().usable) problem = mpi().problem;
-  if (!problem.empty()) {
+  if (std::string problem = start_mpi(); !problem.empty()) {
     if (speaks) complain(problem);
     return bad_options;
   }
-  mpi().Init(nullptr, nullptr);
-  const int status = Bench(options, plan).run();
+  BenchResults results;
+  const int status = measure_plan(options, plan, results);
   mpi().Finalize();
+  return status;
+}
+
+std::string start_mpi() {
+  std::string problem = load_mpi(library_of_launcher(own_abi()));
+  if (problem.empty() && !mpi().usable) problem = mpi().problem;
+  if (problem.empty()) mpi().Init(nullptr, nullptr);
+  return problem;
+}
+
+int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results) {
+  Bench bench(options, plan);
+  const int status = bench.run();
+  results = bench.results();
   return status;
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "memory/copy_kernels.hpp"
 #include "memory/heap.hpp"
 #include "quadrille.h"
 
@@ -169,6 +170,20 @@ std::uint64_t BlockBuffer::mismatches(const std::vector<Expected>& expected, std
   return wrong + count_wrong(memory_.get(), guard + size_, size_ + 2 * guard, background);
 }
 
+void copy_plainly(BlockBuffer& to, BlockBuffer& from, bool streaming) {
+  const memory::CopyKernels& kernels = memory::copy_kernels();
+  for (std::size_t done = 0; done < to.size() && from.size() > 0;) {
+    const std::size_t now = std::min(from.size(), to.size() - done);
+    if (streaming) {
+      kernels.streaming(to.data() + done, from.data(), now);
+    } else {
+      std::memcpy(to.data() + done, from.data(), now);
+    }
+    done += now;
+  }
+  if (streaming) memory::stream_fence();
+}
+
 BenchData::BenchData(const BenchCase& c)
     : case_(c),
       send_(is_gather(c.collective) ? 1 : c.ranks, layout_of(c.element).unit,
@@ -196,6 +211,17 @@ BenchData::BenchData(const BenchCase& c)
 
 BenchData::~BenchData() {
   if (own_type_) mpi().Type_free(&type_);
+}
+
+BenchData::Pair BenchData::another_pair() const {
+  Pair pair{{1, 1, 1}, {1, 1, 1}};
+  pair.send.set_block(0, send_.size());
+  pair.recv.set_block(0, recv_.size());
+  for (BlockBuffer* buffer : {&pair.send, &pair.recv}) {
+    buffer->allocate(case_.shared_memory);
+    std::memset(buffer->data(), 1, buffer->size());  // memory that is not written is all one page
+  }
+  return pair;
 }
 
 bool BenchData::gathers() const { return is_gather(case_.collective); }

@@ -80,6 +80,10 @@ class BlockBuffer {
   std::unique_ptr<std::byte[], Free> memory_;
 };
 
+// Fills `to` with what is in `from`, again and again if that is shorter (a rank of an allgather
+// sends one block, which is read once for each rank), by memcpy or by streaming stores.
+void copy_plainly(BlockBuffer& to, BlockBuffer& from, bool streaming);
+
 class BenchData {
  public:
   explicit BenchData(const BenchCase& c);
@@ -97,6 +101,17 @@ class BenchData {
 
   // Reads and writes back both buffers in order: they are in this rank's cache afterwards.
   void touch();
+
+  // Whether plain copies could do the same work: elements without gaps, not in place.
+  bool plain() const { return case_.element != ElementKind::strided && !case_.in_place; }
+  // Copies as many bytes as this rank receives in a call from its own send buffer to its own
+  // receive buffer: what the collective reads and writes, without the other ranks.
+  void copy_alone(bool streaming) { copy_plainly(recv_, send_, streaming); }
+  // Other buffers of the same sizes, as another rank on the same processor has them.
+  struct Pair {
+    BlockBuffer send, recv;
+  };
+  Pair another_pair() const;
 
   // Data that this rank sends in a call.
   std::size_t bytes_sent() const { return bytes_sent_; }

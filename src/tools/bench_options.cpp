@@ -151,6 +151,9 @@ std::vector<std::string> split_algorithms(std::string_view text) {
 
 std::string understand(const BenchOptions& options, BenchPlan& plan) {
   plan = BenchPlan{};
+  if (options.collective.empty()) {
+    return fmt::format("a collective is required; known are {}", known_collectives());
+  }
   if (!choose::collective_from_name(options.collective, plan.collective)) {
     return fmt::format("unknown collective '{}'; known are {}", options.collective,
                        known_collectives());
@@ -198,7 +201,7 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
 }
 
 void add_bench_options(CLI::App& command, BenchOptions& options) {
-  command.add_option("collective", options.collective, known_collectives())->required();
+  command.add_option("collective", options.collective, known_collectives());
   command
       .add_option("--sizes", options.sizes,
                   "Bytes of a block: 8:1M doubles, 8:1M:x4 and 0:64:+8 step, 8,64,100 lists")
@@ -220,6 +223,10 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_flag(
       "--cold", options.cold,
       "Before each timed call empty the caches, then bring in this rank's own buffers");
+  command.add_flag("--no-ceiling", options.no_ceiling,
+                   "Do not measure what plain copies of the same bytes would take");
+  command.add_flag("--counters", options.counters,
+                   "Count cache misses of the timed calls, where the machine has counters");
   command
       .add_option("--memory", options.memory,
                   "Buffers shared, as malloc gives them under 'quadrille run', or private")
@@ -232,6 +239,23 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       .add_option("--distribution", options.distribution,
                   "Sizes of v and w blocks: equal, or uniform in 0..size")
       ->default_str("equal");
+  command.add_option("--figure", options.figure,
+                     "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11");
+  command
+      .add_option("--results", options.results, "Figure: folder for its page and its data (JSON)")
+      ->default_str("docs/results");
+  command.add_flag("--copy-phase", options.copy_phase,
+                   "Only the copies of an all-to-all inside a node, in one process without MPI: "
+                   "compares orders");
+  command.add_option("--ranks", options.ranks, "Copy phase: ranks")->default_str("64");
+  command.add_option("--orders", options.orders, "Copy phase: orders, compared with the first")
+      ->default_str("row,column,morton,hilbert");
+  command
+      .add_option("--threads", options.threads,
+                  "Copy phase: threads; 0 measures one a processor, then one alone")
+      ->default_str("0");
+  command.add_flag("--staggered", options.staggered,
+                   "Copy phase: begin each buffer at another cache line of its page");
   command.add_option("--seed", options.seed, "Seed of data and sizes")->default_str("1");
   command.add_option("--json", options.json_file, "Write the rows to this file as JSON");
   command.add_option("--csv", options.csv_file, "Write the rows to this file as CSV");

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "choose/registry.hpp"
+#include "memory/node_copy.hpp"
 
 namespace CLI {
 class App;
@@ -41,6 +43,21 @@ struct BenchOptions {
   int warmup = 10;
   std::uint64_t seed = 1;
   bool no_node = false, cold = false, in_place = false;
+  bool no_ceiling = false, counters = false;
+  // For --figure.
+  std::string figure;
+  std::string results = "docs/results";  // folder of its page and data
+  // For --copy-phase.
+  bool copy_phase = false, staggered = false;
+  std::string orders = "row,column,morton,hilbert";
+  int ranks = 64, threads = 0;
+};
+
+// A line of a figure: an algorithm, perhaps with another way to copy.
+struct Variant {
+  std::string label;
+  std::string algorithm;                      // as Quadrille_Set_algorithm takes it, or "default"
+  std::optional<memory::CopyPlan> copying{};  // none: what Quadrille takes by itself
 };
 
 // The same, understood.
@@ -48,10 +65,11 @@ struct BenchPlan {
   choose::Collective collective = choose::Collective::alltoall;
   std::vector<std::size_t> sizes;
   std::vector<std::string> algorithms;  // "default", or as Quadrille_Set_algorithm takes them
+  std::vector<Variant> variants;        // of a figure, in place of algorithms
   long iterations = 0;                  // calls; 0: as many as fit a fixed time
   ElementKind element = ElementKind::byte;
   Distribution distribution = Distribution::equal;
-  bool shared_memory = true;            // buffers from the shared heap, as under `quadrille run`
+  bool shared_memory = true;  // buffers from the shared heap, as under `quadrille run`
 };
 
 // "64", "4K", "1M", "2G" in bytes. Returns an empty string, or one line that says what is wrong.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -30,12 +31,24 @@ const char* name_of_distribution(Distribution distribution) {
   return distribution == Distribution::equal ? "equal" : "uniform";
 }
 
+// "L1d misses" of "mpi" becomes the column mpi_l1d_misses.
+void add_events(ordered_json& json, const std::string& side, const std::vector<Count>& counts) {
+  for (const Count& count : counts) {
+    std::string name = side + "_" + count.name;
+    for (char& letter : name) {
+      letter = letter == ' ' ? '_' : static_cast<char>(std::tolower(letter));
+    }
+    json[name] = count.value ? ordered_json(*count.value) : ordered_json(nullptr);
+  }
+}
+
 std::string cannot_write(const std::string& file) {
   return fmt::format("cannot write '{}': {}", file, std::strerror(errno));
 }
 
 // Text of a CSV field: quoted where it has to be.
 std::string csv_field(const ordered_json& value) {
+  if (value.is_null()) return "";
   if (!value.is_string()) return value.dump();
   const auto text = value.get<std::string>();
   return text.find_first_of(",\"\n") == std::string::npos ? text : value.dump();
@@ -47,12 +60,42 @@ double bandwidth(std::size_t bytes, double microseconds) {
   return microseconds > 0 ? static_cast<double>(bytes) / microseconds : 0;
 }
 
+double part_of_ceiling(const BenchRow& row) {
+  return row.quadrille.median > 0 ? row.ceiling.microseconds / row.quadrille.median : 0;
+}
+
+std::string events_line(const BenchRow& row) {
+  std::string text;
+  for (std::size_t e = 0; e < row.quadrille_events.size(); ++e) {
+    const Count &mpi = row.mpi_events[e], &quadrille = row.quadrille_events[e];
+    if (!mpi.value || !quadrille.value) continue;
+    text += fmt::format("{} {}: mpi {:.1f}, quadrille {:.1f}",
+                        text.empty() ? "# a call and rank:" : ";", mpi.name, *mpi.value,
+                        *quadrille.value);
+  }
+  return text.empty() ? "" : text + "\n";
+}
+
+std::string why_no_events(const std::vector<Count>& counts) {
+  std::string names, reasons;
+  for (const Count& count : counts) {
+    if (count.value) return "";
+    names += (names.empty() ? "" : ", ") + count.name;
+    if (reasons.find(count.reason) == std::string::npos) {
+      reasons += (reasons.empty() ? "" : "; ") + count.reason;
+    }
+  }
+  return names + ": " + reasons;
+}
+
 ordered_json to_json(const BenchHeader& header) {
-  return {{"version", header.version},
-          {"mpi", header.mpi},
-          {"mpi_library", header.mpi_library},
-          {"cpu", header.cpu},
-          {"date", header.date}};
+  ordered_json json = {{"version", header.version},
+                       {"mpi", header.mpi},
+                       {"mpi_library", header.mpi_library},
+                       {"cpu", header.cpu},
+                       {"date", header.date}};
+  if (!header.no_counters.empty()) json["no_counters"] = header.no_counters;
+  return json;
 }
 
 ordered_json to_json(const BenchRow& row) {
@@ -84,6 +127,13 @@ ordered_json to_json(const BenchRow& row) {
   json["memory"] = row.measured.shared_memory ? "shared" : "private";
   json["cold"] = row.cold;
   json["seed"] = row.measured.seed;
+  const bool bounded = row.ceiling.microseconds > 0;
+  json["ceiling_us"] = bounded ? ordered_json(row.ceiling.microseconds) : ordered_json(nullptr);
+  json["ceiling_part"] = bounded ? ordered_json(part_of_ceiling(row)) : ordered_json(nullptr);
+  json["ceiling_by"] = !bounded ? ordered_json(nullptr)
+                                : ordered_json(row.ceiling.streaming ? "streaming" : "memcpy");
+  add_events(json, "mpi", row.mpi_events);
+  add_events(json, "quadrille", row.quadrille_events);
   return json;
 }
 
@@ -102,7 +152,7 @@ std::string write_json(const std::string& file, const BenchHeader& header,
 std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows) {
   std::ofstream out(file);
   std::string names;
-  const ordered_json columns = to_json(BenchRow{});
+  const ordered_json columns = to_json(rows.empty() ? BenchRow{} : rows[0]);
   for (const auto& [name, value] : columns.items()) names += (names.empty() ? "" : ",") + name;
   out << names << '\n';
   for (const BenchRow& row : rows) {
@@ -125,18 +175,25 @@ std::string table_head(const BenchHeader& header, const BenchCase& measured, boo
       header.version, header.mpi, header.cpu, choose::name_of(measured.collective), measured.ranks,
       measured.ranks == 1 ? "" : "s", measured.in_place ? ", in place" : "",
       cold ? ", cold caches" : "", name_of_element(measured.element));
-  text += fmt::format("{:>10} {:<24} {:<24} {:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>6}\n",
-                      "bytes", "algorithm", "served by", "mpi us", "quadr. us", "ratio", "mpi p99",
-                      "quadr. p99", "MB/s", "errors");
+  text += fmt::format(
+      "{:>10} {:<24} {:<24} {:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>10} {:>7} {:>6}\n", "bytes",
+      "algorithm", "served by", "mpi us", "quadr. us", "ratio", "mpi p99", "quadr. p99", "MB/s",
+      "ceiling us", "of it", "errors");
   return text;
 }
 
 std::string table_line(const BenchRow& row) {
+  std::string ceiling = "-", part = "-";
+  if (row.ceiling.microseconds > 0) {
+    ceiling = fmt::format("{:.2f}", row.ceiling.microseconds);
+    part = fmt::format("{:.2f}", part_of_ceiling(row));
+  }
   return fmt::format(
-      "{:>10} {:<24} {:<24} {:>10.2f} {:>10.2f} {:>6.2f} {:>10.2f} {:>10.2f} {:>10.1f} {:>6}\n",
+      "{:>10} {:<24} {:<24} {:>10.2f} {:>10.2f} {:>6.2f} {:>10.2f} {:>10.2f} {:>10.1f} {:>10} "
+      "{:>7} {:>6}\n",
       row.measured.bytes, row.algorithm, row.served_by, row.mpi.median, row.quadrille.median,
       row.ratio, row.mpi.p99, row.quadrille.p99, bandwidth(row.bytes_sent, row.quadrille.median),
-      row.errors);
+      ceiling, part, row.errors);
 }
 
 Progress::Progress(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "tools/bench_data.hpp"
+#include "tools/bench_timing.hpp"
+#include "tools/counters.hpp"
 #include "tools/statistics.hpp"
 
 namespace quadrille::tools {
@@ -24,10 +26,13 @@ struct BenchRow {
   std::uint64_t errors = 0;
   long batches = 0, calls_per_batch = 0;
   bool cold = false;
+  Ceiling ceiling;  // of plain copies, if it was measured for this row
+  std::vector<Count> mpi_events, quadrille_events;  // a call and rank; empty: not asked for
 };
 
 struct BenchHeader {
   std::string version, mpi, mpi_library, cpu, date;
+  std::string no_counters;  // why --counters counted nothing
 };
 
 // The row with the names of the JSON and CSV columns, in their order.
@@ -41,6 +46,14 @@ std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows
 
 std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold);
 std::string table_line(const BenchRow& row);
+
+// The part of the ceiling that the row reaches: 1 is all of it; 0 if there is none.
+double part_of_ceiling(const BenchRow& row);
+
+// A line about the counters of a row, or one about why there are none; empty if nobody asked.
+std::string events_line(const BenchRow& row);
+// One line if none of the events can be counted, else empty.
+std::string why_no_events(const std::vector<Count>& counts);
 
 // Megabytes (10^6 bytes) a second.
 double bandwidth(std::size_t bytes, double microseconds);

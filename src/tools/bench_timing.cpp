@@ -1,13 +1,18 @@
 #include "tools/bench_timing.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+
+#include "tools/statistics.hpp"
 
 namespace quadrille::tools {
 namespace {
 
 // A batch lasts about this long, so that the clock and the barrier weigh little.
 constexpr double batch_seconds = 200e-6;
+// Time spent on one kind of copy for the ceiling.
+constexpr double ceiling_seconds = 0.1;
 // Time spent on one implementation of one size.
 constexpr double automatic_seconds = 0.5;
 
@@ -53,13 +58,94 @@ class CacheEmptier {
   unsigned char turn_ = 0;
 };
 
-// Seconds of `calls` calls on this rank.
-double time_batch(BenchData& data, const Implementation& implementation, long calls,
-                  MPI_Comm world) {
+// Seconds of `calls` calls on this rank. `counters` may be null.
+double time_batch(BenchData& data, const Implementation& implementation, long calls, MPI_Comm world,
+                  Counters* counters = nullptr) {
   mpi().Barrier(world);
+  if (counters != nullptr) counters->start();
   const double begin = mpi().Wtime();
   for (long i = 0; i < calls; ++i) call_once(data, implementation);
-  return mpi().Wtime() - begin;
+  const double end = mpi().Wtime();
+  if (counters != nullptr) counters->stop();
+  return end - begin;
+}
+
+// Events of one implementation over all its batches, on this rank.
+class EventSums {
+ public:
+  explicit EventSums(std::size_t events) : sums_(events) {}
+  void add(const std::vector<Count>& counts) {
+    for (std::size_t e = 0; e < counts.size(); ++e) {
+      sums_[e].name = counts[e].name;
+      if (counts[e].value) {
+        sums_[e].value = sums_[e].value.value_or(0) + *counts[e].value;
+      } else if (sums_[e].reason.empty()) {
+        sums_[e].reason = counts[e].reason;
+      }
+    }
+  }
+  // Collective: the mean over the ranks of the events of one of `calls` calls.
+  std::vector<Count> a_call(double calls, MPI_Comm world) const {
+    int ranks = 1;
+    mpi().Comm_size(world, &ranks);
+    std::vector<Count> means;
+    for (const Count& sum : sums_) {
+      const double lacking = max_over_ranks(sum.value && sum.reason.empty() ? 0 : 1, world);
+      std::uint64_t mine = static_cast<std::uint64_t>(sum.value.value_or(0)), all = 0;
+      mpi().Allreduce(&mine, &all, 1, mpi().uint64, mpi().op_sum, world);
+      Count& mean = means.emplace_back(sum.name, std::nullopt, sum.reason);
+      if (lacking == 0) {
+        mean.value = static_cast<double>(all) / (calls * ranks);
+      } else if (mean.reason.empty()) {
+        mean.reason = "not available: not on all ranks";
+      }
+    }
+    return means;
+  }
+
+ private:
+  std::vector<Count> sums_;
+};
+
+double now_in_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// The buffers of a rank and of those that share its processor, copied in turn.
+class CopiesInTurn {
+ public:
+  CopiesInTurn(BenchData& data, const TimingOptions& options) : data_(data) {
+    const std::size_t pair = std::max<std::size_t>(data.bytes_sent(), 1) * 2;
+    const std::size_t most = options.cold ? 0 : options.shared_bytes / pair;
+    const auto others = static_cast<std::size_t>(std::max(options.ranks_a_processor, 1) - 1);
+    for (std::size_t i = 0; i < std::min(others, most); ++i) others_.push_back(data.another_pair());
+  }
+  void copy(bool streaming) {
+    if (next_ == 0) {
+      data_.copy_alone(streaming);
+    } else {
+      copy_plainly(others_[next_ - 1].recv, others_[next_ - 1].send, streaming);
+    }
+    next_ = next_ == others_.size() ? 0 : next_ + 1;
+  }
+
+ private:
+  BenchData& data_;
+  std::vector<BenchData::Pair> others_;
+  std::size_t next_ = 0;  // 0: this rank's
+};
+
+// Seconds from the first rank's start to the last rank's end. Own durations would not do: where
+// ranks share a processor, each one's copies take only its own slice of the time.
+double time_copies(CopiesInTurn& copies, bool streaming, long times, MPI_Comm world) {
+  mpi().Barrier(world);
+  const double begin = now_in_seconds();
+  for (long t = 0; t < times; ++t) {
+    copies.copy(streaming);
+    asm volatile("" ::: "memory");  // each copy counts, though the next one overwrites it
+  }
+  const double end = now_in_seconds();
+  return max_over_ranks(end, world) + max_over_ranks(-begin, world);
 }
 
 // Warms an implementation up and estimates the seconds of a call.
@@ -118,13 +204,17 @@ Timing measure(BenchData& data, const std::vector<Implementation>& implementatio
   auto batches = static_cast<std::size_t>(plan.batches);
   CacheEmptier caches(options.cold ? options.evict_bytes : 0);
 
+  Counters counters(options.events);
+  std::vector<EventSums> events(count, EventSums(options.events.size()));
   Deadline deadline(3 * automatic_seconds * static_cast<double>(count), batches, options.world);
   std::vector<std::vector<double>> local(count);
   for (std::size_t round = 0; round < batches; ++round) {
     for (std::size_t turn = 0; turn < count; ++turn) {
       const std::size_t which = (round + turn) % count;
       if (options.cold) caches.empty(data);
-      const double seconds = time_batch(data, implementations[which], plan.calls, options.world);
+      const double seconds = time_batch(data, implementations[which], plan.calls, options.world,
+                                        options.events.empty() ? nullptr : &counters);
+      events[which].add(counters.read());
       local[which].push_back(seconds * 1e6 / static_cast<double>(plan.calls));
     }
     if (options.iterations == 0 && deadline.passed_after(round)) batches = round + 1;
@@ -137,7 +227,34 @@ Timing measure(BenchData& data, const std::vector<Implementation>& implementatio
     mpi().Allreduce(times.data(), most.data(), static_cast<int>(batches), mpi().double_type,
                     mpi().op_max, options.world);
   }
+  const double calls = static_cast<double>(batches) * static_cast<double>(plan.calls);
+  for (const EventSums& sums : events) timing.events.push_back(sums.a_call(calls, options.world));
   return timing;
+}
+
+Ceiling measure_ceiling(BenchData& data, const TimingOptions& options) {
+  Ceiling best;
+  CacheEmptier caches(options.cold ? options.evict_bytes : 0);
+  CopiesInTurn copies(data, options);
+  // One kind after the other: streaming stores throw out of the caches what memcpy leaves there.
+  for (const bool streaming : {false, true}) {
+    time_copies(copies, streaming, 1, options.world);
+    const double estimate = std::max(time_copies(copies, streaming, 1, options.world), 1e-9);
+    long times = 1;
+    if (!options.cold) times = std::clamp<long>(std::lround(batch_seconds / estimate), 1, 1000);
+    const double fit = ceiling_seconds / (estimate * static_cast<double>(times));
+    const long batches = std::clamp<long>(std::lround(fit), 5, 200);
+    std::vector<double> seconds;
+    for (long batch = 0; batch < batches; ++batch) {
+      if (options.cold) caches.empty(data);
+      seconds.push_back(time_copies(copies, streaming, times, options.world) /
+                        static_cast<double>(times));
+    }
+    const double microseconds = quantile(seconds, 0.5) * 1e6;
+    if (best.microseconds == 0 || microseconds < best.microseconds)
+      best = {microseconds, streaming};
+  }
+  return best;
 }
 
 }  // namespace quadrille::tools

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mpi/mpi.hpp"
 #include "tools/bench_data.hpp"
+#include "tools/counters.hpp"
 
 namespace quadrille::tools {
 
@@ -17,7 +19,8 @@ namespace quadrille::tools {
 struct Implementation {
   std::string name;  // "mpi", "default", or an algorithm
   bool native = false;
-  MPI_Comm comm{};  // its own; the algorithm is forced on it
+  MPI_Comm comm{};                            // its own; the algorithm is forced on it
+  std::optional<memory::CopyPlan> copying{};  // another way to copy, from the second call on
 };
 
 struct TimingOptions {
@@ -25,12 +28,18 @@ struct TimingOptions {
   long iterations = 0;  // calls; 0: automatic
   int warmup = 10;
   bool cold = false;
-  std::size_t evict_bytes = 0;  // memory to walk through to empty the caches
+  std::size_t evict_bytes = 0;   // memory to walk through to empty the caches
+  int ranks_a_processor = 1;     // more than 1: they share its caches
+  std::size_t shared_bytes = 0;  // more bytes than that do not stay in a processor's caches anyway
+  std::vector<Event> events;     // what hardware counters shall count in the timed calls
 };
 
 struct Timing {
   // [implementation][round]: microseconds a call, maximum over the ranks.
   std::vector<std::vector<double>> microseconds;
+  // [implementation][event]: events a call, mean over the ranks; no value unless all ranks have
+  // one.
+  std::vector<std::vector<Count>> events;
   long batches = 0, calls_per_batch = 0;
 };
 
@@ -44,6 +53,19 @@ BatchPlan plan_batches(double fastest, double total, const TimingOptions& option
 // Collective. All ranks get the same result.
 Timing measure(BenchData& data, const std::vector<Implementation>& implementations,
                const TimingOptions& options);
+
+// What plain copies need for the work of a call.
+struct Ceiling {
+  double microseconds = 0;  // 0: not measured
+  bool streaming = false;   // by streaming stores, else by memcpy
+};
+// Collective, on one machine: all ranks at once copy from their own send to their own receive
+// buffer as many bytes as they receive in a call. These are the bytes, the buffers, the processors
+// and, with `cold`, the caches of the collective. Where ranks share a processor, each copies other
+// buffers in turn, so that the caches see as many bytes between two copies as in the collective.
+// The time is the median over batches, each from the first rank's start to the last one's end; the
+// better of memcpy and streaming stores counts.
+Ceiling measure_ceiling(BenchData& data, const TimingOptions& options);
 
 // One call, not timed.
 void call_once(BenchData& data, const Implementation& implementation);

@@ -20,15 +20,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int trials = 5;
 constexpr double least_seconds = 0.01;
 
-std::vector<int> usable_processors() {
-  const sys::ProcessorSet allowed = sys::allowed_processors();
-  std::vector<int> list;
-  for (int p = 0; p < sys::max_processors; ++p) {
-    if (allowed.words[p / 64] >> (p % 64) & 1) list.push_back(p);
-  }
-  return list;
-}
-
 struct Copier {
   int processor = -1;  // -1: wherever the system likes
   std::unique_ptr<std::byte[]> from, to;
@@ -88,6 +79,15 @@ double trial(std::vector<Copier>& copiers, std::size_t bytes, bool streaming, lo
 }
 
 }  // namespace
+
+std::vector<int> usable_processors() {
+  const sys::ProcessorSet allowed = sys::allowed_processors();
+  std::vector<int> list;
+  for (int p = 0; p < sys::max_processors; ++p) {
+    if (allowed.words[p / 64] >> (p % 64) & 1) list.push_back(p);
+  }
+  return list;
+}
 
 double copy_ceiling(std::size_t bytes_per_thread, int threads, bool streaming) {
   if (bytes_per_thread == 0 || threads <= 0) return 0;

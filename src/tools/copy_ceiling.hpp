@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 namespace quadrille::tools {
+
+// The processors that this process may use, rising.
+std::vector<int> usable_processors();
 
 // Bytes a second that `threads` threads copy together, each byte counted once. Each thread copies a
 // buffer of `bytes_per_thread` bytes of its own to another one, again and again, so the footprint

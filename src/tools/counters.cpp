@@ -59,6 +59,14 @@ std::vector<Event> cache_events() {
           {"LLC misses", PERF_TYPE_HW_CACHE, read_misses(PERF_COUNT_HW_CACHE_LL), ""}};
 }
 
+std::vector<Event> miss_events() {
+  std::vector<Event> events;
+  for (const Event& event : cache_events()) {
+    if (event.name.ends_with("misses")) events.push_back(event);
+  }
+  return events;
+}
+
 std::string counter_problem(int error) {
   switch (error) {
     case ENOENT:

@@ -29,6 +29,9 @@ struct Event {
 // Cycles, instructions, and misses of the first, second and last cache by this machine's processor.
 std::vector<Event> cache_events();
 
+// The misses among them.
+std::vector<Event> miss_events();
+
 struct Count {
   std::string name;
   std::optional<double> value;  // events; an estimate if there were more events than counters

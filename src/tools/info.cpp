@@ -15,6 +15,7 @@
 
 #include "quadrille.h"
 #include "tools/abi.hpp"
+#include "tools/info_node.hpp"
 #include "tools/launcher.hpp"
 #include "tools/libraries.hpp"
 #include "tools/machine.hpp"
@@ -177,6 +178,10 @@ ordered_json collect() {
     json["reach"].push_back(
         {{"name", reach.name}, {"available", reach.available}, {"detail", reach.detail}});
   }
+  json["inside_a_node"] = describe_node();
+  if (json["machine"].contains("numa")) {
+    json["inside_a_node"]["numa_domains"] = json["machine"]["numa"].size();
+  }
   json["mpi"] = {{"launchers", launchers()}, {"libraries", mpi_libraries()}};
   return json;
 }
@@ -234,11 +239,12 @@ void print_text(const ordered_json& json) {
     fmt::print("  preload library for {:<8} {}\n", abi, text_or(path, "not found"));
   }
   print_machine(json["machine"]);
-  fmt::print("What ranks of this machine can use to reach each other\n");
+  fmt::print("What the system gives\n");
   for (const ordered_json& reach : json["reach"]) {
     fmt::print("  {:<14} {:<4} {}\n", reach["name"].get<std::string>(),
                reach["available"].get<bool>() ? "yes" : "no", reach["detail"].get<std::string>());
   }
+  fmt::print("{}", node_text(json["inside_a_node"]));
   print_mpi(json["mpi"]);
 }
 

@@ -14,12 +14,7 @@ std::string processor_name();
 // Bytes of memory that programs can still get; 0 if the system does not say.
 std::size_t available_memory();
 
-struct Caches {
-  std::size_t first = 0, second = 0, last = 0;  // bytes; data caches of one core, and the largest
-};
-Caches cache_sizes();
-
-// Something that Quadrille can use on a node, or why not.
+// Something of the system that Quadrille can use on a node, or why not.
 struct Reach {
   std::string name;
   bool available = false;

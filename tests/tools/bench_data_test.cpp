@@ -28,6 +28,33 @@ class Received : public testing::Test {
   std::vector<BlockBuffer::Expected> expected_;
 };
 
+// A buffer of blocks of 100 bytes as rank 1 sends them to ranks 0, 1, ...
+BlockBuffer sent_by_1(int blocks, std::uint64_t salt_of_it) {
+  BlockBuffer buffer(blocks, 1, 1);
+  for (int b = 0; b < blocks; ++b) buffer.set_block(b, 100);
+  buffer.allocate(false);
+  buffer.poison(salt_of_it);
+  return buffer;
+}
+
+TEST(PlainCopy, FillsTheBufferAndNoMore) {
+  for (const bool streaming : {false, true}) {
+    BlockBuffer from = sent_by_1(3, 0), to = sent_by_1(3, salt);
+    for (int b = 0; b < 3; ++b) from.write(b, seed, 1, b, call);
+    copy_plainly(to, from, streaming);
+    EXPECT_EQ(to.mismatches({{1, 0}, {1, 1}, {1, 2}}, seed, call, salt), 0u) << streaming;
+  }
+}
+
+TEST(PlainCopy, OfAShorterBufferRepeatsIt) {
+  BlockBuffer from = sent_by_1(1, 0), to = sent_by_1(3, salt), nothing = sent_by_1(0, 0);
+  from.write(0, seed, 1, 0, call);
+  copy_plainly(to, nothing, false);
+  EXPECT_GT(to.mismatches({{1, 0}, {1, 0}, {1, 0}}, seed, call, salt), 0u);
+  copy_plainly(to, from, false);
+  EXPECT_EQ(to.mismatches({{1, 0}, {1, 0}, {1, 0}}, seed, call, salt), 0u);
+}
+
 TEST_F(Received, RightDataPasses) { EXPECT_EQ(mismatches(), 0u); }
 
 TEST_F(Received, AnyWrongByteIsSeen) {

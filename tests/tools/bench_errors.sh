@@ -14,7 +14,7 @@ expect_line() {
 }
 
 expect_line "unknown collective 'gather'; known are alltoall," gather
-expect_line "collective is required" --sizes 8
+expect_line "a collective is required" --sizes 8
 expect_line "zero-rotation-bruck" alltoall --algorithms nothing
 expect_line "radix" alltoall --algorithms basic-bruck:radix=1
 expect_line "'8x' is no size" alltoall --sizes 8x
@@ -26,6 +26,10 @@ expect_line "blocks of one size" alltoall --distribution uniform
 expect_line "contradict" alltoall --no-node --nodes blocked:1
 expect_line "blocked:" alltoall --nodes block
 expect_line "unknown option or argument: --size 8; see 'quadrille bench --help'" alltoall --size 8
+expect_line "unknown figure 'hint-99'; known are hint-6, hint-8, hint-10, co-10, co-11" --figure hint-99
+expect_line "leave 'alltoall' out" alltoall --figure hint-6
+expect_line "no folder" --figure hint-6 --results "$work/nowhere"
+expect_line "without a launcher" --copy-phase
 expect_line "cannot write" alltoall --sizes 8 --json "$work/nowhere/a.json"
 expect_line "largest int" alltoall --sizes 4G
 finish

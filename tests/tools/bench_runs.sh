@@ -31,6 +31,74 @@ done
 expect 0 - "cold caches" $bench alltoall --sizes 64 --iterations 3 --cold
 expect 0 - "1 rank" "$TOOL" bench alltoall --sizes 8 $short
 
+# Large blocks are compared with plain copies; small ones and other nodes are not.
+expect 0 - "single-copy" $bench alltoall --sizes 8,64K $short --json "$work/d.json" --csv "$work/d.csv"
+python3 - "$work/d.json" "$work/d.csv" <<'PYTHON' || fail "the ceiling is not as promised"
+import csv, json, sys
+small, large = json.load(open(sys.argv[1]))["rows"]
+lines = list(csv.DictReader(open(sys.argv[2])))
+assert small["served_by"] == "inbox" and small["ceiling_us"] is None, small
+assert large["ceiling_us"] > 0 and large["ceiling_by"] in ("memcpy", "streaming"), large
+assert abs(large["ceiling_part"] - large["ceiling_us"] / large["quadrille_us"]) < 1e-9, large
+assert lines[0]["ceiling_us"] == "" and float(lines[1]["ceiling_us"]) > 0, lines
+PYTHON
+for options in --no-ceiling "--datatype strided" --in-place --no-node; do
+  expect 0 - "default" $bench alltoall --sizes 64K $short $options --json "$work/e.json"
+  grep -q '"ceiling_us": null' "$work/e.json" || fail "$options: a ceiling"
+done
+expect 0 - "cold caches" $bench allgatherv --sizes 64K --iterations 3 --cold --json "$work/e.json"
+grep -q '"ceiling_us": [0-9]' "$work/e.json" || fail "--cold: no ceiling"
+
+# A figure writes its page and its data; without a launcher it says how to start it.
+expect 0 - "How many times as fast" $bench --figure hint-10 --iterations 2 --warmup 0 --results "$work"
+grep -q "^| .* hybrid T over temporal | up to 1.2 | [0-9]" "$work/hint-10.md" ||
+  fail "no page: $(cat "$work/hint-10.md")"
+grep -q "wrong bytes" "$work/hint-10.md" && fail "wrong bytes: $(cat "$work/hint-10.md")"
+python3 - "$work/hint-10.json" <<'PYTHON' || fail "the JSON of the figure is not as promised"
+import json, sys
+data = json.load(open(sys.argv[1]))
+rows = data["plots"][0]["rows"]
+labels = ["temporal", "streaming", "hybrid T", "hybrid T/2", "hybrid T/4"]
+assert data["figure"] == "hint-10" and data["ranks"] == 2, data
+assert [row["algorithm"] for row in rows[:5]] == labels, rows
+assert all(row["errors"] == 0 for row in rows) and data["claims"], data
+PYTHON
+expect 2 1 "mpirun -n 8 quadrille bench --figure co-10" "$TOOL" bench --figure co-10
+
+# The copy phase needs no launcher.
+expect 0 0 "hilbert" "$TOOL" bench --copy-phase --ranks 8 --sizes 8,100 --json "$work/g.json"
+python3 - "$work/g.json" <<'PYTHON' || fail "the JSON of the copy phase is not as promised"
+import json, sys
+data = json.load(open(sys.argv[1]))
+rows = [row for row in data["rows"] if row["threads"] == 1]
+assert [row["bytes"] for row in rows] == 4 * [8] + 4 * [100], rows
+assert [row["order"] for row in rows[:4]] == ["row", "column", "morton", "hilbert"], rows
+for row in rows:
+    first = next(r for r in rows if r["order"] == "row" and r["bytes"] == row["bytes"])
+    assert abs(row["speedup"] - first["us"] / row["us"]) < 1e-9 and row["errors"] == 0, row
+assert all(mean["geometric_mean_speedup"] > 0 for mean in data["means"]), data["means"]
+PYTHON
+expect 0 0 "cold caches" "$TOOL" bench --copy-phase --ranks 4 --sizes 8 --orders morton --cold --threads 1
+expect 2 1 "known are row" "$TOOL" bench --copy-phase --orders peano
+expect 2 1 "--threads must be" "$TOOL" bench --copy-phase --ranks 2 --threads 3
+expect 2 1 "leave 'alltoall' out" "$TOOL" bench alltoall --copy-phase
+expect 2 1 "need more memory" "$TOOL" bench --copy-phase --sizes 1G
+
+# Counters count, or one line says why not, and the run goes on.
+expect 0 - "single-copy" $bench alltoall --sizes 64K,128K $short --counters --json "$work/f.json"
+[ "$(grep -c "not available" "$work/out")" -le 1 ] || fail "--counters: more than one line"
+python3 - "$work/f.json" <<'PYTHON' || fail "the counters are not as promised"
+import json, sys
+data = json.load(open(sys.argv[1]))
+for row in data["rows"]:
+    for side in "mpi", "quadrille":
+        for event in "l1d", "l2", "llc":
+            value = row[f"{side}_{event}_misses"]
+            assert value is None or value >= 0, row
+    known = any(value is not None for key, value in row.items() if key.endswith("_misses"))
+    assert known or "not available" in data["header"]["no_counters"], data["header"]
+PYTHON
+
 # Forced node maps are believed.
 expect 0 - "pairwise" $bench alltoall --sizes 8 $short --no-node --algorithms default,pairwise \
   --json "$work/b.json"

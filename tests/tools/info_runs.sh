@@ -10,7 +10,24 @@ assert info["quadrille"]["abi"] == sys.argv[2], info["quadrille"]
 assert info["quadrille"]["preload"][sys.argv[2]] == sys.argv[3], info["quadrille"]
 assert info["machine"]["cores"] >= 1 and info["machine"]["numa"], info["machine"]
 assert all(isinstance(r["available"], bool) and r["detail"] for r in info["reach"]), info["reach"]
+node = info["inside_a_node"]
+ways = {way["name"]: way for way in node["ways"]}
+assert list(ways) == ["heap", "xpmem", "cma read", "cma write", "ring"], ways
+assert all(isinstance(w["available"], bool) and w["detail"] for w in ways.values()), ways
+assert node["copy_kernels"] in node["all_copy_kernels"] and node["numa_domains"] >= 1, node
 PYTHON
+for key in "heap " "xpmem " "cma read " "cma write " "ring " "copy kernels " "NUMA domains "; do
+  expect 0 0 "  $key" "$TOOL" info
+done
+
+# The settings are shown and obeyed.
+expect 0 0 "ring           yes" env QUADRILLE_REACH=ring "$TOOL" info
+grep -q "heap  *no .*QUADRILLE_REACH" "$work/out" || fail "QUADRILLE_REACH=ring: $(cat "$work/out")"
+expect 0 0 "heap           no" env QUADRILLE_HEAP=off "$TOOL" info
+grep -q "QUADRILLE_HEAP  *off" "$work/out" || fail "QUADRILLE_HEAP=off: $(cat "$work/out")"
+expect 0 0 "warning: QUADRILLE_REACH" env QUADRILLE_REACH=feet "$TOOL" info
+(ulimit -v 8000000; "$TOOL" info >"$work/out" 2>&1) || fail "with little address space: $(cat "$work/out")"
+grep -q "heap  *no .*address space" "$work/out" || fail "RLIMIT_AS is no reason: $(cat "$work/out")"
 expect 2 1 "--jsno" "$TOOL" info --jsno
 expect 0 0 "quadrille " "$TOOL" --version
 for command in run bench info list verify show; do

@@ -48,12 +48,48 @@ TEST(Report, CsvHasTheColumnsOfJsonAndQuotesCommas) {
   const nlohmann::ordered_json json = to_json(row());
   EXPECT_EQ(static_cast<std::size_t>(std::count(head.begin(), head.end(), ',')) + 1, json.size());
 
-  ASSERT_EQ(write_json(file, BenchHeader{"1", "m", "l", "c", "d"}, {row(), row()}), "");
+  ASSERT_EQ(write_json(file, BenchHeader{"1", "m", "l", "c", "d", ""}, {row(), row()}), "");
   const auto read = nlohmann::json::parse(content(file));
   EXPECT_EQ(read["header"]["mpi"], "m");
   EXPECT_EQ(read["rows"].size(), 2u);
   EXPECT_EQ(read["rows"][0]["quadrille_MBps"], 300);
   std::filesystem::remove(file);
+}
+
+TEST(Report, TheCeilingIsThereOrMissing) {
+  BenchRow bounded = row();
+  bounded.ceiling = {0.75, true};
+  EXPECT_DOUBLE_EQ(part_of_ceiling(bounded), 0.75);
+  EXPECT_THAT(table_line(bounded), testing::HasSubstr("0.75    0.75      0\n"));
+  EXPECT_EQ(to_json(bounded)["ceiling_us"], 0.75);
+  EXPECT_EQ(to_json(bounded)["ceiling_part"], 0.75);
+  EXPECT_EQ(to_json(bounded)["ceiling_by"], "streaming");
+  EXPECT_THAT(table_line(row()), testing::HasSubstr("-       -      0\n"));
+  EXPECT_TRUE(to_json(row())["ceiling_us"].is_null());
+
+  std::string file = (std::filesystem::temp_directory_path() / "quadrille-XXXXXX").string();
+  close(mkstemp(file.data()));
+  ASSERT_EQ(write_csv(file, {row()}), "");
+  EXPECT_TRUE(content(file).ends_with(",,,\n"));  // what is missing is empty in CSV
+  std::filesystem::remove(file);
+}
+
+TEST(Report, CountedEventsAreColumnsAndALine) {
+  BenchRow counted = row();
+  counted.mpi_events = {{"L1d misses", 20, ""}, {"L2 misses", std::nullopt, "not available: x"}};
+  counted.quadrille_events = {{"L1d misses", 10, ""}, {"L2 misses", 3, ""}};
+  EXPECT_EQ(events_line(counted), "# a call and rank: L1d misses: mpi 20.0, quadrille 10.0\n");
+  EXPECT_EQ(to_json(counted)["mpi_l1d_misses"], 20);
+  EXPECT_EQ(to_json(counted)["quadrille_l1d_misses"], 10);
+  EXPECT_TRUE(to_json(counted)["mpi_l2_misses"].is_null());
+  EXPECT_EQ(events_line(row()), "");
+}
+
+TEST(Report, EventsThatNobodyCanCountAreOneLine) {
+  const Count one{"A", std::nullopt, "not available: x"},
+      other{"B", std::nullopt, "not available: x"};
+  EXPECT_EQ(why_no_events({one, other}), "A, B: not available: x");
+  EXPECT_EQ(why_no_events({one, {"B", 1, ""}}), "");
 }
 
 TEST(Report, AFileThatCannotBeWrittenIsNamed) {
