@@ -51,7 +51,7 @@ struct Group {
   std::size_t cma_from = 0;  // bytes of a block from which on the kernel copies it rather than a ring
   memory::Pairs pairs;
   std::vector<memory::Peer> peers;
-  memory::CopyPlan copying;    // which blocks are copied past the cache
+  memory::CopyPlan copying;    // which blocks this rank copies past the cache
   NodeWork node_work;
   memory::Pool scratch, packed_send, packed_recv, packed_own;
 };

@@ -74,6 +74,7 @@ class Exchange {
     }
     for (const NodeWork::Stream& s : work_.to_write) write_to(s);
     if (messages_ > 0) keep(error_, finish_messages());
+    copy_.done();
     if (direct_) leave();
     for (const NodeWork::Packed& p : work_.packed) {
       keep(error_, unpack_block(p.from, p.bytes, recv_[p.peer], group_.comm));
@@ -303,7 +304,6 @@ class Exchange {
 
   // Leaves only when nobody touches this rank's memory any more.
   void leave() {
-    copy_.done();
     group_.pairs.finish();
     for (const int user : work_.users) {
       group_.waiter.until([&] { return group_.pairs.has_finished(user); });
@@ -327,7 +327,7 @@ class Exchange {
   const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
   const Blocks send_, recv_;
   Room packed_send_, packed_recv_;
-  const memory::NodeCopy copy_;
+  memory::NodeCopy copy_;
   const std::byte* gathered_ = nullptr;  // the block that goes to everybody
   std::optional<MpiTransport> transport_;
   std::size_t messages_ = 0;

@@ -157,6 +157,7 @@ int setup(Team& team) {
   } else {
     team.inbox_obstacle = make_inboxes(group);
     if (group.inbox.usable()) find_reach(group, settings.ways);
+    group.copying = memory::copy_plan(settings.stream, sys::cache_bytes(2), group.ranks);
   }
   group.inbox_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   team.forced = settings.forced;
