@@ -10,6 +10,7 @@
 #include "memory/pairs.hpp"
 #include "memory/pool.hpp"
 #include "memory/reach.hpp"
+#include "memory/xpmem.hpp"
 #include "mpi/mpi.hpp"
 #include "sys/wait.hpp"
 
@@ -32,8 +33,10 @@ struct NodeWork {
   std::vector<Packed> packed;  // to be unpacked when all has arrived
   std::vector<Packed> given;   // packed rooms that peers may write to
   std::vector<int> users;      // peers that touch this rank's memory in this call
+  std::vector<Stream> offered;  // at an address; goes through the ring if the receiver asks for that
   void clear() {
     out.clear(), in.clear(), to_write.clear(), packed.clear(), given.clear(), users.clear();
+    offered.clear();
   }
 };
 
@@ -51,6 +54,7 @@ struct Group {
   std::size_t cma_from = 0;  // bytes of a block from which on the kernel copies it rather than a ring
   memory::Pairs pairs;
   std::vector<memory::Peer> peers;
+  std::vector<memory::XpmemPeer> attached;  // memory of the peers that XPMEM maps; as many as peers
   memory::CopyPlan copying;    // which blocks this rank copies past the cache
   NodeWork node_work;
   memory::Pool scratch, packed_send, packed_recv, packed_own;

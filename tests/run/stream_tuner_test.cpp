@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "memory/node_copy.hpp"
+#include "sys/sys.hpp"
 #include "sys/wait.hpp"
 
 namespace quadrille::memory {
@@ -218,17 +220,29 @@ TEST(NodeCopy, ACallThatCopiedLittleTellsNothing) {
   EXPECT_FALSE(plan.tuner->has_decided(1 << 20)) << "18 such calls would have been enough";
 }
 
+// The first two processors that this process may use; the same one twice if there is no other.
+std::array<int, 2> two_processors() {
+  const sys::ProcessorSet allowed = sys::allowed_processors();
+  std::vector<int> found;
+  for (int p = 0; p < sys::max_processors && found.size() < 2; ++p) {
+    if (allowed.words[p / 64] >> (p % 64) & 1) found.push_back(p);
+  }
+  return {found.front(), found.back()};
+}
+
 // As the test of the fence itself: without the one in done(), many calls go wrong on an x86.
 TEST(NodeCopy, WhatIsDoneIsThereOnceAFlagSaysSo) {
   constexpr std::size_t bytes = 16 * 1024;
   constexpr int calls = 1000;
   CopyPlan plan{0, 0, {}};
-  std::vector<std::byte> from_here(bytes), to_there(bytes);
+  alignas(64) static std::array<std::byte, bytes> from_here, to_there;  // whole lines, all streamed
   alignas(64) std::atomic<int> flag{0};
   alignas(64) std::atomic<int> seen{0};
   int wrong = 0;
   const sys::Waiter waiter;
+  const std::array<int, 2> processors = two_processors();
   std::thread reader([&] {
+    sys::run_on(processors[0]);
     for (int c = 1; c <= calls; ++c) {
       waiter.until([&] { return flag.load(std::memory_order_acquire) == c; });
       wrong += !std::all_of(to_there.rbegin(), to_there.rend(),
@@ -236,14 +250,18 @@ TEST(NodeCopy, WhatIsDoneIsThereOnceAFlagSaysSo) {
       seen.store(c, std::memory_order_release);
     }
   });
-  for (int c = 1; c <= calls; ++c) {
-    std::memset(from_here.data(), c, bytes);
-    NodeCopy copy(plan, bytes);
-    copy(to_there.data(), from_here.data(), bytes);
-    copy.done();
-    flag.store(c, std::memory_order_release);
-    waiter.until([&] { return seen.load(std::memory_order_acquire) == c; });
-  }
+  std::thread writer([&] {
+    sys::run_on(processors[1]);
+    for (int c = 1; c <= calls; ++c) {
+      std::memset(from_here.data(), c, bytes);
+      NodeCopy copy(plan, bytes);
+      copy(to_there.data(), from_here.data(), bytes);
+      copy.done();
+      flag.store(c, std::memory_order_release);
+      waiter.until([&] { return seen.load(std::memory_order_acquire) == c; });
+    }
+  });
+  writer.join();
   reader.join();
   EXPECT_EQ(wrong, 0);
 }
