@@ -111,7 +111,7 @@ void remember(const Call& call, team::Team& team) {
                 call.comm,
                 call.recv.type,
                 info.size,
-                team.group.inbox_limit,
+                team.group.best_inbox_limit(Collective::alltoall),
                 &team.group,
                 &team.counters.served};
 }

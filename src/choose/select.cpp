@@ -55,12 +55,12 @@ Selection select(const GlobalKey& key, const Choice& forced) {
   if (const std::string obstacle = why_no_inbox(key); !obstacle.empty()) {
     return {plain(key.collective, "mpi"), obstacle};
   }
-  if (is_sized(key.collective) && !is_large(key)) {
+  if (is_sized(key.collective) && !is_large(key) && !(key.direct && key.bytes > key.inbox_best)) {
     return {plain(key.collective, "inbox"), "one node, and the block fits the inboxes"};
   }
   if (key.direct) {
     return {plain(key.collective, "single-copy"),
-            is_sized(key.collective) ? "one node, and the block is too large for the inboxes"
+            is_sized(key.collective) ? "one node, and the block is large: one copy is better"
                                      : "one node; each block goes by the best way for its size"};
   }
   if (is_large(key)) return {plain(key.collective, "mpi"), too_large(key)};

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "choose/registry.hpp"
@@ -20,9 +21,10 @@ struct GlobalKey {
   // alltoallv and alltoallw, where ranks know different counts.
   std::size_t bytes;
   bool inbox;                 // the ranks share a node and have inboxes
-  std::size_t inbox_limit;    // largest block for them
+  std::size_t inbox_limit;    // largest block that may go through them
   bool load_store = false;    // every rank reaches every rank's shared heap
   bool direct = false;        // large blocks can be exchanged inside the node, too
+  std::size_t inbox_best = SIZE_MAX;  // then: largest block for which inboxes are better
 };
 
 struct Selection {

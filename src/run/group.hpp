@@ -1,10 +1,12 @@
 // What the engines need of a communicator: a view on team/, which owns all of it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
 
+#include "choose/tuning.hpp"
 #include "memory/inbox.hpp"
 #include "memory/node_copy.hpp"
 #include "memory/pairs.hpp"
@@ -45,19 +47,24 @@ struct Group {
   int me = 0;
   int ranks = 0;
   memory::Inbox inbox;
-  std::size_t inbox_limit = 0;  // largest block that goes through a slot
+  std::size_t inbox_limit = 0;  // largest block that may go through a slot
   sys::Waiter waiter;
   // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.
   bool direct = false;
   bool load_store = false;  // every rank maps every rank's shared heap; the same on all ranks
   bool rings = false;
-  std::size_t cma_from = 0;  // bytes of a block from which on the kernel copies it rather than a ring
+  choose::SwitchPoints points = choose::default_switch_points();  // the same on all ranks
   memory::Pairs pairs;
   std::vector<memory::Peer> peers;
   std::vector<memory::XpmemPeer> attached;  // memory of the peers that XPMEM maps; as many as peers
   memory::CopyPlan copying;    // which blocks this rank copies past the cache
   NodeWork node_work;
   memory::Pool scratch, packed_send, packed_recv, packed_own;
+
+  // Largest block that is better sent through a slot than directly.
+  std::size_t best_inbox_limit(choose::Collective c) const {
+    return std::min(inbox_limit, points.inbox_limit[static_cast<std::size_t>(c)]);
+  }
 };
 
 }  // namespace quadrille::run

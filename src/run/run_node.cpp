@@ -54,6 +54,7 @@ class Exchange {
         group_(group),
         work_(group.node_work),
         direct_(direct && group.direct),
+        slot_limit_(direct_ ? group.best_inbox_limit(call.collective) : group.inbox_limit),
         gather_(is_allgather(call.collective)),
         overwritten_(call.in_place && !gather_),
         send_(call.in_place ? call.recv : call.send),
@@ -91,7 +92,7 @@ class Exchange {
     return call_.in_place ? recv_[group_.me] : send_[0];
   }
   const Peer& peer(int rank) const { return group_.peers[static_cast<std::size_t>(rank)]; }
-  bool is_large(const Block& block) const { return block.bytes() > group_.inbox_limit; }
+  bool is_large(const Block& block) const { return block.bytes() > slot_limit_; }
 
   // Bytes of the blocks that must be sent from a copy.
   std::size_t bytes_to_stage() const {
@@ -187,7 +188,7 @@ class Exchange {
   Carried way_to(int to, const std::byte* bytes, std::size_t size) const {
     if (peer(to).maps_my_heap && memory::heap_shareable(bytes, size)) return Carried::in_heap;
     if (peer(to).attaches_me) return Carried::at_address;
-    if (size >= group_.cma_from || !group_.rings) {
+    if (size >= group_.points.cma_from || !group_.rings) {
       if (peer(to).reads_me) return Carried::at_address;
       if (peer(to).i_write) return Carried::written;
     }
@@ -356,6 +357,7 @@ class Exchange {
   Group& group_;
   NodeWork& work_;
   const bool direct_;
+  const std::size_t slot_limit_;  // bytes of a block
   const bool gather_;
   const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
   const Blocks send_, recv_;

@@ -9,6 +9,7 @@
 #include "sys/descriptors.hpp"
 #include "team/config.hpp"
 #include "team/reach.hpp"
+#include "team/switch_points.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::team {
@@ -145,7 +146,8 @@ int setup(Team& team) {
   const plan::NodeMap real = real_nodes(group, node);
   int node_ranks = 0;
   mpi().Comm_size(node, &node_ranks);
-  set_waiting(group, oversubscribed(node, node_ranks));
+  const bool crowded = oversubscribed(node, node_ranks);
+  set_waiting(group, crowded);
   mpi().Comm_free(&node);
   const bool really_one_node = real.nodes == 1;
   apply_node_map(team, settings, real);
@@ -156,10 +158,16 @@ int setup(Team& team) {
     team.inbox_obstacle = "inboxes are switched off";
   } else {
     team.inbox_obstacle = make_inboxes(group);
-    if (group.inbox.usable()) find_reach(group, settings.ways);
+    if (group.inbox.usable()) {
+      find_reach(group, settings.ways);
+      group.points = agree_on_switch_points(group.comm, crowded);
+      team.crowded = crowded;
+    }
     group.copying = memory::copy_plan(settings.stream, sys::cache_bytes(2), group.ranks);
   }
   group.inbox_limit = std::min(settings.inbox_limit, group.inbox.capacity());
+  // What the user set comes before the table.
+  if (settings.inbox_limit != SIZE_MAX) group.points.inbox_limit.fill(settings.inbox_limit);
   team.forced = settings.forced;
   team.ready = true;
   return MPI_SUCCESS;

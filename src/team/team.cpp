@@ -196,7 +196,8 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
                               team.group.inbox.usable(),
                               team.group.inbox_limit,
                               team.group.load_store,
-                              team.group.direct};
+                              team.group.direct,
+                              team.group.best_inbox_limit(collective)};
   cached = {true, false, bytes, choose::select(key, team.forced.by_collective[index])};
   if (cached.selection.why == "there are no inboxes") cached.selection.why = team.inbox_obstacle;
   return cached;

@@ -75,5 +75,16 @@ TEST(Select, SaysWhy) {
   }
 }
 
+TEST(Select, TunedLimitsHoldOnlyWhereOneCopyIsPossible) {
+  GlobalKey k = key(Collective::alltoall, 1000);
+  k.inbox_best = 500;
+  EXPECT_EQ(chosen(k), "inbox") << "large blocks cannot be exchanged";
+  k.direct = true;
+  EXPECT_EQ(chosen(k), "single-copy");
+  EXPECT_EQ(chosen(k, "inbox"), "inbox") << "what the user forces comes first";
+  k.bytes = 500;
+  EXPECT_EQ(chosen(k), "inbox");
+}
+
 }  // namespace
 }  // namespace quadrille::choose
