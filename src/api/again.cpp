@@ -76,7 +76,7 @@ void remember(const run::Call& call, Engine engine, team::Team& team) {
       call.comm,
       call.recv.type,
       info.size,
-      team.group.inbox_limit / info.size,
+      team.group.inbox_limit(call.collective) / info.size,
       by_pairs,
       &team.group,
       &team.counters.served};

@@ -1,6 +1,6 @@
-// The drop-in door of mappings and forks: what a program does to addresses of the shared heap by other
-// ways than malloc. Each call is passed on to the next function in the loader's order, so that the MPI,
-// which may watch these calls too, still sees them.
+// The drop-in door of mappings and forks: what a program does to addresses of the shared heap, and of
+// memory that peers may have attached, by other ways than malloc. Each call is passed on to the next
+// function in the loader's order, so that the MPI, which may watch these calls too, still sees them.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "memory/heap.hpp"
+#include "memory/xpmem.hpp"
 #include "quadrille.h"
 
 namespace memory = quadrille::memory;
@@ -29,13 +30,17 @@ Function* next(std::atomic<Function*>& known, const char* name) {
   return function;
 }
 
+// The program is about to change the mapping of these addresses.
+void note(void* address, std::size_t bytes) {
+  if (memory::heap_touches(address, bytes)) memory::heap_note_mapping(address, bytes);
+  memory::note_unmapped(address, bytes);
+}
+
 using MmapFunction = void*(void*, std::size_t, int, int, int, off_t);
 std::atomic<MmapFunction*> next_mmap;
 
 void* map(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset) {
-  if ((flags & MAP_FIXED) != 0 && memory::heap_touches(address, bytes)) {
-    memory::heap_note_mapping(address, bytes);
-  }
+  if ((flags & MAP_FIXED) != 0) note(address, bytes);
   return next(next_mmap, "mmap")(address, bytes, protection, flags, file, offset);
 }
 
@@ -60,7 +65,7 @@ QUADRILLE_EXPORT void* mmap64(void* address, std::size_t bytes, int protection, 
 
 QUADRILLE_EXPORT int munmap(void* address, std::size_t bytes) noexcept {
   static std::atomic<int (*)(void*, std::size_t)> known;
-  if (memory::heap_touches(address, bytes)) memory::heap_note_mapping(address, bytes);
+  note(address, bytes);
   return next<int(void*, std::size_t)>(known, "munmap")(address, bytes);
 }
 
@@ -74,9 +79,9 @@ QUADRILLE_EXPORT void* mremap(void* address, std::size_t old_bytes, std::size_t 
     va_start(rest, flags);
     target = va_arg(rest, void*);
     va_end(rest);
-    if (memory::heap_touches(target, bytes)) memory::heap_note_mapping(target, bytes);
+    note(target, bytes);
   }
-  if (memory::heap_touches(address, old_bytes)) memory::heap_note_mapping(address, old_bytes);
+  note(address, old_bytes);
   return next<Function>(known, "mremap")(address, old_bytes, bytes, flags, target);
 }
 
@@ -87,6 +92,7 @@ QUADRILLE_EXPORT int madvise(void* address, std::size_t bytes, int advice) noexc
   if ((advice == MADV_DONTNEED || advice == MADV_FREE) && is_heap_memory(address, bytes)) {
     advice = MADV_REMOVE;
   }
+  if (advice == MADV_DONTNEED || advice == MADV_REMOVE) memory::note_unmapped(address, bytes);
   return next<int(void*, std::size_t, int)>(known, "madvise")(address, bytes, advice);
 }
 

@@ -62,7 +62,7 @@ Selection select(const GlobalKey& key, const Choice& forced) {
   }
   if (key.direct) {
     return {plain(key.collective, "single-copy"),
-            is_sized(key.collective) ? "one node, and the block is too large for the inboxes"
+            is_sized(key.collective) ? "one node, and the block is large: one copy is better"
                                      : "one node; each block goes by the best way for its size"};
   }
   if (is_large(key)) return {plain(key.collective, "mpi"), too_large(key)};

@@ -1,41 +1,83 @@
 // Copies of large blocks inside a node: through the cache or past it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <optional>
+#include <string>
 
 #include "memory/copy.hpp"
 #include "memory/copy_kernels.hpp"
+#include "memory/stream_tuner.hpp"
 
 namespace quadrille::memory {
 
-// How the ranks of a node copy. A call whose blocks together do not stay in a cache is copied with
-// streaming stores.
-struct CopyPlan {
-  std::size_t stream_from = SIZE_MAX;  // bytes that a rank receives in a call from which on it streams
-  std::size_t temporal_bytes = 0;      // of each block, that go through the cache all the same (HINT's T)
+// The user's wish for streaming stores (QUADRILLE_STREAM).
+struct StreamWish {
+  enum class Mode { choose, off, on, from } mode = Mode::choose;
+  std::size_t from = 0;  // bytes that a rank copies in a call
 };
+// Reads "auto", "off", "on" (all of every large block) or a number of bytes: calls that copy so much in a
+// rank stream what exceeds its share of the cache. Returns an empty string, or what is wrong.
+std::string parse_stream(const std::string& text, StreamWish& wish);
+
+// How a rank copies in the calls of a communicator.
+struct CopyPlan {
+  std::size_t stream_from = all_temporal;  // bytes a call from which on it streams
+  std::size_t temporal_bytes = 0;          // of each block, that go through the cache all the same (HINT's T)
+  std::optional<StreamTuner> tuner;        // if there is one, it decides
+};
+// `l2_bytes` of a core, 0 if unknown; `ranks` that copy at the same time on the node.
+CopyPlan copy_plan(const StreamWish& wish, std::size_t l2_bytes, int ranks);
 
 // The copies of one call. Call done() before any other process is told that they are complete.
 class NodeCopy {
  public:
-  // `call_bytes` is what this rank copies in the call.
-  NodeCopy(const CopyPlan& plan, std::size_t call_bytes)
-      : streams_(call_bytes >= plan.stream_from), temporal_(plan.temporal_bytes) {}
-
-  void operator()(std::byte* to, const std::byte* from, std::size_t bytes) const {
-    if (streams_) {
-      hybrid_copy(copy_kernels(), to, from, bytes, temporal_);
-    } else {
-      copy_bytes(to, from, bytes);
+  // `call_bytes` is about what this rank copies in the call. The plan must outlive the copies.
+  NodeCopy(CopyPlan& plan, std::size_t call_bytes) : plan_(plan), call_bytes_(call_bytes) {
+    if (plan.tuner) {
+      use_ = plan.tuner->next(call_bytes);
+    } else if (call_bytes >= plan.stream_from) {
+      use_.temporal_bytes = plan.temporal_bytes;
     }
   }
-  void done() const {
-    if (streams_) stream_fence();
+
+  void operator()(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (!use_.timed) return copy(to, from, bytes);
+    // Only the copies are timed, not the waiting for peers between them.
+    const Clock::time_point begin = Clock::now();
+    copy(to, from, bytes);
+    time_ += Clock::now() - begin;
+    copied_ += bytes;
+  }
+
+  void done() {
+    if (use_.temporal_bytes == all_temporal && !use_.timed) return;
+    const Clock::time_point begin = Clock::now();
+    if (use_.temporal_bytes != all_temporal) stream_fence();
+    if (!use_.timed) return;
+    time_ += Clock::now() - begin;
+    // If most blocks took another way, the rest says little of this size.
+    plan_.tuner->record(use_, copied_ >= call_bytes_ / 2 ? copied_ : 0,
+                        static_cast<double>(time_.count()));
+    use_.timed = false;
   }
 
  private:
-  bool streams_;
-  std::size_t temporal_;
+  using Clock = std::chrono::steady_clock;
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) const {
+    if (use_.temporal_bytes >= bytes) {
+      copy_bytes(to, from, bytes);
+    } else {
+      hybrid_copy(copy_kernels(), to, from, bytes, use_.temporal_bytes);
+    }
+  }
+
+  CopyPlan& plan_;
+  std::size_t call_bytes_;
+  StreamTuner::Use use_;
+  Clock::duration time_{0};
+  std::size_t copied_ = 0;
 };
 
 }  // namespace quadrille::memory

@@ -57,6 +57,18 @@ class Pairs {
   void give_room(int peer, Place room) { *place(me_, peer) = room; }
   Place room_at(int peer) const { return *place(peer, me_); }
 
+  // ---- When a way fails that both took for possible: the receiver asks for the ring instead. ----
+
+  // The block of `from` shall come through the ring from it to this rank, after all.
+  void ask_for_ring(int from) { ask(me_, from).store(1, std::memory_order_release); }
+  // Whether `to` asked for that. True once for each time, in the call in which it asked.
+  bool is_asked_for_ring(int to) {
+    std::atomic<std::uint8_t>& asked = ask(to, me_);
+    if (asked.load(std::memory_order_acquire) == 0) return false;
+    asked.store(0, std::memory_order_relaxed);  // before finish(), hence before the next time
+    return true;
+  }
+
   // ---- For copies between any two ranks: all enter, all copy, all finish. ----
 
   // The places of a rank's blocks in this call: send blocks by destination, recv blocks by source.
@@ -97,9 +109,12 @@ class Pairs {
   static std::size_t in_lines(std::size_t bytes) {
     return (bytes + sys::cache_line - 1) / sys::cache_line * sys::cache_line;
   }
-  // A region: a line for `finished`, a line for the entry, rooms, tables, rings.
-  static std::size_t tables_at(int ranks) {
+  // A region: a line for `finished`, a line for the entry, rooms, asks, tables, rings.
+  static std::size_t asks_at(int ranks) {
     return 2 * sys::cache_line + in_lines(2 * sizeof(Place) * static_cast<std::size_t>(ranks));
+  }
+  static std::size_t tables_at(int ranks) {
+    return asks_at(ranks) + in_lines(static_cast<std::size_t>(ranks));
   }
   std::byte* region(int rank) const {
     return base_ + layout_.region_bytes * static_cast<std::size_t>(rank);
@@ -109,6 +124,9 @@ class Pairs {
   }
   Entry& entry(int rank) const {
     return *reinterpret_cast<Entry*>(region(rank) + sys::cache_line);
+  }
+  std::atomic<std::uint8_t>& ask(int owner, int peer) const {
+    return reinterpret_cast<std::atomic<std::uint8_t>*>(region(owner) + asks_at(layout_.ranks))[peer];
   }
   Place* place(int owner, int peer) const {
     const std::size_t parity = sequence_ & 1U;

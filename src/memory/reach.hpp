@@ -33,6 +33,7 @@ struct Peer {
   bool maps_my_heap = false;
   bool i_read = false, i_write = false;    // by CMA
   bool reads_me = false, writes_me = false;
+  bool attaches_me = false;                // by XPMEM
 };
 
 }  // namespace quadrille::memory

@@ -1,15 +1,18 @@
 // What the engines need of a communicator: a view on team/, which owns all of it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
 
+#include "choose/tuning.hpp"
 #include "memory/inbox.hpp"
 #include "memory/node_copy.hpp"
 #include "memory/pairs.hpp"
 #include "memory/pool.hpp"
 #include "memory/reach.hpp"
+#include "memory/xpmem.hpp"
 #include "mpi/mpi.hpp"
 #include "sys/wait.hpp"
 
@@ -32,8 +35,10 @@ struct NodeWork {
   std::vector<Packed> packed;  // to be unpacked when all has arrived
   std::vector<Packed> given;   // packed rooms that peers may write to
   std::vector<int> users;      // peers that touch this rank's memory in this call
+  std::vector<Stream> offered;  // at an address; goes through the ring if the receiver asks for that
   void clear() {
     out.clear(), in.clear(), to_write.clear(), packed.clear(), given.clear(), users.clear();
+    offered.clear();
   }
 };
 
@@ -42,20 +47,26 @@ struct Group {
   int me = 0;
   int ranks = 0;
   memory::Inbox inbox;
-  std::size_t inbox_limit = 0;  // largest block that goes through a slot even if it can be shared
-  std::size_t slot_limit = 0;   // largest block that goes through a slot at all
+  std::size_t slot_limit = 0;  // largest block that fits a slot
   sys::Waiter waiter;
   // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.
   bool direct = false;
   bool load_store = false;  // every rank maps every rank's shared heap; the same on all ranks
   bool written_to = false;  // a peer may write to this rank's memory
   bool rings = false;
-  std::size_t cma_from = 0;  // bytes of a block from which on the kernel copies it rather than a ring
+  choose::SwitchPoints points = choose::default_switch_points();  // the same on all ranks
   memory::Pairs pairs;
   std::vector<memory::Peer> peers;
-  memory::CopyPlan copying;    // which blocks are copied past the cache
+  std::vector<memory::XpmemPeer> attached;  // memory of the peers that XPMEM maps; as many as peers
+  memory::CopyPlan copying;    // which blocks this rank copies past the cache
   NodeWork node_work;
   memory::Pool scratch, packed_send, packed_recv, packed_own;
+
+  // Largest block that goes through a slot even if it lies in a shared heap.
+  std::size_t inbox_limit(choose::Collective c) const {
+    if (!load_store) return slot_limit;
+    return std::min(slot_limit, points.inbox_limit[static_cast<std::size_t>(c)]);
+  }
 };
 
 }  // namespace quadrille::run

@@ -123,7 +123,7 @@ class Copies {
   }
 
   void copy_all() {
-    const memory::NodeCopy copy(group_.copying, total_);
+    memory::NodeCopy copy(group_.copying, total_);
     for (const plan::Copy& c : schedule_.copies) {
       const BlockPlace& from = group_.pairs.places(Owned::send, c.from.owner)[c.from.block];
       const BlockPlace& to = group_.pairs.places(Owned::recv, c.to.owner)[c.to.block];

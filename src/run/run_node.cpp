@@ -6,7 +6,8 @@
 //         sizes can be mixed in one call, and nobody need agree on anything beforehand.
 // Ways    in_slot     the block is in the slot
 //         in_heap     the receiver copies it from the sender's shared heap
-//         at_address  the receiver copies it out of the sender's process
+//         at_address  the receiver copies it out of the sender's process, by XPMEM or CMA; if that fails, it
+//                     asks for the ring
 //         written     the sender copies it into the receiver's process, which may not read the sender's
 //         in_ring     both copy it through the pair's ring at the same time
 //         as_message  the MPI moves it
@@ -39,9 +40,11 @@ using memory::Inbox;
 using memory::Peer;
 using memory::Slot;
 
-// What a slot holds if the block is elsewhere: an offset in the sender's heap, or an address.
+// What a slot holds if the block is elsewhere: an offset in the sender's heap, or an address and the
+// sender's generation (memory/xpmem.hpp).
 struct Offer {
   std::uint64_t at;
+  std::uint64_t generation;
 };
 
 class Exchange {
@@ -51,6 +54,7 @@ class Exchange {
         group_(group),
         work_(group.node_work),
         direct_(direct && group.direct),
+        inbox_limit_(group.inbox_limit(call.collective)),
         gather_(is_allgather(call.collective)),
         overwritten_(call.in_place && !gather_),
         send_(call.in_place ? call.recv : call.send),
@@ -70,10 +74,11 @@ class Exchange {
       take((group_.me - step + group_.ranks) % group_.ranks);
     }
     while (!work_.out.empty() || !work_.in.empty()) {
-      group_.waiter.until([this] { return advance_streams(); });
+      group_.waiter.until([this] { return answer_asks() || advance_streams(); });
     }
     for (const NodeWork::Stream& s : work_.to_write) write_to(s);
     if (messages_ > 0) keep(error_, finish_messages());
+    copy_.done();
     if (direct_) leave();
     for (const NodeWork::Packed& p : work_.packed) {
       keep(error_, unpack_block(p.from, p.bytes, recv_[p.peer], group_.comm));
@@ -94,7 +99,7 @@ class Exchange {
   }
   // It would fit a slot, but one copy is faster than two.
   bool is_better_in_heap(int to, const Block& block) const {
-    return direct_ && block.bytes() > group_.inbox_limit && block.info.dense && !overwritten_ &&
+    return direct_ && block.bytes() > inbox_limit_ && block.info.dense && !overwritten_ &&
            is_in_heap(to, block.address, block.bytes());
   }
 
@@ -148,7 +153,7 @@ class Exchange {
     const std::byte* bytes = staged(block);
     const Carried way = direct_ ? way_to(to, bytes, block.bytes()) : Carried::as_message;
     auto* from = const_cast<std::byte*>(bytes);
-    Offer where{reinterpret_cast<std::uintptr_t>(bytes)};
+    Offer where{reinterpret_cast<std::uintptr_t>(bytes), 0};
     switch (way) {
       case Carried::as_message:
         inbox.publish(to, way, block.bytes());
@@ -158,6 +163,11 @@ class Exchange {
         break;
       case Carried::written:
         work_.to_write.push_back({to, from, block.bytes(), 0});
+        break;
+      case Carried::at_address:
+        if (peer(to).attaches_me) where.generation = memory::note_offered(bytes, block.bytes());
+        if (group_.rings) work_.offered.push_back({to, from, block.bytes(), 0});
+        work_.users.push_back(to);
         break;
       case Carried::in_heap:
         where.at = memory::heap_offset(bytes);
@@ -186,7 +196,8 @@ class Exchange {
 
   Carried way_to(int to, const std::byte* bytes, std::size_t size) const {
     if (is_in_heap(to, bytes, size)) return Carried::in_heap;
-    if (size >= group_.cma_from || !group_.rings) {
+    if (peer(to).attaches_me) return Carried::at_address;
+    if (size >= group_.points.cma_from || !group_.rings) {
       if (peer(to).reads_me) return Carried::at_address;
       if (peer(to).i_write) return Carried::written;
     }
@@ -234,7 +245,7 @@ class Exchange {
       case Carried::in_heap:
         return copy_in(peer(from).heap + where.at, fits, block);
       case Carried::at_address:
-        return read_from(from, where.at, fits, block);
+        return read_from(from, where, fits, sent - fits, block);
       case Carried::written:
         work_.users.push_back(from);
         for (const NodeWork::Packed& room : work_.given) {
@@ -261,9 +272,19 @@ class Exchange {
     keep(error_, unpack_block(bytes, count, block, group_.comm));
   }
 
-  void read_from(int from, std::uint64_t address, std::size_t bytes, const Block& block) {
+  void read_from(int from, const Offer& offer, std::size_t bytes, std::size_t more,
+                 const Block& block) {
+    if (bytes == 0) return;
+    memory::XpmemPeer& memory = group_.attached[static_cast<std::size_t>(from)];
+    if (const std::byte* here = memory.map(offer.at, bytes, offer.generation)) {
+      return copy_in(here, bytes, block);
+    }
     std::byte* room = packed_room(from, bytes, block);
-    if (!sys::read_process(peer(from).process, address, room, bytes)) keep(error_, MPI_ERR_OTHER);
+    if (peer(from).i_read && sys::read_process(peer(from).process, offer.at, room, bytes)) return;
+    // Set-up found this way open, and now it is not: what lies there may be of a special kind.
+    if (!group_.rings) return keep(error_, MPI_ERR_OTHER);
+    group_.pairs.ask_for_ring(from);
+    work_.in.push_back({from, room, bytes, more});
   }
 
   void receive_message(int from, const Block& block) {
@@ -285,6 +306,15 @@ class Exchange {
     } else {
       keep(error_, copy_own(from, to, group_));
     }
+  }
+
+  // Sends what was only offered to those who ask for it. True if somebody did.
+  bool answer_asks() {
+    return std::erase_if(work_.offered, [this](const NodeWork::Stream& s) {
+             if (!group_.pairs.is_asked_for_ring(s.peer)) return false;
+             work_.out.push_back(s);
+             return true;
+           }) > 0;
   }
 
   // Moves what can be moved through the rings. True if something was.
@@ -312,10 +342,14 @@ class Exchange {
 
   // Leaves only when nobody touches this rank's memory any more.
   void leave() {
-    copy_.done();
     group_.pairs.finish();
     for (const int user : work_.users) {
-      group_.waiter.until([&] { return group_.pairs.has_finished(user); });
+      group_.waiter.until([&] {
+        if (group_.pairs.has_finished(user)) return true;
+        answer_asks();  // of all others, too: this one may wait for them
+        advance_streams();
+        return false;
+      });
     }
   }
 
@@ -332,11 +366,12 @@ class Exchange {
   Group& group_;
   NodeWork& work_;
   const bool direct_;
+  const std::size_t inbox_limit_;  // bytes of a block
   const bool gather_;
   const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
   const Blocks send_, recv_;
   Room packed_send_, packed_recv_;
-  const memory::NodeCopy copy_;
+  memory::NodeCopy copy_;
   const std::byte* gathered_ = nullptr;  // the block that goes to everybody
   std::optional<MpiTransport> transport_;
   std::size_t messages_ = 0;

@@ -79,6 +79,11 @@ Config read_config(std::string (*get)(const char*)) {
       warn(c, "QUADRILLE_REACH", text, why);
     }
   }
+  if (const std::string text = get("QUADRILLE_STREAM"); !text.empty()) {
+    if (const std::string why = memory::parse_stream(text, c.stream); !why.empty()) {
+      warn(c, "QUADRILLE_STREAM", text, why);
+    }
+  }
   c.topology = get("QUADRILLE_TOPOLOGY");
   if (const std::string text = get("QUADRILLE_SETUP_AFTER"); !text.empty()) {
     std::size_t calls = 0;

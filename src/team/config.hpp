@@ -6,6 +6,7 @@
 //                              "permuted:SEED" (for tests of code for several nodes on one machine)
 //   QUADRILLE_INBOX            largest block in bytes that goes through inboxes; 0: no inboxes
 //   QUADRILLE_REACH            ways that large blocks may take inside a node, of "heap,xpmem,cma,ring"
+//   QUADRILLE_STREAM           large copies past the cache: auto, off, on, or from so many bytes a call on
 //   QUADRILLE_TOPOLOGY         another machine in hwloc's words, "package:2 numa:1 core:4 pu:1"
 //   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door)
 //   QUADRILLE_HEAP, ...        see memory/heap.hpp
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "choose/registry.hpp"
+#include "memory/node_copy.hpp"
 #include "memory/reach.hpp"
 
 namespace quadrille::team {
@@ -32,6 +34,7 @@ struct Config {
   std::string nodes;          // empty: the real map
   std::size_t inbox_limit = SIZE_MAX;  // further limited by the slots
   memory::Ways ways;
+  memory::StreamWish stream;  // steers no collective choice
   std::string topology;       // empty: the real machine
   int setup_after = 10;
   std::vector<std::string> warnings;   // one line each, not printed yet

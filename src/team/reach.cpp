@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
+#include <utility>
 
 #include "memory/heap.hpp"
+#include "memory/xpmem.hpp"
 #include "sys/descriptors.hpp"
 #include "sys/process_memory.hpp"
 #include "sys/sys.hpp"
@@ -19,6 +22,7 @@ struct Card {
   std::uint64_t word_at;  // address of a word, and what it holds
   std::uint64_t word;
   std::uint64_t heap_bytes;  // 0: it has no shared heap
+  std::int64_t segment;      // of XPMEM; -1: none
 };
 
 // The word by which a peer knows that it reads the right process: process numbers mean something else in
@@ -44,7 +48,7 @@ bool can_write(const Card& card) {
                             reinterpret_cast<const std::byte*>(&card.word), sizeof card.word);
 }
 
-enum Ability : unsigned char { reads = 1, writes = 2, maps = 4 };
+enum Ability : unsigned char { reads = 1, writes = 2, maps = 4, attaches = 8 };
 
 // The heaps of other processes that are mapped here. They stay mapped until the end: a process has one.
 struct MappedHeap {
@@ -69,6 +73,9 @@ std::byte* mapped(const Card& card) {
   }
   return nullptr;
 }
+
+// Whether the library of XPMEM was looked for.
+std::atomic<bool> xpmem_used{false};
 
 bool any_true(MPI_Comm comm, bool mine) {
   int value = mine ? 1 : 0, most = 0;
@@ -123,7 +130,8 @@ void map_heaps(run::Group& group, const std::vector<Card>& cards) {
 
 }  // namespace
 
-void forget_heaps() {
+void forget_reach() {
+  if (xpmem_used.exchange(false)) memory::stop_xpmem(memory::xpmem_here());
   const std::lock_guard lock(mapped_heaps_mutex());
   for (const MappedHeap& heap : mapped_heaps()) memory::heap_unmap_peer(heap.base, heap.bytes);
   mapped_heaps().clear();
@@ -135,7 +143,12 @@ void find_reach(run::Group& group, const memory::Ways& ways) {
   if (ways.heap) memory::heap_start();
   const std::size_t heap_bytes =
       ways.heap && memory::heap_active() ? memory::heap_segment().bytes : 0;
-  const Card mine{getpid(), reinterpret_cast<std::uintptr_t>(word), *word, heap_bytes};
+  // A failed attach ends in a ring, so without rings there is no XPMEM.
+  group.rings = ways.ring && group.pairs.has_rings();
+  const bool xpmem = ways.xpmem && group.rings;
+  if (xpmem) xpmem_used = true;
+  const Card mine{getpid(), reinterpret_cast<std::uintptr_t>(word), *word, heap_bytes,
+                  xpmem ? memory::xpmem_here().segment : -1};
   std::vector<Card> cards(count);
   mpi().Allgather(&mine, sizeof mine, mpi().byte, cards.data(), sizeof mine, mpi().byte, group.comm);
 
@@ -145,6 +158,15 @@ void find_reach(run::Group& group, const memory::Ways& ways) {
     if (static_cast<int>(p) == group.me || !can_read(cards[p])) continue;
     if (ways.cma_read) i_can[p] |= reads;
     if (ways.cma_write && can_write(cards[p])) i_can[p] |= writes;
+  }
+  group.attached.clear();
+  group.attached.resize(count);
+  for (std::size_t p = 0; p < count && mine.segment != -1; ++p) {
+    if (static_cast<int>(p) == group.me || cards[p].segment == -1) continue;
+    memory::XpmemPeer memory(memory::xpmem_here().calls, cards[p].segment);
+    if (!memory.reads_word(cards[p].word_at, cards[p].word)) continue;
+    group.attached[p] = std::move(memory);
+    i_can[p] |= attaches;
   }
   for (std::size_t p = 0; p < count; ++p) {
     if (cards[p].heap_bytes > 0 && mapped(cards[p]) != nullptr) i_can[p] |= maps;
@@ -162,13 +184,13 @@ void find_reach(run::Group& group, const memory::Ways& ways) {
     peer.reads_me = (can_to_me[p] & reads) != 0;
     group.written_to |= (can_to_me[p] & writes) != 0 && !peer.i_read;
     peer.writes_me = (can_to_me[p] & writes) != 0;
+    peer.attaches_me = (can_to_me[p] & attaches) != 0;
   }
   bool all_mapped = heap_bytes > 0;
   for (std::size_t p = 0; p < count; ++p) {
     all_mapped = all_mapped && (static_cast<int>(p) == group.me || group.peers[p].heap != nullptr);
   }
   group.load_store = !any_true(group.comm, !all_mapped);
-  group.rings = ways.ring && group.pairs.has_rings();
   group.direct = true;
 }
 

@@ -10,7 +10,7 @@ namespace quadrille::team {
 // its peers, and whether large blocks can be exchanged at all.
 void find_reach(run::Group& group, const memory::Ways& ways);
 
-// Unmaps the heaps of the peers, when no group uses them any more.
-void forget_heaps();
+// Unmaps the heaps of the peers, and takes this process out of XPMEM, when no group needs them any more.
+void forget_reach();
 
 }  // namespace quadrille::team

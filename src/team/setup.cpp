@@ -9,14 +9,11 @@
 #include "sys/descriptors.hpp"
 #include "team/config.hpp"
 #include "team/reach.hpp"
+#include "team/switch_points.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::team {
 namespace {
-
-// Where each rank has a core, a block above this that lies in a shared heap is faster copied once, with
-// another wait at the end, than twice. With more ranks than cores a wait costs more than the copy.
-constexpr std::size_t two_copies_up_to = 1024;
 
 bool all_true(MPI_Comm comm, bool mine) {
   int value = mine ? 1 : 0, least = 0;
@@ -161,11 +158,16 @@ int setup(Team& team) {
     team.inbox_obstacle = "inboxes are switched off";
   } else {
     team.inbox_obstacle = make_inboxes(group);
-    if (group.inbox.usable()) find_reach(group, settings.ways);
+    if (group.inbox.usable()) {
+      find_reach(group, settings.ways);
+      group.points = agree_on_switch_points(group.comm, crowded);
+      team.crowded = crowded;
+    }
+    group.copying = memory::copy_plan(settings.stream, sys::cache_bytes(2), group.ranks);
   }
   group.slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
-  group.inbox_limit = group.slot_limit;
-  if (group.load_store && !crowded) group.inbox_limit = std::min(group.slot_limit, two_copies_up_to);
+  // What the user set comes before the table.
+  if (settings.inbox_limit != SIZE_MAX) group.points.inbox_limit.fill(settings.inbox_limit);
   team.forced = settings.forced;
   team.ready = true;
   return MPI_SUCCESS;

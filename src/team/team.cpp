@@ -35,6 +35,7 @@ void release(Team& team) {
   memory::Inbox& inbox = team.group.inbox;
   if (inbox.usable()) sys::unmap_segment(inbox.base(), control_bytes(team.group.ranks));
   inbox = {};
+  team.group.attached.clear();
   mpi().Comm_free(&team.group.comm);
 }
 
@@ -76,7 +77,7 @@ int at_finalize(MPI_Comm, int, void*, void*) {
   if (config().explain && rank == 0) print_summary();
   generation.fetch_add(1, std::memory_order_acq_rel);
   for (Team* team : teams().all) release(*team);
-  forget_heaps();
+  forget_reach();
   return MPI_SUCCESS;
 }
 
@@ -193,7 +194,7 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
                               team.nodes.nodes,
                               bytes,
                               team.group.inbox.usable(),
-                              team.group.inbox_limit,
+                              team.group.inbox_limit(collective),
                               team.group.slot_limit,
                               team.group.load_store,
                               team.group.direct};

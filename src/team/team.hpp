@@ -44,6 +44,7 @@ struct Team {
 
   run::Group group;         // valid when ready
   plan::NodeMap nodes;
+  bool crowded = false;        // more ranks on this node than processors, as this rank sees it
   std::vector<int> domains;    // NUMA domain of each rank; empty until first needed
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
   choose::Forced forced;    // agreed; by the API or the environment

@@ -26,10 +26,10 @@ Variant order(std::string label, std::string algorithm) {
 
 // All bytes of a block from `temporal` on go past the caches.
 Variant streams_from(std::string label, std::size_t temporal) {
-  return {std::move(label), "hint-hilbert", memory::CopyPlan{0, temporal}};
+  return {std::move(label), "hint-hilbert", memory::CopyPlan{0, temporal, {}}};
 }
 
-const Variant temporal = {"temporal", "hint-hilbert", memory::CopyPlan{SIZE_MAX, 0}};
+const Variant temporal = {"temporal", "hint-hilbert", memory::CopyPlan{SIZE_MAX, 0, {}}};
 
 Figure hint_6() {
   Figure f;

@@ -16,6 +16,7 @@
 #include "tools/process.hpp"
 #include "tools/run.hpp"
 #include "tools/show.hpp"
+#include "tools/tune.hpp"
 #include "tools/verify.hpp"
 
 namespace quadrille::tools {
@@ -139,6 +140,21 @@ void add_show(Line& line, ShowOptions& options) {
   command->callback([&] { line.action = [&] { return show_command(options); }; });
 }
 
+void add_tune(Line& line, TuneOptions& options) {
+  CLI::App* command = add_command(
+      line, "tune", "Measure where to switch between the ways inside a node, and keep that",
+      "\nTakes some seconds. The table is used by programs with about as many ranks on this machine.\n\n"
+      "Examples:\n"
+      "  mpirun -n 2 quadrille tune\n"
+      "  mpirun -n 8 quadrille tune --file table.json   (then QUADRILLE_TUNING=table.json)\n");
+  command->add_option("--file", options.file, "Tuning table; by default where the library looks for it");
+  command->add_option("--batches", options.batches, "Batches of calls of each way and size")
+      ->check(CLI::Range(1, 1000))
+      ->default_str("15");
+  command->add_flag("--dry", options.dry, "Measure and print, write nothing");
+  command->callback([&] { line.action = [&] { return tune_command(options); }; });
+}
+
 // CLI11's messages, as one line that also says where to read on.
 std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
@@ -188,6 +204,8 @@ int run_tool(int argc, char** argv) {
   add_list(line, list_json);
   add_verify(line, verify, ranks);
   add_show(line, show);
+  TuneOptions tune;
+  add_tune(line, tune);
   if (!words.empty() && !words[0].starts_with('-')) {
     if (const std::string problem = why_unknown(line.app, words[0]); !problem.empty()) {
       if (is_first_rank()) complain(problem);

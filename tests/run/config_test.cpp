@@ -57,6 +57,9 @@ TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
       {"QUADRILLE_NODES", "ragged:"},
       {"QUADRILLE_INBOX", "-1"},
       {"QUADRILLE_INBOX", "12kB"},
+      {"QUADRILLE_STREAM", "maybe"},
+      {"QUADRILLE_STREAM", "12kB"},
+      {"QUADRILLE_STREAM", "-1"},
       {"QUADRILLE_REACH", "heap,knem"},
       {"QUADRILLE_REACH", "heap,"},
       {"QUADRILLE_SETUP_AFTER", "many"}};
@@ -78,6 +81,7 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_SETUP_AFTER", "9"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_REACH", "ring"}})));
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_EXPLAIN", "1"}}))) << "explaining steers nothing";
+  EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_STREAM", "on"}}))) << "each rank copies as it likes";
 }
 
 }  // namespace

@@ -1,0 +1,320 @@
+#include "choose/tuning.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace quadrille::choose {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t schema_version = 1;
+constexpr std::uint64_t most_ranks = 1 << 20;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
+
+// A value of the text with its place, so that a mistake can be shown. A key is the way to it from the
+// root: "/entries/0/ranks".
+struct Leaf {
+  json value;
+  std::size_t line = 1;
+  bool used = false;
+};
+using Leaves = std::map<std::string, Leaf>;
+
+// Counts what the parser has read.
+struct Reader {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+  const char* at;
+  const char** seen;
+  reference operator*() const { return *at; }
+  Reader& operator++() {
+    *seen = ++at;
+    return *this;
+  }
+  Reader operator++(int) {
+    Reader old = *this;
+    ++*this;
+    return old;
+  }
+  bool operator==(const Reader& other) const { return at == other.at; }
+  bool operator!=(const Reader& other) const { return at != other.at; }
+};
+
+// Called by the parser for each piece of the text. Returning false ends the reading.
+class Collector {
+ public:
+  Collector(const std::string& text, Leaves& leaves) : text_(text), leaves_(leaves) {}
+
+  bool null() { return leaf(nullptr); }
+  bool boolean(bool value) { return leaf(value); }
+  bool number_integer(std::int64_t value) { return leaf(value); }
+  bool number_unsigned(std::uint64_t value) { return leaf(value); }
+  bool number_float(double value, const std::string&) { return leaf(value); }
+  bool string(std::string& value) { return leaf(value); }
+  bool binary(json::binary_t&) { return leaf(nullptr); }
+  bool start_object(std::size_t) { return open(false); }
+  bool end_object() { return close(); }
+  bool start_array(std::size_t) { return open(true); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    key_ = name;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) {
+    return fail("it is not JSON");
+  }
+
+  const char* seen = nullptr;  // how far the parser has read
+  std::string problem;
+
+ private:
+  struct Level {
+    std::string path;
+    bool is_array;
+    int next;
+  };
+  // The line of what was read last; the parser may have looked one letter ahead.
+  std::size_t line() const {
+    const char* end = seen == nullptr || seen == text_.data() ? text_.data() : seen - 1;
+    return 1 + static_cast<std::size_t>(std::count(text_.data(), end, '\n'));
+  }
+  bool fail(const std::string& why) {
+    problem = fmt::format("line {}: {}", line(), why);
+    return false;
+  }
+  std::string path() {
+    if (levels_.empty()) return "";
+    Level& level = levels_.back();
+    return level.path + "/" + (level.is_array ? std::to_string(level.next++) : key_);
+  }
+  bool leaf(json value) {
+    const std::string where = path();
+    if (where.empty()) return fail("it must be an object");
+    const bool is_new = leaves_.try_emplace(where, Leaf{std::move(value), line(), false}).second;
+    return is_new || fail("\"" + key_ + "\" is there twice");
+  }
+  bool open(bool is_array) {
+    if (levels_.size() > 8) return fail("it is nested too deep");
+    const std::string where = path();
+    if (!leaves_.try_emplace(where + (is_array ? "[" : "{"), Leaf{nullptr, line(), false}).second) {
+      return fail("\"" + key_ + "\" is there twice");
+    }
+    levels_.push_back({where, is_array, 0});
+    return true;
+  }
+  bool close() {
+    levels_.pop_back();
+    return true;
+  }
+
+  const std::string& text_;
+  Leaves& leaves_;
+  std::vector<Level> levels_;
+  std::string key_;
+};
+
+// Takes values out of the leaves; the first mistake stays.
+class Table {
+ public:
+  explicit Table(Leaves& leaves) : leaves_(leaves) {}
+
+  bool has(const std::string& path) const { return leaves_.contains(path); }
+  bool enter(const std::string& path, char kind, const std::string& parent) {
+    const auto found = leaves_.find(path + kind);
+    if (found == leaves_.end()) {
+      fail(line_of(parent), fmt::format("\"{}\" must be {}", last_word(path),
+                                        kind == '{' ? "an object" : "a list"));
+      return false;
+    }
+    return found->second.used = true;
+  }
+  std::uint64_t number(const std::string& parent, const std::string& name, std::uint64_t least,
+                       std::uint64_t most) {
+    Leaf* leaf = take(parent, name);
+    if (leaf == nullptr) return least;
+    if (!leaf->value.is_number_unsigned() || leaf->value.get<std::uint64_t>() < least ||
+        leaf->value.get<std::uint64_t>() > most) {
+      fail(leaf->line, fmt::format("\"{}\" must be a whole number from {} to {}", name, least, most));
+      return least;
+    }
+    return leaf->value.get<std::uint64_t>();
+  }
+  bool truth(const std::string& parent, const std::string& name) {
+    Leaf* leaf = take(parent, name);
+    if (leaf == nullptr) return false;
+    if (!leaf->value.is_boolean()) {
+      fail(leaf->line, fmt::format("\"{}\" must be true or false", name));
+      return false;
+    }
+    return leaf->value.get<bool>();
+  }
+  std::string words(const std::string& parent, const std::string& name) {
+    Leaf* leaf = take(parent, name);
+    if (leaf == nullptr) return {};
+    if (!leaf->value.is_string()) {
+      fail(leaf->line, fmt::format("\"{}\" must be a string", name));
+      return {};
+    }
+    return leaf->value.get<std::string>();
+  }
+  void fail(std::size_t line, const std::string& why) {
+    if (problem.empty()) problem = fmt::format("line {}: {}", line, why);
+  }
+  // Of an object or list.
+  std::size_t line_of(const std::string& path) const {
+    for (const char* kind : {"{", "["}) {
+      if (const auto found = leaves_.find(path + kind); found != leaves_.end()) {
+        return found->second.line;
+      }
+    }
+    return 1;
+  }
+  void refuse_the_rest() {
+    for (const auto& [path, leaf] : leaves_) {
+      if (!leaf.used) fail(leaf.line, fmt::format("\"{}\" is not known here", last_word(path)));
+    }
+  }
+
+  std::string problem;
+
+ private:
+  static std::string last_word(std::string path) {
+    while (!path.empty() && (path.back() == '{' || path.back() == '[')) path.pop_back();
+    return path.substr(path.rfind('/') + 1);
+  }
+  Leaf* take(const std::string& parent, const std::string& name) {
+    const auto found = leaves_.find(parent + "/" + name);
+    if (found == leaves_.end()) {
+      fail(line_of(parent), fmt::format("\"{}\" is missing or of the wrong kind", name));
+      return nullptr;
+    }
+    found->second.used = true;
+    return &found->second;
+  }
+
+  Leaves& leaves_;
+};
+
+TuningEntry read_entry(Table& table, const std::string& path) {
+  TuningEntry entry;
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks));
+  entry.crowded = table.truth(path, "crowded");
+  entry.points.cma_from = table.number(path, "cma_from", 0, most_bytes);
+  const std::string limits = path + "/inbox_limit";
+  if (!table.enter(limits, '{', path)) return entry;
+  for (int c = 0; c < collective_count; ++c) {
+    const std::string name(name_of(static_cast<Collective>(c)));
+    entry.points.inbox_limit[static_cast<std::size_t>(c)] = table.number(limits, name, 0, most_bytes);
+  }
+  return entry;
+}
+
+bool same_case(const TuningEntry& a, const TuningEntry& b) {
+  return a.ranks == b.ranks && a.crowded == b.crowded;
+}
+
+}  // namespace
+
+// Measured with `quadrille tune` on a machine of 2 cores (AMD EPYC, family 25, model 17), 2 and 4 ranks:
+// a slot (at most 4144 bytes) was never slower than a single copy by more than noise, and CMA beat the
+// ring at all sizes above that.
+SwitchPoints default_switch_points(bool crowded) {
+  SwitchPoints points;
+  points.inbox_limit.fill(crowded ? SIZE_MAX : 1024);
+  points.cma_from = 0;
+  return points;
+}
+
+std::string parse_tuning(const std::string& text, TuningTable& result) {
+  Leaves leaves;
+  Collector collector(text, leaves);
+  collector.seen = text.data();
+  const Reader begin{text.data(), &collector.seen};
+  const Reader end{text.data() + text.size(), &collector.seen};
+  if (!json::sax_parse(begin, end, &collector)) return collector.problem;
+
+  Table table(leaves);
+  TuningTable read;
+  if (!table.enter("", '{', "")) return "line 1: it must be an object";
+  if (const std::uint64_t version = table.number("", "quadrille_tuning", 0, UINT64_MAX);
+      version != schema_version && table.problem.empty()) {
+    return fmt::format("line {}: version {} is not known; this one knows {}",
+                       leaves.at("/quadrille_tuning").line, version, schema_version);
+  }
+  if (table.enter("/machine", '{', "")) {
+    read.machine.processor = table.words("/machine", "processor");
+    read.machine.cores = static_cast<int>(table.number("/machine", "cores", 1, most_ranks));
+  }
+  if (table.enter("/entries", '[', "")) {
+    for (int i = 0; table.has(fmt::format("/entries/{}{{", i)); ++i) {
+      const std::string path = fmt::format("/entries/{}", i);
+      table.enter(path, '{', "/entries");
+      const TuningEntry entry = read_entry(table, path);
+      for (const TuningEntry& other : read.entries) {
+        if (same_case(entry, other)) table.fail(table.line_of(path), "these ranks are there twice");
+      }
+      read.entries.push_back(entry);
+    }
+  }
+  table.refuse_the_rest();
+  if (table.problem.empty()) result = std::move(read);
+  return table.problem;
+}
+
+std::string tuning_text(const TuningTable& table) {
+  std::string text = fmt::format(
+      "{{\n  \"quadrille_tuning\": {},\n  \"machine\": {{\"processor\": {}, \"cores\": {}}},\n"
+      "  \"entries\": [",
+      schema_version, json(table.machine.processor).dump(-1, ' ', true, json::error_handler_t::replace),
+      table.machine.cores);
+  const char* before = "\n";
+  for (const TuningEntry& e : table.entries) {
+    text += fmt::format("{}    {{\"ranks\": {}, \"crowded\": {}, \"cma_from\": {},\n"
+                        "     \"inbox_limit\": {{",
+                        before, e.ranks, e.crowded, std::min<std::size_t>(e.points.cma_from, most_bytes));
+    for (int c = 0; c < collective_count; ++c) {
+      const std::size_t limit = e.points.inbox_limit[static_cast<std::size_t>(c)];
+      text += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", name_of(static_cast<Collective>(c)),
+                          std::min<std::size_t>(limit, most_bytes));
+    }
+    text += "}}";
+    before = ",\n";
+  }
+  return text + "\n  ]\n}\n";
+}
+
+const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded) {
+  const TuningEntry* nearest = nullptr;
+  double least = 0;
+  for (const TuningEntry& e : table.entries) {
+    if (e.crowded != crowded) continue;
+    const double distance =
+        static_cast<double>(std::max(e.ranks, ranks)) / std::min(e.ranks, ranks);
+    if (nearest == nullptr || distance < least ||
+        (distance == least && e.ranks < nearest->ranks)) {
+      nearest = &e;
+      least = distance;
+    }
+  }
+  return nearest;
+}
+
+void put_entry(TuningTable& table, const TuningEntry& entry) {
+  const auto known = std::find_if(table.entries.begin(), table.entries.end(),
+                                  [&](const TuningEntry& e) { return same_case(e, entry); });
+  if (known != table.entries.end()) {
+    *known = entry;
+  } else {
+    table.entries.push_back(entry);
+  }
+}
+
+}  // namespace quadrille::choose

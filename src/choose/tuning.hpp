@@ -1,0 +1,80 @@
+// Tuning tables: switch points that were measured on a machine (`quadrille tune`), in a JSON file.
+//
+// {
+//   "quadrille_tuning": 1,
+//   "machine": {"processor": "AMD EPYC 9654", "cores": 96},
+//   "entries": [
+//     {"ranks": 8, "crowded": false, "cma_from": 65536,
+//      "inbox_limit": {"alltoall": 4096, "alltoallv": 4096, "alltoallw": 4096,
+//                      "allgather": 2048, "allgatherv": 2048}}
+//   ]
+// }
+//
+// An entry holds for `ranks` ranks of a communicator on one node; crowded: there are more ranks than
+// processors. Sizes are bytes. A table is refused as a whole if anything in it is wrong: nothing is guessed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "choose/registry.hpp"
+
+namespace quadrille::choose {
+
+// Where one way inside a node becomes better than another. Plain: it is broadcast as it is.
+struct SwitchPoints {
+  // Largest block in bytes that is better sent through inboxes than copied once, by collective.
+  std::array<std::size_t, collective_count> inbox_limit{};
+  // Block in bytes from which on a copy by the kernel (CMA) is better than a ring.
+  std::size_t cma_from = 0;
+  bool operator==(const SwitchPoints&) const = default;
+};
+
+// Without a table. Where each rank has a core, a block above 1 KiB that lies in a shared heap is faster
+// copied once, with another wait at the end, than twice. With more ranks than cores a wait costs more than
+// the copy. Measured with 2 to 8 ranks on two cores of an AMD EPYC.
+SwitchPoints default_switch_points(bool crowded = false);
+
+struct TuningEntry {
+  int ranks = 0;
+  bool crowded = false;
+  SwitchPoints points;
+  bool operator==(const TuningEntry&) const = default;
+};
+
+struct Machine {
+  std::string processor;
+  int cores = 0;
+  bool operator==(const Machine&) const = default;
+};
+
+struct TuningTable {
+  Machine machine;
+  std::vector<TuningEntry> entries;
+};
+
+// Reads a table. Returns an empty string, or "line 7: <what is wrong>"; then `table` is as it was.
+std::string parse_tuning(const std::string& text, TuningTable& table);
+std::string tuning_text(const TuningTable& table);
+
+// The entry of the same crowdedness whose number of ranks is nearest by ratio, of two the one with fewer;
+// null if there is none.
+const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded);
+// Adds an entry, or replaces the one of the same ranks and crowdedness.
+void put_entry(TuningTable& table, const TuningEntry& entry);
+
+// ---- The file ----
+
+// $QUADRILLE_TUNING, else quadrille/tuning.json in $XDG_CONFIG_HOME, else in ~/.config. Empty if there is
+// no such place, or for QUADRILLE_TUNING=none.
+std::string tuning_path(std::string (*get)(const char*));
+
+enum class FileState { absent, good, bad };
+// Reads the table of a file; `why` says what is wrong with a bad one.
+FileState read_tuning_file(const std::string& path, TuningTable& table, std::string& why);
+// Writes the file whole or not at all; makes its folder. Returns an empty string, or what went wrong.
+std::string write_tuning_file(const std::string& path, const TuningTable& table);
+
+}  // namespace quadrille::choose

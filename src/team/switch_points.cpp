@@ -1,0 +1,84 @@
+#include "team/switch_points.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "sys/sys.hpp"
+#include "team/config.hpp"
+
+namespace quadrille::team {
+namespace {
+
+bool is_world_leader() {
+  int rank = 0;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  return rank == 0;
+}
+
+// An empty table if there is none, or if it is refused. What is wrong is said once: by rank 0 of
+// MPI_COMM_WORLD, or by whoever is to explain.
+choose::TuningTable load_table() {
+  choose::TuningTable table;
+  const std::string path = choose::tuning_path(sys::environment);
+  if (path.empty()) return {};
+  std::string why;
+  const choose::FileState state = choose::read_tuning_file(path, table, why);
+  const bool is_named = !sys::environment("QUADRILLE_TUNING").empty();
+  const bool speaks = is_world_leader();
+  if (state == choose::FileState::bad && speaks) {
+    say(fmt::format("the tuning table '{}' is ignored: {}", path, why));
+  }
+  if (state == choose::FileState::absent && is_named && speaks) {
+    say(fmt::format("the tuning table '{}' is not there", path));
+  }
+  if (state != choose::FileState::good) return {};
+  const choose::Machine here = this_machine();
+  if (table.machine != here) {
+    if (config().explain && speaks) {
+      say(fmt::format("the tuning table '{}' is of another machine ({}, {} cores) and is ignored", path,
+                      table.machine.processor, table.machine.cores));
+    }
+    return {};
+  }
+  return table;
+}
+
+// Read once a process.
+const choose::TuningTable& table_of_this_process() {
+  static const auto* table = new choose::TuningTable(load_table());
+  return *table;
+}
+
+}  // namespace
+
+choose::Machine this_machine() {
+  choose::Machine machine;
+  machine.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  std::ifstream stream("/proc/cpuinfo");
+  // AArch64 gives no name, but a number of the kind of core.
+  for (std::string line; std::getline(stream, line);) {
+    const bool is_name = line.starts_with("model name") || line.starts_with("CPU part");
+    const std::size_t colon = line.find(": ");
+    if (!is_name || colon == std::string::npos) continue;
+    machine.processor = line.substr(colon + 2);
+    break;
+  }
+  return machine;
+}
+
+choose::SwitchPoints agree_on_switch_points(MPI_Comm comm, bool crowded) {
+  int rank = 0, ranks = 1;
+  mpi().Comm_rank(comm, &rank);
+  mpi().Comm_size(comm, &ranks);
+  choose::SwitchPoints points = choose::default_switch_points(crowded);
+  if (rank == 0) {
+    const auto* entry = choose::nearest_entry(table_of_this_process(), ranks, crowded);
+    if (entry != nullptr) points = entry->points;
+  }
+  mpi().Bcast(&points, sizeof points, mpi().byte, 0, comm);
+  return points;
+}
+
+}  // namespace quadrille::team

@@ -1,0 +1,203 @@
+// Tuning tables: what is read, what is refused, which entry counts, and the file.
+#include "choose/tuning.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace quadrille::choose {
+namespace {
+
+const std::string good = R"({
+  "quadrille_tuning": 1,
+  "machine": {"processor": "A \"fast\" one", "cores": 2},
+  "entries": [
+    {"ranks": 2, "crowded": false, "cma_from": 65536,
+     "inbox_limit": {"alltoall": 1, "alltoallv": 2, "alltoallw": 3, "allgather": 4, "allgatherv": 5}},
+    {"ranks": 4, "crowded": true, "cma_from": 0,
+     "inbox_limit": {"alltoall": 9, "alltoallv": 9, "alltoallw": 9, "allgather": 9, "allgatherv": 0}}
+  ]
+}
+)";
+
+std::string replaced(const std::string& from, const std::string& to) {
+  std::string text = good;
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TuningEntry entry(int ranks, bool crowded, std::size_t cma_from = 0) {
+  TuningEntry e{ranks, crowded, {}};
+  e.points.cma_from = cma_from;
+  return e;
+}
+
+TEST(Tuning, ReadsATable) {
+  TuningTable table;
+  ASSERT_EQ(parse_tuning(good, table), "");
+  EXPECT_EQ(table.machine.processor, "A \"fast\" one");
+  EXPECT_EQ(table.machine.cores, 2);
+  ASSERT_EQ(table.entries.size(), 2U);
+  EXPECT_EQ(table.entries[0], (TuningEntry{2, false, {{1, 2, 3, 4, 5}, 65536}}));
+  EXPECT_EQ(table.entries[1], (TuningEntry{4, true, {{9, 9, 9, 9, 0}, 0}}));
+}
+
+TEST(Tuning, WhatIsWrittenIsReadAgain) {
+  TuningTable table, again;
+  ASSERT_EQ(parse_tuning(good, table), "");
+  table.machine.processor += " \n\t\\ \xff";
+  table.entries[1].points.inbox_limit.fill(SIZE_MAX);  // written as what a table can hold
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  EXPECT_EQ(again.entries[0], table.entries[0]);
+  EXPECT_EQ(again.entries[1].points.inbox_limit[0], std::size_t{1} << 40);
+  ASSERT_EQ(parse_tuning(tuning_text({}), again), "line 3: \"cores\" must be a whole number from 1 to 1048576");
+}
+
+TEST(Tuning, EveryBadTableIsRefusedWithTheLine) {
+  const struct {
+    std::string text, line, word;
+  } cases[] = {
+      {"", "line 1", "JSON"},
+      {"3", "line 1", "object"},
+      {"[]", "line 1", "object"},
+      {"{}", "line 1", "quadrille_tuning"},
+      {good.substr(0, good.size() / 2), "line 6", "JSON"},
+      {good + "x", "line 11", "JSON"},
+      {replaced("\"cores\": 2", "\"cores\": 2,"), "line 3", "JSON"},
+      {replaced("tuning\": 1", "tuning\": 2"), "line 2", "version 2"},
+      {replaced("tuning\": 1", "tuning\": \"1\""), "line 2", "whole number"},
+      {replaced("  \"quadrille_tuning\": 1,\n", ""), "line 1", "missing"},
+      {replaced("\"cores\": 2", "\"cores\": 0"), "line 3", "cores"},
+      {replaced("\"cores\": 2", "\"cores\": 2.5"), "line 3", "cores"},
+      {replaced("\"cores\": 2", "\"cores\": 2, \"cores\": 2"), "line 3", "twice"},
+      {replaced("\"cores\": 2", "\"Cores\": 2"), "line 3", "cores"},
+      {replaced("\"A \\\"fast\\\" one\"", "7"), "line 3", "string"},
+      {replaced("{\"processor\": \"A \\\"fast\\\" one\", \"cores\": 2}", "[]"), "line 1", "machine"},
+      {replaced("\"ranks\": 2", "\"ranks\": -2"), "line 5", "ranks"},
+      {replaced("\"ranks\": 2", "\"ranks\": 1"), "line 5", "ranks"},
+      {replaced("\"ranks\": 2", "\"ranks\": 99999999999"), "line 5", "ranks"},
+      {replaced("\"ranks\": 2", "\"ranks\": [2]"), "line 5", "ranks"},
+      {replaced("\"ranks\": 4, \"crowded\": true", "\"ranks\": 2, \"crowded\": false"), "line 7", "twice"},
+      {replaced("\"crowded\": false", "\"crowded\": 0"), "line 5", "true or false"},
+      {replaced("\"cma_from\": 65536", "\"cma_from\": 1e99"), "line 5", "cma_from"},
+      {replaced("\"cma_from\": 65536", "\"cma_from\": null"), "line 5", "cma_from"},
+      {replaced("\"cma_from\": 65536", "\"cma_from\":\n65536,\n\"more\": 1"), "line 7", "more"},
+      {replaced("\"alltoallv\": 2, ", ""), "line 6", "alltoallv"},
+      {replaced("\"alltoallv\": 2", "\"alltoallv\": 2, \"scan\": 3"), "line 6", "scan"},
+      {replaced("\"alltoallv\": 2", "\"alltoallv\": 18446744073709551615"), "line 6", "alltoallv"},
+      {replaced("\"entries\"", "\"entry\""), "line 1", "entries"},
+      {replaced("\"entries\": [", "\"entries\": [\n7,"), "line 5", "not known"},
+      {"{\"quadrille_tuning\": 1, \"a\": [[[[[[[[[[[[1]]]]]]]]]]]]}", "line 1", "deep"},
+  };
+  for (const auto& c : cases) {
+    TuningTable table;
+    table.machine.cores = 77;
+    const std::string why = parse_tuning(c.text, table);
+    EXPECT_TRUE(why.starts_with(c.line + ":")) << why << "\n" << c.text;
+    EXPECT_NE(why.find(c.word), std::string::npos) << why << "\n" << c.text;
+    EXPECT_EQ(why.find('\n'), std::string::npos) << why;
+    EXPECT_EQ(table.machine.cores, 77) << "left as it was";
+    EXPECT_TRUE(table.entries.empty());
+  }
+}
+
+TEST(Tuning, TheNearestEntryOfTheSameCrowdednessCounts) {
+  const TuningTable table{{}, {entry(16, false), entry(2, false), entry(4, true), entry(64, true)}};
+  const auto nearest = [&](int ranks, bool crowded) { return nearest_entry(table, ranks, crowded)->ranks; };
+  EXPECT_EQ(nearest(2, false), 2);
+  EXPECT_EQ(nearest(5, false), 2);
+  EXPECT_EQ(nearest(6, false), 16);
+  EXPECT_EQ(nearest(1000, false), 16);
+  EXPECT_EQ(nearest(2, true), 4);
+  EXPECT_EQ(nearest(16, true), 4) << "as near as 64: the smaller one";
+  EXPECT_EQ(nearest(17, true), 64);
+  EXPECT_EQ(nearest_entry({{}, {entry(4, true)}}, 4, false), nullptr);
+  EXPECT_EQ(nearest_entry({}, 4, false), nullptr);
+}
+
+TEST(Tuning, AnEntryIsAddedOrReplaced) {
+  TuningTable table;
+  put_entry(table, entry(2, false, 1));
+  put_entry(table, entry(2, true, 2));
+  put_entry(table, entry(3, false, 3));
+  put_entry(table, entry(2, false, 4));
+  ASSERT_EQ(table.entries.size(), 3U);
+  EXPECT_EQ(table.entries[0], entry(2, false, 4));
+  EXPECT_EQ(table.entries[1], entry(2, true, 2));
+}
+
+std::map<std::string, std::string> variables;
+std::string get(const char* name) { return variables[name]; }
+
+TEST(TuningFile, IsWhereTheUserSays) {
+  variables = {{"QUADRILLE_TUNING", "x.json"}, {"XDG_CONFIG_HOME", "/x"}, {"HOME", "/h"}};
+  EXPECT_EQ(tuning_path(get), "x.json");
+  variables["QUADRILLE_TUNING"] = "none";
+  EXPECT_EQ(tuning_path(get), "");
+  variables["QUADRILLE_TUNING"] = "";
+  EXPECT_EQ(tuning_path(get), "/x/quadrille/tuning.json");
+  variables["XDG_CONFIG_HOME"] = "relative";
+  EXPECT_EQ(tuning_path(get), "/h/.config/quadrille/tuning.json");
+  variables["HOME"] = "";
+  EXPECT_EQ(tuning_path(get), "");
+}
+
+struct Folder {
+  Folder() { path = mkdtemp(name); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::recursive_directory_iterator(path),
+                                                  std::filesystem::recursive_directory_iterator()));
+  }
+  char name[32] = "/tmp/tuning_test_XXXXXX";
+  std::string path;
+};
+
+TEST(TuningFile, IsWrittenWholeInAFolderThatMayBeNew) {
+  const Folder folder;
+  const std::string path = folder.path + "/a/b/tuning.json";
+  TuningTable table, read;
+  ASSERT_EQ(parse_tuning(good, table), "");
+  std::string why;
+  EXPECT_EQ(read_tuning_file(path, read, why), FileState::absent);
+  ASSERT_EQ(write_tuning_file(path, table), "");
+  table.entries.pop_back();
+  ASSERT_EQ(write_tuning_file(path, table), "");
+  EXPECT_EQ(read_tuning_file(path, read, why), FileState::good) << why;
+  EXPECT_EQ(read.entries, table.entries);
+  EXPECT_EQ(read.machine, table.machine);
+  EXPECT_EQ(folder.files(), 3U) << "two folders and one file, nothing beside it";
+}
+
+TEST(TuningFile, WhatCannotBeReadIsBad) {
+  const Folder folder;
+  TuningTable table;
+  std::string why;
+  EXPECT_EQ(read_tuning_file(folder.path, table, why), FileState::bad) << "a folder";
+  const std::string pipe = folder.path + "/pipe", large = folder.path + "/large";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(read_tuning_file(pipe, table, why), FileState::bad) << "would wait for ever";
+  std::ofstream(large) << std::string(2 << 20, ' ') << good;
+  EXPECT_EQ(read_tuning_file(large, table, why), FileState::bad);
+  EXPECT_EQ(why, "it is too large");
+  std::ofstream(large, std::ios::trunc) << "{";
+  EXPECT_EQ(read_tuning_file(large, table, why), FileState::bad);
+  EXPECT_EQ(why, "line 1: it is not JSON");
+}
+
+TEST(TuningFile, AFailedWriteLeavesTheOldOne) {
+  const Folder folder;
+  const std::string path = folder.path + "/taken";
+  std::filesystem::create_directory(path);  // a file cannot take its name
+  EXPECT_NE(write_tuning_file(path, {}), "");
+  EXPECT_EQ(folder.files(), 1U) << "nothing is left behind";
+}
+
+}  // namespace
+}  // namespace quadrille::choose

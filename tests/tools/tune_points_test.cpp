@@ -1,0 +1,33 @@
+#include "tools/tune_points.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace quadrille::tools {
+namespace {
+
+using Times = std::vector<double>;
+
+TEST(BestCut, IsWhereTheWaysCross) {
+  EXPECT_EQ(best_cut(Times{1, 2, 4, 8}, Times{2, 3, 3, 4}), 2U);
+  EXPECT_EQ(best_cut(Times{1, 2}, Times{2, 3}), 2U) << "the first way always";
+  EXPECT_EQ(best_cut(Times{3, 4}, Times{2, 3}), 0U) << "never";
+  EXPECT_EQ(best_cut(Times{}, Times{}), 0U);
+}
+
+TEST(BestCut, OneDisturbedMeasurementDoesNotMoveIt) {
+  EXPECT_EQ(best_cut(Times{1, 1, 1, 1, 9, 9}, Times{2, 2, 0.9, 2, 2, 2}), 4U);
+  EXPECT_EQ(best_cut(Times{1, 1, 9, 9, 9, 9}, Times{2, 2, 2, 2, 9.5, 2}), 2U);
+}
+
+TEST(BestCut, OfEqualWaysTheFirst) {
+  EXPECT_EQ(best_cut(Times{1, 2, 3}, Times{1, 2, 3}), 3U);
+}
+
+TEST(BestCut, TimesThatWereNotMeasuredDoNotCount) {
+  EXPECT_EQ(best_cut(Times{1, 0, 9}, Times{2, 5, 2}), 2U);
+}
+
+}  // namespace
+}  // namespace quadrille::tools
