@@ -223,13 +223,14 @@ bool same_case(const TuningEntry& a, const TuningEntry& b) {
 
 }  // namespace
 
-// Measured with `quadrille tune` on a machine of 2 cores (AMD EPYC, family 25, model 17), 2 and 4 ranks:
-// a slot (at most 4144 bytes) was never slower than a single copy by more than noise, and CMA beat the
-// ring at all sizes above that.
+// Measured with `quadrille tune` on a machine of 2 cores (AMD EPYC, family 25, model 17), three times each
+// with 2, 4 and 8 ranks, while others used the machine too. Inboxes won or were as good up to the largest
+// slot (4144 bytes) in most runs with 2 ranks and in all crowded ones. CMA began to win at 200000 to 262144
+// bytes with 2 ranks, at 65536 to more than 262144 crowded; at 5000 bytes the ring took less than half.
 SwitchPoints default_switch_points() {
   SwitchPoints points;
   points.inbox_limit.fill(SIZE_MAX);
-  points.cma_from = 0;
+  points.cma_from = 196608;
   return points;
 }
 
