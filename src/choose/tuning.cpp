@@ -223,13 +223,11 @@ bool same_case(const TuningEntry& a, const TuningEntry& b) {
 
 }  // namespace
 
-// Measured with `quadrille tune` on a machine of 2 cores (AMD EPYC, family 25, model 17), 2 and 4 ranks:
-// a slot (at most 4144 bytes) was never slower than a single copy by more than noise, and CMA beat the
-// ring at all sizes above that.
+// Measured on 2 cores (AMD EPYC, family 25, model 17) with 2, 4 and 8 ranks; see docs/results.
 SwitchPoints default_switch_points(bool crowded) {
   SwitchPoints points;
   points.inbox_limit.fill(crowded ? SIZE_MAX : 1024);
-  points.cma_from = 0;
+  points.cma_from = 196608;
   return points;
 }
 

@@ -1,0 +1,94 @@
+// Tuning tables between real ranks: all ranks have the switch points of rank 0's table, whatever their own
+// is; without a good table of this machine all have the defaults. One case a run:
+//   differ   each rank has a table of its own
+//   bad      rank 0's table is wrong, the others' are good
+//   other    rank 0's table is of another machine
+//   none     rank 0 has none
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "choose/tuning.hpp"
+#include "quadrille.h"
+#include "team/switch_points.hpp"
+#include "team/team.hpp"
+
+namespace {
+
+namespace choose = quadrille::choose;
+namespace team = quadrille::team;
+
+choose::SwitchPoints points_of(int rank) {
+  choose::SwitchPoints points;
+  const auto own = static_cast<std::size_t>(rank + 1);
+  points.inbox_limit = {1000 * own, 1001 * own, 1002 * own, 1003 * own, 1004 * own};
+  points.cma_from = 7 * own;
+  return points;
+}
+
+int number(const char* a, const char* b) {
+  const char* text = std::getenv(a) != nullptr ? std::getenv(a) : std::getenv(b);
+  return text != nullptr ? std::atoi(text) : 0;
+}
+
+// The launcher's words, because the table's name must be there before MPI starts.
+int rank_before_init() { return number("OMPI_COMM_WORLD_RANK", "PMI_RANK"); }
+
+std::string write_table(const std::string& file, const std::string& name, int rank) {
+  choose::TuningTable table{team::this_machine(), {}};
+  for (const bool crowded : {false, true}) table.entries.push_back({2, crowded, points_of(rank)});
+  if (name == "other" && rank == 0) table.machine.processor += "x";
+  std::string why = choose::write_tuning_file(file, table);
+  if (name == "bad" && rank == 0) std::ofstream(file, std::ios::app) << "}";
+  if (name == "none" && rank == 0) std::filesystem::remove(file);
+  return why;
+}
+
+// Blocks around the limits arrive whole.
+bool exchanges(int ranks, int rank, int block) {
+  std::vector<char> send(static_cast<std::size_t>(ranks * block)), recv(send.size());
+  for (int to = 0; to < ranks; ++to) std::memset(&send[static_cast<std::size_t>(to * block)], rank * 16 + to, static_cast<std::size_t>(block));
+  Quadrille_Alltoall(send.data(), block, MPI_CHAR, recv.data(), block, MPI_CHAR, MPI_COMM_WORLD);
+  for (int i = 0; i < ranks * block; ++i) {
+    if (recv[static_cast<std::size_t>(i)] != static_cast<char>(i / block * 16 + rank)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  const std::string file =
+      "/tmp/quadrille_tuning_check_" + std::to_string(getpid()) + ".json";
+  const std::string problem = write_table(file, name, rank_before_init());
+  setenv("QUADRILLE_TUNING", file.c_str(), 1);
+  MPI_Init(&argc, &argv);
+  int rank = 0, ranks = 1, failures = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const auto expect = [&](bool good, const char* what) {
+    if (good) return;
+    ++failures;
+    std::fprintf(stderr, "rank %d, %s: %s\n", rank, name.c_str(), what);
+  };
+  expect(problem.empty(), "the table cannot be written");
+  expect(rank == rank_before_init(), "the launcher counts otherwise");
+  for (const int block : {8, 999, 1000, 1001, 2001, 50000}) {
+    expect(exchanges(ranks, rank, block), "wrong data");
+  }
+  team::Team* team = team::team_of(MPI_COMM_WORLD);
+  const choose::SwitchPoints wanted =
+      name == "differ" ? points_of(0) : choose::default_switch_points();
+  expect(team->ready && team->group.points == wanted, "other switch points");
+  std::remove(file.c_str());
+  MPI_Finalize();
+  return failures == 0 ? 0 : 1;
+}
