@@ -227,7 +227,7 @@ bool same_case(const TuningEntry& a, const TuningEntry& b) {
 SwitchPoints default_switch_points(bool crowded) {
   SwitchPoints points;
   points.inbox_limit.fill(crowded ? SIZE_MAX : 1024);
-  points.cma_from = 196608;
+  points.cma_from = crowded ? 131072 : 10240;
   return points;
 }
 

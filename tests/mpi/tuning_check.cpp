@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   }
   team::Team* team = team::team_of(MPI_COMM_WORLD);
   const choose::SwitchPoints wanted =
-      name == "differ" ? points_of(0) : choose::default_switch_points();
+      name == "differ" ? points_of(0) : choose::default_switch_points(team->crowded);
   expect(team->ready && team->group.points == wanted, "other switch points");
   std::remove(file.c_str());
   MPI_Finalize();
