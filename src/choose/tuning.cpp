@@ -226,7 +226,7 @@ bool same_case(const TuningEntry& a, const TuningEntry& b) {
 // Measured on 2 cores (AMD EPYC, family 25, model 17) with 2, 4 and 8 ranks; see docs/results.
 SwitchPoints default_switch_points(bool crowded) {
   SwitchPoints points;
-  points.inbox_limit.fill(crowded ? SIZE_MAX : 1024);
+  points.inbox_limit.fill(crowded ? 3072 : 1024);
   points.cma_from = crowded ? 131072 : 10240;
   return points;
 }

@@ -33,8 +33,8 @@ struct SwitchPoints {
 };
 
 // Without a table. Where each rank has a core, a block above 1 KiB that lies in a shared heap is faster
-// copied once, with another wait at the end, than twice. With more ranks than cores a wait costs more than
-// the copy; and a ring keeps both sides busy, while the kernel's copy has one core at a time.
+// copied once, with another wait at the end, than twice. With more ranks than cores a wait costs as much as
+// copying some KiB; and a ring keeps both sides busy, while the kernel's copy has one core at a time.
 SwitchPoints default_switch_points(bool crowded = false);
 
 struct TuningEntry {
