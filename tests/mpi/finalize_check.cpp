@@ -34,6 +34,15 @@ void use_all(MPI_Comm comm) {
                  comm);
 }
 
+// Blocks that do not fit a slot: peers read each other's memory.
+void use_large(MPI_Comm comm) {
+  constexpr int block = 20000;
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  std::vector<int> send(static_cast<std::size_t>(size) * block, 1), receive(send.size());
+  MPI_Alltoall(send.data(), block, MPI_INT, receive.data(), block, MPI_INT, comm);
+}
+
 // Segments of ours that are mapped into this process, each counted once.
 struct Segments {
   std::set<std::string> heaps, others;  // inode numbers
@@ -78,6 +87,7 @@ int main(int argc, char** argv) {
         MPI_Abort(MPI_COMM_WORLD, 7);
       }
       use_all(MPI_COMM_WORLD);
+      use_large(MPI_COMM_WORLD);
     }
   }
   MPI_Comm_free(&copies[1]);  // the others are left to MPI_Finalize
