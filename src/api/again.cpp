@@ -63,7 +63,7 @@ std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
 }  // namespace
 
 void remember(const run::Call& call, Engine engine, team::Team& team) {
-  if (team.explains || call.collective == Collective::alltoallw) return;
+  if (team.explains || call.collective == Collective::alltoallw || !team.group.local.empty()) return;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
   const bool by_pairs = engine == Engine::exchange && call.collective == Collective::alltoallv &&
                         !team.group.written_to;

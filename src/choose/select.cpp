@@ -34,6 +34,7 @@ std::string too_large(const GlobalKey& key) {
 
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
+  if (algorithm.engine == Engine::exchange && !key.direct) return "no memory can be shared";
   if (!algorithm.needs.one_node) return {};
   if (std::string why = why_no_inbox(key); !why.empty()) return why;
   if (algorithm.engine == Engine::inbox) {

@@ -46,7 +46,12 @@ struct Group {
   MPI_Comm comm{};  // private
   int me = 0;
   int ranks = 0;
-  memory::Inbox inbox;
+  // Each rank's number among those of this node, -1 for the others. Empty: all ranks share a node.
+  std::vector<int> local;
+  int local_of(int rank) const {
+    return local.empty() ? rank : local[static_cast<std::size_t>(rank)];
+  }
+  memory::Inbox inbox;  // and all else below: of the ranks of this node
   std::size_t slot_limit = 0;  // largest block that fits a slot
   sys::Waiter waiter;
   // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.

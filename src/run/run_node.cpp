@@ -16,6 +16,9 @@
 // Source  Quadrille; the single copy is that of SH-Naive in the cache-oblivious paper and of HINT's
 //         row order, begun at the neighbour so that not all ranks read the same one at first.
 //
+// If the ranks live on several nodes, those of a node do this among themselves, and blocks for other nodes go as
+// messages, all begun at once.
+//
 // A block with gaps is packed first, and an in-place block is copied first, because it is received over.
 //
 // Example, 3 ranks, blocks of 1 MiB, rank 2's buffer outside the shared heap: rank 0 finds "in_heap,
@@ -91,9 +94,13 @@ class Exchange {
     if (!gather_) return send_[to];
     return call_.in_place ? recv_[group_.me] : send_[0];
   }
-  const Peer& peer(int rank) const { return group_.peers[static_cast<std::size_t>(rank)]; }
+  // A rank's number on this node, by which shared memory knows it. Negative: it lives elsewhere.
+  int local(int rank) const { return group_.local_of(rank); }
+  bool is_away(int rank) const { return local(rank) < 0; }
+  const Peer& peer(int rank) const { return group_.peers[static_cast<std::size_t>(local(rank))]; }
   // Does it not fit a slot?
   bool is_large(const Block& block) const { return block.bytes() > group_.slot_limit; }
+  bool leaves_slot(int rank, const Block& block) const { return is_away(rank) || is_large(block); }
   bool is_in_heap(int to, const std::byte* bytes, std::size_t size) const {
     return peer(to).maps_my_heap && memory::heap_shareable(bytes, size);
   }
@@ -114,7 +121,7 @@ class Exchange {
     for (int to = 0; to < group_.ranks; ++to) {
       if (to == group_.me) continue;
       const Block block = send_[to];
-      if (is_large(block) && (overwritten_ || !block.info.dense)) total += block.bytes();
+      if (leaves_slot(to, block) && (overwritten_ || !block.info.dense)) total += block.bytes();
     }
     return total;
   }
@@ -144,11 +151,12 @@ class Exchange {
 
   void offer(int to) {
     const Block block = block_for(to);
+    if (is_away(to)) return send_away(to, block);
     Inbox& inbox = group_.inbox;
     if (direct_ && peer(to).writes_me && !peer(to).i_read) give_room(to);
     if (!is_large(block) && !is_better_in_heap(to, block)) {
-      keep(error_, fill_slot(inbox.block_to(to), block, group_.comm));
-      return inbox.publish(to, Carried::in_slot, block.bytes());
+      keep(error_, fill_slot(inbox.block_to(local(to)), block, group_.comm));
+      return inbox.publish(local(to), Carried::in_slot, block.bytes());
     }
     const std::byte* bytes = staged(block);
     const Carried way = direct_ ? way_to(to, bytes, block.bytes()) : Carried::as_message;
@@ -156,7 +164,7 @@ class Exchange {
     Offer where{reinterpret_cast<std::uintptr_t>(bytes), 0};
     switch (way) {
       case Carried::as_message:
-        inbox.publish(to, way, block.bytes());
+        inbox.publish(local(to), way, block.bytes());
         return send_message(to, block, from);
       case Carried::in_ring:
         work_.out.push_back({to, from, block.bytes(), 0});
@@ -175,8 +183,8 @@ class Exchange {
       default:
         work_.users.push_back(to);
     }
-    std::memcpy(inbox.block_to(to), &where, sizeof where);
-    inbox.publish(to, way, block.bytes());
+    std::memcpy(inbox.block_to(local(to)), &where, sizeof where);
+    inbox.publish(local(to), way, block.bytes());
   }
 
   // The bytes of a large block, one behind the other. Null if it has gaps and goes as a message.
@@ -210,6 +218,14 @@ class Exchange {
     keep(error_, transport().start_send(messages_++, to, {&place, 1}));
   }
 
+  // A message without a slot before it: both sides know that it comes, unless there is nothing to send.
+  void send_away(int to, const Block& block) {
+    if (block.bytes() == 0) return;
+    std::byte* bytes = nullptr;
+    if (overwritten_) bytes = const_cast<std::byte*>(staged(block));
+    send_message(to, block, bytes);
+  }
+
   // For a peer that may write to this rank: where its block shall go.
   void give_room(int from) {
     const Block block = recv_[from];
@@ -218,11 +234,11 @@ class Exchange {
       room = packed_recv_.take(block.bytes());
       work_.given.push_back({from, room, block.bytes()});
     }
-    group_.pairs.give_room(from, {reinterpret_cast<std::uintptr_t>(room), block.bytes()});
+    group_.pairs.give_room(local(from), {reinterpret_cast<std::uintptr_t>(room), block.bytes()});
   }
 
   void write_to(const NodeWork::Stream& s) {
-    const memory::Pairs::Place room = group_.pairs.room_at(s.peer);
+    const memory::Pairs::Place room = group_.pairs.room_at(local(s.peer));
     if (!sys::write_process(peer(s.peer).process, room.address, s.at,
                             std::min<std::size_t>(s.bytes, room.bytes))) {
       keep(error_, MPI_ERR_OTHER);
@@ -232,8 +248,12 @@ class Exchange {
   // ---- The receiver's side ----
 
   void take(int from) {
-    const Slot& slot = group_.inbox.await(from, group_.waiter);
     const Block block = recv_[from];
+    if (is_away(from)) {
+      if (block.bytes() > 0) receive_message(from, block);
+      return;
+    }
+    const Slot& slot = group_.inbox.await(local(from), group_.waiter);
     const std::size_t sent = slot.bytes, fits = std::min(sent, block.bytes());
     // A peer that sent more than we expect made a mistake that the MPI reports as well.
     if (sent > block.bytes()) keep(error_, MPI_ERR_TRUNCATE);
@@ -275,7 +295,7 @@ class Exchange {
   void read_from(int from, const Offer& offer, std::size_t bytes, std::size_t more,
                  const Block& block) {
     if (bytes == 0) return;
-    memory::XpmemPeer& memory = group_.attached[static_cast<std::size_t>(from)];
+    memory::XpmemPeer& memory = group_.attached[static_cast<std::size_t>(local(from))];
     if (const std::byte* here = memory.map(offer.at, bytes, offer.generation)) {
       return copy_in(here, bytes, block);
     }
@@ -283,7 +303,7 @@ class Exchange {
     if (peer(from).i_read && sys::read_process(peer(from).process, offer.at, room, bytes)) return;
     // Set-up found this way open, and now it is not: what lies there may be of a special kind.
     if (!group_.rings) return keep(error_, MPI_ERR_OTHER);
-    group_.pairs.ask_for_ring(from);
+    group_.pairs.ask_for_ring(local(from));
     work_.in.push_back({from, room, bytes, more});
   }
 
@@ -291,7 +311,7 @@ class Exchange {
     Place place = typed_place(block);
     // In place it is sent packed, and MPICH cuts a large packed message anywhere and then refuses to
     // unpack part of an element: so it is received packed.
-    if (overwritten_ && !block.info.dense && is_large(block)) {
+    if (overwritten_ && !block.info.dense && leaves_slot(from, block)) {
       place = {packed_room(from, block.bytes(), block), block.bytes(), block.bytes(), 0, true};
     }
     keep(error_, transport().start_receive(messages_++, from, {&place, 1}));
@@ -311,7 +331,7 @@ class Exchange {
   // Sends what was only offered to those who ask for it. True if somebody did.
   bool answer_asks() {
     return std::erase_if(work_.offered, [this](const NodeWork::Stream& s) {
-             if (!group_.pairs.is_asked_for_ring(s.peer)) return false;
+             if (!group_.pairs.is_asked_for_ring(local(s.peer))) return false;
              work_.out.push_back(s);
              return true;
            }) > 0;
@@ -321,13 +341,13 @@ class Exchange {
   bool advance_streams() {
     bool moved = false;
     for (NodeWork::Stream& s : work_.out) {
-      const std::size_t done = group_.pairs.ring(s.peer, group_.me).push(s.at, s.bytes);
+      const std::size_t done = group_.pairs.ring(local(s.peer), local(group_.me)).push(s.at, s.bytes);
       s.at += done;
       s.bytes -= done;
       moved |= done > 0;
     }
     for (NodeWork::Stream& s : work_.in) {
-      memory::Ring ring = group_.pairs.ring(group_.me, s.peer);
+      memory::Ring ring = group_.pairs.ring(local(group_.me), local(s.peer));
       const std::size_t done = ring.pop(s.at, s.bytes);
       s.at += done;
       s.bytes -= done;
@@ -345,7 +365,7 @@ class Exchange {
     group_.pairs.finish();
     for (const int user : work_.users) {
       group_.waiter.until([&] {
-        if (group_.pairs.has_finished(user)) return true;
+        if (group_.pairs.has_finished(local(user))) return true;
         answer_asks();  // of all others, too: this one may wait for them
         advance_streams();
         return false;

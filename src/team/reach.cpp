@@ -84,20 +84,20 @@ bool any_true(MPI_Comm comm, bool mine) {
 }
 
 // Every rank gets every rank's heap descriptor: all[p], -1 where there is none.
-std::vector<int> share_descriptors(run::Group& group) {
-  std::vector<int> all(static_cast<std::size_t>(group.ranks), -1);
+std::vector<int> share_descriptors(const NodeView& node) {
+  std::vector<int> all(static_cast<std::size_t>(node.ranks), -1);
   const int mine = memory::heap_segment().descriptor;
-  all[static_cast<std::size_t>(group.me)] = mine;
+  all[static_cast<std::size_t>(node.me)] = mine;
   sys::Address address;
   int socket = -1;
-  if (group.me == 0) socket = sys::listen_local(group.ranks, address);
-  mpi().Bcast(&address, sizeof address, mpi().byte, 0, group.comm);
-  if (group.me != 0 && address.length > 0) socket = sys::connect_local(address);
-  if (!any_true(group.comm, socket < 0)) {
-    if (group.me == 0) {
+  if (node.me == 0) socket = sys::listen_local(node.ranks, address);
+  mpi().Bcast(&address, sizeof address, mpi().byte, 0, node.comm);
+  if (node.me != 0 && address.length > 0) socket = sys::connect_local(address);
+  if (!any_true(node.comm, socket < 0)) {
+    if (node.me == 0) {
       sys::collect_and_share(socket, all);
     } else {
-      sys::give_and_take(socket, group.me, all);
+      sys::give_and_take(socket, node.me, all);
     }
   }
   sys::close_descriptor(socket);
@@ -105,14 +105,14 @@ std::vector<int> share_descriptors(run::Group& group) {
 }
 
 // Maps the heaps of peers that are not mapped yet. What fails is left out: it is reached in other ways.
-void map_heaps(run::Group& group, const std::vector<Card>& cards) {
-  const auto me = static_cast<std::size_t>(group.me);
+void map_heaps(const NodeView& node, const std::vector<Card>& cards) {
+  const auto me = static_cast<std::size_t>(node.me);
   bool missing = false;
   for (std::size_t p = 0; p < cards.size(); ++p) {
     missing |= p != me && cards[p].heap_bytes > 0 && mapped(cards[p]) == nullptr;
   }
-  if (!any_true(group.comm, missing)) return;
-  const std::vector<int> all = share_descriptors(group);
+  if (!any_true(node.comm, missing)) return;
+  const std::vector<int> all = share_descriptors(node);
   for (std::size_t p = 0; p < cards.size(); ++p) {
     if (p == me || all[p] < 0) continue;
     if (cards[p].heap_bytes > 0 && mapped(cards[p]) == nullptr) {
@@ -137,8 +137,8 @@ void forget_reach() {
   mapped_heaps().clear();
 }
 
-void find_reach(run::Group& group, const memory::Ways& ways) {
-  const auto count = static_cast<std::size_t>(group.ranks);
+void find_reach(const NodeView& node, run::Group& group, const memory::Ways& ways) {
+  const auto count = static_cast<std::size_t>(node.ranks);
   const std::uint64_t* word = make_word();
   if (ways.heap) memory::heap_start();
   const std::size_t heap_bytes =
@@ -150,19 +150,19 @@ void find_reach(run::Group& group, const memory::Ways& ways) {
   const Card mine{getpid(), reinterpret_cast<std::uintptr_t>(word), *word, heap_bytes,
                   xpmem ? memory::xpmem_here().segment : -1};
   std::vector<Card> cards(count);
-  mpi().Allgather(&mine, sizeof mine, mpi().byte, cards.data(), sizeof mine, mpi().byte, group.comm);
+  mpi().Allgather(&mine, sizeof mine, mpi().byte, cards.data(), sizeof mine, mpi().byte, node.comm);
 
-  map_heaps(group, cards);
+  map_heaps(node, cards);
   std::vector<unsigned char> i_can(count, 0), can_to_me(count, 0);
   for (std::size_t p = 0; p < count && (ways.cma_read || ways.cma_write); ++p) {
-    if (static_cast<int>(p) == group.me || !can_read(cards[p])) continue;
+    if (static_cast<int>(p) == node.me || !can_read(cards[p])) continue;
     if (ways.cma_read) i_can[p] |= reads;
     if (ways.cma_write && can_write(cards[p])) i_can[p] |= writes;
   }
   group.attached.clear();
   group.attached.resize(count);
   for (std::size_t p = 0; p < count && mine.segment != -1; ++p) {
-    if (static_cast<int>(p) == group.me || cards[p].segment == -1) continue;
+    if (static_cast<int>(p) == node.me || cards[p].segment == -1) continue;
     memory::XpmemPeer memory(memory::xpmem_here().calls, cards[p].segment);
     if (!memory.reads_word(cards[p].word_at, cards[p].word)) continue;
     group.attached[p] = std::move(memory);
@@ -171,7 +171,7 @@ void find_reach(run::Group& group, const memory::Ways& ways) {
   for (std::size_t p = 0; p < count; ++p) {
     if (cards[p].heap_bytes > 0 && mapped(cards[p]) != nullptr) i_can[p] |= maps;
   }
-  mpi().Alltoall(i_can.data(), 1, mpi().byte, can_to_me.data(), 1, mpi().byte, group.comm);
+  mpi().Alltoall(i_can.data(), 1, mpi().byte, can_to_me.data(), 1, mpi().byte, node.comm);
 
   group.peers.assign(count, {});
   for (std::size_t p = 0; p < count; ++p) {
@@ -188,9 +188,9 @@ void find_reach(run::Group& group, const memory::Ways& ways) {
   }
   bool all_mapped = heap_bytes > 0;
   for (std::size_t p = 0; p < count; ++p) {
-    all_mapped = all_mapped && (static_cast<int>(p) == group.me || group.peers[p].heap != nullptr);
+    all_mapped = all_mapped && (static_cast<int>(p) == node.me || group.peers[p].heap != nullptr);
   }
-  group.load_store = !any_true(group.comm, !all_mapped);
+  group.load_store = !any_true(node.comm, !all_mapped);
   group.direct = true;
 }
 

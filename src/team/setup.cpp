@@ -71,36 +71,36 @@ void set_waiting(run::Group& group, bool crowded) {
   group.waiter.progress_data = &group;
 }
 
-// Rank 0 makes the segment and hands its descriptor to the others. Every step that can fail is agreed
+// The node's first rank makes the segment and hands its descriptor to the others. Every step that can fail is agreed
 // upon before the next. Returns an empty string, or why there are no inboxes.
-std::string make_inboxes(run::Group& group) {
-  const memory::InboxLayout layout = memory::inbox_layout(group.ranks);
+std::string make_inboxes(const NodeView& node, run::Group& group) {
+  const memory::InboxLayout layout = memory::inbox_layout(node.ranks);
   if (layout.capacity() == 0) return "there are too many ranks for inboxes";
-  const std::size_t bytes = control_bytes(group.ranks);
-  const bool leader = group.me == 0;
+  const std::size_t bytes = control_bytes(node.ranks);
+  const bool leader = node.me == 0;
   int segment = -1, socket = -1;
   sys::Address address;
   if (leader) {
     segment = sys::create_segment(bytes);
-    if (segment >= 0) socket = sys::listen_local(group.ranks, address);
+    if (segment >= 0) socket = sys::listen_local(node.ranks, address);
   }
-  mpi().Bcast(&address, sizeof address, mpi().byte, 0, group.comm);
+  mpi().Bcast(&address, sizeof address, mpi().byte, 0, node.comm);
   if (!leader && address.length > 0) socket = sys::connect_local(address);
   std::byte* base = nullptr;
   std::string obstacle = "shared memory cannot be reached by all ranks";
-  if (all_true(group.comm, socket >= 0)) {
+  if (all_true(node.comm, socket >= 0)) {
     if (leader) {
-      if (sys::hand_out(socket, group.ranks - 1, segment)) {
+      if (sys::hand_out(socket, node.ranks - 1, segment)) {
         base = sys::map_segment(segment, bytes);
       }
     } else {
       segment = sys::take_descriptor(socket);
       if (segment >= 0) base = sys::map_segment(segment, bytes);
     }
-    if (all_true(group.comm, base != nullptr)) {
-      group.inbox = memory::Inbox(base, layout, group.me);
-      group.pairs = memory::Pairs(base + layout.segment_bytes(), memory::pairs_layout(group.ranks),
-                                  group.me);
+    if (all_true(node.comm, base != nullptr)) {
+      group.inbox = memory::Inbox(base, layout, node.me);
+      group.pairs = memory::Pairs(base + layout.segment_bytes(), memory::pairs_layout(node.ranks),
+                                  node.me);
       obstacle.clear();
     } else if (base != nullptr) {
       sys::unmap_segment(base, bytes);
@@ -130,6 +130,45 @@ void apply_node_map(Team& team, const Config& settings, plan::NodeMap real) {
   }
 }
 
+// May the ranks of each node of `map` share memory? Known to all ranks alike.
+bool lies_within(const plan::NodeMap& map, const plan::NodeMap& real) {
+  std::vector<int> real_of(static_cast<std::size_t>(map.nodes), -1);
+  for (std::size_t r = 0; r < map.node_of.size(); ++r) {
+    int& known = real_of[static_cast<std::size_t>(map.node_of[r])];
+    if (known >= 0 && known != real.node_of[r]) return false;
+    known = real.node_of[r];
+  }
+  return true;
+}
+
+// Prepares what the ranks of each node share. Returns an empty string, or why there is nothing.
+std::string share_nodes(Team& team, const Config& settings) {
+  run::Group& group = team.group;
+  NodeView node{group.comm, group.me, group.ranks};
+  if (team.nodes.nodes > 1) {
+    const std::vector<int>& node_of = team.nodes.node_of;
+    const int mine = node_of[static_cast<std::size_t>(group.me)];
+    int next = 0;
+    group.local.assign(node_of.size(), -1);
+    for (std::size_t r = 0; r < node_of.size(); ++r) {
+      if (node_of[r] == mine) group.local[r] = next++;
+    }
+    node.me = group.local_of(group.me);
+    node.ranks = next;
+    const int error = mpi().Comm_split(group.comm, mine, group.me, &node.comm);
+    if (error != MPI_SUCCESS) return "the ranks of a node get no communicator";
+  }
+  std::string obstacle = make_inboxes(node, group);
+  if (group.inbox.usable()) find_reach(node, group, settings.ways);
+  if (team.nodes.nodes > 1) {
+    mpi().Comm_free(&node.comm);
+    group.load_store = false;  // not all ranks reach all heaps
+  }
+  // Either all nodes have it, or nobody uses it.
+  group.direct = all_true(group.comm, group.direct);
+  return obstacle;
+}
+
 }  // namespace
 
 std::size_t control_bytes(int ranks) {
@@ -149,21 +188,17 @@ int setup(Team& team) {
   const bool crowded = !all_true(group.comm, !oversubscribed(node, node_ranks));
   set_waiting(group, crowded);
   mpi().Comm_free(&node);
-  const bool really_one_node = real.nodes == 1;
   apply_node_map(team, settings, real);
 
-  if (!really_one_node) {
-    team.inbox_obstacle = "the ranks do not share a node";
-  } else if (team.nodes.nodes != 1 || settings.inbox_limit == 0) {
+  if (settings.inbox_limit == 0) {
     team.inbox_obstacle = "inboxes are switched off";
+  } else if (!lies_within(team.nodes, real)) {
+    team.inbox_obstacle = "the ranks do not share a node";
   } else {
-    team.inbox_obstacle = make_inboxes(group);
-    if (group.inbox.usable()) {
-      find_reach(group, settings.ways);
-      group.points = agree_on_switch_points(group.comm, crowded);
-      team.crowded = crowded;
-    }
-    group.copying = memory::copy_plan(settings.stream, sys::cache_bytes(2), group.ranks);
+    team.inbox_obstacle = share_nodes(team, settings);
+    group.points = agree_on_switch_points(group.comm, crowded);
+    team.crowded = crowded;
+    group.copying = memory::copy_plan(settings.stream, sys::cache_bytes(2), node_ranks);
   }
   group.slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   // What the user set comes before the table.

@@ -33,7 +33,7 @@ void release(Team& team) {
   team.ready = false;
   team.eligible = false;
   memory::Inbox& inbox = team.group.inbox;
-  if (inbox.usable()) sys::unmap_segment(inbox.base(), control_bytes(team.group.ranks));
+  if (inbox.usable()) sys::unmap_segment(inbox.base(), control_bytes(inbox.layout().ranks));
   inbox = {};
   team.group.attached.clear();
   mpi().Comm_free(&team.group.comm);
@@ -193,7 +193,7 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
                               team.group.ranks,
                               team.nodes.nodes,
                               bytes,
-                              team.group.inbox.usable(),
+                              team.group.inbox.usable() && team.nodes.nodes == 1,
                               team.group.inbox_limit(collective),
                               team.group.slot_limit,
                               team.group.load_store,

@@ -34,6 +34,9 @@ TEST(Select, CopiesLargeBlocksOfOneNodeDirectly) {
   EXPECT_EQ(chosen(k), "inbox");
   EXPECT_EQ(chosen(k, "single-copy"), "single-copy");
   k.nodes = 2;
+  EXPECT_EQ(chosen(k), "mpi") << "between nodes only if it is forced";
+  EXPECT_EQ(chosen(k, "single-copy"), "single-copy");
+  k.direct = false;
   EXPECT_EQ(chosen(k, "single-copy"), "mpi");
   // The ranks know different sizes: each pair decides by itself.
   for (const Collective c : {Collective::alltoallv, Collective::alltoallw}) {
