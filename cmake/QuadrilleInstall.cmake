@@ -40,6 +40,11 @@ if(TARGET quadrille_tool)
 endif()
 
 install(FILES LICENSE DESTINATION share/doc/quadrille)
+# The libraries contain jemalloc, from memkind's package: its licence goes with them.
+if(TARGET quadrille_jemalloc)
+  install(FILES /usr/share/doc/libmemkind-dev/copyright DESTINATION share/doc/quadrille
+          RENAME jemalloc-copyright OPTIONAL)
+endif()
 install(DIRECTORY docs/ DESTINATION share/doc/quadrille FILES_MATCHING PATTERN "*.md")
 foreach(_document README.md CHANGELOG.md)
   if(EXISTS ${CMAKE_SOURCE_DIR}/${_document})
