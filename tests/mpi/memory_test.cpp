@@ -68,13 +68,13 @@ TEST_F(Memory, FreedAndAllocatedAnew) {
 // The program puts other pages where part of a buffer was. What malloc gave is never freed then; it stays
 // known, so that it is no leak.
 TEST_F(Memory, MappedOver) {
-  static std::vector<void*> kept;
+  static auto* kept = new std::vector<void*>;  // outlives the check
   const Communicator& on = communicator_named("world");
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   for (int turn = 0; turn < 4; ++turn) {
     auto* send = static_cast<char*>(std::malloc(bytes_on(on)));
     auto* recv = static_cast<char*>(std::malloc(bytes_on(on)));
-    kept.insert(kept.end(), {send, recv});
+    kept->insert(kept->end(), {send, recv});
     EXPECT_EQ(exchange(send, recv, words, 100 + turn, on), 0U);
     // One rank does it to its send buffer, another to its recv buffer.
     if (turn % on.size == on.rank || (turn + 1) % on.size == on.rank) {
