@@ -223,7 +223,8 @@ bool same_case(const TuningEntry& a, const TuningEntry& b) {
 
 }  // namespace
 
-// Measured on 2 cores (AMD EPYC, family 25, model 17) with 2, 4 and 8 ranks; see docs/results.
+// Measured on 2 cores (AMD EPYC, family 25, model 17) with 2, 4 and 8 ranks; see
+// docs/results/inside-a-node.md.
 SwitchPoints default_switch_points(bool crowded) {
   SwitchPoints points;
   points.inbox_limit.fill(crowded ? 3072 : 1024);
