@@ -20,13 +20,6 @@ namespace {
 
 constexpr std::size_t bytes = 1'000'000;
 
-// Status of a child: its exit code, or -signal.
-int end_of(pid_t child) {
-  int status = 0;
-  if (waitpid(child, &status, 0) != child) return -1000;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 struct Pipe {
   int ends[2];
   Pipe() { EXPECT_EQ(pipe(ends), 0); }

@@ -1,6 +1,7 @@
 #include "maps.hpp"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cinttypes>
@@ -78,6 +79,12 @@ bool holds(const void* block, std::size_t bytes, std::uint32_t seed) {
     if (data[i] != value_at(i, seed)) return false;
   }
   return true;
+}
+
+int end_of(pid_t child) {
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) return -1000;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 }  // namespace quadrille::test

@@ -1,5 +1,7 @@
-// What the kernel says of the heap: an oracle that shares nothing with the library.
+// What the tests of the heap share. What the kernel says of it is an oracle that shares nothing with the library.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,5 +27,8 @@ std::size_t heap_resident_bytes();
 // Fills and checks a block with bytes that depend on `seed` and the offset.
 void fill(void* block, std::size_t bytes, std::uint32_t seed);
 bool holds(const void* block, std::size_t bytes, std::uint32_t seed);
+
+// How a child ends: its exit code, or -signal. Waits for it.
+int end_of(pid_t child);
 
 }  // namespace quadrille::test

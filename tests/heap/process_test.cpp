@@ -18,12 +18,6 @@ namespace {
 
 constexpr std::size_t bytes = 1'000'000;
 
-int end_of(pid_t child) {
-  int status = 0;
-  if (waitpid(child, &status, 0) != child) return -1000;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 // An argument that is itself large, so that it lies in the heap.
 std::string long_argument() { return "test -n '" + std::string(30'000, 'x') + "' && exit 42"; }
 
