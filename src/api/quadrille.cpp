@@ -87,7 +87,7 @@ int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* a
     }
     const std::string request = std::string(collective != nullptr ? collective : "") + "=" +
                                 (algorithm != nullptr ? algorithm : "");
-    if (!team::all_agree(team->group.comm, hash(request))) {
+    if (!team::all_agree(team->user, hash(request))) {
       if (team->group.me == 0) team::say("Quadrille_Set_algorithm: the ranks gave different names");
       return raise(comm, MPI_ERR_ARG);
     }

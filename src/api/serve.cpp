@@ -79,6 +79,9 @@ bool make_ready(team::Team& team, Door door) {
 
 int run_choice(const Call& call, const choose::Choice& choice, team::Team& team) {
   const choose::Algorithm& algorithm = *choice.algorithm;
+  if (algorithm.engine == choose::Engine::schedule || team.group.may_send()) {
+    if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
+  }
   if (algorithm.engine == choose::Engine::inbox) return run::run_inbox(call, team.group);
   if (algorithm.engine == choose::Engine::node) {
     return run::run_copies(call, team::plan_of(team, choice), team.group);

@@ -43,7 +43,11 @@ struct NodeWork {
 };
 
 struct Group {
-  MPI_Comm comm{};  // private
+  MPI_Comm comm{};    // private, for messages; null until a call may need one
+  MPI_Comm own{};     // of this process alone: for MPI_Pack, for looking what arrives, and
+  int own_tag = 0;    // with this tag for messages to itself
+  // Whether an exchange may send messages. The same on all ranks.
+  bool may_send() const { return !local.empty() || !rings; }
   int me = 0;
   int ranks = 0;
   // Each rank's number among those of this node, -1 for the others. Empty: all ranks share a node.

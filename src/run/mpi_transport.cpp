@@ -10,7 +10,6 @@ namespace {
 
 // Only one message to a peer is matched at a time in the order of starting, so one tag is enough.
 constexpr int tag = 1;
-constexpr int self_tag = 2;
 
 MPI_Datatype type_of(const Place& place) {
   // Plain bytes may meet typed data on the other side (packed in-place calls): that is what
@@ -152,8 +151,8 @@ int MpiTransport::copy(const Place& from, const Place& to) {
   if (error == MPI_SUCCESS) {
     error = single(to, receive);
     if (error == MPI_SUCCESS) {
-      error = mpi().Sendrecv(send.address, send.count, send.type, me_, self_tag, receive.address,
-                             receive.count, receive.type, me_, self_tag, comm_,
+      error = mpi().Sendrecv(send.address, send.count, send.type, me_, self_tag_, receive.address,
+                             receive.count, receive.type, me_, self_tag_, comm_,
                              MPI_STATUS_IGNORE);
       release(receive);
     }

@@ -12,8 +12,9 @@ inline TypeHandle to_handle(MPI_Datatype type) { return (TypeHandle)type; }  // 
 
 class MpiTransport final : public Transport {
  public:
-  // `comm` is private to Quadrille and has MPI_ERRORS_RETURN.
-  MpiTransport(MPI_Comm comm, int me) : comm_(comm), me_(me) {}
+  // `comm` is private to Quadrille and has MPI_ERRORS_RETURN; `self_tag` is for messages to itself.
+  MpiTransport(MPI_Comm comm, int me, int self_tag = 2)
+      : comm_(comm), me_(me), self_tag_(self_tag) {}
 
   int start_send(std::size_t slot, int peer, std::span<const Place> places) override;
   int start_receive(std::size_t slot, int peer, std::span<const Place> places) override;
@@ -26,6 +27,7 @@ class MpiTransport final : public Transport {
 
   MPI_Comm comm_;
   int me_;
+  int self_tag_;
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;
 };

@@ -1,68 +1,64 @@
-// Making a team ready: private communicator, node map, agreement on settings, inboxes. Collective.
+// Making a team ready: agreement on settings, node map, inboxes. Collective.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <span>
 #include <vector>
 
+#include "memory/pairs.hpp"
 #include "mpi/mpi.hpp"
-#include "sys/descriptors.hpp"
 #include "team/config.hpp"
-#include "team/reach.hpp"
+#include "team/processes.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
+#include "team/world.hpp"
 
 namespace quadrille::team {
 namespace {
 
-bool all_true(MPI_Comm comm, bool mine) {
-  int value = mine ? 1 : 0, least = 0;
-  mpi().Allreduce(&value, &least, 1, mpi().int_type, mpi().op_min, comm);
-  return least == 1;
-}
-
 // A communicator of the same ranks for our own messages. Not by MPI_Comm_dup: that would run the
 // copy callbacks of the user's attributes.
-int make_private(Team& team) {
+int make_private(MPI_Comm user, MPI_Comm& made) {
   MPI_Group group;
-  int error = mpi().Comm_group(team.user, &group);
+  int error = mpi().Comm_group(user, &group);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Comm_create(team.user, group, &team.group.comm);
+  error = mpi().Comm_create(user, group, &made);
   mpi().Group_free(&group);
   if (error != MPI_SUCCESS) return error;
-  return mpi().Comm_set_errhandler(team.group.comm, mpi().errors_return);
+  return mpi().Comm_set_errhandler(made, mpi().errors_return);
 }
 
-// Which ranks share memory, as the MPI says. The label of a node is its lowest rank.
-plan::NodeMap real_nodes(const run::Group& group, MPI_Comm& node) {
-  mpi().Comm_split_type(group.comm, MPI_COMM_TYPE_SHARED, group.me, mpi().info_null, &node);
-  int label = group.me;
-  mpi().Bcast(&label, 1, mpi().int_type, 0, node);
-  std::vector<int> labels(static_cast<std::size_t>(group.ranks));
-  mpi().Allgather(&label, 1, mpi().int_type, labels.data(), 1, mpi().int_type, group.comm);
-  return plan::node_map_from_labels(labels);
+// A communicator of this process alone, made once.
+struct OwnComm {
+  std::mutex mutex;
+  MPI_Comm comm{};
+  bool made = false;
+  int teams = 0;
+};
+OwnComm& own() {
+  static auto* one = new OwnComm;  // outlives all destructors
+  return *one;
 }
 
-// More ranks on this node than processors they may use? Ranks of other communicators count too: the
-// launchers tell how many live here.
-bool oversubscribed(MPI_Comm node, int node_ranks) {
-  const sys::ProcessorSet mine = sys::allowed_processors();
-  sys::ProcessorSet all;
-  mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor,
-                  node);
-  int ranks_here = node_ranks;
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
-    ranks_here = std::max(ranks_here, std::atoi(sys::environment(name).c_str()));
+int join_own(run::Group& group) {
+  const std::lock_guard lock(own().mutex);
+  if (!own().made) {
+    const int error = make_private(mpi().comm_self, own().comm);
+    if (error != MPI_SUCCESS) return error;
+    own().made = true;
   }
-  // A rank bound to some processors leaves the others to ranks outside this communicator.
-  return node_ranks > sys::count(all) ||
-         (ranks_here > node_ranks && ranks_here > sys::count(all) && sys::count(mine) > 1);
+  group.own = own().comm;
+  group.own_tag = own().teams++ % 32768;  // MPI has at least so many tags
+  return MPI_SUCCESS;
 }
 
+// Nobody sends anything here that this could find, so it always looks for what else arrives.
 void drive_mpi(void* data) {
   const auto* group = static_cast<const run::Group*>(data);
   int flag = 0;
-  mpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, group->comm, &flag, MPI_STATUS_IGNORE);
+  mpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, group->own, &flag, MPI_STATUS_IGNORE);
 }
 
 void set_waiting(run::Group& group, bool crowded) {
@@ -71,51 +67,33 @@ void set_waiting(run::Group& group, bool crowded) {
   group.waiter.progress_data = &group;
 }
 
-// The node's first rank makes the segment and hands its descriptor to the others. Every step that can fail is agreed
-// upon before the next. Returns an empty string, or why there are no inboxes.
-std::string make_inboxes(const NodeView& node, run::Group& group) {
-  const memory::InboxLayout layout = memory::inbox_layout(node.ranks);
-  if (layout.capacity() == 0) return "there are too many ranks for inboxes";
-  const std::size_t bytes = control_bytes(node.ranks);
-  const bool leader = node.me == 0;
-  int segment = -1, socket = -1;
-  sys::Address address;
-  if (leader) {
-    segment = sys::create_segment(bytes);
-    if (segment >= 0) socket = sys::listen_local(node.ranks, address);
-  }
-  mpi().Bcast(&address, sizeof address, mpi().byte, 0, node.comm);
-  if (!leader && address.length > 0) socket = sys::connect_local(address);
-  std::byte* base = nullptr;
-  std::string obstacle = "shared memory cannot be reached by all ranks";
-  if (all_true(node.comm, socket >= 0)) {
-    if (leader) {
-      if (sys::hand_out(socket, node.ranks - 1, segment)) {
-        base = sys::map_segment(segment, bytes);
-      }
-    } else {
-      segment = sys::take_descriptor(socket);
-      if (segment >= 0) base = sys::map_segment(segment, bytes);
-    }
-    if (all_true(node.comm, base != nullptr)) {
-      group.inbox = memory::Inbox(base, layout, node.me);
-      group.pairs = memory::Pairs(base + layout.segment_bytes(), memory::pairs_layout(node.ranks),
-                                  node.me);
-      obstacle.clear();
-    } else if (base != nullptr) {
-      sys::unmap_segment(base, bytes);
-    }
-  }
-  sys::close_descriptor(socket);
-  sys::close_descriptor(segment);
-  return obstacle;
-}
+// What all ranks of a communicator go by.
+struct Agreed {
+  Config settings;
+  Processes processes;
+};
 
-// The settings of this process if all ranks have the same, else none.
-Config agreed_config(run::Group& group) {
-  if (all_agree(group.comm, fingerprint(config()))) return config();
-  if (group.me == 0) say("QUADRILLE_* variables differ among the ranks and are ignored");
-  return {};
+// The settings of this process if all ranks have the same, else none; and what is known of the ranks.
+Agreed agree(Team& team) {
+  const std::vector<int> world_ranks = ranks_in_world(team.user);
+  const std::shared_ptr<const Processes> all = world();
+  if (world_has_met()) return {config(), pick(*all, world_ranks)};
+  const std::uint64_t print = fingerprint(config());
+  const std::uint64_t mine[3] = {print, ~print, all != nullptr ? 1U : 0U};
+  std::uint64_t least[3] = {};
+  mpi().Allreduce(mine, least, 3, mpi().uint64, mpi().op_min, team.user);
+  Agreed agreed;
+  if (least[0] == ~least[1]) {
+    agreed.settings = config();
+  } else if (team.group.me == 0) {
+    say("QUADRILLE_* variables differ among the ranks and are ignored");
+  }
+  if (least[2] == 1) {
+    agreed.processes = pick(*all, world_ranks);
+  } else {
+    agreed.processes = meet_here(team.user, agreed.settings.ways, world_ranks);
+  }
+  return agreed;
 }
 
 void apply_node_map(Team& team, const Config& settings, plan::NodeMap real) {
@@ -141,64 +119,111 @@ bool lies_within(const plan::NodeMap& map, const plan::NodeMap& real) {
   return true;
 }
 
-// Prepares what the ranks of each node share. Returns an empty string, or why there is nothing.
-std::string share_nodes(Team& team, const Config& settings) {
-  run::Group& group = team.group;
-  NodeView node{group.comm, group.me, group.ranks};
-  if (team.nodes.nodes > 1) {
-    const std::vector<int>& node_of = team.nodes.node_of;
-    const int mine = node_of[static_cast<std::size_t>(group.me)];
-    int next = 0;
-    group.local.assign(node_of.size(), -1);
-    for (std::size_t r = 0; r < node_of.size(); ++r) {
-      if (node_of[r] == mine) group.local[r] = next++;
+// The ranks of this rank's node, in order.
+std::vector<int> members_of(const plan::NodeMap& nodes, int me) {
+  std::vector<int> members;
+  for (int r = 0; r < nodes.ranks(); ++r) {
+    if (nodes.node_of[static_cast<std::size_t>(r)] == nodes.node_of[static_cast<std::size_t>(me)]) {
+      members.push_back(r);
     }
-    node.me = group.local_of(group.me);
-    node.ranks = next;
-    const int error = mpi().Comm_split(group.comm, mine, group.me, &node.comm);
-    if (error != MPI_SUCCESS) return "the ranks of a node get no communicator";
   }
-  std::string obstacle = make_inboxes(node, group);
-  if (group.inbox.usable()) find_reach(node, group, settings.ways);
+  return members;
+}
+
+// What the first rank of a node took out of its pool instead of a number of a chunk.
+constexpr std::int64_t no_room = -1, too_many_ranks = -2, not_first = -3;
+
+// Collective: the first rank of each node takes control memory, and rank 0 looks into its tuning table.
+// `chunk` becomes that of this rank's node, or what went wrong on some node: the same on all ranks.
+void take_areas(Team& team, const Processes& processes, std::span<const int> members,
+                std::int64_t& chunk) {
+  run::Group& group = team.group;
+  const int here = static_cast<int>(members.size());
+  struct {
+    std::int64_t chunk;
+    choose::SwitchPoints points;
+  } mine{not_first, {}};
+  if (members[0] == group.me) {
+    mine.chunk = memory::inbox_layout(here).capacity() == 0 ? too_many_ranks : no_room;
+    if (mine.chunk == no_room && processes.pool != nullptr) {
+      const auto taken = processes.pool->take(control_bytes(here), here);
+      if (taken.has_value()) mine.chunk = static_cast<std::int64_t>(*taken);
+    }
+  }
+  std::vector<std::int64_t> chunks;
   if (team.nodes.nodes > 1) {
-    mpi().Comm_free(&node.comm);
-    group.load_store = false;  // not all ranks reach all heaps
+    chunks.resize(static_cast<std::size_t>(group.ranks));
+    mpi().Allgather(&mine.chunk, 1, mpi().uint64, chunks.data(), 1, mpi().uint64, team.user);
+    mine.chunk = chunks[static_cast<std::size_t>(members[0])];
   }
-  // Either all nodes have it, or nobody uses it.
-  group.direct = all_true(group.comm, group.direct);
-  return obstacle;
+  if (group.me == 0) mine.points = look_up_switch_points(group.ranks, team.crowded);
+  mpi().Bcast(&mine, sizeof mine, mpi().byte, 0, team.user);
+  group.points = mine.points;
+  chunk = chunks.empty() ? mine.chunk : chunks[static_cast<std::size_t>(members[0])];
+  if (chunk >= 0) {
+    team.area = memory::ControlArea(processes.pool, static_cast<std::size_t>(chunk), control_bytes(here));
+  }
+  for (const std::int64_t other : chunks) {
+    if (other == no_room || other == too_many_ranks) chunk = std::min(chunk, other);
+  }
+  if (chunk < 0) team.area = {};
+}
+
+// Prepares what the ranks of each node share. Returns an empty string, or why there is nothing.
+std::string share_nodes(Team& team, const Config& settings, Processes& processes) {
+  run::Group& group = team.group;
+  const std::vector<int> members = members_of(team.nodes, group.me);
+  if (team.nodes.nodes > 1) {
+    group.local.assign(static_cast<std::size_t>(group.ranks), -1);
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      group.local[static_cast<std::size_t>(members[m])] = static_cast<int>(m);
+    }
+  }
+  std::int64_t chunk = no_room;
+  take_areas(team, processes, members, chunk);
+  if (chunk == no_room) {  // too many communicators for the pool: this one gets its own
+    processes = meet(team.user, settings.ways, areas_of_one);
+    take_areas(team, processes, members, chunk);
+  }
+  if (chunk == too_many_ranks) return "there are too many ranks for inboxes";
+  if (chunk < 0) {
+    return processes.obstacle.empty() ? "there is no room for inboxes" : processes.obstacle;
+  }
+  const int here = static_cast<int>(members.size());
+  const memory::InboxLayout layout = memory::inbox_layout(here);
+  std::byte* base = team.area.base();
+  group.inbox = memory::Inbox(base, layout, group.local_of(group.me));
+  group.pairs = memory::Pairs(base + layout.segment_bytes(), memory::pairs_layout(here),
+                              group.local_of(group.me));
+  set_reach(group, processes, members, settings.ways);
+  // Over several nodes not all ranks reach all heaps.
+  group.load_store = processes.heaps_mapped && team.nodes.nodes == 1;
+  group.direct = true;
+  return {};
 }
 
 }  // namespace
 
-std::size_t control_bytes(int ranks) {
-  return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes();
-}
-
 int setup(Team& team) {
   run::Group& group = team.group;
-  if (const int error = make_private(team); error != MPI_SUCCESS) return error;
+  group.comm = mpi().comm_null;
+  if (const int error = join_own(group); error != MPI_SUCCESS) return error;
   print_warnings(config(), group.me);
-  const Config settings = agreed_config(group);
-
-  MPI_Comm node;
-  const plan::NodeMap real = real_nodes(group, node);
-  int node_ranks = 0;
-  mpi().Comm_size(node, &node_ranks);
-  const bool crowded = !all_true(group.comm, !oversubscribed(node, node_ranks));
-  set_waiting(group, crowded);
-  mpi().Comm_free(&node);
-  apply_node_map(team, settings, real);
+  auto [settings, processes] = agree(team);
+  team.crowded = std::find(processes.crowded.begin(), processes.crowded.end(), 1) !=
+                 processes.crowded.end();
+  set_waiting(group, team.crowded);
+  apply_node_map(team, settings, processes.nodes);
 
   if (settings.inbox_limit == 0) {
     team.inbox_obstacle = "inboxes are switched off";
-  } else if (!lies_within(team.nodes, real)) {
+  } else if (!lies_within(team.nodes, processes.nodes)) {
     team.inbox_obstacle = "the ranks do not share a node";
   } else {
-    team.inbox_obstacle = share_nodes(team, settings);
-    group.points = agree_on_switch_points(group.comm, crowded);
-    team.crowded = crowded;
-    group.copying = memory::copy_plan(settings.stream, sys::cache_bytes(2), node_ranks);
+    const int node_ranks = static_cast<int>(members_of(processes.nodes, group.me).size());
+    team.inbox_obstacle = share_nodes(team, settings, processes);
+    static const std::size_t second_cache = sys::cache_bytes(2);  // read from files: once a process
+    group.copying = memory::copy_plan(settings.stream, second_cache, node_ranks);
   }
   group.slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   // What the user set comes before the table.
@@ -206,6 +231,17 @@ int setup(Team& team) {
   team.forced = settings.forced;
   team.ready = true;
   return MPI_SUCCESS;
+}
+
+int prepare_messages(Team& team) {
+  if (team.group.comm != mpi().comm_null) return MPI_SUCCESS;
+  return make_private(team.user, team.group.comm);
+}
+
+void forget_own_comm() {
+  const std::lock_guard lock(own().mutex);
+  if (own().made) mpi().Comm_free(&own().comm);
+  own().made = false;
 }
 
 }  // namespace quadrille::team

@@ -68,17 +68,9 @@ choose::Machine this_machine() {
   return machine;
 }
 
-choose::SwitchPoints agree_on_switch_points(MPI_Comm comm, bool crowded) {
-  int rank = 0, ranks = 1;
-  mpi().Comm_rank(comm, &rank);
-  mpi().Comm_size(comm, &ranks);
-  choose::SwitchPoints points = choose::default_switch_points(crowded);
-  if (rank == 0) {
-    const auto* entry = choose::nearest_entry(table_of_this_process(), ranks, crowded);
-    if (entry != nullptr) points = entry->points;
-  }
-  mpi().Bcast(&points, sizeof points, mpi().byte, 0, comm);
-  return points;
+choose::SwitchPoints look_up_switch_points(int ranks, bool crowded) {
+  const auto* entry = choose::nearest_entry(table_of_this_process(), ranks, crowded);
+  return entry != nullptr ? entry->points : choose::default_switch_points(crowded);
 }
 
 }  // namespace quadrille::team

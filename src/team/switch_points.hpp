@@ -6,9 +6,9 @@
 
 namespace quadrille::team {
 
-// Collective over `comm`, whose ranks share a node: rank 0 looks into its table, all get what it found.
-// `crowded` counts on rank 0.
-choose::SwitchPoints agree_on_switch_points(MPI_Comm comm, bool crowded);
+// For a communicator of `ranks` ranks of one node. Another rank may have another table: one looks and tells
+// the others.
+choose::SwitchPoints look_up_switch_points(int ranks, bool crowded);
 
 // Of this machine, as tables name it.
 choose::Machine this_machine();

@@ -9,7 +9,8 @@
 #include "mpi/mpi.hpp"
 #include "team/config.hpp"
 #include "team/numa.hpp"
-#include "team/reach.hpp"
+#include "team/processes.hpp"
+#include "team/world.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -32,11 +33,10 @@ void release(Team& team) {
   if (!team.ready) return;
   team.ready = false;
   team.eligible = false;
-  memory::Inbox& inbox = team.group.inbox;
-  if (inbox.usable()) sys::unmap_segment(inbox.base(), control_bytes(inbox.layout().ranks));
-  inbox = {};
+  team.group.inbox = {};
+  team.area = {};
   team.group.attached.clear();
-  mpi().Comm_free(&team.group.comm);
+  if (team.group.comm != mpi().comm_null) mpi().Comm_free(&team.group.comm);
 }
 
 int forget_team(MPI_Comm, int, void* value, void*) {
@@ -77,7 +77,9 @@ int at_finalize(MPI_Comm, int, void*, void*) {
   if (config().explain && rank == 0) print_summary();
   generation.fetch_add(1, std::memory_order_acq_rel);
   for (Team* team : teams().all) release(*team);
-  forget_reach();
+  forget_world();
+  forget_own_comm();
+  forget_processes();
   return MPI_SUCCESS;
 }
 
@@ -93,15 +95,8 @@ int team_keyval() {
 }
 
 // Is every rank of `comm` one of our MPI_COMM_WORLD? If one is not, every rank finds one that is not.
-bool inside_world(MPI_Comm comm, int ranks) {
-  MPI_Group group, world;
-  mpi().Comm_group(comm, &group);
-  mpi().Comm_group(mpi().comm_world, &world);
-  std::vector<int> here(static_cast<std::size_t>(ranks)), there(here.size());
-  for (int r = 0; r < ranks; ++r) here[static_cast<std::size_t>(r)] = r;
-  mpi().Group_translate_ranks(group, ranks, here.data(), world, there.data());
-  mpi().Group_free(&group);
-  mpi().Group_free(&world);
+bool inside_world(MPI_Comm comm) {
+  const std::vector<int> there = ranks_in_world(comm);
   return std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
 }
 
@@ -113,7 +108,7 @@ std::string why_not_eligible(MPI_Comm comm, Team& team) {
   mpi().Comm_size(comm, &team.group.ranks);
   mpi().Comm_rank(comm, &team.group.me);
   if (team.group.ranks == 1) return "there is one rank";
-  if (!inside_world(comm, team.group.ranks)) return "its ranks come from several worlds";
+  if (!inside_world(comm)) return "its ranks come from several worlds";
   return {};
 }
 
@@ -143,10 +138,10 @@ thread_local LastTeam last_team;
 
 // The NUMA domain of every rank. Collective; asked only when an order of copies is first used, because
 // reading the topology takes milliseconds.
-std::vector<int> agree_on_domains(const run::Group& group) {
-  const int mine = numa_domain(group.me, config().topology);
-  std::vector<int> all(static_cast<std::size_t>(group.ranks));
-  mpi().Allgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, group.comm);
+std::vector<int> agree_on_domains(const Team& team) {
+  const int mine = numa_domain(team.group.me, config().topology);
+  std::vector<int> all(static_cast<std::size_t>(team.group.ranks));
+  mpi().Allgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, team.user);
   return all;
 }
 
@@ -176,7 +171,7 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
     }
   }
   if (choice.algorithm->engine == choose::Engine::node && team.domains.empty()) {
-    team.domains = agree_on_domains(team.group);
+    team.domains = agree_on_domains(team);
   }
   const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters,
                               team.domains};
@@ -254,7 +249,13 @@ void after_init() {
   // From now on large allocations can be shared. A program of one rank has nobody to share them with.
   int ranks = 1;
   mpi().Comm_size(mpi().comm_world, &ranks);
-  if (ranks > 1 && !settings.off && settings.ways.heap) memory::heap_start();
+  if (ranks == 1 || settings.off) return;
+  if (settings.ways.heap) memory::heap_start();
+  // What takes long is done here, where it is lost in the time that MPI_Init takes anyway, and not in a call
+  // that the program may time.
+  meet_world(settings.ways);
+  Team* team = team_of(mpi().comm_world);
+  if (team != nullptr && team->eligible) setup(*team);
 }
 
 }  // namespace quadrille::team

@@ -11,6 +11,7 @@
 
 #include "choose/registry.hpp"
 #include "choose/select.hpp"
+#include "memory/control_pool.hpp"
 #include "plan/problem.hpp"
 #include "run/group.hpp"
 
@@ -44,6 +45,7 @@ struct Team {
 
   run::Group group;         // valid when ready
   plan::NodeMap nodes;
+  memory::ControlArea area;    // memory of the inboxes
   bool crowded = false;        // more ranks on this node than processors, as this rank sees it
   std::vector<int> domains;    // NUMA domain of each rank; empty until first needed
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
@@ -64,8 +66,12 @@ Team* team_of(MPI_Comm comm);
 // Collective over the communicator of an eligible team: makes it ready. Returns an MPI error code.
 int setup(Team& team);
 
-// Bytes of the control segment of a node's communicator.
-std::size_t control_bytes(int ranks);
+// Collective over a team that is ready: makes the communicator for messages unless it is there. All ranks
+// come here before the first call that may need one. Returns an MPI error code.
+int prepare_messages(Team& team);
+
+// Frees what all teams share; at the end.
+void forget_own_comm();
 
 // The schedule of an algorithm on this team, built on first use. All ranks call it for the same choice.
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);

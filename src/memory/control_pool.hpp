@@ -1,0 +1,87 @@
+// Control memory of many communicators, out of one segment that all processes of a node map.
+//
+// Idea    To pass a segment's descriptor around takes several collectives and system calls, so that is done
+//         once a process. Afterwards one rank takes an area for its communicator and tells the others where
+//         it lies. An area belongs to as many users as there are ranks; the last that leaves gives it back.
+// Layout  The segment begins with one bit a chunk (taken or not) and one counter a chunk (users of the area
+//         that begins there). All of it changes by atomic operations: a process that dies in the middle
+//         blocks nobody.
+//
+// Example: chunks 0 and 1 are taken. take(3 chunks, 4 users) sets bits 2, 3 and 4 and the counter of chunk 2
+// to 4. The fourth leave() drops the pages of the three chunks, so that they read as zeros, and clears the
+// bits.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace quadrille::memory {
+
+class ControlPool {
+ public:
+  static constexpr std::size_t chunk_bytes = std::size_t{64} << 10;
+
+  // Bytes of a segment with room for areas of `bytes` in all.
+  static std::size_t segment_bytes(std::size_t bytes);
+
+  // `base` is shared memory of `segment` bytes, zeroed when it was made. The pool unmaps it at its end.
+  ControlPool(std::byte* base, std::size_t segment);
+  ~ControlPool();
+  ControlPool(const ControlPool&) = delete;
+  ControlPool& operator=(const ControlPool&) = delete;
+
+  // Takes an area of `bytes`, all zeros, for `users` processes. Returns its first chunk, or nothing if there
+  // is no room.
+  std::optional<std::size_t> take(std::size_t bytes, int users);
+  std::byte* area(std::size_t chunk) const { return areas_ + chunk * chunk_bytes; }
+  // One of the users touches the area no more.
+  void leave(std::size_t chunk, std::size_t bytes);
+
+  std::size_t chunks() const { return chunks_; }
+
+ private:
+  using Word = std::atomic<std::uint64_t>;
+  Word& word_of(std::size_t chunk) const { return words_[chunk / 64]; }
+  bool claim(std::size_t first, std::size_t count);
+  void clear(std::size_t first, std::size_t count);
+
+  std::byte* base_;
+  std::size_t segment_;
+  std::size_t chunks_ = 0;
+  Word* words_ = nullptr;
+  std::atomic<std::int32_t>* users_ = nullptr;
+  std::byte* areas_ = nullptr;
+};
+
+// A communicator's area, as one of its ranks holds it. Leaves it at the end.
+class ControlArea {
+ public:
+  ControlArea() = default;
+  ControlArea(std::shared_ptr<ControlPool> pool, std::size_t chunk, std::size_t bytes)
+      : pool_(std::move(pool)), chunk_(chunk), bytes_(bytes) {}
+  ~ControlArea() { leave(); }
+  ControlArea(ControlArea&& other) noexcept = default;
+  ControlArea& operator=(ControlArea&& other) noexcept {
+    leave();
+    pool_ = std::move(other.pool_);
+    chunk_ = other.chunk_;
+    bytes_ = other.bytes_;
+    return *this;
+  }
+  std::byte* base() const { return pool_->area(chunk_); }
+
+ private:
+  void leave() {
+    if (pool_ != nullptr) pool_->leave(chunk_, bytes_);
+    pool_.reset();
+  }
+
+  std::shared_ptr<ControlPool> pool_;  // null: no area
+  std::size_t chunk_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace quadrille::memory

@@ -1,0 +1,345 @@
+#include "team/processes.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "memory/heap.hpp"
+#include "memory/pairs.hpp"
+#include "memory/xpmem.hpp"
+#include "sys/descriptors.hpp"
+#include "sys/process_memory.hpp"
+#include "sys/sys.hpp"
+
+namespace quadrille::team {
+namespace {
+
+// The ranks of a communicator that share memory with this one. They have `comm` for themselves.
+struct NodeView {
+  MPI_Comm comm;
+  int me;
+  int ranks;
+};
+
+bool all_true(MPI_Comm comm, bool mine) {
+  int value = mine ? 1 : 0, least = 0;
+  mpi().Allreduce(&value, &least, 1, mpi().int_type, mpi().op_min, comm);
+  return least == 1;
+}
+bool any_true(MPI_Comm comm, bool mine) { return !all_true(comm, !mine); }
+
+// ---- Who shares a node ----
+
+// More ranks on this node than processors they may use? Ranks of other communicators count too: the
+// launchers tell how many live here.
+bool oversubscribed(const NodeView& node) {
+  const sys::ProcessorSet mine = sys::allowed_processors();
+  sys::ProcessorSet all;
+  mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor,
+                  node.comm);
+  int ranks_here = node.ranks;
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    ranks_here = std::max(ranks_here, std::atoi(sys::environment(name).c_str()));
+  }
+  // A rank bound to some processors leaves the others to ranks outside this communicator.
+  return node.ranks > sys::count(all) ||
+         (ranks_here > node.ranks && ranks_here > sys::count(all) && sys::count(mine) > 1);
+}
+
+// The label of a node is its lowest rank.
+void learn_nodes(MPI_Comm comm, const NodeView& node, int me, int ranks, Processes& known) {
+  struct Entry {
+    int label;
+    int crowded;
+  };
+  Entry mine{me, oversubscribed(node) ? 1 : 0};
+  mpi().Bcast(&mine.label, 1, mpi().int_type, 0, node.comm);
+  std::vector<Entry> all(static_cast<std::size_t>(ranks));
+  mpi().Allgather(&mine, sizeof mine, mpi().byte, all.data(), sizeof mine, mpi().byte, comm);
+  std::vector<int> labels;
+  for (const Entry& entry : all) {
+    labels.push_back(entry.label);
+    known.crowded.push_back(static_cast<char>(entry.crowded));
+  }
+  known.nodes = plan::node_map_from_labels(labels);
+}
+
+// ---- Control memory ----
+
+// A segment of `bytes`, made by the node's first rank, which hands its descriptor to the others. Every step
+// that can fail is agreed upon before the next. Null if it failed.
+std::byte* make_segment(const NodeView& node, std::size_t bytes) {
+  const bool leader = node.me == 0;
+  int segment = -1, socket = -1;
+  sys::Address address;
+  if (leader) {
+    segment = sys::create_segment(bytes);
+    if (segment >= 0) socket = sys::listen_local(node.ranks, address);
+  }
+  mpi().Bcast(&address, sizeof address, mpi().byte, 0, node.comm);
+  if (!leader && address.length > 0) socket = sys::connect_local(address);
+  std::byte* base = nullptr;
+  if (all_true(node.comm, socket >= 0)) {
+    if (leader) {
+      if (sys::hand_out(socket, node.ranks - 1, segment)) base = sys::map_segment(segment, bytes);
+    } else {
+      segment = sys::take_descriptor(socket);
+      if (segment >= 0) base = sys::map_segment(segment, bytes);
+    }
+    if (!all_true(node.comm, base != nullptr) && base != nullptr) {
+      sys::unmap_segment(base, bytes);
+      base = nullptr;
+    }
+  }
+  sys::close_descriptor(socket);
+  sys::close_descriptor(segment);
+  return base;
+}
+
+// With address space for many communicators if the limits allow it, else for one.
+void make_pool(const NodeView& node, std::size_t areas, Processes& known) {
+  const std::size_t one = control_bytes(node.ranks) + memory::ControlPool::chunk_bytes;
+  for (const std::size_t count : {areas, std::size_t{1}}) {
+    const std::size_t bytes = memory::ControlPool::segment_bytes(one * count);
+    if (std::byte* base = make_segment(node, bytes); base != nullptr) {
+      known.pool = std::make_shared<memory::ControlPool>(base, bytes);
+      return;
+    }
+    if (areas == 1) break;
+  }
+  known.obstacle = "shared memory cannot be reached by all ranks";
+}
+
+// ---- Reach ----
+
+// The word by which a peer knows that it reads the right process: process numbers mean something else in
+// another container.
+std::uint64_t* make_word() {
+  static std::uint64_t word =
+      static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) *
+          0x9e3779b97f4a7c15ULL ^
+      static_cast<std::uint64_t>(getpid());
+  return &word;
+}
+
+bool can_read(const Card& card) {
+  std::uint64_t word = 0;
+  return sys::read_process(static_cast<pid_t>(card.process), card.word_at,
+                           reinterpret_cast<std::byte*>(&word), sizeof word) &&
+         word == card.word;
+}
+
+// Writes what is there already.
+bool can_write(const Card& card) {
+  return sys::write_process(static_cast<pid_t>(card.process), card.word_at,
+                            reinterpret_cast<const std::byte*>(&card.word), sizeof card.word);
+}
+
+bool can_attach(const Card& card) {
+  return memory::XpmemPeer(memory::xpmem_here().calls, card.segment)
+      .reads_word(card.word_at, card.word);
+}
+
+// The heaps of other processes that are mapped here. They stay mapped until the end: a process has one.
+struct MappedHeap {
+  std::int64_t process;
+  std::uint64_t word;
+  std::byte* base;
+  std::size_t bytes;
+};
+std::vector<MappedHeap>& mapped_heaps() {
+  static auto* list = new std::vector<MappedHeap>;  // outlives all destructors
+  return *list;
+}
+std::mutex& mapped_heaps_mutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+std::byte* mapped(const Card& card) {
+  const std::lock_guard lock(mapped_heaps_mutex());
+  for (const MappedHeap& heap : mapped_heaps()) {
+    if (heap.process == card.process && heap.word == card.word) return heap.base;
+  }
+  return nullptr;
+}
+
+// Whether the library of XPMEM was looked for.
+std::atomic<bool> xpmem_used{false};
+
+// Every rank gets every rank's heap descriptor: all[p], -1 where there is none.
+std::vector<int> share_descriptors(const NodeView& node) {
+  std::vector<int> all(static_cast<std::size_t>(node.ranks), -1);
+  const int mine = memory::heap_segment().descriptor;
+  all[static_cast<std::size_t>(node.me)] = mine;
+  sys::Address address;
+  int socket = -1;
+  if (node.me == 0) socket = sys::listen_local(node.ranks, address);
+  mpi().Bcast(&address, sizeof address, mpi().byte, 0, node.comm);
+  if (node.me != 0 && address.length > 0) socket = sys::connect_local(address);
+  if (!any_true(node.comm, socket < 0)) {
+    if (node.me == 0) {
+      sys::collect_and_share(socket, all);
+    } else {
+      sys::give_and_take(socket, node.me, all);
+    }
+  }
+  sys::close_descriptor(socket);
+  return all;
+}
+
+// Maps the heaps of peers that are not mapped yet. What fails is left out: it is reached in other ways.
+void map_heaps(const NodeView& node, const std::vector<Card>& cards) {
+  const auto me = static_cast<std::size_t>(node.me);
+  bool missing = false;
+  for (std::size_t p = 0; p < cards.size(); ++p) {
+    missing |= p != me && cards[p].heap_bytes > 0 && mapped(cards[p]) == nullptr;
+  }
+  if (!any_true(node.comm, missing)) return;
+  const std::vector<int> all = share_descriptors(node);
+  for (std::size_t p = 0; p < cards.size(); ++p) {
+    if (p == me || all[p] < 0) continue;
+    if (cards[p].heap_bytes > 0 && mapped(cards[p]) == nullptr) {
+      // Two threads that set up two communicators may both map it: then it is mapped twice. No lock is
+      // held over a collective, or two threads could wait for each other's peers.
+      std::byte* base = memory::heap_map_peer(all[p], cards[p].heap_bytes);
+      if (base != nullptr) {
+        const std::lock_guard lock(mapped_heaps_mutex());
+        mapped_heaps().push_back({cards[p].process, cards[p].word, base, cards[p].heap_bytes});
+      }
+    }
+    sys::close_descriptor(all[p]);
+  }
+}
+
+Card make_card(const memory::Ways& ways) {
+  const std::uint64_t* word = make_word();
+  Card card{getpid(), reinterpret_cast<std::uintptr_t>(word), *word, 0, -1};
+  if (ways.heap) {
+    memory::heap_start();
+    if (memory::heap_active()) card.heap_bytes = memory::heap_segment().bytes;
+  }
+  // A failed attach ends in a ring, so without rings there is no XPMEM.
+  if (ways.xpmem && ways.ring) {
+    xpmem_used = true;
+    card.segment = memory::xpmem_here().segment;
+  }
+  return card;
+}
+
+unsigned char abilities(const Card& mine, const Card& card, const memory::Ways& ways) {
+  unsigned char can = 0;
+  if ((ways.cma_read || ways.cma_write) && can_read(card)) {
+    if (ways.cma_read) can |= reads;
+    if (ways.cma_write && can_write(card)) can |= writes;
+  }
+  if (mine.segment != -1 && card.segment != -1 && can_attach(card)) can |= attaches;
+  if (card.heap_bytes > 0 && mapped(card) != nullptr) can |= maps;
+  return can;
+}
+
+// `known.nodes` is there; fills `known.ranks` for this node's.
+void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Processes& known) {
+  const auto count = static_cast<std::size_t>(node.ranks);
+  const auto self = static_cast<std::size_t>(node.me);
+  const Card mine = make_card(ways);
+  std::vector<Card> cards(count);
+  mpi().Allgather(&mine, sizeof mine, mpi().byte, cards.data(), sizeof mine, mpi().byte, node.comm);
+  map_heaps(node, cards);
+
+  std::vector<unsigned char> i_can(count, 0), can_to_me(count, 0);
+  bool all_mapped = mine.heap_bytes > 0;
+  for (std::size_t p = 0; p < count; ++p) {
+    if (p == self) continue;
+    i_can[p] = abilities(mine, cards[p], ways);
+    all_mapped = all_mapped && (i_can[p] & maps) != 0;
+  }
+  mpi().Alltoall(i_can.data(), 1, mpi().byte, can_to_me.data(), 1, mpi().byte, node.comm);
+  known.heaps_mapped = all_true(node.comm, all_mapped);
+
+  const std::vector<int>& node_of = known.nodes.node_of;
+  known.ranks.resize(node_of.size());
+  for (std::size_t r = 0, p = 0; r < node_of.size(); ++r) {
+    if (node_of[r] != node_of[static_cast<std::size_t>(me)]) continue;
+    std::byte* heap = (i_can[p] & maps) != 0 ? mapped(cards[p]) : nullptr;
+    known.ranks[r] = {cards[p], heap, i_can[p], can_to_me[p]};
+    ++p;
+  }
+}
+
+}  // namespace
+
+std::size_t control_bytes(int ranks) {
+  return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes();
+}
+
+Processes meet(MPI_Comm comm, const memory::Ways& ways, std::size_t areas) {
+  Processes known;
+  int me = 0, ranks = 0;
+  mpi().Comm_rank(comm, &me);
+  mpi().Comm_size(comm, &ranks);
+  NodeView node{};
+  mpi().Comm_split_type(comm, MPI_COMM_TYPE_SHARED, me, mpi().info_null, &node.comm);
+  mpi().Comm_rank(node.comm, &node.me);
+  mpi().Comm_size(node.comm, &node.ranks);
+  learn_nodes(comm, node, me, ranks, known);
+  make_pool(node, areas, known);
+  learn_reach(node, me, ways, known);
+  mpi().Comm_free(&node.comm);
+  return known;
+}
+
+Processes pick(const Processes& all, std::span<const int> ranks) {
+  Processes some;
+  std::vector<int> labels;
+  for (const int r : ranks) {
+    const auto rank = static_cast<std::size_t>(r);
+    labels.push_back(all.nodes.node_of[rank]);
+    some.crowded.push_back(all.crowded[rank]);
+    some.ranks.push_back(all.ranks[rank]);
+  }
+  some.nodes = plan::node_map_from_labels(labels);
+  some.heaps_mapped = all.heaps_mapped;
+  some.pool = all.pool;
+  some.obstacle = all.obstacle;
+  return some;
+}
+
+void set_reach(run::Group& group, const Processes& processes, std::span<const int> members,
+               const memory::Ways& ways) {
+  group.rings = ways.ring && group.pairs.has_rings();
+  group.peers.assign(members.size(), {});
+  group.attached.clear();
+  group.attached.resize(members.size());
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    if (members[m] == group.me) continue;
+    const Process& known = processes.ranks[static_cast<std::size_t>(members[m])];
+    memory::Peer& peer = group.peers[m];
+    peer.process = static_cast<pid_t>(known.card.process);
+    peer.heap = known.heap;
+    peer.maps_my_heap = (known.can_to_me & maps) != 0;
+    peer.i_read = (known.i_can & reads) != 0;
+    peer.i_write = (known.i_can & writes) != 0;
+    peer.reads_me = (known.can_to_me & reads) != 0;
+    peer.writes_me = (known.can_to_me & writes) != 0;
+    group.written_to |= peer.writes_me && !peer.i_read;
+    peer.attaches_me = group.rings && (known.can_to_me & attaches) != 0;
+    if (group.rings && (known.i_can & attaches) != 0) {
+      group.attached[m] = memory::XpmemPeer(memory::xpmem_here().calls, known.card.segment);
+    }
+  }
+}
+
+void forget_processes() {
+  if (xpmem_used.exchange(false)) memory::stop_xpmem(memory::xpmem_here());
+  const std::lock_guard lock(mapped_heaps_mutex());
+  for (const MappedHeap& heap : mapped_heaps()) memory::heap_unmap_peer(heap.base, heap.bytes);
+  mapped_heaps().clear();
+}
+
+}  // namespace quadrille::team

@@ -1,0 +1,68 @@
+// What a process knows of the processes of a communicator: who shares its node, and what they can reach of
+// each other's memory.
+//
+// To find it out takes some twenty collectives. The drop-in door does that once, for MPI_COMM_WORLD, in
+// MPI_Init; every communicator then picks its own ranks out of what is known, without a message.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory/control_pool.hpp"
+#include "memory/reach.hpp"
+#include "mpi/mpi.hpp"
+#include "plan/problem.hpp"
+#include "run/group.hpp"
+
+namespace quadrille::team {
+
+// What a rank tells the others of its node about itself.
+struct Card {
+  std::int64_t process = 0;
+  std::uint64_t word_at = 0;     // address of a word, and what it holds
+  std::uint64_t word = 0;
+  std::uint64_t heap_bytes = 0;  // 0: it has no shared heap
+  std::int64_t segment = -1;     // of XPMEM; -1: none
+};
+
+// What one process can do with the memory of another.
+enum Ability : unsigned char { reads = 1, writes = 2, maps = 4, attaches = 8 };
+
+struct Process {
+  Card card;
+  std::byte* heap = nullptr;     // its shared heap, mapped here
+  unsigned char i_can = 0;       // abilities of this process with that one's memory
+  unsigned char can_to_me = 0;   // of that process with this one's memory
+};
+
+struct Processes {
+  plan::NodeMap nodes;                  // as the MPI says
+  std::vector<char> crowded;            // of each rank: more ranks on its node than processors
+  std::vector<Process> ranks;           // what is known of each rank; of other nodes: nothing
+  bool heaps_mapped = false;            // on this node, every process maps every other's heap
+  std::shared_ptr<memory::ControlPool> pool;  // of this node; null: none
+  std::string obstacle;                 // why there is no pool
+};
+
+// Collective: finds it all out. `areas` is for how many communicators there shall be control memory; there
+// may be less.
+Processes meet(MPI_Comm comm, const memory::Ways& ways, std::size_t areas);
+
+// What is known of `ranks` (their numbers in `all`), in this order.
+Processes pick(const Processes& all, std::span<const int> ranks);
+
+// Fills what the group, whose control memory is there, knows of its peers. `members` are the ranks of this
+// node in `processes`, in order.
+void set_reach(run::Group& group, const Processes& processes, std::span<const int> members,
+               const memory::Ways& ways);
+
+// Unmaps the heaps of the peers, and takes this process out of XPMEM, when no group needs them any more.
+void forget_processes();
+
+// Bytes of the control memory of the ranks of a node's communicator.
+std::size_t control_bytes(int ranks);
+
+}  // namespace quadrille::team

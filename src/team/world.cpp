@@ -1,0 +1,79 @@
+#include "team/world.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <numeric>
+
+#include "mpi/mpi.hpp"
+
+namespace quadrille::team {
+namespace {
+
+// Communicators that the control memory of a world has room for; others make their own.
+constexpr std::size_t areas_of_world = 64;
+
+struct Known {
+  std::mutex mutex;
+  std::shared_ptr<const Processes> processes;
+  std::atomic<bool> met{false};
+};
+Known& known() {
+  static auto* one = new Known;  // outlives all destructors
+  return *one;
+}
+
+void keep(Processes processes) {
+  const std::lock_guard lock(known().mutex);
+  if (known().processes == nullptr) {
+    known().processes = std::make_shared<const Processes>(std::move(processes));
+  }
+}
+
+}  // namespace
+
+void meet_world(const memory::Ways& ways) {
+  keep(meet(mpi().comm_world, ways, areas_of_world));
+  known().met = true;
+}
+
+Processes meet_here(MPI_Comm comm, const memory::Ways& ways, const std::vector<int>& world_ranks) {
+  int ranks = 0;
+  mpi().Comm_size(mpi().comm_world, &ranks);
+  if (world_ranks.size() != static_cast<std::size_t>(ranks)) return meet(comm, ways, areas_of_one);
+  Processes processes = meet(comm, ways, areas_of_world);
+  std::vector<int> here(world_ranks.size());
+  for (std::size_t r = 0; r < here.size(); ++r) {
+    here[static_cast<std::size_t>(world_ranks[r])] = static_cast<int>(r);
+  }
+  keep(pick(processes, here));
+  return processes;
+}
+
+std::shared_ptr<const Processes> world() {
+  const std::lock_guard lock(known().mutex);
+  return known().processes;
+}
+
+bool world_has_met() { return known().met; }
+
+void forget_world() {
+  known().met = false;
+  const std::lock_guard lock(known().mutex);
+  known().processes.reset();
+}
+
+std::vector<int> ranks_in_world(MPI_Comm comm) {
+  int ranks = 0;
+  mpi().Comm_size(comm, &ranks);
+  MPI_Group group, all;
+  mpi().Comm_group(comm, &group);
+  mpi().Comm_group(mpi().comm_world, &all);
+  std::vector<int> here(static_cast<std::size_t>(ranks)), there(here.size());
+  std::iota(here.begin(), here.end(), 0);
+  mpi().Group_translate_ranks(group, ranks, here.data(), all, there.data());
+  mpi().Group_free(&group);
+  mpi().Group_free(&all);
+  return there;
+}
+
+}  // namespace quadrille::team
