@@ -77,9 +77,16 @@ bool make_ready(team::Team& team, Door door) {
   return team::setup(team) == MPI_SUCCESS;
 }
 
+// May a rank need messages among the ranks of the communicator? All ranks say the same.
+bool may_send(choose::Engine engine, Collective collective, const run::Group& group) {
+  if (engine == choose::Engine::schedule || group.may_send()) return true;
+  // Through inboxes alone, what is too large for a slot is a message.
+  return engine == choose::Engine::inbox && is_vector(collective);
+}
+
 int run_choice(const Call& call, const choose::Choice& choice, team::Team& team) {
   const choose::Algorithm& algorithm = *choice.algorithm;
-  if (algorithm.engine == choose::Engine::schedule || team.group.may_send()) {
+  if (may_send(algorithm.engine, call.collective, team.group)) {
     if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
   }
   if (algorithm.engine == choose::Engine::inbox) return run::run_inbox(call, team.group);

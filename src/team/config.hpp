@@ -8,7 +8,8 @@
 //   QUADRILLE_REACH            ways that large blocks may take inside a node, of "heap,xpmem,cma,ring"
 //   QUADRILLE_STREAM           large copies past the cache: auto, off, on, or from so many bytes a call on
 //   QUADRILLE_TOPOLOGY         another machine in hwloc's words, "package:2 numa:1 core:4 pu:1"
-//   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door)
+//   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door; the world is set up
+//                              in MPI_Init)
 //   QUADRILLE_HEAP, ...        see memory/heap.hpp
 //   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
 //
