@@ -26,9 +26,9 @@ int copy_own(const Block& from, const Block& to, Group& group) {
   if (bytes == 0) return MPI_SUCCESS;
   if (bytes == to.bytes()) {
     if (from.info.dense && from.address == to.address && to.info.dense) return MPI_SUCCESS;
-    if (from.info.dense) return unpack_block(from.address, bytes, to, group.own);
+    if (from.info.dense) return unpack_block(from.address, bytes, to, group.quiet);
     if (to.info.dense) {
-      return pack(from.address, from.count, from.type, from.info, to.address, group.own);
+      return pack(from.address, from.count, from.type, from.info, to.address, group.quiet);
     }
     if (from.info.runs != nullptr && to.info.runs != nullptr) {
       std::byte* room = group.packed_own.take(bytes);
@@ -38,7 +38,7 @@ int copy_own(const Block& from, const Block& to, Group& group) {
       return MPI_SUCCESS;
     }
   }
-  return MpiTransport(group.own, 0, group.own_tag).copy(typed_place(from), typed_place(to));
+  return MpiTransport(group.quiet, group.quiet_me, group.own_tag).copy(typed_place(from), typed_place(to));
 }
 
 }  // namespace quadrille::run

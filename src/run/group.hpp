@@ -44,8 +44,9 @@ struct NodeWork {
 
 struct Group {
   MPI_Comm comm{};    // private, for messages; null until a call may need one
-  MPI_Comm own{};     // of this process alone: for MPI_Pack, for looking what arrives, and
-  int own_tag = 0;    // with this tag for messages to itself
+  MPI_Comm quiet{};   // where nobody sends to another: for MPI_Pack, for looking what arrives, and,
+  int quiet_me = 0;   // from this rank to itself
+  int own_tag = 0;    // with this tag, for what a rank sends to itself
   // Whether an exchange may send messages. The same on all ranks.
   bool may_send() const { return !local.empty() || !rings; }
   int me = 0;

@@ -95,7 +95,7 @@ class Copies {
       std::byte* bytes = block.address;
       if (overwritten() || !is_shared(block)) {
         bytes = send_room_.take(block.bytes());
-        keep(error_, pack(block.address, block.count, block.type, block.info, bytes, group_.own));
+        keep(error_, pack(block.address, block.count, block.type, block.info, bytes, group_.quiet));
       }
       good = publish(send[to], bytes, block.bytes()) && good;
     }
@@ -147,7 +147,7 @@ class Copies {
       if (sent.bytes > block.bytes()) keep(error_, MPI_ERR_TRUNCATE);
       if (is_shared(block) || block.bytes() == 0) continue;
       keep(error_, unpack_block(address_of(group_.me, places[from]),
-                                std::min(sent.bytes, block.bytes()), block, group_.own));
+                                std::min(sent.bytes, block.bytes()), block, group_.quiet));
     }
   }
 

@@ -22,14 +22,14 @@ int allgather(const Call& call, Group& group) {
   // larger than what its receivers gave for it.
   const bool fits = mine.bytes() <= group.slot_limit;
   inbox.begin_out();
-  keep(first_error, fits ? fill_slot(inbox.block_to_all(), mine, group.own) : MPI_ERR_TRUNCATE);
+  keep(first_error, fits ? fill_slot(inbox.block_to_all(), mine, group.quiet) : MPI_ERR_TRUNCATE);
   inbox.publish_to_all(Carried::in_slot, fits ? mine.bytes() : 0);
   if (!call.in_place && fits) keep(first_error, copy_own(mine, recv[group.me], group));
   for (int step = 1; step < group.ranks; ++step) {
     const int from = (group.me - step + group.ranks) % group.ranks;
     const Slot& slot = inbox.await_out(from, group.waiter);
     const Block block = recv[from];
-    keep(first_error, unpack_block(Inbox::block_of(slot), slot.bytes, block, group.own));
+    keep(first_error, unpack_block(Inbox::block_of(slot), slot.bytes, block, group.quiet));
     if (slot.bytes > block.bytes()) keep(first_error, MPI_ERR_TRUNCATE);
   }
   return first_error;

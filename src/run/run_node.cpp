@@ -84,7 +84,7 @@ class Exchange {
     copy_.done();
     if (direct_) leave();
     for (const NodeWork::Packed& p : work_.packed) {
-      keep(error_, unpack_block(p.from, p.bytes, recv_[p.peer], group_.own));
+      keep(error_, unpack_block(p.from, p.bytes, recv_[p.peer], group_.quiet));
     }
     return error_;
   }
@@ -155,7 +155,7 @@ class Exchange {
     Inbox& inbox = group_.inbox;
     if (direct_ && peer(to).writes_me && !peer(to).i_read) give_room(to);
     if (!is_large(block) && !is_better_in_heap(to, block)) {
-      keep(error_, fill_slot(inbox.block_to(local(to)), block, group_.own));
+      keep(error_, fill_slot(inbox.block_to(local(to)), block, group_.quiet));
       return inbox.publish(local(to), Carried::in_slot, block.bytes());
     }
     const std::byte* bytes = staged(block);
@@ -193,7 +193,7 @@ class Exchange {
     const std::byte* bytes = block.address;
     if (overwritten_ || (!block.info.dense && direct_)) {
       std::byte* room = packed_send_.take(block.bytes());
-      keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.own));
+      keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.quiet));
       bytes = room;
     } else if (!block.info.dense) {
       bytes = nullptr;
@@ -261,7 +261,7 @@ class Exchange {
     if (slot.carried != Carried::in_slot) std::memcpy(&where, Inbox::block_of(slot), sizeof where);
     switch (slot.carried) {
       case Carried::in_slot:
-        return keep(error_, unpack_block(Inbox::block_of(slot), fits, block, group_.own));
+        return keep(error_, unpack_block(Inbox::block_of(slot), fits, block, group_.quiet));
       case Carried::in_heap:
         return copy_in(peer(from).heap + where.at, fits, block);
       case Carried::at_address:
@@ -289,7 +289,7 @@ class Exchange {
 
   void copy_in(const std::byte* bytes, std::size_t count, const Block& block) {
     if (block.info.dense) return copy_(block.address, bytes, count);
-    keep(error_, unpack_block(bytes, count, block, group_.own));
+    keep(error_, unpack_block(bytes, count, block, group_.quiet));
   }
 
   void read_from(int from, const Offer& offer, std::size_t bytes, std::size_t more,

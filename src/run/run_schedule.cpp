@@ -97,7 +97,7 @@ int run_schedule(const Call& call, const plan::Schedule& schedule, bool as_bytes
   std::vector<Place> send_places;
   if (pack_send) {
     send_places = packed_places(send, group.packed_send.take(total_bytes(send)));
-    const int error = pack_all(send, send_places, group.own);
+    const int error = pack_all(send, send_places, group.quiet);
     if (error != MPI_SUCCESS) return error;
   } else {
     send_places = own_places(send, as_bytes);
@@ -112,7 +112,7 @@ int run_schedule(const Call& call, const plan::Schedule& schedule, bool as_bytes
   MpiTransport transport(group.comm, group.me);
   Execution execution(schedule, binding, transport);
   int error = execution.advance(true);
-  if (error == MPI_SUCCESS && pack_recv) error = unpack_all(recv_places, recv, group.own);
+  if (error == MPI_SUCCESS && pack_recv) error = unpack_all(recv_places, recv, group.quiet);
   group.scratch.trim();
   group.packed_send.trim();
   group.packed_recv.trim();

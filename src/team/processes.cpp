@@ -272,7 +272,28 @@ void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Process
   }
 }
 
+std::shared_ptr<QuietComm> make_quiet(MPI_Comm comm, int me) {
+  auto quiet = std::make_shared<QuietComm>();
+  quiet->me = me;
+  quiet->comm = mpi().comm_null;
+  return make_private(comm, quiet->comm) == MPI_SUCCESS ? quiet : nullptr;
+}
+
 }  // namespace
+
+QuietComm::~QuietComm() {
+  if (comm != mpi().comm_null) mpi().Comm_free(&comm);
+}
+
+int make_private(MPI_Comm user, MPI_Comm& made) {
+  MPI_Group group;
+  int error = mpi().Comm_group(user, &group);
+  if (error != MPI_SUCCESS) return error;
+  error = mpi().Comm_create(user, group, &made);
+  mpi().Group_free(&group);
+  if (error != MPI_SUCCESS) return error;
+  return mpi().Comm_set_errhandler(made, mpi().errors_return);
+}
 
 std::size_t control_bytes(int ranks) {
   return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes();
@@ -283,6 +304,7 @@ Processes meet(MPI_Comm comm, const memory::Ways& ways, std::size_t areas) {
   int me = 0, ranks = 0;
   mpi().Comm_rank(comm, &me);
   mpi().Comm_size(comm, &ranks);
+  known.quiet = make_quiet(comm, me);
   NodeView node{};
   mpi().Comm_split_type(comm, MPI_COMM_TYPE_SHARED, me, mpi().info_null, &node.comm);
   mpi().Comm_rank(node.comm, &node.me);
@@ -307,6 +329,7 @@ Processes pick(const Processes& all, std::span<const int> ranks) {
   some.heaps_mapped = all.heaps_mapped;
   some.pool = all.pool;
   some.obstacle = all.obstacle;
+  some.quiet = all.quiet;
   return some;
 }
 

@@ -38,6 +38,18 @@ struct Process {
   unsigned char can_to_me = 0;   // of that process with this one's memory
 };
 
+// A communicator of the ranks that met, in which nobody sends anything to another. Made from the group: by
+// MPI_Comm_dup the copy callbacks of the user's attributes would run. Not of this process alone: looking for
+// messages there, MPICH would not look at what arrives from others.
+struct QuietComm {
+  MPI_Comm comm{};
+  int me = 0;
+  ~QuietComm();
+};
+
+// A communicator of the same ranks as `user` for our own use. Returns an MPI error code.
+int make_private(MPI_Comm user, MPI_Comm& made);
+
 struct Processes {
   plan::NodeMap nodes;                  // as the MPI says
   std::vector<char> crowded;            // of each rank: more ranks on its node than processors
@@ -45,6 +57,7 @@ struct Processes {
   bool heaps_mapped = false;            // on this node, every process maps every other's heap
   std::shared_ptr<memory::ControlPool> pool;  // of this node; null: none
   std::string obstacle;                 // why there is no pool
+  std::shared_ptr<QuietComm> quiet;     // of all that met; null if the MPI could not make it
 };
 
 // Collective: finds it all out. `areas` is for how many communicators there shall be control memory; there

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -18,47 +18,19 @@
 namespace quadrille::team {
 namespace {
 
-// A communicator of the same ranks for our own messages. Not by MPI_Comm_dup: that would run the
-// copy callbacks of the user's attributes.
-int make_private(MPI_Comm user, MPI_Comm& made) {
-  MPI_Group group;
-  int error = mpi().Comm_group(user, &group);
-  if (error != MPI_SUCCESS) return error;
-  error = mpi().Comm_create(user, group, &made);
-  mpi().Group_free(&group);
-  if (error != MPI_SUCCESS) return error;
-  return mpi().Comm_set_errhandler(made, mpi().errors_return);
-}
-
-// A communicator of this process alone, made once.
-struct OwnComm {
-  std::mutex mutex;
-  MPI_Comm comm{};
-  bool made = false;
-  int teams = 0;
-};
-OwnComm& own() {
-  static auto* one = new OwnComm;  // outlives all destructors
-  return *one;
-}
-
-int join_own(run::Group& group) {
-  const std::lock_guard lock(own().mutex);
-  if (!own().made) {
-    const int error = make_private(mpi().comm_self, own().comm);
-    if (error != MPI_SUCCESS) return error;
-    own().made = true;
-  }
-  group.own = own().comm;
-  group.own_tag = own().teams++ % 32768;  // MPI has at least so many tags
-  return MPI_SUCCESS;
-}
-
-// Nobody sends anything here that this could find, so it always looks for what else arrives.
+// There is nothing here that this could find, so the MPI looks at what else arrives.
 void drive_mpi(void* data) {
   const auto* group = static_cast<const run::Group*>(data);
   int flag = 0;
-  mpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, group->own, &flag, MPI_STATUS_IGNORE);
+  mpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, group->quiet, &flag, MPI_STATUS_IGNORE);
+}
+
+void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
+  static std::atomic<unsigned> teams{0};
+  team.quiet = std::move(quiet);
+  team.group.quiet = team.quiet->comm;
+  team.group.quiet_me = team.quiet->me;
+  team.group.own_tag = static_cast<int>(teams++ % 32768);  // MPI has at least so many tags
 }
 
 void set_waiting(run::Group& group, bool crowded) {
@@ -207,9 +179,10 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
 int setup(Team& team) {
   run::Group& group = team.group;
   group.comm = mpi().comm_null;
-  if (const int error = join_own(group); error != MPI_SUCCESS) return error;
   print_warnings(config(), group.me);
   auto [settings, processes] = agree(team);
+  if (processes.quiet == nullptr) return MPI_ERR_OTHER;
+  set_quiet(team, processes.quiet);
   team.crowded = std::find(processes.crowded.begin(), processes.crowded.end(), 1) !=
                  processes.crowded.end();
   set_waiting(group, team.crowded);
@@ -236,12 +209,6 @@ int setup(Team& team) {
 int prepare_messages(Team& team) {
   if (team.group.comm != mpi().comm_null) return MPI_SUCCESS;
   return make_private(team.user, team.group.comm);
-}
-
-void forget_own_comm() {
-  const std::lock_guard lock(own().mutex);
-  if (own().made) mpi().Comm_free(&own().comm);
-  own().made = false;
 }
 
 }  // namespace quadrille::team

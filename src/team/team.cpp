@@ -35,6 +35,7 @@ void release(Team& team) {
   team.eligible = false;
   team.group.inbox = {};
   team.area = {};
+  team.quiet.reset();
   team.group.attached.clear();
   if (team.group.comm != mpi().comm_null) mpi().Comm_free(&team.group.comm);
 }
@@ -78,7 +79,6 @@ int at_finalize(MPI_Comm, int, void*, void*) {
   generation.fetch_add(1, std::memory_order_acq_rel);
   for (Team* team : teams().all) release(*team);
   forget_world();
-  forget_own_comm();
   forget_processes();
   return MPI_SUCCESS;
 }

@@ -17,6 +17,8 @@
 
 namespace quadrille::team {
 
+struct QuietComm;  // team/processes.hpp
+
 struct CachedPlan {
   plan::Build build;
   plan::Parameters parameters;
@@ -46,6 +48,7 @@ struct Team {
   run::Group group;         // valid when ready
   plan::NodeMap nodes;
   memory::ControlArea area;    // memory of the inboxes
+  std::shared_ptr<QuietComm> quiet;
   bool crowded = false;        // more ranks on this node than processors, as this rank sees it
   std::vector<int> domains;    // NUMA domain of each rank; empty until first needed
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
@@ -69,9 +72,6 @@ int setup(Team& team);
 // Collective over a team that is ready: makes the communicator for messages unless it is there. All ranks
 // come here before the first call that may need one. Returns an MPI error code.
 int prepare_messages(Team& team);
-
-// Frees what all teams share; at the end.
-void forget_own_comm();
 
 // The schedule of an algorithm on this team, built on first use. All ranks call it for the same choice.
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
