@@ -79,9 +79,19 @@ bool make_ready(team::Team& team, Door door) {
 
 // May a rank need messages among the ranks of the communicator? All ranks say the same.
 bool may_send(choose::Engine engine, Collective collective, const run::Group& group) {
-  if (engine == choose::Engine::schedule || group.may_send()) return true;
+  if (engine == choose::Engine::schedule || engine == choose::Engine::padded) return true;
+  if (group.may_send()) return true;
   // Through inboxes alone, what is too large for a slot is a message.
   return engine == choose::Engine::inbox && is_vector(collective);
+}
+
+int run_padded(const Call& call, const choose::Choice& choice, team::Team& team) {
+  choose::Choice direct;
+  choose::parse_choice(call.collective, "spread-out", direct);
+  const plan::Schedule& unpadded = team::plan_of(team, direct);
+  const plan::Schedule* uniform =
+      choice.algorithm->build != nullptr ? &team::plan_of(team, choice) : nullptr;
+  return run::run_padded(call, uniform, unpadded, team.group);
 }
 
 int run_choice(const Call& call, const choose::Choice& choice, team::Team& team) {
@@ -94,7 +104,11 @@ int run_choice(const Call& call, const choose::Choice& choice, team::Team& team)
     return run::run_copies(call, team::plan_of(team, choice), team.group);
   }
   if (algorithm.engine == choose::Engine::exchange) return run::run_node(call, team.group, true);
-  return run::run_schedule(call, team::plan_of(team, choice), algorithm.needs.contiguous,
+  if (algorithm.engine == choose::Engine::padded) return run_padded(call, choice, team);
+  run::CarriedOptions carried;
+  carried.monolithic = plan::value_of(choice.parameters, "monolithic", 0) != 0;
+  carried.eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
+  return run::run_schedule(call, team::plan_of(team, choice), algorithm.needs.contiguous, carried,
                            team.group);
 }
 

@@ -20,7 +20,13 @@ constexpr ParameterRange kRadix = {"radix", 2, kMost, 2,
                                    "base of the digits: more messages a round, fewer rounds"};
 constexpr ParameterRange kStride = {"stride", 1, kMost, 5, "pairs of messages in flight"};
 
+constexpr ParameterRange kEager = {"eager", 0, kMost, 1024,
+                                   "messages of at most so many bytes travel with their sizes"};
+constexpr ParameterRange kMonolithic = {"monolithic", 0, 1, 0,
+                                        "1: one working buffer of P times the largest block"};
+
 constexpr std::string_view kFan = "Fan et al., HPDC 2022, section 2.1";
+constexpr std::string_view kFanPadded = "Fan et al., HPDC 2022, section 3.1";
 constexpr std::string_view kNamugwanya = "Namugwanya et al., section 3.1";
 constexpr std::string_view kThakur = "Thakur, Rabenseifner and Gropp, IJHPCA 2005";
 
@@ -64,6 +70,23 @@ Algorithm node_copies(std::string_view name, const std::vector<Collective>& coll
   return {name, collectives, Engine::node, kReached, {}, line, source, build};
 }
 
+const std::vector<Collective>& uneven_all_to_alls() {
+  static const std::vector<Collective> list = {alltoallv, alltoallw};
+  return list;
+}
+
+Algorithm uneven(std::string_view name, std::vector<ParameterRange> parameters, std::string_view line,
+                 std::string_view source, plan::Build build) {
+  return {name,   uneven_all_to_alls(), Engine::schedule, kPacked, std::move(parameters), line,
+          source, build};
+}
+
+Algorithm padded(std::string_view name, Needs needs, std::vector<ParameterRange> parameters,
+                 std::string_view line, plan::Build build) {
+  return {name, uneven_all_to_alls(), Engine::padded, needs, std::move(parameters), line, kFanPadded,
+          build};
+}
+
 std::vector<Algorithm> make_table() {
   const std::vector<Collective> all = {alltoall, alltoallv, alltoallw, allgather, allgatherv};
   return {
@@ -91,6 +114,37 @@ std::vector<Algorithm> make_table() {
             plan::zero_copy_bruck_dt),
       bruck("zero-rotation-bruck", kPacked, "log P rounds; no rotation of blocks at all",
             plan::zero_rotation_bruck),
+      uneven("two-phase-bruck", {kRadix, kEager, kMonolithic},
+             "log P rounds for blocks of different sizes; sizes first, then blocks",
+             "Fan et al., HPDC 2022, section 3.2", plan::two_phase_bruck),
+      uneven("sloav", {kRadix}, "log P rounds; sizes and blocks in one buffer, a scan at the end",
+             "Fan et al., HPDC 2022, section 6.1", plan::sloav),
+      padded("padded-bruck", kPacked, {kRadix}, "blocks padded to the largest, then zero-rotation-bruck",
+             plan::zero_rotation_bruck),
+      padded("padded-alltoall", kPacked, {}, "blocks padded to the largest, then the MPI's own alltoall",
+             nullptr),
+      padded("padded-spread-out", kPacked, {}, "blocks padded to the largest, then spread-out",
+             plan::spread_out),
+      padded("padded-pairwise", kPacked, {}, "blocks padded to the largest, then pairwise",
+             plan::pairwise),
+      padded("padded-nonblocking", kPacked, {}, "blocks padded to the largest, then nonblocking",
+             plan::nonblocking),
+      padded("padded-waitall-stride", kPacked, {kStride},
+             "blocks padded to the largest, then waitall-stride", plan::waitall_stride),
+      padded("padded-waitany-stride", kPacked, {kStride},
+             "blocks padded to the largest, then waitany-stride", plan::waitany_stride),
+      padded("padded-testany-stride", kPacked, {kStride},
+             "blocks padded to the largest, then testany-stride", plan::testany_stride),
+      padded("padded-basic-bruck", kPacked, {kRadix}, "blocks padded to the largest, then basic-bruck",
+             plan::basic_bruck),
+      padded("padded-basic-bruck-dt", kTyped, {kRadix},
+             "blocks padded to the largest, then basic-bruck-dt", plan::basic_bruck_dt),
+      padded("padded-modified-bruck", kPacked, {kRadix},
+             "blocks padded to the largest, then modified-bruck", plan::modified_bruck),
+      padded("padded-modified-bruck-dt", kTyped, {kRadix},
+             "blocks padded to the largest, then modified-bruck-dt", plan::modified_bruck_dt),
+      padded("padded-zero-copy-bruck-dt", kTyped, {kRadix},
+             "blocks padded to the largest, then zero-copy-bruck-dt", plan::zero_copy_bruck_dt),
       gather("spread-out", {}, "all messages at once, beginning with the next rank",
              "Fan et al., HPDC 2022, section 1", plan::allgather_spread_out),
       gather("ring", {}, "each rank passes blocks on to the next", kThakur, plan::allgather_ring),

@@ -28,6 +28,8 @@ enum class Engine : std::uint8_t {
   node,      // copies between the ranks of a node, in the order that `build` returns
   inbox,     // small blocks through shared memory inside one node (memory/inbox.hpp)
   exchange,  // blocks of any size inside one node, each pair by its best way (run/run_node.cpp)
+  padded,    // blocks padded to one size around the uniform schedule that `build` returns, or, if it is
+             // null, around the MPI's own all-to-all
   mpi,       // the MPI's own collective; always possible
 };
 
@@ -53,7 +55,7 @@ struct Algorithm {
   std::vector<ParameterRange> parameters;
   std::string_view line;          // one-line description
   std::string_view source;        // paper and section
-  plan::Build build;              // null unless engine is schedule or node
+  plan::Build build;              // null unless engine is schedule, node or padded
 };
 
 // All algorithms, in the order in which `quadrille list` prints them.

@@ -21,6 +21,10 @@ Schedule modified_bruck_dt(const Problem& problem);
 Schedule zero_copy_bruck_dt(const Problem& problem);
 Schedule zero_rotation_bruck(const Problem& problem);
 
+// Alltoallv and Alltoallw.
+Schedule two_phase_bruck(const Problem& problem);
+Schedule sloav(const Problem& problem);
+
 // Allgather and Allgatherv.
 Schedule allgather_spread_out(const Problem& problem);
 Schedule allgather_ring(const Problem& problem);

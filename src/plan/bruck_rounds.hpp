@@ -56,12 +56,25 @@ inline void reserve(Builder& builder, const Totals& sum, Transfer transfer,
                   local_copies + static_cast<std::size_t>(copies_per_block(transfer)) * sum.blocks);
 }
 
+// The sizes of how many blocks travel with a message, if the receiver knows those of the blocks that are for
+// itself: none; of all blocks; of those that move on. Of the blocks with digit z the first `weight` have no
+// higher digit, so they have arrived.
+enum class Told { none, all, moving_on };
+
+inline std::uint32_t told_blocks(Told told, int ranks, std::int64_t weight, int digit,
+                                 std::uint32_t blocks) {
+  if (told == Told::none) return 0;
+  if (told == Told::all) return blocks;
+  return blocks - static_cast<std::uint32_t>(std::min<std::int64_t>(weight, ranks - digit * weight));
+}
+
 // Appends the rounds. `source(moved)` and `target(moved)` give the span that a block is sent from
 // and the span that the block of the same number, come from the other side, goes to. Scratch blocks
 // from `staging` on are free for the transfers.
 template <class Source, class Target>
 void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Direction direction,
-                Transfer transfer, int staging, Source source, Target target) {
+                Transfer transfer, int staging, Source source, Target target,
+                Told told = Told::none) {
   const int ranks = problem.ranks;
   const int me = problem.me;
   const int sign = static_cast<int>(direction);
@@ -92,6 +105,7 @@ void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Di
         const Span from = packed ? Span{me, next++, Buffer::scratch} : source(moved);
         builder.span(from.buffer, from.block);
       });
+      builder.tell(told_blocks(told, ranks, weight, digit, builder.spans_of_message()));
     }
     next = landing;
     for (int digit = 1; digit <= digits; ++digit) {
@@ -101,6 +115,7 @@ void add_rounds(Builder& builder, const Problem& problem, std::int64_t radix, Di
             transfer == Transfer::direct ? target(moved) : Span{me, next++, Buffer::scratch};
         builder.span(to.buffer, to.block);
       });
+      builder.tell(told_blocks(told, ranks, weight, digit, builder.spans_of_message()));
     }
     if (transfer == Transfer::direct) continue;
     next = landing;

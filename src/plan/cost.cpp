@@ -35,14 +35,19 @@ Counts count(const Schedule& schedule) {
     counts.blocks_copied += round.before.count + round.after.count;
     counts.derived_messages += derived(schedule, round.sends) + derived(schedule, round.receives);
     for (std::uint32_t i = 0; i < round.sends.count; ++i) {
-      counts.blocks_sent += schedule.messages[round.sends.first + i].spans.count;
+      const Message& message = schedule.messages[round.sends.first + i];
+      counts.blocks_sent += message.spans.count;
+      counts.sizes_sent += message.told;
+      counts.size_messages += message.told > 0 ? 1 : 0;
     }
   }
   return counts;
 }
 
 double time(const Counts& counts, const Machine& machine, double block_bytes) {
-  return machine.alpha * static_cast<double>(counts.messages) +
+  constexpr double bytes_of_a_size = 4;
+  return machine.alpha * static_cast<double>(counts.messages + counts.size_messages) +
+         machine.beta * bytes_of_a_size * static_cast<double>(counts.sizes_sent) +
          machine.beta * block_bytes * static_cast<double>(counts.blocks_sent) +
          machine.gamma * block_bytes * static_cast<double>(counts.blocks_copied);
 }

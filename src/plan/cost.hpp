@@ -14,6 +14,8 @@ struct Counts {
   std::uint64_t blocks_sent = 0;
   std::uint64_t blocks_copied = 0;  // inside the node
   std::uint64_t scratch_blocks = 0;
+  std::uint64_t size_messages = 0;  // sent beside `messages`, if sizes travel
+  std::uint64_t sizes_sent = 0;     // of blocks
   std::uint64_t derived_messages = 0;  // sent or received, not one run of consecutive blocks:
                                        // these need a derived datatype
   friend bool operator==(const Counts&, const Counts&) = default;
@@ -29,7 +31,7 @@ struct Machine {
 };
 
 // Seconds that one rank needs: alpha for each message sent, beta for each byte sent, gamma for each
-// byte copied, with blocks of `block_bytes` bytes.
+// byte copied, with blocks of `block_bytes` bytes; in the mean, if sizes differ. A size takes 4 bytes.
 double time(const Counts& counts, const Machine& machine, double block_bytes);
 
 }  // namespace quadrille::plan

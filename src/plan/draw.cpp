@@ -34,9 +34,21 @@ class Drawing {
  public:
   Drawing(const Schedule& schedule, int me) : schedule_(schedule), me_(me) {}
 
+  const char* travel() const {
+    switch (schedule_.sizes) {
+      case Sizes::known:
+        return "";
+      case Sizes::carried:
+        return "; sizes travel before the data";
+      case Sizes::coupled:
+        break;
+    }
+    return "; sizes travel with the data";
+  }
+
   std::string text() {
     line("scratch {} block{}{}", schedule_.scratch_blocks, schedule_.scratch_blocks == 1 ? "" : "s",
-         schedule_.sizes == Sizes::carried ? "; sizes travel before the data" : "");
+         travel());
     for (std::size_t r = 0; r < schedule_.rounds.size(); ++r) {
       const Round& round = schedule_.rounds[r];
       line("round {}{}", r, window(round));
@@ -104,7 +116,14 @@ class Drawing {
       if (!list.empty()) list += ", ";
       list += name(run);
     }
-    line("  {} {}: {}", what, message.peer, list);
+    std::string told;
+    if (message.told > 0 && message.told == message.spans.count) {
+      told = ", with all sizes";
+    } else if (message.told > 0) {
+      told = fmt::format(", with the size{} of the last{}", message.told == 1 ? "" : "s",
+                         message.told == 1 ? "" : fmt::format(" {}", message.told));
+    }
+    line("  {} {}: {}{}", what, message.peer, list, told);
   }
 
   const Schedule& schedule_;

@@ -50,6 +50,9 @@ struct Range {
 struct Message {
   std::int32_t peer;
   Range spans;  // into Schedule::spans
+  // If sizes travel: the sizes of how many of the spans, the last ones. Those of the others the receiver
+  // knows: they are blocks for itself.
+  std::uint32_t told = 0;
 };
 
 // How messages of a round are kept in flight. The k-th send and the k-th receive form pair k.
@@ -75,7 +78,10 @@ struct Round {
 // How a receiver learns the sizes of the blocks of a message.
 //   known    from its own arguments (uniform collectives; direct v and w algorithms)
 //   carried  from a size message that precedes each data message (two-phase Bruck)
-enum class Sizes : std::uint8_t { known, carried };
+//   coupled  from the head of the message itself, whose length a message before tells (SLOAV)
+// With `carried` and `coupled` a span of scratch holds a block of any size; a copy out of scratch into recv
+// brings a block whose size the rank knows.
+enum class Sizes : std::uint8_t { known, carried, coupled };
 
 struct Schedule {
   std::vector<Round> rounds;
@@ -103,6 +109,8 @@ class Builder {
   void send(int peer);
   void receive(int peer);
   void span(Buffer buffer, int block);
+  std::uint32_t spans_of_message() const { return schedule_.messages.back().spans.count; }
+  void tell(std::uint32_t spans) { schedule_.messages.back().told = spans; }
   // Shorthands for a message of one span.
   void send(int peer, Buffer buffer, int block) { send(peer), span(buffer, block); }
   void receive(int peer, Buffer buffer, int block) { receive(peer), span(buffer, block); }

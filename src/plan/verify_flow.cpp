@@ -132,12 +132,19 @@ class Flow {
                         state(me).round, name(t), name_of(span, me)));
     }
     held = t;
-    const bool known = !subject_.goal.uneven || schedule(me).sizes == Sizes::carried ||
-                       t == kUndefined || size_is_known(span, t);
+    const bool travels = schedule(me).sizes != Sizes::known && span.buffer == Buffer::scratch;
+    const bool known = !subject_.goal.uneven || travels || t == kUndefined || size_is_known(span, t);
     if (!known) {
       fails(fmt::format("sizes: rank {}, round {}: {} comes into {}, where its size is not known",
                         me, state(me).round, name(t), name_of(span, me)));
     }
+  }
+
+  // A receiver knows the sizes of the blocks for itself; of the others it must be told.
+  void check_told(const Message& sent, std::uint32_t span, Token t) {
+    if (schedule(sent.peer).sizes == Sizes::known || t == kUndefined) return;
+    if (span >= sent.spans.count - sent.told || t % subject_.ranks == sent.peer) return;
+    fails(fmt::format("sizes: nobody tells rank {} the size of {}", sent.peer, name(t)));
   }
 
   void do_copies(int me, Range range) {
@@ -259,6 +266,7 @@ class Flow {
     for (std::uint32_t i = 0; i < spans.count; ++i) {
       const Token t = send.taken ? send.content[i]
                                  : read(schedule(from).spans[sent.spans.first + i], from, "sends");
+      check_told(sent, i, t);
       write(schedule(sent.peer).spans[spans.first + i], t, sent.peer);
     }
     if (!send.taken) complete(from, message);

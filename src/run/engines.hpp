@@ -7,9 +7,21 @@
 
 namespace quadrille::run {
 
-// Runs a schedule. `as_bytes`: the schedule moves blocks between buffers, so they must be plain bytes
-// of one size; other datatypes are packed before and unpacked after. Returns an MPI error code.
-int run_schedule(const Call& call, const plan::Schedule& schedule, bool as_bytes, Group& group);
+// Runs a schedule. `as_bytes`: the schedule moves blocks between buffers, so they must be plain bytes;
+// other datatypes are packed before and unpacked after. `carried` is for schedules whose sizes travel.
+// Returns an MPI error code.
+struct CarriedOptions {
+  bool monolithic = false;  // see run/carried.hpp
+  std::size_t eager = 0;
+};
+int run_schedule(const Call& call, const plan::Schedule& schedule, bool as_bytes,
+                 const CarriedOptions& carried, Group& group);
+
+// Pads all blocks to the size of the largest of all ranks and runs a schedule for blocks of one size, or the
+// MPI's own all-to-all if `uniform` is null (Fan et al., HPDC 2022, section 3.1). Takes P * N bytes twice for
+// the blocks; if that is more than 256 MiB each, the schedule `direct` runs instead. Returns an MPI error code.
+int run_padded(const Call& call, const plan::Schedule* uniform, const plan::Schedule& direct,
+               Group& group);
 
 // Runs a call through the inboxes of a node. Blocks above the capacity of a slot travel as messages,
 // pair by pair: the slot says so. Returns an MPI error code.

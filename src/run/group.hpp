@@ -14,6 +14,7 @@
 #include "memory/reach.hpp"
 #include "memory/xpmem.hpp"
 #include "mpi/mpi.hpp"
+#include "run/carried.hpp"
 #include "sys/wait.hpp"
 
 namespace quadrille::run {
@@ -71,6 +72,7 @@ struct Group {
   memory::CopyPlan copying;    // which blocks this rank copies past the cache
   NodeWork node_work;
   memory::Pool scratch, packed_send, packed_recv, packed_own;
+  CarriedMemory carried;
 
   // Largest block that goes through a slot even if it lies in a shared heap.
   std::size_t inbox_limit(choose::Collective c) const {

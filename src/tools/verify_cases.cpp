@@ -22,6 +22,11 @@ plan::Goal goal_of(choose::Collective collective) {
   return {plan::Pattern::allgather, true};
 }
 
+plan::Goal goal_of(const choose::Algorithm& algorithm, choose::Collective collective) {
+  const bool padded = algorithm.engine == choose::Engine::padded;
+  return goal_of(padded ? choose::Collective::alltoall : collective);
+}
+
 std::vector<plan::NodeMap> node_maps(int ranks) {
   std::vector<plan::NodeMap> maps = {plan::one_node(ranks)};
   for (const char* text :
@@ -78,7 +83,7 @@ plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collec
           plan::build_all(algorithm.build, nodes, parameters, domains);
       ++cases;
       if (!proved.empty() && schedules == proved) continue;
-      plan::Report report = plan::verify(schedules, nodes, goal_of(collective), orders, i + 1);
+      plan::Report report = plan::verify(schedules, nodes, goal_of(algorithm, collective), orders, i + 1);
       if (!report.ok) {
         report.what = fmt::format("{} {}, {} ranks, {} [{}]: {}", choose::name_of(collective),
                                   choose::to_string({&algorithm, parameters}), ranks,

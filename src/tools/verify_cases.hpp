@@ -10,6 +10,8 @@
 namespace quadrille::tools {
 
 plan::Goal goal_of(choose::Collective collective);
+// What the schedule of an algorithm is for: between padded blocks it is one for blocks of one size.
+plan::Goal goal_of(const choose::Algorithm& algorithm, choose::Collective collective);
 
 // Node maps of all kinds for `ranks` ranks, each once: one node, one rank a node, blocked,
 // round-robin, ragged, permuted.

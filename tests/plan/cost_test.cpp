@@ -31,6 +31,7 @@ U log_up(int ranks, int radix) {
 struct Moved {
   std::vector<U> blocks;                   // [position]
   std::set<std::pair<int, int>> messages;  // (position, digit)
+  std::set<std::pair<int, int>> moving_on;  // (position, digit) of blocks with a higher digit
   U all = 0, most = 0;
 };
 
@@ -44,6 +45,7 @@ Moved moved(int ranks, int radix) {
       ++m.blocks[static_cast<std::size_t>(position)];
       ++m.all;
       m.messages.insert({position, rest % radix});
+      if (rest >= radix) m.moving_on.insert({position, rest % radix});
     }
   }
   for (const U blocks : m.blocks) m.most = std::max(m.most, blocks);
@@ -120,6 +122,25 @@ TEST_F(BruckCostTest, ZeroRotation) {
     EXPECT_EQ(c.blocks_copied, 1 + 2 * m.all);
     EXPECT_EQ(c.scratch_blocks, 2 * m.most);
     EXPECT_EQ(c.derived_messages, 0u);
+  });
+}
+
+// Each block moves for a last time once; before that its size must travel.
+TEST_F(BruckCostTest, TwoPhase) {
+  for_all(two_phase_bruck, [](U ranks, const Counts& c, const Moved& m) {
+    EXPECT_EQ(c.blocks_copied, 1 + 2 * m.all);
+    EXPECT_EQ(c.scratch_blocks, ranks + 2 * m.most);
+    EXPECT_EQ(c.sizes_sent, m.all - (ranks - 1));
+    EXPECT_EQ(c.size_messages, m.moving_on.size());
+  });
+}
+
+TEST_F(BruckCostTest, Sloav) {
+  for_all(sloav, [](U ranks, const Counts& c, const Moved& m) {
+    EXPECT_EQ(c.blocks_copied, ranks + 2 * m.all);
+    EXPECT_EQ(c.scratch_blocks, ranks + 2 * m.most);
+    EXPECT_EQ(c.sizes_sent, m.all);
+    EXPECT_EQ(c.size_messages, m.messages.size());
   });
 }
 

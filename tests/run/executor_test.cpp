@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "choose/registry.hpp"
 #include "loopback.hpp"
+#include "run/carried.hpp"
 
 namespace quadrille {
 namespace {
@@ -37,7 +39,12 @@ struct Rank {
   std::vector<Place> send_places, recv_places;
   plan::Schedule schedule;
   Binding binding;
+  run::CarriedMemory memory;
   std::unique_ptr<Execution> execution;
+  std::unique_ptr<run::CarriedExecution> carried;  // instead, if sizes travel
+
+  int advance() { return carried ? carried->advance(false) : execution->advance(false); }
+  bool done() const { return carried ? carried->done() : execution->done(); }
 };
 
 std::vector<Place> lay_out(std::vector<std::byte>& memory, const std::vector<std::size_t>& sizes) {
@@ -67,11 +74,23 @@ void check_recv(const Rank& rank, int me, bool gather, const std::string& what) 
   ASSERT_EQ(rank.send, rank.send_before) << what << ": the send buffer was written to";
 }
 
+std::size_t largest_size(Sizes size, int ranks) {
+  std::size_t largest = 0;
+  for (int s = 0; s < ranks; ++s) {
+    for (int d = 0; d < ranks; ++d) largest = std::max(largest, size(s, d));
+  }
+  return largest;
+}
+
 void run_all(const choose::Algorithm& algorithm, Collective collective,
-             const plan::Parameters& parameters, int ranks, Sizes size, unsigned seed) {
+             const plan::Parameters& parameters, int ranks, Sizes size, unsigned seed,
+             std::size_t wide_from = UINT32_MAX) {
+  const run::CarriedLimits limits{
+      static_cast<std::size_t>(plan::value_of(parameters, "eager", 0)), wide_from};
   const bool gather = collective == Collective::allgather || collective == Collective::allgatherv;
   const plan::NodeMap nodes = plan::one_node(ranks);
   test::Network network(ranks, seed);
+  network.may_be_shorter = limits.eager > 0;
   std::vector<Rank> all(static_cast<std::size_t>(ranks));
   for (int me = 0; me < ranks; ++me) {
     Rank& r = all[static_cast<std::size_t>(me)];
@@ -92,6 +111,15 @@ void run_all(const choose::Algorithm& algorithm, Collective collective,
     r.schedule = algorithm.build({ranks, me, &nodes, parameters});
     r.binding.send = r.send_places;
     r.binding.recv = r.recv_places;
+    if (r.schedule.sizes != plan::Sizes::known) {
+      if (plan::value_of(parameters, "monolithic", 0) != 0) {
+        r.binding.block_bytes = largest_size(size, ranks);
+        r.scratch.assign(static_cast<std::size_t>(ranks) * r.binding.block_bytes + 1, poison);
+        r.binding.scratch = r.scratch.data();
+      }
+      r.carried = std::make_unique<run::CarriedExecution>(r.schedule, r.binding, network.rank(me), r.memory, limits);
+      continue;
+    }
     r.binding.block_bytes = size(0, 0);
     r.scratch.assign(r.schedule.scratch_blocks * r.binding.block_bytes, poison);
     r.binding.scratch = r.scratch.data();
@@ -105,14 +133,14 @@ void run_all(const choose::Algorithm& algorithm, Collective collective,
     const std::size_t lucky = network.random()() % all.size();
     for (std::size_t r = 0; r < all.size(); ++r) {
       if (!sweep && r != lucky) continue;
-      ASSERT_EQ(all[r].execution->advance(false), 0) << what;
+      ASSERT_EQ(all[r].advance(), 0) << what;
     }
     const bool delivered = (sweep || network.random()() % 2 == 0) && network.deliver_one();
     if (sweep && !delivered) break;
   }
   for (int me = 0; me < ranks; ++me) {
     const Rank& r = all[static_cast<std::size_t>(me)];
-    ASSERT_TRUE(r.execution->done()) << what << ": rank " << me << " is stuck";
+    ASSERT_TRUE(r.done()) << what << ": rank " << me << " is stuck";
     check_recv(r, me, gather, what);
   }
 }
@@ -128,7 +156,7 @@ std::vector<plan::Parameters> settings_of(const choose::Algorithm& algorithm) {
     std::vector<plan::Parameters> next;
     for (const std::int64_t value : {range.least, range.standard, std::int64_t{3}}) {
       for (plan::Parameters p : all) {
-        p.push_back({std::string(range.name), value});
+        p.push_back({std::string(range.name), std::clamp(value, range.least, range.most)});
         next.push_back(p);
       }
     }
@@ -156,6 +184,31 @@ TEST(Executor, RunsEveryAlgorithmOnEveryCollective) {
     }
   }
   EXPECT_GT(cases, 500);
+}
+
+std::size_t one_giant(int source, int destination) { return source == 1 && destination == 0 ? 700 : 2; }
+std::size_t nothing(int, int) { return 0; }
+std::size_t zero_rows(int source, int destination) {
+  return source % 2 == 0 ? 0 : static_cast<std::size_t>(destination % 3 + 1);
+}
+std::size_t zero_columns(int source, int destination) { return zero_rows(destination, source); }
+
+// Sizes from 3 bytes on count as too large for 4 bytes.
+TEST(Carried, SizesOfEightBytesAndAllKindsOfMatrices) {
+  for (const char* name : {"two-phase-bruck", "sloav"}) {
+    const choose::Algorithm* algorithm = choose::find(Collective::alltoallv, name);
+    ASSERT_NE(algorithm, nullptr);
+    for (const plan::Parameters& parameters : settings_of(*algorithm)) {
+      for (const Sizes size : {ragged_size, one_giant, nothing, zero_rows, zero_columns}) {
+        for (const int ranks : {2, 3, 4, 6, 9, 16}) {
+          for (const std::size_t wide_from : {std::size_t{3}, std::size_t{UINT32_MAX}}) {
+            run_all(*algorithm, Collective::alltoallv, parameters, ranks, size, 5, wide_from);
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(Executor, LeavesOutEmptyMessagesOnBothSides) {

@@ -1,0 +1,51 @@
+// Two-phase Bruck: all-to-all of blocks of different sizes in log P rounds.
+//
+// Idea    Zero-rotation Bruck, each round in two phases: first the sizes of the blocks that move on, then the
+//         blocks. A block that arrives for good goes to its place in the receive buffer; one that moves on
+//         waits in a working buffer, where slot i is for the block that travels i ranks. Here the sizes of
+//         blocks that arrive for good do not travel: the receiver knows them. So the last round has one
+//         phase.
+// Source  Fan et al., HPDC 2022, section 3.2, algorithm 1; there r = 2, and all sizes travel.
+// Cost    Rounds and blocks of basic Bruck. Messages: one of data for each digit value of a round, and one of
+//         sizes (4 bytes a block) for each that has blocks that move on. Copies: 1 for the own block, 2 for
+//         each block moved. Working memory: see run/carried.hpp.
+//
+// Example, P = 4, r = 2, rank 1. "sd" is the block from rank s to rank d.
+//   copy          recv[1] = 11
+//   round w = 1   i = 1, 3: send[0] = 10, for rank 0 itself, and send[2] = 12. Phase 1: the size of 12 goes to
+//                 rank 0, that of 23 comes from rank 2. Phase 2: 10 and 12 go; 21 comes into recv[2], 23
+//                 into slot 3
+//   round w = 2   i = 2, 3: send[3] = 13 and slot 3 = 23 go to rank 3; 31 and 01 come into recv[3] and recv[0]
+#include "plan/algorithms.hpp"
+#include "plan/bruck_rounds.hpp"
+
+namespace quadrille::plan {
+
+Schedule two_phase_bruck(const Problem& problem) {
+  constexpr bruck::Transfer transfer = bruck::Transfer::packed;
+  const int ranks = problem.ranks;
+  const int me = problem.me;
+  const std::int64_t radix = bruck::radix_of(problem);
+  const bruck::Totals sum = bruck::totals(ranks, radix);
+  Builder builder(me);
+  builder.sizes(Sizes::carried);
+  bruck::reserve(builder, sum, transfer, 1, 1);
+  const int slots = ranks > 1 ? ranks : 0;
+  builder.scratch(static_cast<std::uint32_t>(slots + bruck::staging_blocks(sum, transfer)));
+
+  builder.begin_round();
+  builder.copy(Buffer::send, me, Buffer::recv, me);
+  const auto slot = [me](const bruck::Moved& moved) { return Span{me, moved.block, Buffer::scratch}; };
+  const auto source = [me, ranks, slot](const bruck::Moved& moved) {
+    return moved.first ? Span{me, cyclic(me - moved.block, ranks), Buffer::send} : slot(moved);
+  };
+  const auto target = [me, ranks, radix, slot](const bruck::Moved& moved) {
+    const bool arrived = moved.high < radix;
+    return arrived ? Span{me, cyclic(me + moved.block, ranks), Buffer::recv} : slot(moved);
+  };
+  bruck::add_rounds(builder, problem, radix, bruck::Direction::down, transfer, slots, source, target,
+                    bruck::Told::moving_on);
+  return builder.take();
+}
+
+}  // namespace quadrille::plan
