@@ -1,5 +1,5 @@
-/* A preload library whose MPI_Alltoallv delivers one wrong tuple to rank 0, once. The tests use it to
-   see that the program notices. */
+/* A preload library whose MPI_Alltoallv delivers one wrong tuple to rank 0, once. The tests use it
+   to see that the program notices. */
 #include <mpi.h>
 #include <stdint.h>
 

@@ -164,7 +164,8 @@ std::vector<Package> parse_packages(std::string_view text, const std::string& na
   }
   finish(paragraph, packages);
   if (!found) {
-    throw std::runtime_error(name + ": no index of Debian packages (other compression than gzip must " +
+    throw std::runtime_error(name +
+                             ": no index of Debian packages (other compression than gzip must " +
                              "be undone first)");
   }
   return packages;

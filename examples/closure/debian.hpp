@@ -7,10 +7,10 @@
 //     Package: editor
 //     Depends: libc6 (>= 2.34), python3:any | perl, mail-agent
 //
-// has edges to libc6, to python3 and perl (of the alternatives that exist, all), and to all packages
-// with `Provides: mail-agent`. What is between brackets, and versions with it, is ignored. A package
-// that several indexes have, or several versions of, needs what any of them needs. What a package
-// needs and provides itself is no edge.
+// has edges to libc6, to python3 and perl (of the alternatives that exist, all), and to all
+// packages with `Provides: mail-agent`. What is between brackets, and versions with it, is ignored.
+// A package that several indexes have, or several versions of, needs what any of them needs. What a
+// package needs and provides itself is no edge.
 #pragma once
 
 #include <string>
@@ -24,12 +24,13 @@ namespace closure {
 struct Package {
   std::string name;
   std::string section;
-  std::vector<std::string> needs;     // Depends and Pre-Depends
+  std::vector<std::string> needs;  // Depends and Pre-Depends
   std::vector<std::string> provides;
 };
 
-// The packages of an index, in its order. Those that dpkg knows of but has not installed are left out.
-// Throws std::runtime_error of one line if the text has no package; `name` is what it calls the text.
+// The packages of an index, in its order. Those that dpkg knows of but has not installed are left
+// out. Throws std::runtime_error of one line if the text has no package; `name` is what it calls
+// the text.
 std::vector<Package> parse_packages(std::string_view text, const std::string& name);
 
 // Reads one index, or all indexes of a folder: the files with "_Packages" in their names.

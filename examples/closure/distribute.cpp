@@ -32,8 +32,8 @@ std::vector<Pair> gather_tuples(const PairSet& tuples, const World& world) {
   const TupleType type;
   MPI_Gatherv(mine.data(), out.counts.front(), type.get(), all.data(), in.counts.data(),
               in.displacements.data(), type.get(), 0, world.comm);
-  // The owner of a tuple is known from its end, so no tuple has come from two ranks unless something
-  // is wrong; then it must stay visible.
+  // The owner of a tuple is known from its end, so no tuple has come from two ranks unless
+  // something is wrong; then it must stay visible.
   sort_pairs(all);
   return all;
 }

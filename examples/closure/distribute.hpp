@@ -8,7 +8,8 @@
 
 namespace closure {
 
-// Rank 0 has the graph. Returns the edges of this rank: those that begin at its vertices. Collective.
+// Rank 0 has the graph. Returns the edges of this rank: those that begin at its vertices.
+// Collective.
 std::vector<Pair> scatter_edges(const Graph& graph, const World& world);
 
 // The tuples of all ranks, sorted, on rank 0; nothing on the others. Collective.

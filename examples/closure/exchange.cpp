@@ -24,8 +24,7 @@ std::vector<Pair> Exchange::operator()(Blocks blocks) {
   std::vector<Pair> in(in_layout.total);
   exchange_tuples(out, out_layout, in, in_layout);
   traffic.tuples += static_cast<std::int64_t>(out_layout.total);
-  traffic.tuples_to_others +=
-      static_cast<std::int64_t>(out_layout.total) - out_counts[world_.rank];
+  traffic.tuples_to_others += static_cast<std::int64_t>(out_layout.total) - out_counts[world_.rank];
   return in;
 }
 
@@ -41,8 +40,7 @@ void Exchange::exchange_tuples(const std::vector<Pair>& out, const Layout& out_l
                                std::vector<Pair>& in, const Layout& in_layout) {
   const auto alltoallv = algorithm_ == "mpi" ? MPI_Alltoallv : Quadrille_Alltoallv;
   const double start = MPI_Wtime();
-  alltoallv(out.data(), out_layout.counts.data(), out_layout.displacements.data(),
-            tuple_.get(),
+  alltoallv(out.data(), out_layout.counts.data(), out_layout.displacements.data(), tuple_.get(),
             in.data(), in_layout.counts.data(), in_layout.displacements.data(), tuple_.get(),
             world_.comm);
   traffic.data_seconds += MPI_Wtime() - start;

@@ -18,8 +18,8 @@ struct World {
   int ranks;
 };
 
-// The datatype of one tuple. Counts are in tuples throughout, so that blocks may have more bytes than
-// an int can count.
+// The datatype of one tuple. Counts are in tuples throughout, so that blocks may have more bytes
+// than an int can count.
 class TupleType {
  public:
   TupleType();
@@ -42,8 +42,9 @@ struct Traffic {
 
 class Exchange {
  public:
-  // `algorithm` is who exchanges the tuples: "mpi" for MPI_Alltoallv, "auto" for Quadrille_Alltoallv,
-  // else the algorithm that Quadrille shall use, as `quadrille list` prints it.
+  // `algorithm` is who exchanges the tuples: "mpi" for MPI_Alltoallv, "auto" for
+  // Quadrille_Alltoallv, else the algorithm that Quadrille shall use, as `quadrille list` prints
+  // it.
   Exchange(const World& world, std::string algorithm);
 
   // Sends blocks[r] to rank r. Returns what all ranks sent here, in the order of the ranks.
@@ -61,8 +62,8 @@ class Exchange {
   TupleType tuple_;
 };
 
-// Tells Quadrille which algorithm to use for the exchanges of tuples. Returns false if it knows none
-// of that name; it has said so on standard error then.
+// Tells Quadrille which algorithm to use for the exchanges of tuples. Returns false if it knows
+// none of that name; it has said so on standard error then.
 bool force_algorithm(const World& world, const std::string& algorithm);
 
 }  // namespace closure

@@ -4,12 +4,14 @@
 //     T(x, z) :- T(x, y), G(y, z)
 //
 // Both relations are spread over the ranks by a hash: G by where an edge begins, T by where a path
-// ends. So the tuples to join lie on one rank, and only the results travel. Only tuples that were new
-// in the last iteration are joined again (semi-naive evaluation): what the others give is known.
+// ends. So the tuples to join lie on one rank, and only the results travel. Only tuples that were
+// new in the last iteration are joined again (semi-naive evaluation): what the others give is
+// known.
 //
-// Example: G = {(1,2), (2,3)}. The first exchange brings (1,2) and (2,3) to the owners of 2 and 3. The
-// owner of 2 joins (1,2) with the edge (2,3) to (1,3) and sends it to the owner of 3; the owner of 3
-// has no edge to join with. After the second exchange (1,3) is new; the third brings nothing new.
+// Example: G = {(1,2), (2,3)}. The first exchange brings (1,2) and (2,3) to the owners of 2 and 3.
+// The owner of 2 joins (1,2) with the edge (2,3) to (1,3) and sends it to the owner of 3; the owner
+// of 3 has no edge to join with. After the second exchange (1,3) is new; the third brings nothing
+// new.
 //
 // Source: Fan et al., "Optimizing the Bruck Algorithm for Non-uniform All-to-all Communication",
 // HPDC 2022, section 5.1.

@@ -1,5 +1,5 @@
-// The transitive closure of a graph, by all ranks together. An ordinary MPI program; it can also call
-// Quadrille by name, to try its algorithms. See fixpoint.hpp for the method.
+// The transitive closure of a graph, by all ranks together. An ordinary MPI program; it can also
+// call Quadrille by name, to try its algorithms. See fixpoint.hpp for the method.
 //
 // Exit status: 0 all well, 1 the closure is wrong, 2 wrong arguments or input.
 #include <mpi.h>
@@ -31,12 +31,13 @@ struct Options {
   std::string algorithm = "mpi";
   std::string write;
   bool check = false;
-  bool check_count = false;
+  bool check_sum = false;
 };
 
 // What was found, over all ranks.
 struct Summary {
-  std::int64_t tuples = 0, moved = 0, moved_to_others = 0;
+  Digest closure;
+  std::int64_t moved = 0, moved_to_others = 0;
   // Each the largest of the ranks.
   double total = 0, communication = 0, counts = 0, data = 0, test = 0;
 };
@@ -78,28 +79,31 @@ void on_first_rank(const World& world, Work work) {
 
 Summary summary_of(const Result& result, const Traffic& traffic, double seconds,
                    const World& world) {
-  Summary all;
   const std::int64_t tuple = sizeof(Pair);
-  std::int64_t sums[] = {static_cast<std::int64_t>(result.tuples.size()), traffic.tuples * tuple,
-                         traffic.tuples_to_others * tuple};
-  MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_INT64_T, MPI_SUM, world.comm);
+  const Digest digest = result.tuples.digest();
+  std::uint64_t digests[] = {digest.tuples, digest.sum};
+  MPI_Allreduce(MPI_IN_PLACE, digests, 2, MPI_UINT64_T, MPI_SUM, world.comm);
+  std::int64_t moved[] = {traffic.tuples * tuple, traffic.tuples_to_others * tuple};
+  MPI_Allreduce(MPI_IN_PLACE, moved, 2, MPI_INT64_T, MPI_SUM, world.comm);
   const double communication = traffic.count_seconds + traffic.data_seconds + result.test_seconds;
   double most[] = {seconds, communication, traffic.count_seconds, traffic.data_seconds,
                    result.test_seconds};
   MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, world.comm);
-  return {sums[0], sums[1], sums[2], most[0], most[1], most[2], most[3], most[4]};
+  return {
+      {digests[0], digests[1]}, moved[0], moved[1], most[0], most[1], most[2], most[3], most[4]};
 }
 
-void print(const Options& options, const Graph& graph, const Result& result,
-           const Summary& summary, const World& world) {
+void print(const Options& options, const Graph& graph, const Result& result, const Summary& summary,
+           const World& world) {
   std::printf("transitive closure: %d ranks, algorithm %s\n", world.ranks,
               options.algorithm.c_str());
   std::printf("graph: %zu vertices, %zu edges\n", vertices_of(graph).size(), graph.edges.size());
-  std::printf("closure: %" PRId64 " tuples in %d iterations\n", summary.tuples,
-              result.iterations);
-  std::printf("time: total %.6f s, communication %.6f s (counts %.6f s, data %.6f s, test for the "
-              "end %.6f s)\n",
-              summary.total, summary.communication, summary.counts, summary.data, summary.test);
+  std::printf("closure: %" PRIu64 " tuples in %d iterations, checksum %016" PRIx64 "\n",
+              summary.closure.tuples, result.iterations, summary.closure.sum);
+  std::printf(
+      "time: total %.6f s, communication %.6f s (counts %.6f s, data %.6f s, test for the "
+      "end %.6f s)\n",
+      summary.total, summary.communication, summary.counts, summary.data, summary.test);
   std::printf("moved: %" PRId64 " B, of them %" PRId64 " B to other ranks\n", summary.moved,
               summary.moved_to_others);
 }
@@ -113,32 +117,35 @@ std::string difference(const std::vector<Pair>& found, const std::vector<Pair>& 
   };
   for (std::size_t i = 0; i < found.size() || i < expected.size(); ++i) {
     if (i < found.size() && i < expected.size() && found[i] == expected[i]) continue;
-    const bool extra = i >= expected.size() ||
-                       (i < found.size() && key_of(found[i]) < key_of(expected[i]));
+    const bool extra =
+        i >= expected.size() || (i < found.size() && key_of(found[i]) < key_of(expected[i]));
     return extra ? name(found[i]) + " should not be in the closure"
                  : name(expected[i]) + " is missing in the closure";
   }
   return {};
 }
 
-std::string wrong_count(std::int64_t found, std::size_t expected) {
-  if (found == static_cast<std::int64_t>(expected)) return {};
-  return "the closure should have " + std::to_string(expected) + " tuples";
+std::string difference(const Digest& found, const Digest& expected) {
+  if (found.tuples != expected.tuples) {
+    return "the closure should have " + std::to_string(expected.tuples) + " tuples";
+  }
+  return found.sum == expected.sum ? "" : "the number of tuples is right, their checksum is not";
 }
 
 // Compares with the search of one process. Returns the exit status, the same on all ranks.
 int check(const Options& options, const Graph& graph, const Result& result, const Summary& summary,
           const World& world) {
-  if (!options.check && !options.check_count) return 0;
-  const std::vector<Pair> all = options.check ? gather_tuples(result.tuples, world) : std::vector<Pair>{};
+  if (!options.check && !options.check_sum) return 0;
+  const std::vector<Pair> all =
+      options.check ? gather_tuples(result.tuples, world) : std::vector<Pair>{};
   int status = 0;
   if (world.rank == 0) {
-    const std::string wrong = options.check
-                                  ? difference(all, reference_closure(graph))
-                                  : wrong_count(summary.tuples, reference_count(graph));
+    const std::string wrong = options.check ? difference(all, reference_closure(graph))
+                                            : difference(summary.closure, reference_digest(graph));
     status = wrong.empty() ? 0 : 1;
-    const char* what = options.check ? "the tuples" : "the number of tuples";
-    if (wrong.empty()) std::printf("check passed: %s of a search from every vertex\n", what);
+    const char* what = options.check ? "all tuples" : "number and checksum of the tuples";
+    if (wrong.empty())
+      std::printf("check passed: %s as a search from every vertex finds them\n", what);
     if (!wrong.empty()) std::printf("check failed: %s\n", wrong.c_str());
   }
   MPI_Bcast(&status, 1, MPI_INT, 0, world.comm);
@@ -175,16 +182,19 @@ void add_options(CLI::App& app, Options& options) {
   auto* debian = app.add_option("--debian", options.debian,
                                 "Packages index of Debian, or a folder with such files");
   debian->excludes(graph);
-  app.add_option("--section", options.sections,
-                 "With --debian: only packages of this section, and what they need; may be repeated")
+  app.add_option(
+         "--section", options.sections,
+         "With --debian: only packages of this section, and what they need; may be repeated")
       ->needs(debian);
   app.add_option("--algorithm", options.algorithm,
                  "mpi: MPI_Alltoallv; auto: Quadrille's choice; else a name from `quadrille list`")
       ->check(CLI::Validator([](std::string& name) { return name.empty() ? "no name" : ""; }, ""))
       ->capture_default_str();
-  auto* check = app.add_flag("--check", options.check,
-                             "Compare all tuples with a search from every vertex");
-  app.add_flag("--check-count", options.check_count, "Compare how many they are")->excludes(check);
+  auto* check =
+      app.add_flag("--check", options.check, "Compare all tuples with a search from every vertex");
+  app.add_flag("--check-sum", options.check_sum,
+               "Compare only how many they are, and a checksum of them; needs little memory")
+      ->excludes(check);
   app.add_option("--write-graph", options.write,
                  "Write the graph as an edge list (.gz: compressed) and end");
 }

@@ -1,12 +1,13 @@
 #include "reference.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace closure {
 namespace {
 
-// The graph with its vertices numbered from 0: the neighbours of vertex v are targets[first[v]] up to
-// targets[first[v + 1]].
+// The graph with its vertices numbered from 0: the neighbours of vertex v are targets[first[v]] up
+// to targets[first[v + 1]].
 struct Adjacency {
   std::vector<Vertex> names;  // by number
   std::vector<std::size_t> first;
@@ -62,10 +63,10 @@ std::vector<Pair> reference_closure(const Graph& graph) {
   return pairs;
 }
 
-std::size_t reference_count(const Graph& graph) {
-  std::size_t count = 0;
-  search(adjacency_of(graph), [&](Vertex, Vertex) { ++count; });
-  return count;
+Digest reference_digest(const Graph& graph) {
+  Digest digest;
+  search(adjacency_of(graph), [&](Vertex from, Vertex to) { digest.add({from, to}); });
+  return digest;
 }
 
 }  // namespace closure

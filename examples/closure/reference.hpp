@@ -1,7 +1,6 @@
 // The closure by another method: a search from every vertex, by one process. No MPI here.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "graph.hpp"
@@ -11,7 +10,7 @@ namespace closure {
 // All pairs of vertices with a path of one edge or more between them, sorted.
 std::vector<Pair> reference_closure(const Graph& graph);
 
-// Only how many they are, which needs little memory.
-std::size_t reference_count(const Graph& graph);
+// Only their digest, which needs little memory.
+Digest reference_digest(const Graph& graph);
 
 }  // namespace closure

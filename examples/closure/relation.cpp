@@ -50,6 +50,14 @@ std::vector<Pair> PairSet::sorted() const {
   return pairs;
 }
 
+Digest PairSet::digest() const {
+  Digest digest;
+  for (const std::uint64_t key : slots_) {
+    if (key != kEmpty) digest.add(pair_of(key));
+  }
+  return digest;
+}
+
 // Where the key is, or where it would go.
 std::size_t PairSet::slot_of(std::uint64_t key) const {
   const std::size_t mask = slots_.size() - 1;

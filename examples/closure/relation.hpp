@@ -20,8 +20,8 @@ struct Pair {
   bool operator==(const Pair&) const = default;
 };
 
-// The order of tuples throughout: by their end, then by their start. Tuples that are extended by the
-// same edges lie side by side then.
+// The order of tuples throughout: by their end, then by their start. Tuples that are extended by
+// the same edges lie side by side then.
 inline std::uint64_t key_of(Pair pair) {
   return static_cast<std::uint64_t>(pair.to) << 32 | pair.from;
 }
@@ -37,11 +37,23 @@ void sort_unique(std::vector<Pair>& pairs);
 // Mixes all bits of a number (the finaliser of SplitMix64).
 std::uint64_t hash(std::uint64_t value);
 
-// The rank that keeps the edges that begin at `vertex` and the tuples that end there, so that the two
-// can be joined without a message.
+// The rank that keeps the edges that begin at `vertex` and the tuples that end there, so that the
+// two can be joined without a message.
 inline int owner_of(Vertex vertex, int ranks) {
   return static_cast<int>(hash(vertex) % static_cast<std::uint64_t>(ranks));
 }
+
+// What can be told of a relation without its tuples: how many they are, and the sum of their hashes
+// modulo 2^64. The order does not matter, and the digests of two parts add up to that of the whole.
+struct Digest {
+  std::uint64_t tuples = 0;
+  std::uint64_t sum = 0;
+  void add(Pair pair) {
+    ++tuples;
+    sum += hash(key_of(pair));
+  }
+  bool operator==(const Digest&) const = default;
+};
 
 // A hash set with open addressing: 8 bytes a slot, at most half of the slots full.
 class PairSet {
@@ -51,6 +63,7 @@ class PairSet {
   bool insert(Pair pair);
   std::size_t size() const { return size_; }
   std::vector<Pair> sorted() const;
+  Digest digest() const;
 
  private:
   std::size_t slot_of(std::uint64_t key) const;
