@@ -145,6 +145,10 @@ TEST(EdgeIndex, FindsTheEdgesOfAVertex) {
   std::set<Vertex> ends;
   for (const Pair edge : index.from(3)) ends.insert(edge.to);
   EXPECT_EQ(ends, (std::set<Vertex>{1, 7}));
+  for (const Vertex one : {1u, 2u}) {
+    ASSERT_EQ(index.from(one).size(), 1u);
+    EXPECT_EQ(index.from(one).front().to, 3u);
+  }
   for (const Vertex none : {0u, 4u, 7u, kLargestVertex}) EXPECT_TRUE(index.from(none).empty());
   EXPECT_TRUE(EdgeIndex({}).from(0).empty());
 }
