@@ -1,6 +1,7 @@
 // The parts that need no MPI: the readers, the relations, and the search that the program's result
 // is compared with.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -52,7 +53,8 @@ class TemporaryFile {
 
  private:
   static std::string name() {
-    return std::string("closure-") + testing::UnitTest::GetInstance()->current_test_info()->name();
+    return "closure-" + std::to_string(getpid()) + "-" +
+           testing::UnitTest::GetInstance()->current_test_info()->name();
   }
   std::string path_;
 };
