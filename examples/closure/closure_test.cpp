@@ -1,0 +1,345 @@
+// The parts that need no MPI: the readers, the relations, and the search that the program's result
+// is compared with.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "blocks.hpp"
+#include "debian.hpp"
+#include "graph.hpp"
+#include "reference.hpp"
+#include "relation.hpp"
+
+namespace closure {
+
+void PrintTo(Pair pair, std::ostream* out) { *out << '(' << pair.from << ", " << pair.to << ')'; }
+
+namespace {
+
+Graph graph_of(std::vector<Pair> edges) {
+  sort_unique(edges);
+  return {edges};
+}
+
+std::vector<Pair> sorted(std::vector<Pair> pairs) {
+  sort_pairs(pairs);
+  return pairs;
+}
+
+template <typename Work>
+std::string error_of(Work work) {
+  try {
+    work();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// A file name of this process alone, removed at the end of a test.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& suffix) : path_(testing::TempDir() + name() + suffix) {}
+  ~TemporaryFile() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  static std::string name() {
+    return "closure-" + std::to_string(getpid()) + "-" +
+           testing::UnitTest::GetInstance()->current_test_info()->name();
+  }
+  std::string path_;
+};
+
+void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+// ---- The reference ----
+
+TEST(Reference, NoEdgesGiveNoPaths) {
+  EXPECT_TRUE(reference_closure({}).empty());
+  EXPECT_EQ(reference_digest({}), Digest());
+}
+
+TEST(Reference, AChain) {
+  EXPECT_EQ(reference_closure(graph_of({{1, 2}, {2, 3}, {3, 4}})),
+            sorted({{1, 2}, {1, 3}, {1, 4}, {2, 3}, {2, 4}, {3, 4}}));
+}
+
+TEST(Reference, OnACycleEveryVertexReachesItself) {
+  EXPECT_EQ(reference_closure(graph_of({{0, 1}, {1, 2}, {2, 0}})),
+            sorted({{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {2, 0}, {2, 1}, {2, 2}}));
+}
+
+TEST(Reference, ASelfLoopIsAPath) {
+  EXPECT_EQ(reference_closure(graph_of({{5, 5}, {5, 6}})), sorted({{5, 5}, {5, 6}}));
+}
+
+TEST(Reference, WithoutACycleNoVertexReachesItself) {
+  EXPECT_EQ(reference_closure(graph_of({{0, 1}, {0, 2}, {1, 3}, {2, 3}})),
+            sorted({{0, 1}, {0, 2}, {0, 3}, {1, 3}, {2, 3}}));
+}
+
+TEST(Reference, PartsWithoutAPathBetweenThemStayApart) {
+  EXPECT_EQ(reference_closure(graph_of({{1, 2}, {2, 1}, {kLargestVertex, 9}})),
+            sorted({{1, 1}, {1, 2}, {2, 1}, {2, 2}, {kLargestVertex, 9}}));
+}
+
+TEST(Reference, TheDigestIsThatOfWhatItFinds) {
+  for (const Graph& graph : {graph_of({{1, 2}, {2, 3}, {3, 1}, {3, 4}}), graph_of({{7, 7}})}) {
+    PairSet set;
+    for (const Pair pair : reference_closure(graph)) set.insert(pair);
+    EXPECT_EQ(reference_digest(graph), set.digest());
+    EXPECT_EQ(reference_digest(graph).tuples, set.size());
+  }
+}
+
+// ---- Relations ----
+
+TEST(PairSet, TellsWhatIsNew) {
+  PairSet set;
+  EXPECT_TRUE(set.insert({0, 0}));
+  EXPECT_TRUE(set.insert({0, 1}));
+  EXPECT_TRUE(set.insert({1, 0}));
+  EXPECT_FALSE(set.insert({0, 1}));
+  EXPECT_TRUE(set.insert({kLargestVertex, kLargestVertex}));
+  EXPECT_FALSE(set.insert({kLargestVertex, kLargestVertex}));
+  EXPECT_EQ(set.sorted(), sorted({{0, 0}, {1, 0}, {0, 1}, {kLargestVertex, kLargestVertex}}));
+}
+
+TEST(PairSet, KeepsEverythingWhileItGrows) {
+  PairSet set;
+  std::vector<Pair> pairs;
+  for (Vertex i = 0; i < 20'000; ++i) pairs.push_back({i * i, i});
+  for (const Pair pair : pairs) ASSERT_TRUE(set.insert(pair));
+  for (const Pair pair : pairs) ASSERT_FALSE(set.insert(pair));
+  EXPECT_EQ(set.size(), pairs.size());
+  EXPECT_EQ(set.sorted(), sorted(pairs));
+}
+
+TEST(Digest, TellsRelationsApart) {
+  const auto digest = [](const std::vector<Pair>& pairs) {
+    Digest sum;
+    for (const Pair pair : pairs) sum.add(pair);
+    return sum;
+  };
+  EXPECT_EQ(digest({{1, 2}, {3, 4}}), digest({{3, 4}, {1, 2}}));
+  EXPECT_NE(digest({{1, 2}, {3, 4}}), digest({{1, 4}, {3, 2}}));
+  EXPECT_NE(digest({{1, 2}}), digest({{2, 1}}));
+  EXPECT_NE(digest({{0, 0}}), digest({}));
+}
+
+TEST(Pairs, AreSortedByTheirEnd) {
+  std::vector<Pair> pairs = {{1, 9}, {9, 1}, {0, 9}, {9, 1}};
+  sort_unique(pairs);
+  EXPECT_EQ(pairs, (std::vector<Pair>{{9, 1}, {0, 9}, {1, 9}}));
+}
+
+TEST(EdgeIndex, FindsTheEdgesOfAVertex) {
+  const EdgeIndex index({{3, 1}, {1, 3}, {3, 7}, {2, 3}});
+  std::set<Vertex> ends;
+  for (const Pair edge : index.from(3)) ends.insert(edge.to);
+  EXPECT_EQ(ends, (std::set<Vertex>{1, 7}));
+  for (const Vertex one : {1u, 2u}) {
+    ASSERT_EQ(index.from(one).size(), 1u);
+    EXPECT_EQ(index.from(one).front().to, 3u);
+  }
+  for (const Vertex none : {0u, 4u, 7u, kLargestVertex}) EXPECT_TRUE(index.from(none).empty());
+  EXPECT_TRUE(EdgeIndex({}).from(0).empty());
+}
+
+TEST(Owner, IsOneOfTheRanksAndAllHaveAShare) {
+  std::vector<int> share(5);
+  for (Vertex vertex = 0; vertex < 5000; ++vertex) ++share.at(owner_of(vertex, 5));
+  for (const int vertices : share) EXPECT_GT(vertices, 700);
+}
+
+// ---- Blocks ----
+
+TEST(Blocks, LieOneAfterTheOther) {
+  const Blocks blocks = {{{1, 2}, {3, 4}}, {}, {{5, 6}}};
+  const Layout layout = layout_of(sizes_of(blocks));
+  EXPECT_EQ(layout.counts, (std::vector<int>{2, 0, 1}));
+  EXPECT_EQ(layout.displacements, (std::vector<int>{0, 2, 2}));
+  EXPECT_EQ(layout.total, 3u);
+  EXPECT_EQ(joined(blocks), (std::vector<Pair>{{1, 2}, {3, 4}, {5, 6}}));
+}
+
+TEST(Blocks, MayHaveAsManyTuplesAsMpiCanCount) {
+  const std::int64_t most = std::numeric_limits<int>::max();
+  EXPECT_EQ(layout_of(std::vector<std::int64_t>{most - 1, 0, 1}).total,
+            static_cast<std::size_t>(most));
+  for (const std::vector<std::int64_t>& counts : std::vector<std::vector<std::int64_t>>{
+           {most + 1}, {most, 1}, {most - 1, 1, 1}, {std::int64_t{1} << 40}}) {
+    EXPECT_THROW(layout_of(counts), std::length_error);
+  }
+}
+
+// ---- Edge lists ----
+
+TEST(EdgeList, CommentsAndBlanksAreSkippedAndDuplicatesRemoved) {
+  EXPECT_EQ(parse_edge_list("# a\n\n1 2\n  3\t4  \r\n1 2\n#5 6\n4294967294 0", "g").edges,
+            sorted({{1, 2}, {3, 4}, {kLargestVertex, 0}}));
+}
+
+TEST(EdgeList, MayBeEmpty) {
+  EXPECT_TRUE(parse_edge_list("", "g").edges.empty());
+  EXPECT_TRUE(parse_edge_list("# nothing\n", "g").edges.empty());
+}
+
+TEST(EdgeList, AMalformedLineIsNamed) {
+  for (const char* line : {"1", "1 2 3", "1 x", "a b", "-1 2", "1,2", "1 2#", "1.0 2",
+                           "4294967295 1", "1 99999999999"}) {
+    const std::string text = std::string("# first\n1 2\n") + line + "\n3 4\n";
+    EXPECT_EQ(error_of([&] { parse_edge_list(text, "g"); }),
+              std::string("g:3: '") + line + "' is not two vertex numbers from 0 to 4294967294");
+  }
+}
+
+TEST(EdgeList, WhatCannotBePrintedIsNot) {
+  EXPECT_NE(error_of([] { parse_edge_list("\x1b[2J", "g"); }).find("g:1: '?[2J'"),
+            std::string::npos);
+}
+
+TEST(EdgeList, VerticesAreThoseWithAnEdge) {
+  EXPECT_EQ(vertices_of(graph_of({{7, 2}, {2, 7}, {9, 9}})), (std::vector<Vertex>{2, 7, 9}));
+}
+
+TEST(Files, AreReadAsTheyWereWritten) {
+  const Graph graph = graph_of({{1, 2}, {2, 1}, {3, kLargestVertex}});
+  for (const char* suffix : {".txt", ".txt.gz"}) {
+    const TemporaryFile file(suffix);
+    write_graph(graph, file.path(), "a comment");
+    const std::string text = read_text(file.path());
+    EXPECT_EQ(text, "# a comment\n1 2\n2 1\n3 4294967294\n");
+    EXPECT_EQ(parse_edge_list(text, "g").edges, graph.edges);
+  }
+}
+
+TEST(Files, ACompressedFileThatEndsTooEarlyIsAnError) {
+  std::vector<Pair> edges;
+  for (Vertex i = 0; i < 50'000; ++i) edges.push_back({static_cast<Vertex>(hash(i) >> 33), i});
+  const TemporaryFile file(".gz");
+  write_graph(graph_of(edges), file.path(), "random");
+  std::filesystem::resize_file(file.path(), std::filesystem::file_size(file.path()) / 2);
+  EXPECT_NE(error_of([&] { read_text(file.path()); }).find("unexpected end of file"),
+            std::string::npos);
+}
+
+TEST(Files, AMissingOneIsAnError) {
+  EXPECT_EQ(error_of([] { read_text("/none/such"); }), "/none/such: No such file or directory");
+  EXPECT_EQ(error_of([] { read_text("/"); }), "/: is a folder");
+}
+
+// ---- Debian ----
+
+const char kIndex[] =
+    "Package: editor\n"
+    "Section: editors\n"
+    "Depends: libc6 (>= 2.34), python3:any | perl, mail-agent, missing | gone\n"
+    "Description: an editor\n"
+    " Depends: is no field here\n"
+    "Pre-Depends: dpkg (>= 1.15.6) [amd64] <!nocheck>\n"
+    "\n"
+    "Package: exim\n"
+    "Provides: mail-agent, smtp (= 4.96)\n"
+    "depends: libc6,\n"
+    " smtp\n"
+    "\n"
+    "\n"
+    "Package: libc6\n"
+    "\n"
+    "Package: perl\n"
+    "Depends: libc6\n"
+    "\n"
+    "Package: postfix\n"
+    "Provides: mail-agent\n"
+    "\n"
+    "Package: python3\n"
+    "Section: python\n"
+    "Depends: perl\n"
+    "\n"
+    "Package: dpkg";
+
+using Names = std::vector<std::string>;
+
+TEST(Debian, FieldsAreRead) {
+  const std::vector<Package> packages = parse_packages(kIndex, "index");
+  ASSERT_EQ(packages.size(), 7u);
+  EXPECT_EQ(packages[0].name, "editor");
+  EXPECT_EQ(packages[0].section, "editors");
+  EXPECT_EQ(packages[0].needs,
+            (Names{"libc6", "python3", "perl", "mail-agent", "missing", "gone", "dpkg"}));
+  EXPECT_EQ(packages[1].needs, (Names{"libc6", "smtp"}));
+  EXPECT_EQ(packages[1].provides, (Names{"mail-agent", "smtp"}));
+  EXPECT_EQ(packages[6].name, "dpkg");
+}
+
+// Sorted: dpkg 0, editor 1, exim 2, libc6 3, perl 4, postfix 5, python3 6.
+TEST(Debian, EdgesGoToAllThatCouldServe) {
+  EXPECT_EQ(package_graph(parse_packages(kIndex, "index"), {}).edges,
+            sorted({{1, 3},
+                    {1, 6},
+                    {1, 4},
+                    {1, 2},
+                    {1, 5},
+                    {1, 0},     // editor
+                    {2, 3},     // exim, not to itself
+                    {4, 3},     // perl
+                    {6, 4}}));  // python3
+}
+
+// Of python3, perl and libc6, sorted: libc6 0, perl 1, python3 2.
+TEST(Debian, ASectionBringsWhatItNeeds) {
+  EXPECT_EQ(package_graph(parse_packages(kIndex, "index"), {"python"}).edges,
+            sorted({{2, 1}, {1, 0}}));
+  EXPECT_EQ(error_of([] { package_graph(parse_packages(kIndex, "index"), {"games"}); }),
+            "no package is of section games");
+}
+
+TEST(Debian, VersionsOfAPackageAreOneVertex) {
+  const std::string text =
+      "Package: a\nVersion: 1\nDepends: b\n\nPackage: b\n\nPackage: a\nVersion: 2\nDepends: c\n\n"
+      "Package: c\nDepends: a\n";
+  EXPECT_EQ(package_graph(parse_packages(text, "index"), {}).edges,
+            sorted({{0, 1}, {0, 2}, {2, 0}}));
+}
+
+TEST(Debian, PackagesThatAreNotInstalledAreLeftOut) {
+  const std::string text =
+      "Package: a\nStatus: install ok installed\nDepends: b\n\n"
+      "Package: b\nStatus: deinstall ok config-files\nDepends: a\n\n"
+      "Package: c\nStatus: purge ok not-installed\n";
+  const std::vector<Package> packages = parse_packages(text, "status");
+  ASSERT_EQ(packages.size(), 1u);
+  EXPECT_EQ(packages[0].name, "a");
+  EXPECT_TRUE(package_graph(packages, {}).edges.empty());
+}
+
+TEST(Debian, ATextWithoutPackagesIsAnError) {
+  for (const char* text : {"", "\n\n", "1 2\n", "\x04\x22\x4d\x18"}) {
+    EXPECT_EQ(error_of([&] { parse_packages(text, "x"); }),
+              "x: no index of Debian packages (other compression than gzip must be undone first)");
+  }
+}
+
+TEST(Debian, AFolderGivesAllItsIndexes) {
+  const TemporaryFile folder("");
+  std::filesystem::create_directory(folder.path());
+  EXPECT_EQ(error_of([&] { read_packages(folder.path()); }),
+            folder.path() + ": no file with _Packages in its name");
+  write_text(folder.path() + "/one_Packages", "Package: a\nDepends: b\n");
+  write_text(folder.path() + "/two_Packages", "Package: b\nDepends: a\n");
+  write_text(folder.path() + "/two_InRelease", "no index\n");
+  EXPECT_EQ(package_graph(read_packages(folder.path()), {}).edges, sorted({{0, 1}, {1, 0}}));
+}
+
+}  // namespace
+}  // namespace closure

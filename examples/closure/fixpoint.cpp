@@ -1,0 +1,67 @@
+#include "fixpoint.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace closure {
+namespace {
+
+// The first rule: every edge is a path. It goes to the rank that will own it.
+Blocks paths_of_edges(const std::vector<Pair>& edges, int ranks) {
+  Blocks blocks(ranks);
+  for (const Pair edge : edges) blocks[owner_of(edge.to, ranks)].push_back(edge);
+  return blocks;
+}
+
+// The second rule: the new paths, longer by one edge. The same one may come
+// about over several middles; it is sent once.
+Blocks extended(const std::vector<Pair>& delta, const EdgeIndex& edges, int ranks) {
+  Blocks blocks(ranks);
+  for (std::size_t begin = 0, end = 0; begin < delta.size(); begin = end) {
+    const Vertex middle = delta[begin].to;
+    while (end < delta.size() && delta[end].to == middle) ++end;
+    for (const Pair edge : edges.from(middle)) {
+      std::vector<Pair>& block = blocks[owner_of(edge.to, ranks)];
+      for (std::size_t i = begin; i < end; ++i) block.push_back({delta[i].from, edge.to});
+    }
+  }
+  for (auto& block : blocks) sort_unique(block);
+  return blocks;
+}
+
+// Adds what came in to the relation. Returns what was new, sorted.
+std::vector<Pair> insert_new(const std::vector<Pair>& received, PairSet& tuples) {
+  std::vector<Pair> delta;
+  for (const Pair pair : received) {
+    if (tuples.insert(pair)) delta.push_back(pair);
+  }
+  sort_unique(delta);
+  return delta;
+}
+
+bool any_rank(bool mine, const World& world, double& seconds) {
+  int answer = mine ? 1 : 0;
+  const double start = MPI_Wtime();
+  MPI_Allreduce(MPI_IN_PLACE, &answer, 1, MPI_INT, MPI_LOR, world.comm);
+  seconds += MPI_Wtime() - start;
+  return answer != 0;
+}
+
+}  // namespace
+
+Result transitive_closure(std::vector<Pair> edges, const World& world, Exchange& exchange) {
+  Result result;
+  Blocks blocks = paths_of_edges(edges, world.ranks);
+  const EdgeIndex index(std::move(edges));
+  for (bool changed = true; changed;) {
+    const std::vector<Pair> received = exchange(std::move(blocks));
+    const std::vector<Pair> delta = insert_new(received, result.tuples);
+    ++result.iterations;
+    changed = any_rank(!delta.empty(), world, result.test_seconds);
+    if (changed) blocks = extended(delta, index, world.ranks);
+  }
+  return result;
+}
+
+}  // namespace closure

@@ -1,0 +1,237 @@
+// The transitive closure of a graph, by all ranks together. An ordinary MPI program; it can also
+// call Quadrille by name, to try its algorithms. See fixpoint.hpp for the method.
+//
+// Exit status: 0 all well, 1 the closure is wrong, 2 wrong arguments or input.
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "debian.hpp"
+#include "distribute.hpp"
+#include "exchange.hpp"
+#include "fixpoint.hpp"
+#include "graph.hpp"
+#include "reference.hpp"
+
+namespace closure {
+namespace {
+
+struct Options {
+  std::string graph = CLOSURE_SNAPSHOT;
+  std::string debian;  // if empty: read `graph`
+  std::vector<std::string> sections;
+  std::string algorithm = "mpi";
+  std::string write;
+  bool check = false;
+  bool check_sum = false;
+};
+
+// What was found, over all ranks.
+struct Summary {
+  Digest closure;
+  std::int64_t moved = 0, moved_to_others = 0;
+  // Each the largest of the ranks.
+  double total = 0, communication = 0, counts = 0, data = 0, test = 0;
+};
+
+// Where the graph comes from, for the comment in a file.
+std::string origin(const Options& options) {
+  const std::filesystem::path path = options.debian.empty() ? options.graph : options.debian;
+  std::string text = "made by closure --write-graph from " + path.filename().string();
+  for (const std::string& section : options.sections) text += ", section " + section;
+  return text;
+}
+
+// ---- Input ----
+
+Graph read_graph(const Options& options) {
+  if (options.debian.empty()) return parse_edge_list(read_text(options.graph), options.graph);
+  return package_graph(read_packages(options.debian), options.sections);
+}
+
+// Rank 0 works, and its error is everybody's.
+template <typename Work>
+void on_first_rank(const World& world, Work work) {
+  std::string error;
+  if (world.rank == 0) {
+    try {
+      work();
+    } catch (const std::runtime_error& thrown) {
+      error = thrown.what();
+    }
+  }
+  int length = static_cast<int>(error.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, world.comm);
+  error.resize(length);
+  MPI_Bcast(error.data(), length, MPI_CHAR, 0, world.comm);
+  if (length > 0) throw std::runtime_error(error);
+}
+
+// ---- Output ----
+
+Summary summary_of(const Result& result, const Traffic& traffic, double seconds,
+                   const World& world) {
+  const std::int64_t tuple = sizeof(Pair);
+  const Digest digest = result.tuples.digest();
+  std::uint64_t digests[] = {digest.tuples, digest.sum};
+  MPI_Allreduce(MPI_IN_PLACE, digests, 2, MPI_UINT64_T, MPI_SUM, world.comm);
+  std::int64_t moved[] = {traffic.tuples * tuple, traffic.tuples_to_others * tuple};
+  MPI_Allreduce(MPI_IN_PLACE, moved, 2, MPI_INT64_T, MPI_SUM, world.comm);
+  const double communication = traffic.count_seconds + traffic.data_seconds + result.test_seconds;
+  double most[] = {seconds, communication, traffic.count_seconds, traffic.data_seconds,
+                   result.test_seconds};
+  MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, world.comm);
+  return {
+      {digests[0], digests[1]}, moved[0], moved[1], most[0], most[1], most[2], most[3], most[4]};
+}
+
+void print(const Options& options, const Graph& graph, const Result& result, const Summary& summary,
+           const World& world) {
+  std::printf("transitive closure: %d ranks, algorithm %s\n", world.ranks,
+              options.algorithm.c_str());
+  std::printf("graph: %zu vertices, %zu edges\n", vertices_of(graph).size(), graph.edges.size());
+  std::printf("closure: %" PRIu64 " tuples in %d iterations, checksum %016" PRIx64 "\n",
+              summary.closure.tuples, result.iterations, summary.closure.sum);
+  std::printf(
+      "time: total %.6f s, communication %.6f s (counts %.6f s, data %.6f s, test for the "
+      "end %.6f s)\n",
+      summary.total, summary.communication, summary.counts, summary.data, summary.test);
+  std::printf("moved: %" PRId64 " B, of them %" PRId64 " B to other ranks\n", summary.moved,
+              summary.moved_to_others);
+}
+
+// ---- Check ----
+
+// What is wrong with the tuples, or nothing.
+std::string difference(const std::vector<Pair>& found, const std::vector<Pair>& expected) {
+  const auto name = [](Pair pair) {
+    return "(" + std::to_string(pair.from) + ", " + std::to_string(pair.to) + ")";
+  };
+  for (std::size_t i = 0; i < found.size() || i < expected.size(); ++i) {
+    if (i < found.size() && i < expected.size() && found[i] == expected[i]) continue;
+    const bool extra =
+        i >= expected.size() || (i < found.size() && key_of(found[i]) < key_of(expected[i]));
+    return extra ? name(found[i]) + " should not be in the closure"
+                 : name(expected[i]) + " is missing in the closure";
+  }
+  return {};
+}
+
+std::string difference(const Digest& found, const Digest& expected) {
+  if (found.tuples != expected.tuples) {
+    return "the closure should have " + std::to_string(expected.tuples) + " tuples";
+  }
+  return found.sum == expected.sum ? "" : "the number of tuples is right, their checksum is not";
+}
+
+// Compares with the search of one process. Returns the exit status, the same on all ranks.
+int check(const Options& options, const Graph& graph, const Result& result, const Summary& summary,
+          const World& world) {
+  if (!options.check && !options.check_sum) return 0;
+  const std::vector<Pair> all =
+      options.check ? gather_tuples(result.tuples, world) : std::vector<Pair>{};
+  int status = 0;
+  if (world.rank == 0) {
+    const std::string wrong = options.check ? difference(all, reference_closure(graph))
+                                            : difference(summary.closure, reference_digest(graph));
+    status = wrong.empty() ? 0 : 1;
+    const char* what = options.check ? "all tuples" : "number and checksum of the tuples";
+    if (wrong.empty())
+      std::printf("check passed: %s as a search from every vertex finds them\n", what);
+    if (!wrong.empty()) std::printf("check failed: %s\n", wrong.c_str());
+  }
+  MPI_Bcast(&status, 1, MPI_INT, 0, world.comm);
+  return status;
+}
+
+// ---- Program ----
+
+int run(const Options& options, const World& world) {
+  Graph graph;  // on rank 0
+  on_first_rank(world, [&] { graph = read_graph(options); });
+  if (!options.write.empty()) {
+    on_first_rank(world, [&] { write_graph(graph, options.write, origin(options)); });
+    return 0;
+  }
+  if (!force_algorithm(world, options.algorithm)) return 2;
+  std::vector<Pair> edges = scatter_edges(graph, world);
+  Exchange exchange(world, options.algorithm);
+  // Unmeasured: the first call on a communicator sets it up.
+  exchange(Blocks(world.ranks));
+  exchange.traffic = {};
+  MPI_Barrier(world.comm);
+  const double start = MPI_Wtime();
+  const Result result = transitive_closure(std::move(edges), world, exchange);
+  const double seconds = MPI_Wtime() - start;
+  const Summary summary = summary_of(result, exchange.traffic, seconds, world);
+  if (world.rank == 0) print(options, graph, result, summary, world);
+  return check(options, graph, result, summary, world);
+}
+
+void add_options(CLI::App& app, Options& options) {
+  auto* graph = app.add_option("--graph", options.graph,
+                               "Edge list: two vertex numbers a line. Default: packages of Debian");
+  auto* debian = app.add_option("--debian", options.debian,
+                                "Packages index of Debian, or a folder with such files");
+  debian->excludes(graph);
+  app.add_option(
+         "--section", options.sections,
+         "With --debian: only packages of this section, and what they need; may be repeated")
+      ->needs(debian);
+  app.add_option("--algorithm", options.algorithm,
+                 "mpi: MPI_Alltoallv; auto: Quadrille's choice; else a name from `quadrille list`")
+      ->check(CLI::Validator([](std::string& name) { return name.empty() ? "no name" : ""; }, ""))
+      ->capture_default_str();
+  auto* check =
+      app.add_flag("--check", options.check, "Compare all tuples with a search from every vertex");
+  app.add_flag("--check-sum", options.check_sum,
+               "Compare only how many they are, and a checksum of them; needs little memory")
+      ->excludes(check);
+  app.add_option("--write-graph", options.write,
+                 "Write the graph as an edge list (.gz: compressed) and end");
+}
+
+int program(int argc, char** argv, const World& world) {
+  Options options;
+  CLI::App app("The transitive closure of a graph.", "closure");
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return world.rank == 0 ? app.exit(help) : 0;
+  } catch (const CLI::ParseError& error) {
+    if (world.rank == 0) std::fprintf(stderr, "closure: %s (try --help)\n", error.what());
+    return 2;
+  }
+  return run(options, world);
+}
+
+}  // namespace
+}  // namespace closure
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  closure::World world{MPI_COMM_WORLD, 0, 1};
+  MPI_Comm_rank(world.comm, &world.rank);
+  MPI_Comm_size(world.comm, &world.ranks);
+  int status = 2;
+  try {
+    status = closure::program(argc, argv, world);
+  } catch (const std::runtime_error& error) {
+    // Thrown by all ranks alike, so an orderly end is possible.
+    if (world.rank == 0) std::fprintf(stderr, "closure: %s\n", error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "closure: rank %d: %s\n", world.rank, error.what());
+    MPI_Abort(world.comm, 3);
+  }
+  MPI_Finalize();
+  return status;
+}

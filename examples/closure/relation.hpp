@@ -1,0 +1,86 @@
+// Binary relations as sets of pairs, and who owns which part of them. No MPI here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace closure {
+
+using Vertex = std::uint32_t;
+
+// One number less than 32 bits can hold, so that a set has a key left that means "empty".
+constexpr Vertex kLargestVertex = 0xfffffffe;
+
+// An edge of the graph, or a tuple of its closure: there is a path from `from` to `to`.
+struct Pair {
+  Vertex from;
+  Vertex to;
+  bool operator==(const Pair&) const = default;
+};
+
+// The order of tuples throughout: by their end, then by their start. Tuples that are extended by
+// the same edges lie side by side then.
+inline std::uint64_t key_of(Pair pair) {
+  return static_cast<std::uint64_t>(pair.to) << 32 | pair.from;
+}
+inline Pair pair_of(std::uint64_t key) {
+  return {static_cast<Vertex>(key), static_cast<Vertex>(key >> 32)};
+}
+
+void sort_pairs(std::vector<Pair>& pairs);
+
+// Sorts and removes what is there twice.
+void sort_unique(std::vector<Pair>& pairs);
+
+// Mixes all bits of a number (the finaliser of SplitMix64).
+std::uint64_t hash(std::uint64_t value);
+
+// The rank that keeps the edges that begin at `vertex` and the tuples that end there, so that the
+// two can be joined without a message.
+inline int owner_of(Vertex vertex, int ranks) {
+  return static_cast<int>(hash(vertex) % static_cast<std::uint64_t>(ranks));
+}
+
+// What can be told of a relation without its tuples: how many they are, and the sum of their hashes
+// modulo 2^64. The order does not matter, and the digests of two parts add up to that of the whole.
+struct Digest {
+  std::uint64_t tuples = 0;
+  std::uint64_t sum = 0;
+  void add(Pair pair) {
+    ++tuples;
+    sum += hash(key_of(pair));
+  }
+  bool operator==(const Digest&) const = default;
+};
+
+// A hash set with open addressing: 8 bytes a slot, at most half of the slots full.
+class PairSet {
+ public:
+  PairSet();
+  // Whether the pair is new.
+  bool insert(Pair pair);
+  std::size_t size() const { return size_; }
+  std::vector<Pair> sorted() const;
+  Digest digest() const;
+
+ private:
+  std::size_t slot_of(std::uint64_t key) const;
+  void grow();
+
+  std::vector<std::uint64_t> slots_;  // a power of two of them
+  std::size_t size_ = 0;
+};
+
+// The edges of a graph, found by the vertex where they begin.
+class EdgeIndex {
+ public:
+  explicit EdgeIndex(std::vector<Pair> edges);
+  std::span<const Pair> from(Vertex vertex) const;
+
+ private:
+  std::vector<Pair> edges_;  // sorted by their start
+};
+
+}  // namespace closure
