@@ -9,15 +9,20 @@
 namespace kcfa {
 namespace {
 
+// A count as MPI takes it.
+int count_of(std::size_t facts) {
+  if (facts > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw std::length_error("more than 2^31 - 1 facts in one exchange of a rank");
+  }
+  return static_cast<int>(facts);
+}
+
 // The starts of blocks that lie one after the other. Returns the length of all.
 std::size_t starts_of(const std::vector<int>& counts, std::vector<int>& starts) {
   std::size_t total = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    starts[i] = static_cast<int>(total);
+    starts[i] = count_of(total);
     total += static_cast<std::size_t>(counts[i]);
-    if (total > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-      throw std::length_error("more than 2^31 - 1 facts in one exchange of a rank");
-    }
   }
   return total;
 }
@@ -50,9 +55,10 @@ Exchange::Exchange(MPI_Comm comm, const std::string& algorithm, std::size_t widt
 
 Exchange::~Exchange() { MPI_Type_free(&tuple_); }
 
-std::span<const Word> Exchange::operator()(std::vector<std::vector<Word>>& outbox) {
+std::span<const Word> Exchange::operator()(Outbox& outbox) {
   exchange_counts(outbox);
   pack(outbox);
+  outbox.clear();
   received_.resize(width_ * starts_of(receive_counts_, receive_starts_));
   const auto alltoallv = quadrille_ ? Quadrille_Alltoallv : MPI_Alltoallv;
   const double start = MPI_Wtime();
@@ -62,25 +68,23 @@ std::span<const Word> Exchange::operator()(std::vector<std::vector<Word>>& outbo
   return received_;
 }
 
-void Exchange::exchange_counts(const std::vector<std::vector<Word>>& outbox) {
-  for (std::size_t rank = 0; rank < outbox.size(); ++rank) {
-    const std::size_t bytes = outbox[rank].size() * sizeof(Word);
+void Exchange::exchange_counts(const Outbox& outbox) {
+  for (std::size_t rank = 0; rank < send_counts_.size(); ++rank) {
+    const std::size_t words = outbox.boxes()[rank].size();
+    const std::size_t bytes = words * sizeof(Word);
     traffic.bytes += bytes;
     traffic.largest_block = std::max<std::uint64_t>(traffic.largest_block, bytes);
-    send_counts_[rank] = static_cast<int>(outbox[rank].size() / width_);
+    send_counts_[rank] = count_of(words / width_);
   }
   const double start = MPI_Wtime();
   MPI_Alltoall(send_counts_.data(), 1, MPI_INT, receive_counts_.data(), 1, MPI_INT, comm_);
   traffic.counts += MPI_Wtime() - start;
 }
 
-void Exchange::pack(std::vector<std::vector<Word>>& outbox) {
+void Exchange::pack(const Outbox& outbox) {
   sent_.resize(width_ * starts_of(send_counts_, send_starts_));
   auto at = sent_.begin();
-  for (std::vector<Word>& box : outbox) {
-    at = std::copy(box.begin(), box.end(), at);
-    box.clear();
-  }
+  for (const std::vector<Word>& box : outbox.boxes()) at = std::copy(box.begin(), box.end(), at);
 }
 
 void Exchange::sum(std::span<std::uint64_t> numbers) {

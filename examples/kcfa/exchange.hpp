@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "facts.hpp"
+#include "outbox.hpp"
 
 namespace kcfa {
 
@@ -35,7 +35,7 @@ class Exchange {
 
   // Sends each rank its tuples and empties the outbox. Returns the tuples that came, one after the
   // other; they are there until the next call.
-  std::span<const Word> operator()(std::vector<std::vector<Word>>& outbox);
+  std::span<const Word> operator()(Outbox& outbox);
 
   // Sums over the ranks.
   void sum(std::span<std::uint64_t> numbers);
@@ -43,8 +43,8 @@ class Exchange {
   Traffic traffic;
 
  private:
-  void exchange_counts(const std::vector<std::vector<Word>>& outbox);
-  void pack(std::vector<std::vector<Word>>& outbox);
+  void exchange_counts(const Outbox& outbox);
+  void pack(const Outbox& outbox);
 
   MPI_Comm comm_;
   bool quadrille_;

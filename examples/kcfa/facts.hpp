@@ -1,24 +1,30 @@
 // The facts of the analysis as tuples of words, all of one width. No MPI here.
 //
-// k-CFA after Shivers, on CPS: the contour of a call is the string of the last k call sites that were
-// passed on the way to it. A variable is bound in the contour of its binding, so an environment maps
-// variables to contours, and the store maps (variable, contour) to the values that may be there.
-// Environments hold the free variables of their call or lambda only, in ascending order.
+// k-CFA after Shivers, on CPS: the contour of a call is the string of the last k call sites that
+// were passed on the way to it. A variable is bound in the contour of its binding, so an
+// environment maps variables to contours, and the store maps (variable, contour) to the values that
+// may be there. Environments hold the free variables of their call or lambda only, in ascending
+// order.
 //
 //   kind    words                                                              meaning
 //   state   state | call, contour, environment ...                             the call is reached
 //   value   value | variable, contour, code, environment ...                   the store holds it
-//   flow    flow | variable, contour, variable, contour                        all values of the first
-//                                                                              are in the second, too
+//   flow    flow | variable, contour, variable, contour                        all values of the
+//   first
+//                                                                              are in the second,
+//                                                                              too
 //
-// The words after a tuple's own are 0. `code` is a lambda, or the number of lambdas plus a Constant.
+// The words after a tuple's own are 0. `code` is a lambda, or the number of lambdas plus a
+// Constant.
 //
-// The rules, with t' = the last k of (t, call), where a lambda's value is itself with its environment:
-//   1. state (call f a...) in t, and f has the value (lambda (p...) body): the state body in t', and
+// The rules, with t' = the last k of (t, call), where a lambda's value is itself with its
+// environment:
+//   1. state (call f a...) in t, and f has the value (lambda (p...) body): the state body in t',
+//   and
 //      for each pair of a and p: a flow from a to (p, t'), or the value a itself in (p, t')
 //   2. a flow from s to d, and s has a value: d has it, too.
-// Both join a fact with the values of one address: that of the variable f, or s. That address is the
-// fact's key, and the owner of a key has all facts that meet.
+// Both join a fact with the values of one address: that of the variable f, or s. That address is
+// the fact's key, and the owner of a key has all facts that meet.
 #pragma once
 
 #include <cstdint>
@@ -93,6 +99,10 @@ struct Summary {
   std::uint64_t flows = 0;
   std::uint64_t hash = 0;
 };
+
+inline std::uint64_t facts_of(const Summary& summary) {
+  return summary.states + summary.values + summary.flows;
+}
 
 inline bool same_result(const Summary& a, const Summary& b) {
   return a.states == b.states && a.values == b.values && a.hash == b.hash;

@@ -38,28 +38,21 @@ struct World {
 };
 
 struct Result {
-  Summary found;        // by all ranks together
-  Traffic traffic;      // bytes: of all ranks; the others: the largest of the ranks
-  double seconds = 0;   // the largest of the ranks
+  Summary found;                 // by all ranks together
+  Traffic traffic;               // bytes: of all ranks; the others: the largest of the ranks
+  double seconds = 0;            // the largest of the ranks
+  std::uint64_t most_facts = 0;  // the largest of the ranks
   int iterations = 0;
-  bool sound = true;    // whether all facts arrived
+  bool sound = true;  // whether all facts arrived
 };
 
 // What an iteration tells about itself, summed over the ranks.
 enum Tally { kNew, kLost, kStray, kTallies };
 
-std::uint64_t hash_sum(const std::vector<std::vector<Word>>& outbox, std::size_t width) {
-  std::uint64_t sum = 0;
-  for (const std::vector<Word>& box : outbox) {
-    for (std::size_t at = 0; at < box.size(); at += width) sum += hash_of({&box[at], width});
-  }
-  return sum;
-}
-
-// One iteration. The hashes of what was sent and of what came must have the same sum over the ranks,
-// and every fact must be at its owner: so a fault of the exchange cannot pass for a result.
+// One iteration. The hashes of what was sent and of what came must have the same sum over the
+// ranks, and every fact must be at its owner: so a fault of the exchange cannot pass for a result.
 void iterate(Partition& partition, Exchange& exchange, std::size_t width, std::uint64_t* tally) {
-  tally[kLost] = hash_sum(partition.outbox(), width);
+  tally[kLost] = partition.outbox().hash_sum();
   const std::span<const Word> came = exchange(partition.outbox());
   for (std::size_t at = 0; at < came.size(); at += width) {
     const Word* fact = &came[at];
@@ -74,8 +67,7 @@ void iterate(Partition& partition, Exchange& exchange, std::size_t width, std::u
 }
 
 // Iterates until nothing new is found. Every tally is the same on all ranks, so they end together.
-void find_fixed_point(Partition& partition, Exchange& exchange, std::size_t width,
-                      Result& result) {
+void find_fixed_point(Partition& partition, Exchange& exchange, std::size_t width, Result& result) {
   for (bool more = true; more; ++result.iterations) {
     std::uint64_t tally[kTallies] = {};
     iterate(partition, exchange, width, tally);
@@ -91,10 +83,11 @@ void collect(const Summary& mine, const Traffic& traffic, const World& world, Re
   MPI_Allreduce(MPI_IN_PLACE, sums, 5, MPI_UINT64_T, MPI_SUM, world.comm);
   double most[] = {result.seconds, traffic.counts, traffic.data, traffic.agreement};
   MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_DOUBLE, MPI_MAX, world.comm);
-  std::uint64_t block = traffic.largest_block;
-  MPI_Allreduce(MPI_IN_PLACE, &block, 1, MPI_UINT64_T, MPI_MAX, world.comm);
+  std::uint64_t largest[] = {traffic.largest_block, facts_of(mine)};
+  MPI_Allreduce(MPI_IN_PLACE, largest, 2, MPI_UINT64_T, MPI_MAX, world.comm);
   result.found = {sums[0], sums[1], sums[2], sums[3]};
-  result.traffic = {most[1], most[2], most[3], sums[4], block};
+  result.traffic = {most[1], most[2], most[3], sums[4], largest[0]};
+  result.most_facts = largest[1];
   result.seconds = most[0];
 }
 
@@ -119,8 +112,9 @@ void print(const Options& options, const Machine& machine, const World& world,
       options.file.empty() ? "terms: " + std::to_string(options.terms) : options.file;
   std::printf("kCFA k: %d, %s, ranks: %d, algorithm: %s\n", options.k, what.c_str(), world.ranks,
               options.algorithm.c_str());
-  std::printf("facts %" PRIu64 ": %" PRIu64 " states, %" PRIu64 " values, %" PRIu64 " flows\n",
-              found.states + found.values + found.flows, found.states, found.values, found.flows);
+  std::printf("facts %" PRIu64 ": %" PRIu64 " states, %" PRIu64 " values, %" PRIu64
+              " flows; most on a rank: %" PRIu64 "\n",
+              facts_of(found), found.states, found.values, found.flows, result.most_facts);
   std::printf("hash %016" PRIx64 "\n", found.hash);
   std::printf("iterations %d\n", result.iterations);
   std::printf("moved %" PRIu64 " B in facts of %zu B; blocks: mean %.1f B, max %" PRIu64 " B\n",

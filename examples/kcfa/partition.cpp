@@ -24,7 +24,7 @@ Partition::Partition(const Machine& machine, int rank, int ranks)
       rank_(rank),
       ranks_(ranks),
       facts_(machine.width),
-      outbox_(ranks),
+      outbox_(machine.width, ranks),
       draft_(machine.width),
       captured_(machine.width) {}
 
@@ -146,9 +146,6 @@ Word* Partition::blank() {
   return draft_.data();
 }
 
-void Partition::send() {
-  std::vector<Word>& box = outbox_[owner_of(machine_, draft_.data(), ranks_)];
-  box.insert(box.end(), draft_.begin(), draft_.end());
-}
+void Partition::send() { outbox_.add(draft_.data(), owner_of(machine_, draft_.data(), ranks_)); }
 
 }  // namespace kcfa

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "facts.hpp"
+#include "outbox.hpp"
 #include "tuple_set.hpp"
 
 namespace kcfa {
@@ -27,8 +28,7 @@ class Partition {
   // Adds a fact. Returns whether it is new; if so, its consequences are in the outbox now.
   bool add(const Word* fact, Word hash);
 
-  // Tuples for each rank.
-  std::vector<std::vector<Word>>& outbox() { return outbox_; }
+  Outbox& outbox() { return outbox_; }
 
   const Summary& summary() const { return summary_; }
 
@@ -58,7 +58,7 @@ class Partition {
   int rank_, ranks_;
   TupleSet facts_;
   std::unordered_map<Address, Group, AddressHash> groups_;
-  std::vector<std::vector<Word>> outbox_;
+  Outbox outbox_;
   std::vector<Word> draft_;     // the tuple being made
   std::vector<Word> captured_;  // the environment of a lambda that is called where it stands
   Summary summary_;

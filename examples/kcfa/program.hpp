@@ -48,8 +48,8 @@ Program to_cps(const Expression& expression);
 // The largest number of free variables of a call or a lambda.
 int most_free(const Program& program);
 
-// The term of Van Horn and Mairson for which k-CFA, k >= 1, takes exponential time ("Deciding kCFA is
-// complete for EXPTIME", ICFP 2008). With two levels:
+// The term of Van Horn and Mairson for which k-CFA, k >= 1, takes exponential time ("Deciding kCFA
+// is complete for EXPTIME", ICFP 2008). With two levels:
 //
 //   ((lambda (f1) (let ((_ (f1 #t))) (f1 #f)))
 //    (lambda (x1)
@@ -58,8 +58,8 @@ int most_free(const Program& program);
 //       ((lambda (v) (v (lambda (y1 y2) y2)))
 //        (lambda (w) (w x1 x2)))))))
 //
-// Every x is bound at two call sites, so the closures of (lambda (w) ...) have 2^levels environments,
-// and all of them flow to v. For k = 0 there is one environment only.
+// Every x is bound at two call sites, so the closures of (lambda (w) ...) have 2^levels
+// environments, and all of them flow to v. For k = 0 there is one environment only.
 constexpr int kMostTerms = 64;
 std::string worst_case(int levels);
 

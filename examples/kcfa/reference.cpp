@@ -21,6 +21,7 @@ class Worklist {
     while (!work_.empty()) {
       const State state = work_.front();
       work_.pop_front();
+      waiting_.erase(state);
       step(state);
     }
     return std::move(result_);
@@ -28,7 +29,11 @@ class Worklist {
 
  private:
   void reach(const State& state) {
-    if (result_.states.insert(state).second) work_.push_back(state);
+    if (result_.states.insert(state).second) look_at(state);
+  }
+
+  void look_at(const State& state) {
+    if (waiting_.insert(state).second) work_.push_back(state);
   }
 
   // What the atom may be in the state. The state is looked at again when that grows.
@@ -48,7 +53,7 @@ class Worklist {
     const std::size_t before = there.size();
     there.insert(values.begin(), values.end());
     if (there.size() == before) return;
-    for (const State& reader : readers_[place]) work_.push_back(reader);
+    for (const State& reader : readers_[place]) look_at(reader);
   }
 
   void step(const State& state) {
@@ -78,6 +83,7 @@ class Worklist {
   Result result_;
   std::map<Place, std::set<State>> readers_;
   std::deque<State> work_;
+  std::set<State> waiting_;  // the same
 };
 
 Word to_word(const Machine& machine, const Contour& contour) {
@@ -103,18 +109,17 @@ Summary summarise(const Machine& machine, const Result& result) {
   Summary summary;
   for (const State& state : result.states) {
     ++summary.states;
-    summary.hash += tuple_hash(
-        machine, {head(Kind::state, state.call), to_word(machine, state.contour)},
-        state.environment);
+    summary.hash +=
+        tuple_hash(machine, {head(Kind::state, state.call), to_word(machine, state.contour)},
+                   state.environment);
   }
   for (const auto& [place, values] : result.store) {
     for (const Value& value : values) {
       ++summary.values;
-      summary.hash +=
-          tuple_hash(machine,
-                     {head(Kind::value, place.first), to_word(machine, place.second),
-                      code_of(*machine.program, {value.kind, value.id})},
-                     value.environment);
+      summary.hash += tuple_hash(machine,
+                                 {head(Kind::value, place.first), to_word(machine, place.second),
+                                  code_of(*machine.program, {value.kind, value.id})},
+                                 value.environment);
     }
   }
   return summary;

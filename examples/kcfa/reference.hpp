@@ -1,6 +1,6 @@
-// The same analysis by other means: sequential, with a worklist of states, one global store, sets and
-// maps, and neither tuples nor flows. It shares the program and the form of the results only, so it
-// is what the distributed analysis is checked against. No MPI here.
+// The same analysis by other means: sequential, with a worklist of states, one global store, sets
+// and maps, and neither tuples nor flows. It shares the program and the form of the results only,
+// so it is what the distributed analysis is checked against. No MPI here.
 #pragma once
 
 #include <compare>
