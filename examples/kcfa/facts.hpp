@@ -6,23 +6,20 @@
 // may be there. Environments hold the free variables of their call or lambda only, in ascending
 // order.
 //
-//   kind    words                                                              meaning
-//   state   state | call, contour, environment ...                             the call is reached
-//   value   value | variable, contour, code, environment ...                   the store holds it
-//   flow    flow | variable, contour, variable, contour                        all values of the
-//   first
-//                                                                              are in the second,
-//                                                                              too
+//   state   state | call, contour, environment ...
+//             the call is reached in that contour and environment
+//   value   value | variable, contour, code, environment ...
+//             the store holds that value for the variable in the contour
+//   flow    flow | variable, contour, variable, contour
+//             all values of the first are values of the second, too
 //
 // The words after a tuple's own are 0. `code` is a lambda, or the number of lambdas plus a
 // Constant.
 //
-// The rules, with t' = the last k of (t, call), where a lambda's value is itself with its
-// environment:
-//   1. state (call f a...) in t, and f has the value (lambda (p...) body): the state body in t',
-//   and
-//      for each pair of a and p: a flow from a to (p, t'), or the value a itself in (p, t')
-//   2. a flow from s to d, and s has a value: d has it, too.
+// The rules. t' is the last k of (t, call); the value of a lambda is it with its environment.
+//   1. state (call f a ...) in t, and f has the value (lambda (p ...) body): the state body in t',
+//      and for each a and its p: a flow from a to (p, t') if a is a variable, else a's value there
+//   2. a flow from s to d, and s has a value: d has it, too
 // Both join a fact with the values of one address: that of the variable f, or s. That address is
 // the fact's key, and the owner of a key has all facts that meet.
 #pragma once
