@@ -1,0 +1,58 @@
+// The all-to-all exchange of an iteration, over the MPI or over Quadrille, and the times of it.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "outbox.hpp"
+
+namespace kcfa {
+
+// Of one rank, over all iterations. Blocks that a rank keeps for itself count as the others do.
+struct Traffic {
+  double counts = 0;     // seconds in MPI_Alltoall of the counts
+  double data = 0;       // seconds in the exchange of the tuples
+  double agreement = 0;  // seconds in MPI_Allreduce
+  std::uint64_t bytes = 0;
+  std::uint64_t largest_block = 0;  // bytes
+};
+
+class Exchange {
+ public:
+  // Collective. `algorithm`: "mpi" for MPI_Alltoallv, "auto" for Quadrille's choice, or the name of
+  // an algorithm of Quadrille's; valid() is false if it has none of that name, and then Quadrille
+  // has said so.
+  Exchange(MPI_Comm comm, const std::string& algorithm, std::size_t width);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  bool valid() const { return valid_; }
+
+  // Sends each rank its tuples and empties the outbox. Returns the tuples that came, one after the
+  // other; they are there until the next call.
+  std::span<const Word> operator()(Outbox& outbox);
+
+  // Sums over the ranks.
+  void sum(std::span<std::uint64_t> numbers);
+
+  Traffic traffic;
+
+ private:
+  void exchange_counts(const Outbox& outbox);
+  void pack(const Outbox& outbox);
+
+  MPI_Comm comm_;
+  bool quadrille_;
+  bool valid_ = true;
+  std::size_t width_;
+  MPI_Datatype tuple_;
+  std::vector<int> send_counts_, send_starts_, receive_counts_, receive_starts_;  // in tuples
+  std::vector<Word> sent_, received_;
+};
+
+}  // namespace kcfa

@@ -1,0 +1,233 @@
+// k-CFA, distributed: the fixed point of the rules in facts.hpp, whose facts are spread over the
+// ranks. Each iteration sends the facts that followed from new ones to their owners, by one
+// all-to-all of the counts and one of the tuples; the ranks agree on the end by MPI_Allreduce.
+//
+// Exit status: 0 all went well, 1 the result is not the reference's or an exchange went wrong,
+// 2 wrong arguments.
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "exchange.hpp"
+#include "partition.hpp"
+#include "reference.hpp"
+
+namespace kcfa {
+namespace {
+
+struct Options {
+  int k = 1;
+  int terms = 8;
+  std::string file;  // empty: the worst case
+  std::string algorithm = "mpi";
+  bool check = false;
+  bool show = false;
+};
+
+struct World {
+  MPI_Comm comm;
+  int rank;
+  int ranks;
+};
+
+struct Result {
+  Summary found;                 // by all ranks together
+  Traffic traffic;               // bytes: of all ranks; the others: the largest of the ranks
+  double seconds = 0;            // the largest of the ranks
+  std::uint64_t most_facts = 0;  // the largest of the ranks
+  int iterations = 0;
+  bool sound = true;  // whether all facts arrived
+};
+
+// What an iteration tells about itself, summed over the ranks.
+enum Tally { kNew, kLost, kStray, kTallies };
+
+// One iteration. The hashes of what was sent and of what came must have the same sum over the
+// ranks, and every fact must be at its owner: so a fault of the exchange cannot pass for a result.
+void iterate(Partition& partition, Exchange& exchange, std::size_t width, std::uint64_t* tally) {
+  tally[kLost] = partition.outbox().hash_sum();
+  const std::span<const Word> came = exchange(partition.outbox());
+  for (std::size_t at = 0; at < came.size(); at += width) {
+    const Word* fact = &came[at];
+    const Word hash = hash_of({fact, width});
+    tally[kLost] -= hash;
+    if (partition.accepts(fact)) {
+      tally[kNew] += partition.add(fact, hash);
+    } else {
+      ++tally[kStray];
+    }
+  }
+}
+
+// Iterates until nothing new is found. Every tally is the same on all ranks, so they end together.
+void find_fixed_point(Partition& partition, Exchange& exchange, std::size_t width, Result& result) {
+  for (bool more = true; more; ++result.iterations) {
+    std::uint64_t tally[kTallies] = {};
+    iterate(partition, exchange, width, tally);
+    exchange.sum(tally);
+    result.sound = tally[kLost] == 0 && tally[kStray] == 0;
+    more = tally[kNew] > 0 && result.sound;
+  }
+}
+
+// Puts together what the ranks have found and measured.
+void collect(const Summary& mine, const Traffic& traffic, const World& world, Result& result) {
+  std::uint64_t sums[] = {mine.states, mine.values, mine.flows, mine.hash, traffic.bytes};
+  MPI_Allreduce(MPI_IN_PLACE, sums, 5, MPI_UINT64_T, MPI_SUM, world.comm);
+  double most[] = {result.seconds, traffic.counts, traffic.data, traffic.agreement};
+  MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_DOUBLE, MPI_MAX, world.comm);
+  std::uint64_t largest[] = {traffic.largest_block, facts_of(mine)};
+  MPI_Allreduce(MPI_IN_PLACE, largest, 2, MPI_UINT64_T, MPI_MAX, world.comm);
+  result.found = {sums[0], sums[1], sums[2], sums[3]};
+  result.traffic = {most[1], most[2], most[3], sums[4], largest[0]};
+  result.most_facts = largest[1];
+  result.seconds = most[0];
+}
+
+Result analyse(const Machine& machine, Exchange& exchange, const World& world) {
+  Partition partition(machine, world.rank, world.ranks);
+  Result result;
+  MPI_Barrier(world.comm);
+  const double start = MPI_Wtime();
+  if (world.rank == 0) partition.begin();
+  find_fixed_point(partition, exchange, machine.width, result);
+  result.seconds = MPI_Wtime() - start;
+  collect(partition.summary(), exchange.traffic, world, result);
+  return result;
+}
+
+void print(const Options& options, const Machine& machine, const World& world,
+           const Result& result) {
+  const Summary& found = result.found;
+  const Traffic& traffic = result.traffic;
+  const double blocks = 1.0 * world.ranks * world.ranks * result.iterations;
+  const std::string what =
+      options.file.empty() ? "terms: " + std::to_string(options.terms) : options.file;
+  std::printf("kCFA k: %d, %s, ranks: %d, algorithm: %s\n", options.k, what.c_str(), world.ranks,
+              options.algorithm.c_str());
+  std::printf("facts %" PRIu64 ": %" PRIu64 " states, %" PRIu64 " values, %" PRIu64
+              " flows; most on a rank: %" PRIu64 "\n",
+              facts_of(found), found.states, found.values, found.flows, result.most_facts);
+  std::printf("hash %016" PRIx64 "\n", found.hash);
+  std::printf("iterations %d\n", result.iterations);
+  std::printf("moved %" PRIu64 " B in facts of %zu B; blocks: mean %.1f B, max %" PRIu64 " B\n",
+              traffic.bytes, machine.width * sizeof(Word),
+              static_cast<double>(traffic.bytes) / blocks, traffic.largest_block);
+  std::printf("total %.6f s, communication: counts %.6f s, data %.6f s, agreement %.6f s\n",
+              result.seconds, traffic.counts, traffic.data, traffic.agreement);
+}
+
+// Compares with the reference, which rank 0 computes. Returns whether they agree, on all ranks.
+bool check(const Machine& machine, const Summary& found, const World& world) {
+  int agree = 0;
+  if (world.rank == 0) {
+    const reference::Result result = reference::analyse(*machine.program, machine.k);
+    const Summary expected = reference::summarise(machine, result);
+    agree = same_result(found, expected);
+    if (agree) {
+      std::printf("check successful: the sequential reference has found the same\n");
+    } else {
+      std::printf("check failed: the sequential reference has found %" PRIu64 " states, %" PRIu64
+                  " values, hash %016" PRIx64 "\n",
+                  expected.states, expected.values, expected.hash);
+    }
+  }
+  MPI_Bcast(&agree, 1, MPI_INT, 0, world.comm);
+  return agree == 1;
+}
+
+// The content of a file, which rank 0 reads.
+std::string read_file(const std::string& name, const World& world) {
+  std::string text;
+  int length = -1;
+  if (world.rank == 0) {
+    std::ifstream file(name, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+    // More could not be a program: the parser would refuse it.
+    if (file && text.size() <= 1'000'000) length = static_cast<int>(text.size());
+  }
+  MPI_Bcast(&length, 1, MPI_INT, 0, world.comm);
+  if (length < 0) throw std::runtime_error("cannot read " + name + ", or it is too long");
+  text.resize(length);
+  MPI_Bcast(text.data(), length, MPI_CHAR, 0, world.comm);
+  return text;
+}
+
+int run(const Options& options, const World& world) {
+  const std::string source =
+      options.file.empty() ? worst_case(options.terms) : read_file(options.file, world);
+  if (options.show) {
+    if (world.rank == 0) std::printf("%s\n", source.c_str());
+    return 0;
+  }
+  const Program program = to_cps(parse(source));
+  const Machine machine = make_machine(program, options.k);
+  Exchange exchange(world.comm, options.algorithm, machine.width);
+  if (!exchange.valid()) return 2;
+  const Result result = analyse(machine, exchange, world);
+  if (!result.sound) {
+    if (world.rank == 0) {
+      std::fprintf(stderr, "kcfa: the facts of iteration %d did not arrive as they were sent\n",
+                   result.iterations);
+    }
+    return 1;
+  }
+  if (world.rank == 0) print(options, machine, world, result);
+  return options.check && !check(machine, result.found, world) ? 1 : 0;
+}
+
+int program(int argc, char** argv, const World& world) {
+  Options options;
+  CLI::App app("k-CFA, the control-flow analysis, as a distributed fixed point.", "kcfa");
+  app.add_option("--k", options.k, "Call sites that tell contexts apart")
+      ->check(CLI::Range(0, kMostK))
+      ->capture_default_str();
+  CLI::Option* terms =
+      app.add_option("--terms", options.terms, "Levels of the worst case that is analysed")
+          ->check(CLI::Range(1, kMostTerms))
+          ->capture_default_str();
+  app.add_option("--program", options.file, "Analyse the program in this file")->excludes(terms);
+  app.add_option("--algorithm", options.algorithm,
+                 "mpi: MPI_Alltoallv; auto: Quadrille's choice; or one of `quadrille list`")
+      ->capture_default_str();
+  app.add_flag("--check", options.check, "Compare with a sequential analysis");
+  app.add_flag("--show", options.show, "Print the program and end");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return world.rank == 0 ? app.exit(help) : 0;
+  } catch (const CLI::ParseError& error) {
+    if (world.rank == 0) std::fprintf(stderr, "kcfa: %s (try --help)\n", error.what());
+    return 2;
+  }
+  return run(options, world);
+}
+
+}  // namespace
+}  // namespace kcfa
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  kcfa::World world{MPI_COMM_WORLD, 0, 1};
+  MPI_Comm_rank(world.comm, &world.rank);
+  MPI_Comm_size(world.comm, &world.ranks);
+  int status = 2;
+  try {
+    status = kcfa::program(argc, argv, world);
+  } catch (const std::runtime_error& error) {
+    // Thrown by all ranks alike, so an orderly end is possible.
+    if (world.rank == 0) std::fprintf(stderr, "kcfa: %s\n", error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "kcfa: rank %d: %s\n", world.rank, error.what());
+    MPI_Abort(world.comm, 3);
+  }
+  MPI_Finalize();
+  return status;
+}
