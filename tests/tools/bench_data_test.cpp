@@ -100,7 +100,7 @@ BenchCase uniform_case(choose::Collective collective, bool in_place) {
   BenchCase c;
   c.collective = collective;
   c.bytes = 100;
-  c.distribution = Distribution::uniform;
+  c.traffic.kind = Distribution::uniform;
   c.in_place = in_place;
   c.ranks = 8;
   return c;
