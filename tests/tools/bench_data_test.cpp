@@ -135,6 +135,25 @@ TEST(Elements, AGatheredBlockHasOneSizeEverywhere) {
   }
 }
 
+TEST(Elements, AMatrixIsRoundedUpToWholeElements) {
+  auto matrix = std::make_shared<TrafficMatrix>();
+  ASSERT_EQ(parse_matrix("0 1\n17 800\n", "m", 2, *matrix), "");
+  BenchCase c;
+  c.collective = choose::Collective::alltoallv;
+  c.traffic.kind = Distribution::file;
+  c.traffic.matrix = matrix;
+  c.bytes = 800;
+  c.ranks = 2;
+  EXPECT_EQ(elements_of(c, 1, 0), 17u);
+  c.element = ElementKind::double_float;
+  EXPECT_EQ(elements_of(c, 0, 0), 0u);
+  EXPECT_EQ(elements_of(c, 0, 1), 1u);
+  EXPECT_EQ(elements_of(c, 1, 0), 3u);
+  EXPECT_EQ(elements_of(c, 1, 1), 100u);
+  c.in_place = true;  // as the lower rank sends to the higher
+  EXPECT_EQ(elements_of(c, 1, 0), 1u);
+}
+
 TEST(Elements, SizesAreRoundedUpToWholeElements) {
   BenchCase c;
   c.bytes = 9;
