@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <memory>
+#include <utility>
 
 #include "quadrille.h"
 #include "sys/sys.hpp"
@@ -37,6 +39,28 @@ std::uint64_t sum_over_ranks(std::uint64_t value, const World& world) {
   std::uint64_t sum = value;
   mpi().Allreduce(&value, &sum, 1, mpi().uint64, mpi().op_sum, world.comm);
   return sum;
+}
+
+double max_over_ranks(double value, const World& world) {
+  double most = value;
+  mpi().Allreduce(&value, &most, 1, mpi().double_type, mpi().op_max, world.comm);
+  return most;
+}
+
+// Only rank 0 reads the file, so that it need not be on every machine; the others get the numbers,
+// or learn that there is a problem, not which.
+std::string share_matrix(Traffic& traffic, const World& world) {
+  auto matrix = std::make_shared<TrafficMatrix>();
+  std::string error = world.rank == 0 ? read_matrix(traffic.path, world.ranks, *matrix) : "";
+  if (sum_over_ranks(error.empty() ? 0 : 1, world) > 0) {
+    return world.rank == 0 ? error : "rank 0 cannot read the traffic matrix";
+  }
+  matrix->ranks = static_cast<std::size_t>(world.ranks);
+  matrix->bytes.resize(matrix->ranks * matrix->ranks);
+  mpi().Bcast(matrix->bytes.data(), world.ranks * world.ranks, mpi().uint64, 0, world.comm);
+  mpi().Bcast(&matrix->largest, 1, mpi().uint64, 0, world.comm);
+  traffic.matrix = std::move(matrix);
+  return "";
 }
 
 World make_world() {
@@ -133,9 +157,8 @@ class Bench {
 
  private:
   BenchCase case_of(std::size_t bytes) const {
-    return {
-        plan_.collective,    bytes,         plan_.element, plan_.distribution, options_.in_place,
-        plan_.shared_memory, options_.seed, world_.ranks,  world_.rank};
+    return {plan_.collective,    bytes,         plan_.element, plan_.traffic, options_.in_place,
+            plan_.shared_memory, options_.seed, world_.ranks,  world_.rank};
   }
 
   // Reasons that are only known when MPI runs; the same on all ranks.
@@ -151,6 +174,11 @@ class Bench {
     if (!options_.nodes.empty()) {
       std::string error = plan::parse_node_map(options_.nodes, world_.ranks, map);
       if (!error.empty()) return error;
+    }
+    if (plan_.traffic.kind == Distribution::file) {
+      std::string error = share_matrix(plan_.traffic, world_);
+      if (!error.empty()) return error;
+      if (plan_.sizes.empty()) plan_.sizes = {plan_.traffic.matrix->largest};
     }
     const std::size_t largest = *std::max_element(plan_.sizes.begin(), plan_.sizes.end());
     if (std::string error = why_too_large(case_of(largest)); !error.empty()) return error;
@@ -248,6 +276,9 @@ class Bench {
     check(data, errors);
     const Summary native = summarize(timing.microseconds[0]);
     native_errors_ += sum_over_ranks(errors[0], world_);
+    const auto ranks = static_cast<std::uint64_t>(world_.ranks);
+    const std::uint64_t sent = sum_over_ranks(data.bytes_sent(), world_);
+    const double most = max_over_ranks(static_cast<double>(data.largest_sent()), world_);
     for (std::size_t i = 1; i < implementations_.size(); ++i) {
       BenchRow row;
       row.measured = measured;
@@ -256,7 +287,9 @@ class Bench {
       row.quadrille = summarize(timing.microseconds[i]);
       row.ratio = native.median > 0 ? row.quadrille.median / native.median : 0;
       row.pair_ratio = median_of_ratios(timing.microseconds[i], timing.microseconds[0]);
-      row.bytes_sent = data.bytes_sent();
+      row.bytes_sent = sent / ranks;
+      row.mean_bytes = static_cast<double>(sent) / static_cast<double>(ranks * ranks);
+      row.max_bytes = static_cast<std::size_t>(most);
       row.errors = sum_over_ranks(errors[i], world_);
       row.batches = timing.batches;
       row.calls_per_batch = timing.calls_per_batch;
@@ -281,7 +314,9 @@ class Bench {
     for (std::size_t i = 1; i < implementations_.size(); ++i) {
       BenchRow row;
       look_up(implementations_[i], row);
-      if (copies_directly(row)) return true;
+      if (copies_directly(row)) {
+        return sum_over_ranks(data.has_source() ? 0 : 1, world_) == 0;
+      }
     }
     return false;
   }
@@ -319,7 +354,7 @@ class Bench {
   }
 
   const BenchOptions& options_;
-  const BenchPlan& plan_;
+  BenchPlan plan_;  // a copy, because a traffic matrix comes later
   World world_;
   Progress progress_;
   BenchHeader header_;

@@ -11,6 +11,7 @@
 #include "memory/copy_kernels.hpp"
 #include "memory/heap.hpp"
 #include "quadrille.h"
+#include "tools/hash.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -36,20 +37,6 @@ Layout layout_of(ElementKind element) {
 bool is_gather(Collective c) { return c == Collective::allgather || c == Collective::allgatherv; }
 bool is_uniform(Collective c) { return c == Collective::alltoall || c == Collective::allgather; }
 
-// A good mix of the bits of one word (splitmix64's finalizer).
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-std::uint64_t key_of(std::uint64_t seed, int source, int destination, std::uint64_t call) {
-  const auto pair = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32) |
-                    static_cast<std::uint32_t>(destination);
-  return mix(mix(mix(seed) ^ pair) ^ call);
-}
-
 std::byte byte_of(std::uint64_t key, std::size_t offset) {
   return static_cast<std::byte>(mix(key ^ (offset / 8)) >> (8 * (offset % 8)));
 }
@@ -74,13 +61,15 @@ std::uint64_t count_wrong(const std::byte* memory, std::size_t from, std::size_t
 std::size_t elements_of(const BenchCase& c, int source, int destination) {
   const std::size_t unit = layout_of(c.element).unit;
   const std::size_t most = (c.bytes + unit - 1) / unit;
-  if (c.distribution == Distribution::equal || is_uniform(c.collective)) return most;
-  if (is_gather(c.collective)) destination = 0;
-  // In place, both directions of a pair have the same size.
-  if (c.in_place && !is_gather(c.collective) && source > destination) {
-    std::swap(source, destination);
+  if (is_uniform(c.collective)) return most;
+  if (is_gather(c.collective)) return gathered_size(c.traffic, c.seed, most, c.ranks, source);
+  // In place, both directions of a pair have the same size: the lower rank's.
+  if (c.in_place && source > destination) std::swap(source, destination);
+  // Sizes are drawn in elements. A matrix has bytes, and a byte is not rounded away.
+  if (c.traffic.kind == Distribution::file) {
+    return (block_size(c.traffic, c.seed, c.bytes, c.ranks, source, destination) + unit - 1) / unit;
   }
-  return key_of(c.seed, source, destination, ~std::uint64_t{0}) % (most + 1);
+  return block_size(c.traffic, c.seed, most, c.ranks, source, destination);
 }
 
 std::size_t buffer_bytes(const BenchCase& c) {
@@ -193,6 +182,7 @@ BenchData::BenchData(const BenchCase& c)
   for (int rank = 0; rank < c.ranks; ++rank) {
     const std::size_t sent = elements_of(c, c.me, rank);
     bytes_sent_ += sent * unit;
+    largest_sent_ = std::max(largest_sent_, sent * unit);
     // In place nothing is sent from the send buffer: its blocks stay empty.
     if (!c.in_place && (rank == 0 || !gathers())) send_.set_block(rank, sent);
     recv_.set_block(rank, elements_of(c, rank, c.me));

@@ -18,9 +18,9 @@ namespace quadrille::tools {
 
 struct BenchCase {
   choose::Collective collective = choose::Collective::alltoall;
-  std::size_t bytes = 0;  // data of a block; the most a block can have with uniform distribution
+  std::size_t bytes = 0;  // data of a block; the most a block can have if they are not equal
   ElementKind element = ElementKind::byte;
-  Distribution distribution = Distribution::equal;
+  Traffic traffic{};
   bool in_place = false;
   bool shared_memory = true;  // buffers from the shared heap where it can be had
   std::uint64_t seed = 1;
@@ -104,6 +104,8 @@ class BenchData {
 
   // Whether plain copies could do the same work: elements without gaps, not in place.
   bool plain() const { return case_.element != ElementKind::strided && !case_.in_place; }
+  // Whether copy_alone() has something to copy from, if it has to copy.
+  bool has_source() const { return send_.size() > 0 || recv_.size() == 0; }
   // Copies as many bytes as this rank receives in a call from its own send buffer to its own
   // receive buffer: what the collective reads and writes, without the other ranks.
   void copy_alone(bool streaming) { copy_plainly(recv_, send_, streaming); }
@@ -115,6 +117,8 @@ class BenchData {
 
   // Data that this rank sends in a call.
   std::size_t bytes_sent() const { return bytes_sent_; }
+  // Data of the largest block that this rank sends.
+  std::size_t largest_sent() const { return largest_sent_; }
 
  private:
   bool gathers() const;
@@ -126,7 +130,7 @@ class BenchData {
   MPI_Datatype type_{};
   bool own_type_ = false;
   std::vector<MPI_Datatype> types_;
-  std::size_t bytes_sent_ = 0;
+  std::size_t bytes_sent_ = 0, largest_sent_ = 0;
 };
 
 }  // namespace quadrille::tools

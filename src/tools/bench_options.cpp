@@ -100,6 +100,24 @@ std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) 
   return plan.algorithms.empty() ? "no algorithm is given; write 'default', 'all' or names" : "";
 }
 
+std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
+  using choose::Collective;
+  std::string error = parse_traffic(options.distribution, plan.traffic);
+  if (!error.empty() || plan.traffic.kind == Distribution::equal) return error;
+  if (plan.collective == Collective::alltoall || plan.collective == Collective::allgather) {
+    return fmt::format(
+        "{} has blocks of one size; '--distribution {}' is for alltoallv, alltoallw and allgatherv",
+        options.collective, options.distribution);
+  }
+  if (plan.traffic.kind != Distribution::file) return "";
+  if (plan.collective == Collective::allgatherv) {
+    return "a rank of allgatherv sends one block to all; a traffic matrix is for alltoallv and "
+           "alltoallw";
+  }
+  if (!options.sizes_given) plan.sizes.clear();
+  return "";
+}
+
 }  // namespace
 
 std::string parse_size(std::string_view text, std::size_t& bytes) {
@@ -174,25 +192,13 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
       !error.empty()) {
     return error;
   }
-  if (std::string error =
-          parse_name("distribution", options.distribution, {"equal", "uniform"}, plan.distribution);
-      !error.empty()) {
-    return error;
-  }
+  if (std::string error = understand_traffic(options, plan); !error.empty()) return error;
   if (options.memory != "shared" && options.memory != "private") {
     return fmt::format("unknown memory '{}'; known are shared, private", options.memory);
   }
   plan.shared_memory = options.memory == "shared";
   if (options.warmup < 0 || options.warmup > 1000000) {
     return "the number of warm-up calls must be 0 to 1000000";
-  }
-  const bool sized = plan.collective != choose::Collective::alltoall &&
-                     plan.collective != choose::Collective::allgather;
-  if (plan.distribution == Distribution::uniform && !sized) {
-    return fmt::format(
-        "{} has blocks of one size; '--distribution uniform' is for alltoallv, "
-        "alltoallw and allgatherv",
-        options.collective);
   }
   if (options.no_node && !options.nodes.empty()) {
     return "--no-node and --nodes contradict each other; give one of them";
@@ -204,7 +210,9 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_option("collective", options.collective, known_collectives());
   command
       .add_option("--sizes", options.sizes,
-                  "Bytes of a block: 8:1M doubles, 8:1M:x4 and 0:64:+8 step, 8,64,100 lists")
+                  "Bytes of a block: 8:1M doubles, 8:1M:x4 and 0:64:+8 step, 8,64,100 lists. With "
+                  "a --distribution the N of its largest blocks")
+      ->each([&options](const std::string&) { options.sizes_given = true; })
       ->default_str("8:64K");
   command
       .add_option("--algorithms", options.algorithms,
@@ -237,7 +245,16 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       ->default_str("byte");
   command
       .add_option("--distribution", options.distribution,
-                  "Sizes of v and w blocks: equal, or uniform in 0..size")
+                  "Sizes of v and w blocks, N being the size of --sizes:\n"
+                  "equal: N\n"
+                  "uniform: uniform in 0..N\n"
+                  "window:R: uniform in (100-R)% of N..N\n"
+                  "normal: around N/2, from -3 sigma at 0 to +3 sigma at N\n"
+                  "power:B: a rank's blocks are N, N*B, N*B^2, ... in a drawn order; such as 0.99\n"
+                  "sparse[:D]: N to D other ranks, nothing to the rest; D is 2\n"
+                  "one-heavy[:F]: one rank sends and receives N, the others N/F; F is 64\n"
+                  "file:PATH: a line for each rank with its bytes to each rank, '#' comments; "
+                  "scaled so that the largest is N if --sizes is given, else taken as it is")
       ->default_str("equal");
   command.add_option("--figure", options.figure,
                      "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11");

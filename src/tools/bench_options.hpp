@@ -10,6 +10,7 @@
 
 #include "choose/registry.hpp"
 #include "memory/node_copy.hpp"
+#include "tools/distribution.hpp"
 
 namespace CLI {
 class App;
@@ -24,15 +25,11 @@ enum class ElementKind : std::uint8_t {
   strided,       // 8 bytes of every 16: a datatype with a gap
 };
 
-enum class Distribution : std::uint8_t {
-  equal,    // all blocks have the same size
-  uniform,  // sizes of v and w blocks are uniform in 0..size, from the seed
-};
-
 struct BenchOptions {
   // As on the command line.
   std::string collective;
   std::string sizes = "8:64K";
+  bool sizes_given = false;  // a traffic matrix is scaled to sizes only then
   std::string algorithms = "default";
   std::string iterations = "auto";
   std::string datatype = "byte";
@@ -63,12 +60,12 @@ struct Variant {
 // The same, understood.
 struct BenchPlan {
   choose::Collective collective = choose::Collective::alltoall;
-  std::vector<std::size_t> sizes;
+  std::vector<std::size_t> sizes;       // empty: the largest number of the traffic matrix
   std::vector<std::string> algorithms;  // "default", or as Quadrille_Set_algorithm takes them
   std::vector<Variant> variants;        // of a figure, in place of algorithms
   long iterations = 0;                  // calls; 0: as many as fit a fixed time
   ElementKind element = ElementKind::byte;
-  Distribution distribution = Distribution::equal;
+  Traffic traffic{};
   bool shared_memory = true;  // buffers from the shared heap, as under `quadrille run`
 };
 

@@ -27,10 +27,6 @@ const char* name_of_element(ElementKind element) {
   return "strided";
 }
 
-const char* name_of_distribution(Distribution distribution) {
-  return distribution == Distribution::equal ? "equal" : "uniform";
-}
-
 // "L1d misses" of "mpi" becomes the column mpi_l1d_misses.
 void add_events(ordered_json& json, const std::string& side, const std::vector<Count>& counts) {
   for (const Count& count : counts) {
@@ -122,7 +118,9 @@ ordered_json to_json(const BenchRow& row) {
   json["batches"] = row.batches;
   json["calls_per_batch"] = row.calls_per_batch;
   json["datatype"] = name_of_element(row.measured.element);
-  json["distribution"] = name_of_distribution(row.measured.distribution);
+  json["distribution"] = row.measured.traffic.text;
+  json["mean_bytes"] = row.mean_bytes;
+  json["max_bytes"] = row.max_bytes;
   json["in_place"] = row.measured.in_place;
   json["memory"] = row.measured.shared_memory ? "shared" : "private";
   json["cold"] = row.cold;
@@ -169,16 +167,19 @@ std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows
 }
 
 std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold) {
+  const bool varied = measured.traffic.kind != Distribution::equal;
   std::string text = fmt::format(
-      "# quadrille {}  {}  {}\n# {}, {} rank{}{}{}, {}; median over batches of the maximum over "
+      "# quadrille {}  {}  {}\n# {}, {} rank{}{}{}, {}{}; median over batches of the maximum over "
       "ranks\n",
       header.version, header.mpi, header.cpu, choose::name_of(measured.collective), measured.ranks,
       measured.ranks == 1 ? "" : "s", measured.in_place ? ", in place" : "",
-      cold ? ", cold caches" : "", name_of_element(measured.element));
-  text += fmt::format(
-      "{:>10} {:<24} {:<24} {:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>10} {:>7} {:>6}\n", "bytes",
-      "algorithm", "served by", "mpi us", "quadr. us", "ratio", "mpi p99", "quadr. p99", "MB/s",
-      "ceiling us", "of it", "errors");
+      cold ? ", cold caches" : "", name_of_element(measured.element),
+      varied ? ", blocks " + measured.traffic.text : "");
+  text += fmt::format("{:>10} ", "bytes");
+  if (varied) text += fmt::format("{:>10} {:>10} ", "mean", "max");
+  text += fmt::format("{:<24} {:<24} {:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>10} {:>7} {:>6}\n",
+                      "algorithm", "served by", "mpi us", "quadr. us", "ratio", "mpi p99",
+                      "quadr. p99", "MB/s", "ceiling us", "of it", "errors");
   return text;
 }
 
@@ -188,12 +189,17 @@ std::string table_line(const BenchRow& row) {
     ceiling = fmt::format("{:.2f}", row.ceiling.microseconds);
     part = fmt::format("{:.2f}", part_of_ceiling(row));
   }
-  return fmt::format(
-      "{:>10} {:<24} {:<24} {:>10.2f} {:>10.2f} {:>6.2f} {:>10.2f} {:>10.2f} {:>10.1f} {:>10} "
-      "{:>7} {:>6}\n",
-      row.measured.bytes, row.algorithm, row.served_by, row.mpi.median, row.quadrille.median,
-      row.ratio, row.mpi.p99, row.quadrille.p99, bandwidth(row.bytes_sent, row.quadrille.median),
-      ceiling, part, row.errors);
+  std::string text = fmt::format("{:>10} ", row.measured.bytes);
+  if (row.measured.traffic.kind != Distribution::equal) {
+    text += fmt::format("{:>10.1f} {:>10} ", row.mean_bytes, row.max_bytes);
+  }
+  return text +
+         fmt::format(
+             "{:<24} {:<24} {:>10.2f} {:>10.2f} {:>6.2f} {:>10.2f} {:>10.2f} {:>10.1f} {:>10} "
+             "{:>7} {:>6}\n",
+             row.algorithm, row.served_by, row.mpi.median, row.quadrille.median, row.ratio,
+             row.mpi.p99, row.quadrille.p99, bandwidth(row.bytes_sent, row.quadrille.median),
+             ceiling, part, row.errors);
 }
 
 Progress::Progress(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}

@@ -22,7 +22,9 @@ struct BenchRow {
   Summary mpi, quadrille;
   double ratio = 0;            // of the medians
   double pair_ratio = 0;       // median over the rounds
-  std::size_t bytes_sent = 0;  // by this rank in a call
+  std::size_t bytes_sent = 0;  // by a rank in a call, mean over the ranks
+  double mean_bytes = 0;       // of a block, over all ranks
+  std::size_t max_bytes = 0;   // of the largest block of all ranks
   std::uint64_t errors = 0;
   long batches = 0, calls_per_batch = 0;
   bool cold = false;

@@ -71,6 +71,7 @@ void add_bench(Line& line, BenchOptions& options) {
       "  mpirun -n 2 quadrille bench alltoall --sizes 8:1M\n"
       "  mpirun -n 4 quadrille bench allgather --sizes 64,1000,4K --algorithms ring,bruck:radix=4\n"
       "  mpirun -n 4 quadrille bench alltoallv --distribution uniform --json out.json\n"
+      "  mpirun -n 8 quadrille bench alltoallv --distribution file:traffic.txt --sizes 1K:1M\n"
       "  mpirun -n 4 quadrille bench alltoall --nodes roundrobin:2 --cold\n"
       "  mpirun -n 8 quadrille bench --figure hint-6\n"
       "  quadrille bench --copy-phase --ranks 64 --sizes 8:4K\n");

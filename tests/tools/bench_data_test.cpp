@@ -100,7 +100,7 @@ BenchCase uniform_case(choose::Collective collective, bool in_place) {
   BenchCase c;
   c.collective = collective;
   c.bytes = 100;
-  c.distribution = Distribution::uniform;
+  c.traffic.kind = Distribution::uniform;
   c.in_place = in_place;
   c.ranks = 8;
   return c;
@@ -133,6 +133,25 @@ TEST(Elements, AGatheredBlockHasOneSizeEverywhere) {
   for (int s = 0; s < c.ranks; ++s) {
     for (int d = 0; d < c.ranks; ++d) EXPECT_EQ(elements_of(c, s, d), elements_of(c, s, 0));
   }
+}
+
+TEST(Elements, AMatrixIsRoundedUpToWholeElements) {
+  auto matrix = std::make_shared<TrafficMatrix>();
+  ASSERT_EQ(parse_matrix("0 1\n17 800\n", "m", 2, *matrix), "");
+  BenchCase c;
+  c.collective = choose::Collective::alltoallv;
+  c.traffic.kind = Distribution::file;
+  c.traffic.matrix = matrix;
+  c.bytes = 800;
+  c.ranks = 2;
+  EXPECT_EQ(elements_of(c, 1, 0), 17u);
+  c.element = ElementKind::double_float;
+  EXPECT_EQ(elements_of(c, 0, 0), 0u);
+  EXPECT_EQ(elements_of(c, 0, 1), 1u);
+  EXPECT_EQ(elements_of(c, 1, 0), 3u);
+  EXPECT_EQ(elements_of(c, 1, 1), 100u);
+  c.in_place = true;  // as the lower rank sends to the higher
+  EXPECT_EQ(elements_of(c, 1, 0), 1u);
 }
 
 TEST(Elements, SizesAreRoundedUpToWholeElements) {

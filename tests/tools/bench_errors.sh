@@ -21,7 +21,14 @@ expect_line "'8x' is no size" alltoall --sizes 8x
 expect_line "the first is larger than the last" alltoall --sizes 9:8
 expect_line "no number of iterations" alltoall --iterations some
 expect_line "unknown datatype 'float'; known are byte, double, strided" alltoall --datatype float
-expect_line "unknown distribution 'normal'" alltoallv --distribution normal
+expect_line "unknown distribution 'skewed'; known are equal, uniform," alltoallv --distribution skewed
+expect_line "a percentage from 0 to 100: window:R" alltoallv --distribution window:101
+expect_line "cannot read the traffic matrix" alltoallv --distribution "file:$work/nowhere"
+printf '1 2\n3 x\n' >"$work/matrix"
+expect_line "line 2, column 3: 'x' is no number" alltoallv --distribution "file:$work/matrix"
+printf '1 2 3\n4 5 6\n7 8 9\n' >"$work/matrix"
+expect_line "and 2 ranks need 2 lines of 2 numbers" alltoallw --distribution "file:$work/matrix"
+expect_line "a traffic matrix is for alltoallv and alltoallw" allgatherv --distribution "file:$work/matrix"
 expect_line "blocks of one size" alltoall --distribution uniform
 expect_line "contradict" alltoall --no-node --nodes blocked:1
 expect_line "blocked:" alltoall --nodes block

@@ -84,11 +84,26 @@ TEST(Understand, UnknownNamesGetTheKnownOnes) {
   EXPECT_THAT(understand(options, plan), HasSubstr("byte, double, strided"));
 }
 
+TEST(Understand, AMatrixIsScaledOnlyToSizesThatAreGiven) {
+  BenchPlan plan;
+  BenchOptions options = options_for("alltoallv");
+  options.distribution = "file:m";
+  ASSERT_EQ(understand(options, plan), "");
+  EXPECT_TRUE(plan.sizes.empty());
+  options.sizes_given = true;
+  ASSERT_EQ(understand(options, plan), "");
+  EXPECT_EQ(plan.sizes.size(), 14u);
+  options.collective = "allgatherv";
+  EXPECT_THAT(understand(options, plan), HasSubstr("matrix is for alltoallv"));
+}
+
 TEST(Understand, ImpossibleCombinationsAreRefused) {
   BenchPlan plan;
   BenchOptions options = options_for("allgather");
   options.distribution = "uniform";
   EXPECT_THAT(understand(options, plan), HasSubstr("one size"));
+  options.distribution = "power:0.9";
+  EXPECT_THAT(understand(options, plan), HasSubstr("'--distribution power:0.9' is for"));
   options = options_for("alltoall");
   options.no_node = true;
   options.nodes = "blocked:2";

@@ -28,6 +28,32 @@ for collective in alltoallv alltoallw allgatherv; do
   expect 0 - "served by" $bench $collective --sizes 100 $short --distribution uniform
   expect 0 - "in place" $bench $collective --sizes 100 $short --distribution uniform --in-place
 done
+while read -r collective distribution; do
+  expect 0 - "blocks $distribution;" $bench $collective --sizes 1,1000 $short --no-node \
+    --distribution $distribution </dev/null
+done <<'PAIRS'
+alltoallv window:20
+alltoallw normal
+allgatherv power:0.9
+alltoallv sparse:1
+alltoallw one-heavy:4
+PAIRS
+
+# A matrix is taken as it is, or scaled; only rank 0 needs the file.
+printf '# from each rank\n0 400\n16 100\n' >"$work/matrix"
+expect 0 - "     129.0        400 default" $bench alltoallv $short --distribution "file:$work/matrix"
+expect 0 - "     130.0        400 default" $bench alltoallv $short --distribution "file:$work/matrix" \
+  --datatype double
+expect 0 - "served by" $bench alltoallw --sizes 40,800 $short --in-place --distribution "file:$work/matrix"
+expect 0 - "served by" $bench alltoallw --sizes 40,800 $short --distribution "file:$work/matrix" \
+  --json "$work/h.json"
+python3 - "$work/h.json" <<'PYTHON' || fail "the sizes of a matrix are not as promised"
+import json, sys
+small, large = json.load(open(sys.argv[1]))["rows"]
+assert small["distribution"].startswith("file:/"), small
+assert (small["bytes"], small["mean_bytes"], small["max_bytes"]) == (40, 13, 40), small
+assert (large["bytes"], large["mean_bytes"], large["max_bytes"]) == (800, 258, 800), large
+PYTHON
 expect 0 - "cold caches" $bench alltoall --sizes 64 --iterations 3 --cold
 expect 0 - "1 rank" "$TOOL" bench alltoall --sizes 8 $short
 

@@ -56,6 +56,19 @@ TEST(Report, CsvHasTheColumnsOfJsonAndQuotesCommas) {
   std::filesystem::remove(file);
 }
 
+TEST(Report, VariedBlocksShowTheirMeanAndMost) {
+  BenchRow varied = row();
+  EXPECT_THAT(table_line(varied), testing::StartsWith("        64 a:x"));
+  varied.mean_bytes = 32.25;
+  varied.max_bytes = 63;
+  ASSERT_EQ(parse_traffic("window:100", varied.measured.traffic), "");
+  EXPECT_THAT(table_line(varied), testing::StartsWith("        64       32.2         63 a:x"));
+  EXPECT_THAT(table_head({}, varied.measured, false), testing::HasSubstr(", blocks window:100;"));
+  EXPECT_EQ(to_json(varied)["distribution"], "window:100");
+  EXPECT_EQ(to_json(varied)["mean_bytes"], 32.25);
+  EXPECT_EQ(to_json(varied)["max_bytes"], 63);
+}
+
 TEST(Report, TheCeilingIsThereOrMissing) {
   BenchRow bounded = row();
   bounded.ceiling = {0.75, true};
