@@ -23,6 +23,8 @@ std::string_view name_of(choose::Engine engine) {
       return "inbox";
     case choose::Engine::exchange:
       return "exchange";
+    case choose::Engine::sparse:
+      return "sparse";
     case choose::Engine::mpi:
       break;
   }
