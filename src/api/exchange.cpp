@@ -1,8 +1,10 @@
-// The explicit door of the sparse exchange. No MPI has it, so here nothing can be handed on: communicators
-// that Quadrille leaves alone otherwise (one rank, ranks of several worlds, QUADRILLE=off) are served too.
+// The explicit door of the sparse exchange. No MPI has it, so here nothing can be handed on:
+// communicators that Quadrille leaves alone otherwise (one rank, ranks of several worlds,
+// QUADRILLE=off) are served too.
 //
-// A mistake of one rank must not leave the others waiting for its messages. So a rank with a mistake takes part
-// in the exchange, sends no block, and tells its error along the way (run/sparse_*.cpp).
+// A mistake of one rank must not leave the others waiting for its messages. So a rank with a
+// mistake takes part in the exchange, sends no block, and tells its error along the way
+// (run/sparse_*.cpp).
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -86,7 +88,8 @@ int class_of(int error) {
 
 // ---- The memory of what has arrived ----
 
-// Where the elements lie, in bytes from where the first one is: with its gaps, and with what may stick out.
+// Where the elements lie, in bytes from where the first one is: with its gaps, and with what may
+// stick out.
 struct Reach {
   std::ptrdiff_t least = 0, most = 0;
 };
@@ -216,8 +219,8 @@ const choose::Choice& choose_for(team::Team& team) {
   team::CachedSelection& cached = team::selection_of(team, choose::Collective::exchange, 0);
   if (!cached.explained && team.explains) {
     cached.explained = true;
-    team::explain(team, choose::Collective::exchange, 0,
-                  choose::to_string(cached.selection.choice), cached.selection.why);
+    team::explain(team, choose::Collective::exchange, 0, choose::to_string(cached.selection.choice),
+                  cached.selection.why);
   }
   return cached.selection.choice;
 }
@@ -238,9 +241,11 @@ int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destina
   if (!mpi().usable) return raise(comm, MPI_ERR_OTHER);
   team::Team* team = team::team_of(comm);
   if (team == nullptr || is_inter(comm)) return raise(comm, MPI_ERR_COMM);
-  const Arguments call{{static_cast<const std::byte*>(sendbuf), {destinations, 0}, sendcounts, sdispls,
-                        sendtype},
-                       ndestinations, recvtype, received};
+  const Arguments call{
+      {static_cast<const std::byte*>(sendbuf), {destinations, 0}, sendcounts, sdispls, sendtype},
+      ndestinations,
+      recvtype,
+      received};
   run::SparseGroup group;
   int error = prepare(*team, group);
   try {

@@ -15,22 +15,24 @@ namespace quadrille::run {
 
 // Who takes part, and how a rank waits.
 struct SparseGroup {
-  MPI_Comm comm{};            // private
+  MPI_Comm comm{};  // private
   int me = 0;
   int ranks = 0;
-  unsigned spins = 0;         // looks without success before the core is given away
-  unsigned* turn = nullptr;   // calls by consensus on this communicator; the same on all ranks
+  unsigned spins = 0;        // looks without success before the core is given away
+  unsigned* turn = nullptr;  // calls by consensus on this communicator; the same on all ranks
 };
 
 // What a rank found when all is over.
 struct Mail {
-  std::vector<Parcel> parcels;  // that arrived; those of one source in the order in which it gave them
+  std::vector<Parcel>
+      parcels;  // that arrived; those of one source in the order in which it gave them
   std::vector<std::unique_ptr<std::byte[]>> memory;  // where their data are
-  int reported = MPI_SUCCESS;   // class of the error of some rank; the same on all ranks
+  int reported = MPI_SUCCESS;  // class of the error of some rank; the same on all ranks
 };
 
-// Carry parcels to other ranks. `reported` is the class of this rank's error, which all ranks then find in
-// their mail; a rank with an error sends nothing. Return an error of the messages or of memory.
+// Carry parcels to other ranks. `reported` is the class of this rank's error, which all ranks then
+// find in their mail; a rank with an error sends nothing. Return an error of the messages or of
+// memory.
 int sparse_consensus(const SparseGroup& group, std::span<const Parcel> out, int reported,
                      Mail& mail);
 int sparse_bruck(const SparseGroup& group, std::span<const Parcel> out, int radix, int reported,
@@ -41,8 +43,8 @@ int sparse_bruck(const SparseGroup& group, std::span<const Parcel> out, int radi
 using StartSend = decltype(Mpi::Isend);
 int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag,
                 MPI_Comm comm, MPI_Request& request);
-// The message of which a probe gave `status`. Its memory goes to `mail`. If there is none, the message is
-// taken all the same, so that its sender can end; `error` says so.
+// The message of which a probe gave `status`. Its memory goes to `mail`. If there is none, the
+// message is taken all the same, so that its sender can end; `error` says so.
 Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Request& request,
                      int& error);
 // Waits for all; the error of the first that failed.

@@ -1,27 +1,30 @@
 // The sparse exchange by store and forward.
 //
-// Idea: write the distance from source to destination in base r. In the round of weight w = 1, r, r^2, ... a
-// block whose distance has the digit z there hops z * w ranks up. All blocks that a rank holds and that take
-// the same hop travel in one message, each with a head that says source, destination and bytes. Everybody
-// sends to the same r - 1 ranks in a round, if only an empty message, so everybody knows from whom a message
-// comes, and a probe tells its size: nothing has to be agreed upon before, and no barrier comes after.
+// Idea: write the distance from source to destination in base r. In the round of weight w = 1, r,
+// r^2, ... a block whose distance has the digit z there hops z * w ranks up. All blocks that a rank
+// holds and that take the same hop travel in one message, each with a head that says source,
+// destination and bytes. Everybody sends to the same r - 1 ranks in a round, if only an empty
+// message, so everybody knows from whom a message comes, and a probe tells its size: nothing has to
+// be agreed upon before, and no barrier comes after.
 //
-// Source: the rounds are those of Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 8(11), 1997; blocks of
-// unequal sizes with their heads in the message are ours.
+// Source: the rounds are those of Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 8(11), 1997;
+// blocks of unequal sizes with their heads in the message are ours.
 //
-// Cost: ceil(log_r P) rounds of up to r - 1 messages, however many destinations there are; a block is sent as
-// often as its distance has digits that are not zero. A rank keeps what passes through it until the call ends.
+// Cost: ceil(log_r P) rounds of up to r - 1 messages, however many destinations there are; a block
+// is sent as often as its distance has digits that are not zero. A rank keeps what passes through
+// it until the call ends.
 //
 // Example, 8 ranks, r = 2, a block from rank 1 to rank 6: the distance 5 is 101 in base 2.
 //   weight 1, digit 1: rank 1 -> rank 2
 //   weight 2, digit 0: stays at rank 2
 //   weight 4, digit 1: rank 2 -> rank 6
 //
-// Errors: each message says the largest error class that its sender knows. Every rank's word reaches every
-// rank, by the same digits as a block would, so all ranks know it when the rounds are over.
+// Errors: each message says the largest error class that its sender knows. Every rank's word
+// reaches every rank, by the same digits as a block would, so all ranks know it when the rounds are
+// over.
 //
-// Successive calls need no second tag: two ranks exchange at most one message each way in a call, its peer is
-// known, and messages between two ranks do not overtake.
+// Successive calls need no second tag: two ranks exchange at most one message each way in a call,
+// its peer is known, and messages between two ranks do not overtake.
 #include <cstring>
 
 #include "run/blocks.hpp"

@@ -1,28 +1,30 @@
 // The sparse exchange by nonblocking consensus.
 //
-// Idea: send each block straight to its destination, synchronously: such a send completes only when the
-// receiver has taken it. A rank looks for messages from anybody meanwhile. When its own sends are complete,
-// it enters a nonblocking barrier, and goes on looking. When the barrier is complete, all ranks had entered
-// it, so all sends were complete, so all messages were taken: nothing can come any more.
+// Idea: send each block straight to its destination, synchronously: such a send completes only when
+// the receiver has taken it. A rank looks for messages from anybody meanwhile. When its own sends
+// are complete, it enters a nonblocking barrier, and goes on looking. When the barrier is complete,
+// all ranks had entered it, so all sends were complete, so all messages were taken: nothing can
+// come any more.
 //
 // Source: Hoefler, Siebert and Lumsdaine, "Scalable communication protocols for dynamic sparse data
 // exchange", PPoPP 2010, algorithm 2 (NBX).
 //
-// Cost for a rank with k destinations: k messages out, what comes in, each block once; and a barrier, about
-// log2 P rounds of empty messages.
+// Cost for a rank with k destinations: k messages out, what comes in, each block once; and a
+// barrier, about log2 P rounds of empty messages.
 //
 // Example, 3 ranks: 0 sends A to 2, 2 sends B to 0, 1 sends nothing.
 //   rank 1 has nothing to wait for and enters the barrier at once, still looking
 //   rank 2 takes A: the send of rank 0 is complete; rank 0 enters the barrier
 //   rank 0 takes B: rank 2 enters; all three leave
 //
-// Errors: a rank with an error sends no blocks but a note with the error's class to every other rank, in the
-// same way. So all ranks have it when the barrier is complete, and a call without errors pays nothing.
+// Errors: a rank with an error sends no blocks but a note with the error's class to every other
+// rank, in the same way. So all ranks have it when the barrier is complete, and a call without
+// errors pays nothing.
 //
-// Successive calls: a rank may leave and begin the next call while another still looks for messages. Two tags
-// in turn keep them apart. Two are enough: a rank begins call n + 2 after the barrier of call n + 1 was
-// complete, so every rank had entered that barrier, so every rank had left call n. Hence messages of the
-// calls n and n + 2 are never looked for at the same time.
+// Successive calls: a rank may leave and begin the next call while another still looks for
+// messages. Two tags in turn keep them apart. Two are enough: a rank begins call n + 2 after the
+// barrier of call n + 1 was complete, so every rank had entered that barrier, so every rank had
+// left call n. Hence messages of the calls n and n + 2 are never looked for at the same time.
 #include <cstring>
 
 #include "run/blocks.hpp"
@@ -45,7 +47,8 @@ class Consensus {
     send(out, reported);
     unsigned idle = 0;
     while (!finished()) {
-      const bool found = take(block_tags[parity_], mail_.parcels) || take(note_tags[parity_], notes_);
+      const bool found =
+          take(block_tags[parity_], mail_.parcels) || take(note_tags[parity_], notes_);
       idle = found ? 0 : idle + 1;
       if (idle > group_.spins) sys::yield();
     }

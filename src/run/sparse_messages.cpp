@@ -1,4 +1,5 @@
-// What both ways of the sparse exchange share: messages of bytes, and the blocks of a call as bytes.
+// What both ways of the sparse exchange share: messages of bytes, and the blocks of a call as
+// bytes.
 #include <climits>
 
 #include "run/blocks.hpp"
@@ -51,8 +52,8 @@ Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Re
     all = {0, mpi().byte, false};  // the message is cut to nothing
     parcel.bytes = 0;
   }
-  keep(error, mpi().Irecv(room, all.count, all.type, status.MPI_SOURCE, status.MPI_TAG, comm,
-                          &request));
+  keep(error,
+       mpi().Irecv(room, all.count, all.type, status.MPI_SOURCE, status.MPI_TAG, comm, &request));
   if (all.made) mpi().Type_free(&all.type);
   parcel.data = room;
   return parcel;

@@ -17,8 +17,8 @@ struct ParcelHead {
   std::uint64_t bytes;
 };
 
-// How many of `weight` lie between a rank and the parcel's destination, in this digit. The lower digits
-// are zero already: the parcel has taken their hops.
+// How many of `weight` lie between a rank and the parcel's destination, in this digit. The lower
+// digits are zero already: the parcel has taken their hops.
 int hop_of(const Parcel& parcel, int holder, int ranks, int weight, int radix) {
   const int distance = parcel.destination >= holder ? parcel.destination - holder
                                                     : parcel.destination - holder + ranks;
@@ -32,8 +32,8 @@ std::vector<SparseRound> sparse_rounds(int ranks, int radix) {
   // In 64 bits: the weight after the last may not fit an int.
   for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
     const std::int64_t below = (ranks - 1) / weight;  // larger digits would go round the circle
-    rounds.push_back({static_cast<int>(weight),
-                      static_cast<int>(std::min<std::int64_t>(radix - 1, below))});
+    rounds.push_back(
+        {static_cast<int>(weight), static_cast<int>(std::min<std::int64_t>(radix - 1, below))});
   }
   return rounds;
 }

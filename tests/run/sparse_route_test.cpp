@@ -1,4 +1,5 @@
-// The routes of the sparse exchange by store and forward: all ranks in one loop, messages in a table.
+// The routes of the sparse exchange by store and forward: all ranks in one loop, messages in a
+// table.
 #include "run/sparse_route.hpp"
 
 #include <gtest/gtest.h>
