@@ -87,14 +87,62 @@ QUADRILLE_EXPORT int Quadrille_Allgatherv(const void* sendbuf, int sendcount, MP
                                           void* recvbuf, const int recvcounts[], const int displs[],
                                           MPI_Datatype recvtype, MPI_Comm comm);
 
+/* The blocks that a rank got in a sparse exchange, one entry a block. Sorted by source; blocks from one
+ * source are in the order in which it named them. */
+typedef struct {
+  int nsources;      /* number of blocks */
+  int* sources;      /* [nsources] rank that sent the block; NULL if there is none */
+  MPI_Count* counts; /* [nsources] elements of recvtype; may be 0 */
+  MPI_Aint* displs;  /* [nsources] start of the block in data, in extents of recvtype */
+  void* data;        /* all elements, one block behind the other, aligned to 64 bytes where the lower
+                        bound of recvtype is 0; NULL if there is no element. Gaps are undefined */
+  void* memory;      /* Quadrille's own: what all of this lies in */
+} Quadrille_Received;
+
+/* The sparse exchange: every rank names the ranks to which it sends, and finds out who sent to it.
+ * Collective over `comm`, also for ranks that send nothing.
+ *   sendbuf        where the blocks are
+ *   ndestinations  number of blocks that this rank sends, 0 or more; the ranks may give different ones
+ *   destinations   [ndestinations] rank in comm to which each block goes. A rank may be named several
+ *                  times, and may be this one
+ *   sendcounts     [ndestinations] elements of sendtype in each block. A block of 0 elements is sent
+ *                  too: it arrives as an entry with count 0
+ *   sdispls        [ndestinations] start of each block, in extents of sendtype
+ *   sendtype       ignored if there is no element to send
+ *   recvtype       what the blocks become here. The ranks may give different types, if each block is a
+ *                  whole number of elements of its receiver's type, of the same basic types
+ *   received       filled in. What it held is not looked at; free it with Quadrille_Received_free. After
+ *                  an error it is empty
+ * The arrays may be NULL if ndestinations is 0. The memory needed is about twice what arrives.
+ * Errors: MPI_ERR_COMM for the null communicator or an intercommunicator. MPI_ERR_COUNT for a negative
+ * ndestinations or count, MPI_ERR_ARG for a null array or `received`, MPI_ERR_RANK for a destination that
+ * is no rank of comm (MPI_PROC_NULL is none), MPI_ERR_BUFFER for a null sendbuf with data in it, and
+ * MPI_ERR_TYPE for what the MPI does not take as a committed datatype. If any rank makes one of these
+ * mistakes, nothing is delivered and the call fails on all ranks: there with its own error, elsewhere with
+ * one of the others'. Of one rank alone are MPI_ERR_TYPE, if a block is no whole number of elements of
+ * recvtype, and MPI_ERR_NO_MEM.
+ * Algorithms: "consensus" (Hoefler, Siebert and Lumsdaine, PPoPP 2010, algorithm 2) and "bruck" (the
+ * rounds of Bruck et al., IEEE TPDS 1997). */
+QUADRILLE_EXPORT int Quadrille_Exchange(const void* sendbuf, int ndestinations,
+                                        const int destinations[], const MPI_Count sendcounts[],
+                                        const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                                        MPI_Datatype recvtype, MPI_Comm comm,
+                                        Quadrille_Received* received);
+
+/* Frees what Quadrille_Exchange gave, and empties the struct: it may be called again.
+ *   received   what Quadrille_Exchange filled in, or NULL
+ * No errors. */
+QUADRILLE_EXPORT int Quadrille_Received_free(Quadrille_Received* received);
+
 /* Forces an algorithm for one collective on one communicator. Collective over `comm`: all ranks give
  * the same strings.
- *   collective  "alltoall", "alltoallv", "alltoallw", "allgather" or "allgatherv"
+ *   collective  "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv" or "exchange"
  *   algorithm   "name" or "name:parameter=value,...", as printed by `quadrille list`, for example
  *               "zero-rotation-bruck:radix=4"; "mpi" hands every call to the MPI; NULL or "" lets
  *               Quadrille choose again
  * A forced algorithm that cannot serve a particular call (see `quadrille list`) is not obeyed for that
- * call. Stronger than QUADRILLE_ALGORITHM in the environment.
+ * call. Stronger than QUADRILLE_ALGORITHM in the environment. The MPI has no "exchange" of its own, so
+ * there is no "mpi" for it.
  * Errors: MPI_ERR_ARG for an unknown collective, algorithm or parameter (one line on stderr names
  * what is known), or if the ranks gave different strings. */
 QUADRILLE_EXPORT int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective,

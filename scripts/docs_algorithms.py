@@ -15,6 +15,7 @@ ENGINES = {
     'schedule': 'a schedule, run by messages',
     'node': 'copies between the ranks of a node',
     'inbox': 'shared memory inside a node',
+    'sparse': 'messages to the named destinations',
     'mpi': "the MPI's own collective",
 }
 NEEDS = {

@@ -12,7 +12,7 @@ namespace {
 using enum Collective;
 
 constexpr std::array<std::string_view, collective_count> kNames = {
-    "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"};
+    "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "exchange"};
 
 constexpr std::int64_t kMost = 1 << 20;
 
@@ -198,6 +198,22 @@ std::vector<Algorithm> make_table() {
        {},
        "inside a node each block straight from the sender's buffer; between nodes spread-out",
        "Quadrille; the single copy of HINT and of SH-Naive (Cache-oblivious)",
+       nullptr},
+      {"consensus",
+       {exchange},
+       Engine::sparse,
+       {},
+       {},
+       "synchronous sends straight to the destinations, ended by a nonblocking barrier",
+       "Hoefler, Siebert and Lumsdaine, PPoPP 2010, algorithm 2 (NBX)",
+       nullptr},
+      {"bruck",
+       {exchange},
+       Engine::sparse,
+       {.contiguous = true},
+       {kRadix},
+       "log P rounds of store and forward, however many destinations there are",
+       "Bruck et al., IEEE TPDS 1997, with blocks of unequal sizes",
        nullptr},
       {"mpi", all, Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use", nullptr},
   };

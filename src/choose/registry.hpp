@@ -15,8 +15,16 @@
 
 namespace quadrille::choose {
 
-enum class Collective : std::uint8_t { alltoall, alltoallv, alltoallw, allgather, allgatherv };
-inline constexpr int collective_count = 5;
+enum class Collective : std::uint8_t {
+  alltoall,
+  alltoallv,
+  alltoallw,
+  allgather,
+  allgatherv,
+  exchange,  // the sparse exchange, Quadrille_Exchange
+};
+inline constexpr int collective_count = 6;
+inline constexpr int mpi_collective_count = 5;  // those that the MPI has too; they come first
 
 std::string_view name_of(Collective collective);
 // False when `name` is not a collective.
@@ -30,7 +38,8 @@ enum class Engine : std::uint8_t {
   exchange,  // blocks of any size inside one node, each pair by its best way (run/run_node.cpp)
   padded,    // blocks padded to one size around the uniform schedule that `build` returns, or, if it is
              // null, around the MPI's own all-to-all
-  mpi,       // the MPI's own collective; always possible
+  sparse,    // messages to the destinations that each rank names (run/sparse.hpp)
+  mpi,       // the MPI's own collective; always possible, except for the sparse exchange
 };
 
 // What an algorithm needs; the chooser and the force options respect it.

@@ -5,9 +5,12 @@
 namespace quadrille::choose {
 namespace {
 
+// Up to so many ranks the sparse exchange goes by rounds.
+constexpr int most_ranks_for_rounds = 16;
+
 // Do all ranks know the largest block?
 bool is_sized(Collective c) {
-  return c != Collective::alltoallv && c != Collective::alltoallw;
+  return c != Collective::alltoallv && c != Collective::alltoallw && c != Collective::exchange;
 }
 
 Choice plain(Collective collective, std::string_view name) {
@@ -46,9 +49,19 @@ std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
              : "";
 }
 
+// No memory is shared, so only the number of ranks counts.
+Selection select_exchange(const GlobalKey& key, const Choice& forced) {
+  if (forced.algorithm != nullptr) return {forced, "forced"};
+  if (key.ranks <= most_ranks_for_rounds) {
+    return {plain(key.collective, "bruck"), "few ranks: a few rounds need no barrier"};
+  }
+  return {plain(key.collective, "consensus"), "many ranks: each block goes straight to its place"};
+}
+
 }  // namespace
 
 Selection select(const GlobalKey& key, const Choice& forced) {
+  if (key.collective == Collective::exchange) return select_exchange(key, forced);
   if (forced.algorithm != nullptr) {
     const std::string obstacle = why_not(*forced.algorithm, key);
     if (obstacle.empty()) return {forced, "forced"};

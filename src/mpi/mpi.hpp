@@ -22,9 +22,10 @@ namespace quadrille {
   X(Alltoallw)                                                                                     \
   X(Barrier) X(Bcast) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_free)    \
   X(Comm_get_attr) X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler)              \
-  X(Comm_size) X(Comm_split) X(Comm_split_type) X(Comm_test_inter) X(Finalize) X(Finalized) X(Free_mem)          \
-  X(Gather) X(Get_library_version) X(Get_processor_name) X(Get_version) X(Group_free)                        \
-  X(Group_translate_ranks) X(Init) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend)       \
+  X(Comm_size) X(Comm_split) X(Comm_split_type) X(Comm_test_inter) X(Error_class) X(Finalize)      \
+  X(Finalized) X(Free_mem) X(Gather) X(Get_elements_x) X(Get_library_version)                      \
+  X(Get_processor_name) X(Get_version) X(Group_free) X(Group_translate_ranks) X(Ibarrier) X(Init)  \
+  X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend)                              \
   X(Pack) X(Reduce) X(Sendrecv) X(Testall) X(Testany) X(Type_commit) X(Type_contiguous)            \
   X(Type_create_keyval) X(Type_create_resized) X(Type_create_struct) X(Type_free) X(Type_get_attr) \
   X(Type_get_extent) X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Type_vector)          \

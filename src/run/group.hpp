@@ -48,6 +48,7 @@ struct Group {
   MPI_Comm quiet{};   // where nobody sends to another: for MPI_Pack, for looking what arrives, and,
   int quiet_me = 0;   // from this rank to itself
   int own_tag = 0;    // with this tag, for what a rank sends to itself
+  unsigned exchanges = 0;  // sparse exchanges by consensus on `comm`; the same on all ranks
   // Whether an exchange may send messages. The same on all ranks.
   bool may_send() const { return !local.empty() || !rings; }
   int me = 0;
@@ -76,8 +77,9 @@ struct Group {
 
   // Largest block that goes through a slot even if it lies in a shared heap.
   std::size_t inbox_limit(choose::Collective c) const {
-    if (!load_store) return slot_limit;
-    return std::min(slot_limit, points.inbox_limit[static_cast<std::size_t>(c)]);
+    const auto index = static_cast<std::size_t>(c);
+    if (!load_store || index >= points.inbox_limit.size()) return slot_limit;
+    return std::min(slot_limit, points.inbox_limit[index]);
   }
 };
 

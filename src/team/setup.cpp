@@ -178,7 +178,6 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
 
 int setup(Team& team) {
   run::Group& group = team.group;
-  group.comm = mpi().comm_null;
   print_warnings(config(), group.me);
   auto [settings, processes] = agree(team);
   if (processes.quiet == nullptr) return MPI_ERR_OTHER;

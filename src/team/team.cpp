@@ -30,13 +30,14 @@ Teams& teams() {
 
 // Frees what a team holds outside its own memory.
 void release(Team& team) {
-  if (!team.ready) return;
-  team.ready = false;
-  team.eligible = false;
-  team.group.inbox = {};
-  team.area = {};
-  team.quiet.reset();
-  team.group.attached.clear();
+  if (team.ready) {
+    team.ready = false;
+    team.eligible = false;
+    team.group.inbox = {};
+    team.area = {};
+    team.quiet.reset();
+    team.group.attached.clear();
+  }
   if (team.group.comm != mpi().comm_null) mpi().Comm_free(&team.group.comm);
 }
 
@@ -115,6 +116,7 @@ std::string why_not_eligible(MPI_Comm comm, Team& team) {
 Team* make_team(MPI_Comm comm) {
   auto* team = new Team;
   team->user = comm;
+  team->group.comm = mpi().comm_null;
   team->why_not = why_not_eligible(comm, *team);
   team->eligible = team->why_not.empty();
   team->explains = config().explain;

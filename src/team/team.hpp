@@ -69,8 +69,9 @@ Team* team_of(MPI_Comm comm);
 // Collective over the communicator of an eligible team: makes it ready. Returns an MPI error code.
 int setup(Team& team);
 
-// Collective over a team that is ready: makes the communicator for messages unless it is there. All ranks
-// come here before the first call that may need one. Returns an MPI error code.
+// Collective: makes the communicator for messages unless it is there. All ranks come here before the first
+// call that may need one. A team that is not eligible, but no intercommunicator, can have one, too. Returns an
+// MPI error code.
 int prepare_messages(Team& team);
 
 // The schedule of an algorithm on this team, built on first use. All ranks call it for the same choice.

@@ -73,7 +73,7 @@ std::string parse_name(std::string_view what, std::string_view text,
 
 std::string known_collectives() {
   std::string names;
-  for (int i = 0; i < choose::collective_count; ++i) {
+  for (int i = 0; i < choose::mpi_collective_count; ++i) {
     if (i > 0) names += ", ";
     names += choose::name_of(static_cast<choose::Collective>(i));
   }

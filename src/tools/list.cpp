@@ -25,6 +25,8 @@ std::string_view name_of(choose::Engine engine) {
       return "exchange";
     case choose::Engine::padded:
       return "padded";
+    case choose::Engine::sparse:
+      return "sparse";
     case choose::Engine::mpi:
       break;
   }

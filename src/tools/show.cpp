@@ -39,7 +39,7 @@ int show_command(const ShowOptions& options) {
   choose::Collective collective;
   if (!choose::collective_from_name(options.collective, collective)) {
     return refuse(fmt::format(
-        "unknown collective \"{}\"; known: alltoall, alltoallv, alltoallw, allgather, allgatherv",
+        "unknown collective \"{}\"; known: alltoall, alltoallv, alltoallw, allgather, allgatherv, exchange",
         options.collective));
   }
   choose::Choice choice;

@@ -31,7 +31,7 @@ def forms(quadrille):
       value = min(max(3, parameter['least']), parameter['most'])
       values.append(f'{parameter["name"]}={value}')
     text = algorithm['name'] + (':' + ','.join(values) if values else '')
-    for collective in algorithm['collectives']:
+    for collective in set(algorithm['collectives']) & set(COLLECTIVES):
       found[collective].append(text)
   return found
 

@@ -56,6 +56,10 @@ TEST(RegistryTest, HoldsTheUniformFamily) {
     EXPECT_NE(find(Collective::allgather, name), nullptr) << name;
     EXPECT_NE(find(Collective::allgatherv, name), nullptr) << name;
   }
+  for (const char* name : {"consensus", "bruck"}) {
+    EXPECT_NE(find(Collective::exchange, name), nullptr) << name;
+  }
+  EXPECT_EQ(find(Collective::exchange, "mpi"), nullptr);
   EXPECT_EQ(find(Collective::alltoallv, "basic-bruck"), nullptr);
   EXPECT_EQ(find(Collective::alltoall, "ring"), nullptr);
   EXPECT_TRUE(find(Collective::alltoallw, "inbox")->needs.one_node);
@@ -89,7 +93,7 @@ TEST(RegistryTest, HoldsTheUnevenFamily) {
 TEST(RegistryTest, HoldsTheCopiesOfANode) {
   for (const char* name :
        {"sh-naive", "sh-co", "sh-numa-co", "hint-row", "hint-column", "hint-hilbert"}) {
-    for (int i = 0; i < collective_count; ++i) {
+    for (int i = 0; i < mpi_collective_count; ++i) {
       const Algorithm* algorithm = find(static_cast<Collective>(i), name);
       ASSERT_NE(algorithm, nullptr) << name;
       EXPECT_EQ(algorithm->engine, Engine::node) << name;

@@ -83,6 +83,15 @@ TEST(Select, LeavesForcedNodeCopiesToTheMpi) {
   }
 }
 
+TEST(Select, ChoosesTheSparseExchangeByTheRanks) {
+  GlobalKey k = key(Collective::exchange, 0);
+  EXPECT_EQ(chosen(k), "bruck:radix=2");
+  EXPECT_EQ(chosen(k, "consensus"), "consensus");
+  k.ranks = 1000, k.nodes = 10, k.inbox = false;
+  EXPECT_EQ(chosen(k), "consensus");
+  EXPECT_EQ(chosen(k, "bruck:radix=5"), "bruck:radix=5");
+}
+
 TEST(Select, SaysWhy) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
     EXPECT_FALSE(select(key(Collective::alltoall, bytes), {}).why.empty());

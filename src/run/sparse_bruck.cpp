@@ -1,0 +1,128 @@
+// The sparse exchange by store and forward.
+//
+// Idea: write the distance from source to destination in base r. In the round of weight w = 1, r,
+// r^2, ... a block whose distance has the digit z there hops z * w ranks up. All blocks that a rank
+// holds and that take the same hop travel in one message, each with a head that says source,
+// destination and bytes. Everybody sends to the same r - 1 ranks in a round, if only an empty
+// message, so everybody knows from whom a message comes, and a probe tells its size: nothing has to
+// be agreed upon before, and no barrier comes after.
+//
+// Source: the rounds are those of Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 8(11), 1997;
+// blocks of unequal sizes with their heads in the message are ours.
+//
+// Cost: ceil(log_r P) rounds of up to r - 1 messages, however many destinations there are; a block
+// is sent as often as its distance has digits that are not zero. A rank keeps what passes through
+// it until the call ends.
+//
+// Example, 8 ranks, r = 2, a block from rank 1 to rank 6: the distance 5 is 101 in base 2.
+//   weight 1, digit 1: rank 1 -> rank 2
+//   weight 2, digit 0: stays at rank 2
+//   weight 4, digit 1: rank 2 -> rank 6
+//
+// Errors: each message says the largest error class that its sender knows. Every rank's word
+// reaches every rank, by the same digits as a block would, so all ranks know it when the rounds are
+// over.
+//
+// Successive calls need no second tag: two ranks exchange at most one message each way in a call,
+// its peer is known, and messages between two ranks do not overtake.
+#include <cstring>
+
+#include "run/blocks.hpp"
+#include "run/sparse.hpp"
+#include "sys/sys.hpp"
+
+namespace quadrille::run {
+namespace {
+
+constexpr int tag = 8;  // that of nobody else on this communicator
+
+class Rounds {
+ public:
+  Rounds(const SparseGroup& group, int radix, int reported, Mail& mail)
+      : group_(group), radix_(radix), mail_(mail) {
+    mail_.reported = reported;
+  }
+
+  int run(std::span<const Parcel> out) {
+    held_.assign(out.begin(), out.end());
+    for (const SparseRound& round : sparse_rounds(group_.ranks, radix_)) exchange(round);
+    mail_.parcels = std::move(held_);
+    return error_;
+  }
+
+ private:
+  void exchange(const SparseRound& round) {
+    auto by_hop = sort_by_hop(held_, group_.me, group_.ranks, round, radix_);
+    held_ = std::move(by_hop[0]);
+    messages_.clear();
+    for (int z = 1; z <= round.hops; ++z) {
+      send(by_hop[static_cast<std::size_t>(z)],
+           rank_above(group_.me, z * round.weight, group_.ranks));
+    }
+    std::vector<Parcel> arrived;
+    for (int z = 1; z <= round.hops; ++z) {
+      arrived.push_back(receive(rank_below(group_.me, z * round.weight, group_.ranks)));
+    }
+    keep(error_, wait_for_all(requests_));
+    requests_.clear();
+    for (const Parcel& message : arrived) {
+      if (!read_message(message.data, message.bytes, held_, mail_.reported)) {
+        keep(error_, MPI_ERR_INTERN);
+      }
+    }
+  }
+
+  void send(std::span<const Parcel> parcels, int to) {
+    std::size_t bytes = message_bytes(parcels);
+    std::unique_ptr<std::byte[]> message;
+    try {
+      message = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      write_message(parcels, mail_.reported, message.get());
+    } catch (const std::bad_alloc&) {
+      // What was to be passed on is lost, so every rank must learn of it that can still be told.
+      keep(error_, MPI_ERR_NO_MEM);
+      mail_.reported = std::max(mail_.reported, MPI_ERR_NO_MEM);
+      bytes = message_bytes({});
+      message = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      write_message({}, mail_.reported, message.get());
+    }
+    MPI_Request request = mpi().request_null;
+    keep(error_, start_bytes(mpi().Isend, message.get(), bytes, to, tag, group_.comm, request));
+    requests_.push_back(request);
+    messages_.push_back(std::move(message));
+  }
+
+  // Waits until the message from this rank is there, and begins to receive it.
+  Parcel receive(int from) {
+    MPI_Status status;
+    for (unsigned look = 0;; ++look) {
+      int found = 0;
+      const int error = mpi().Iprobe(from, tag, group_.comm, &found, &status);
+      keep(error_, error);
+      if (error != MPI_SUCCESS) return {};
+      if (found) break;
+      if (look > group_.spins) sys::yield();
+    }
+    MPI_Request request = mpi().request_null;
+    const Parcel message = start_receive(status, group_.comm, mail_, request, error_);
+    requests_.push_back(request);
+    return message;
+  }
+
+  const SparseGroup& group_;
+  const int radix_;
+  Mail& mail_;
+  int error_ = MPI_SUCCESS;
+  std::vector<Parcel> held_;
+  std::vector<std::unique_ptr<std::byte[]>> messages_;  // of this round, being sent
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace
+
+int sparse_bruck(const SparseGroup& group, std::span<const Parcel> out, int radix, int reported,
+                 Mail& mail) {
+  return Rounds(group, radix, reported, mail).run(out);
+}
+
+}  // namespace quadrille::run

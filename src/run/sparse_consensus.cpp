@@ -1,0 +1,136 @@
+// The sparse exchange by nonblocking consensus.
+//
+// Idea: send each block straight to its destination, synchronously: such a send completes only when
+// the receiver has taken it. A rank looks for messages from anybody meanwhile. When its own sends
+// are complete, it enters a nonblocking barrier, and goes on looking. When the barrier is complete,
+// all ranks had entered it, so all sends were complete, so all messages were taken: nothing can
+// come any more.
+//
+// Source: Hoefler, Siebert and Lumsdaine, "Scalable communication protocols for dynamic sparse data
+// exchange", PPoPP 2010, algorithm 2 (NBX).
+//
+// Cost for a rank with k destinations: k messages out, what comes in, each block once; and a
+// barrier, about log2 P rounds of empty messages.
+//
+// Example, 3 ranks: 0 sends A to 2, 2 sends B to 0, 1 sends nothing.
+//   rank 1 has nothing to wait for and enters the barrier at once, still looking
+//   rank 2 takes A: the send of rank 0 is complete; rank 0 enters the barrier
+//   rank 0 takes B: rank 2 enters; all three leave
+//
+// Errors: a rank with an error sends no blocks but a note with the error's class to every other
+// rank, in the same way. So all ranks have it when the barrier is complete, and a call without
+// errors pays nothing.
+//
+// Successive calls: a rank may leave and begin the next call while another still looks for
+// messages. Two tags in turn keep them apart. Two are enough: a rank begins call n + 2 after the
+// barrier of call n + 1 was complete, so every rank had entered that barrier, so every rank had
+// left call n. Hence messages of the calls n and n + 2 are never looked for at the same time.
+#include <cstring>
+
+#include "run/blocks.hpp"
+#include "run/sparse.hpp"
+#include "sys/sys.hpp"
+
+namespace quadrille::run {
+namespace {
+
+// Not those of the schedules (1, 2) and of pack() (3). One of each pair a call.
+constexpr int block_tags[] = {4, 5};
+constexpr int note_tags[] = {6, 7};
+
+class Consensus {
+ public:
+  Consensus(const SparseGroup& group, Mail& mail)
+      : group_(group), mail_(mail), parity_((*group.turn)++ % 2), barrier_(mpi().request_null) {}
+
+  int run(std::span<const Parcel> out, int reported) {
+    send(out, reported);
+    unsigned idle = 0;
+    while (!finished()) {
+      const bool found =
+          take(block_tags[parity_], mail_.parcels) || take(note_tags[parity_], notes_);
+      idle = found ? 0 : idle + 1;
+      if (idle > group_.spins) sys::yield();
+    }
+    // Each is matched, so each will end; large ones may still be under way.
+    keep(error_, wait_for_all(receives_));
+    mail_.reported = reported;
+    for (const Parcel& note : notes_) read(note);
+    return error_;
+  }
+
+ private:
+  void send(std::span<const Parcel> out, int reported) {
+    note_ = reported;
+    if (reported == MPI_SUCCESS) {
+      for (const Parcel& p : out) send(p.data, p.bytes, p.destination, block_tags[parity_]);
+      return;
+    }
+    for (int to = 0; to < group_.ranks; ++to) {
+      const auto* note = reinterpret_cast<const std::byte*>(&note_);
+      if (to != group_.me) send(note, sizeof note_, to, note_tags[parity_]);
+    }
+  }
+
+  void send(const std::byte* from, std::size_t bytes, int to, int tag) {
+    MPI_Request request = mpi().request_null;
+    keep(error_, start_bytes(mpi().Issend, from, bytes, to, tag, group_.comm, request));
+    sends_.push_back(request);
+  }
+
+  // Takes one message if there is one.
+  bool take(int tag, std::vector<Parcel>& taken) {
+    int found = 0;
+    MPI_Status status;
+    keep(error_, mpi().Iprobe(MPI_ANY_SOURCE, tag, group_.comm, &found, &status));
+    if (!found) return false;
+    MPI_Request request = mpi().request_null;
+    taken.push_back(start_receive(status, group_.comm, mail_, request, error_));
+    taken.back().destination = group_.me;
+    receives_.push_back(request);
+    return true;
+  }
+
+  // Enters the barrier as soon as all sends are complete. True when the barrier is complete.
+  bool finished() {
+    if (!entered_) {
+      if (!complete(sends_.data(), static_cast<int>(sends_.size()))) return false;
+      entered_ = true;
+      keep(error_, mpi().Ibarrier(group_.comm, &barrier_));
+    }
+    return complete(&barrier_, 1);
+  }
+
+  // A request that has failed is complete: waiting for it would never end.
+  bool complete(MPI_Request* requests, int count) {
+    int flag = 0;
+    const int error = mpi().Testall(count, requests, &flag, MPI_STATUSES_IGNORE);
+    keep(error_, error);
+    return flag != 0 || error != MPI_SUCCESS;
+  }
+
+  void read(const Parcel& note) {
+    int reported = MPI_ERR_OTHER;
+    if (note.bytes == sizeof reported) std::memcpy(&reported, note.data, sizeof reported);
+    mail_.reported = std::max(mail_.reported, reported);
+  }
+
+  const SparseGroup& group_;
+  Mail& mail_;
+  const unsigned parity_;
+  int note_ = MPI_SUCCESS;
+  int error_ = MPI_SUCCESS;
+  bool entered_ = false;
+  MPI_Request barrier_;
+  std::vector<MPI_Request> sends_, receives_;
+  std::vector<Parcel> notes_;
+};
+
+}  // namespace
+
+int sparse_consensus(const SparseGroup& group, std::span<const Parcel> out, int reported,
+                     Mail& mail) {
+  return Consensus(group, mail).run(out, reported);
+}
+
+}  // namespace quadrille::run

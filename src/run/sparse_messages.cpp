@@ -1,0 +1,102 @@
+// What both ways of the sparse exchange share: messages of bytes, and the blocks of a call as
+// bytes.
+#include <climits>
+
+#include "run/blocks.hpp"
+#include "run/sparse.hpp"
+
+namespace quadrille::run {
+namespace {
+
+// Bytes as MPI counts them. `made` is to be freed after the start.
+struct Bytes {
+  int count = 0;
+  MPI_Datatype type{};
+  bool made = false;
+};
+
+int describe(std::size_t bytes, Bytes& result) {
+  result = {static_cast<int>(bytes), mpi().byte, false};
+  if (bytes <= INT_MAX) return MPI_SUCCESS;
+  result = {1, mpi().byte, true};
+  return make_large_type(bytes, mpi().byte, 1, result.type);
+}
+
+}  // namespace
+
+int start_bytes(StartSend send, const std::byte* from, std::size_t bytes, int to, int tag,
+                MPI_Comm comm, MPI_Request& request) {
+  Bytes all;
+  int error = describe(bytes, all);
+  if (error != MPI_SUCCESS) return error;
+  error = send(from, all.count, all.type, to, tag, comm, &request);
+  if (all.made) mpi().Type_free(&all.type);
+  return error;
+}
+
+Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Request& request,
+                     int& error) {
+  MPI_Count count = 0;
+  keep(error, mpi().Get_elements_x(&status, mpi().byte, &count));
+  Parcel parcel{status.MPI_SOURCE, 0, static_cast<std::size_t>(count), nullptr};
+  std::byte* room = nullptr;
+  Bytes all;
+  try {
+    if (count > 0) {
+      mail.memory.push_back(std::make_unique_for_overwrite<std::byte[]>(parcel.bytes));
+      room = mail.memory.back().get();
+    }
+    keep(error, describe(parcel.bytes, all));
+  } catch (const std::bad_alloc&) {
+    keep(error, MPI_ERR_NO_MEM);
+    all = {0, mpi().byte, false};  // the message is cut to nothing
+    parcel.bytes = 0;
+  }
+  keep(error,
+       mpi().Irecv(room, all.count, all.type, status.MPI_SOURCE, status.MPI_TAG, comm, &request));
+  if (all.made) mpi().Type_free(&all.type);
+  parcel.data = room;
+  return parcel;
+}
+
+int wait_for_all(std::vector<MPI_Request>& requests) {
+  int first = MPI_SUCCESS;
+  for (MPI_Request& request : requests) {
+    MPI_Status status;
+    const int error = mpi().Waitall(1, &request, &status);
+    keep(first, error == MPI_ERR_IN_STATUS ? status.MPI_ERROR : error);
+  }
+  return first;
+}
+
+std::size_t bytes_to_pack(const SparseSend& send) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < send.destinations.size(); ++i) {
+    if (send.counts[i] == 0) continue;
+    const TypeInfo info = type_info(send.type);
+    if (!info.dense) bytes += static_cast<std::size_t>(send.counts[i]) * info.size;
+  }
+  return bytes;
+}
+
+int make_parcels(const SparseSend& send, int me, std::byte* room, MPI_Comm comm,
+                 std::vector<Parcel>& parcels) {
+  for (std::size_t i = 0; i < send.destinations.size(); ++i) {
+    Parcel parcel{me, send.destinations[i], 0, nullptr};
+    if (const auto count = static_cast<std::size_t>(send.counts[i]); count > 0) {
+      const TypeInfo info = type_info(send.type);
+      const std::byte* from = send.base + send.displacements[i] * info.extent;
+      parcel.bytes = count * info.size;
+      parcel.data = info.dense ? from : room;
+      if (!info.dense) {
+        const int error = pack(from, count, send.type, info, room, comm);
+        if (error != MPI_SUCCESS) return error;
+        room += parcel.bytes;
+      }
+    }
+    parcels.push_back(parcel);
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace quadrille::run
