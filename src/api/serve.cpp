@@ -4,6 +4,7 @@
 #include <new>
 
 #include "api/again.hpp"
+#include "api/choose_by_load.hpp"
 #include "choose/select.hpp"
 #include "run/engines.hpp"
 #include "team/config.hpp"
@@ -153,6 +154,11 @@ bool serve(const Call& call, Door door, int& error) {
     return true;
   }
   team::CachedSelection& cached = team::selection_of(*team, call.collective, bytes);
+  if (cached.selection.by_load) {
+    error = choose_by_load(call, *team, cached.selection.choice);
+    if (error != MPI_SUCCESS) return pass(*team);  // so it does on all ranks, as far as the MPI goes
+    cached.explained = false;  // each choice is
+  }
   explain(*team, call, cached);
   const choose::Choice& choice = cached.selection.choice;
   const choose::Engine engine = choice.algorithm->engine;

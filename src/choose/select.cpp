@@ -58,6 +58,25 @@ Selection select_exchange(const GlobalKey& key, const Choice& forced) {
   return {plain(key.collective, "consensus"), "many ranks: each block goes straight to its place"};
 }
 
+// Over several nodes, by the model alone. It knows ranks that are nodes of their own.
+Selection select_by_model(const GlobalKey& key, const std::string& obstacle) {
+  const bool is_all_to_all = key.collective == Collective::alltoall || key.collective == Collective::alltoallv ||
+                             key.collective == Collective::alltoallw;
+  Selection own{plain(key.collective, "mpi"), obstacle};
+  if (key.model == nullptr || key.nodes != key.ranks || !is_all_to_all) return own;
+  if (!is_sized(key.collective)) {
+    if (!worth_agreeing(key.collective, key.ranks, *key.model)) return own;
+    own.why = "the cost model chooses by the load of each call";
+    own.by_load = true;
+    return own;
+  }
+  const auto bytes = static_cast<double>(key.bytes);
+  const Prediction best = fastest(key.collective, key.ranks, {bytes, bytes}, *key.model);
+  return {best.choice, best.choice.algorithm->engine == Engine::mpi
+                           ? "the cost model finds nothing faster"
+                           : fmt::format("the cost model expects {:.1f} us", best.seconds * 1e6)};
+}
+
 }  // namespace
 
 Selection select(const GlobalKey& key, const Choice& forced) {
@@ -69,7 +88,7 @@ Selection select(const GlobalKey& key, const Choice& forced) {
             fmt::format("the forced {} cannot serve it: {}", forced.algorithm->name, obstacle)};
   }
   if (const std::string obstacle = why_no_inbox(key); !obstacle.empty()) {
-    return {plain(key.collective, "mpi"), obstacle};
+    return select_by_model(key, obstacle);
   }
   if (is_sized(key.collective) && (!is_large(key) || (!key.direct && key.bytes <= key.slot_limit))) {
     return {plain(key.collective, "inbox"), "one node, and the block fits the inboxes"};

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "choose/model.hpp"
 #include "choose/registry.hpp"
 
 namespace quadrille::choose {
@@ -25,11 +26,14 @@ struct GlobalKey {
   std::size_t slot_limit;     // largest block that can
   bool load_store = false;    // every rank reaches every rank's shared heap
   bool direct = false;        // large blocks can be exchanged inside the node, too
+  const Model* model = nullptr;  // of the network, the same on all ranks; null: none
 };
 
 struct Selection {
   Choice choice;
   std::string why;  // for QUADRILLE_EXPLAIN
+  // The ranks agree on the load of each call, and the model chooses (choose/model.hpp); `choice` is the MPI's at first.
+  bool by_load = false;
 };
 
 // `forced` may be without algorithm. The result always has one.

@@ -15,6 +15,18 @@ using nlohmann::json;
 constexpr std::uint64_t schema_version = 1;
 constexpr std::uint64_t most_ranks = 1 << 20;
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
+constexpr double most_nanoseconds = 1e12;
+
+// The numbers of a model, as the file names them.
+struct Constant {
+  const char* name;
+  double plan::Machine::* value;
+};
+constexpr Constant constants[] = {{"message", &plan::Machine::alpha},
+                                  {"byte", &plan::Machine::beta},
+                                  {"copied_byte", &plan::Machine::gamma},
+                                  {"copied_block", &plan::Machine::delta},
+                                  {"round", &plan::Machine::rho}};
 
 // A value of the text with its place, so that a mistake can be shown. A key is the way to it from the
 // root: "/entries/0/ranks".
@@ -147,6 +159,16 @@ class Table {
     }
     return leaf->value.get<std::uint64_t>();
   }
+  double real(const std::string& parent, const std::string& name, double most) {
+    Leaf* leaf = take(parent, name);
+    if (leaf == nullptr) return 0;
+    // Also refuses what is not a number.
+    if (!leaf->value.is_number() || !(leaf->value.get<double>() >= 0 && leaf->value.get<double>() <= most)) {
+      fail(leaf->line, fmt::format("\"{}\" must be a number from 0 to {:g}", name, most));
+      return 0;
+    }
+    return leaf->value.get<double>();
+  }
   bool truth(const std::string& parent, const std::string& name) {
     Leaf* leaf = take(parent, name);
     if (leaf == nullptr) return false;
@@ -217,8 +239,86 @@ TuningEntry read_entry(Table& table, const std::string& path) {
   return entry;
 }
 
-bool same_case(const TuningEntry& a, const TuningEntry& b) {
-  return a.ranks == b.ranks && a.crowded == b.crowded;
+plan::Machine read_machine(Table& table, const std::string& parent, const char* name) {
+  plan::Machine machine{};
+  const std::string path = parent + "/" + name;
+  if (!table.enter(path, '{', parent)) return machine;
+  for (const Constant& c : constants) machine.*c.value = table.real(path, c.name, most_nanoseconds) * 1e-9;
+  return machine;
+}
+
+ModelEntry read_model(Table& table, const std::string& path) {
+  ModelEntry entry;
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks));
+  entry.crowded = table.truth(path, "crowded");
+  entry.model.quadrille = read_machine(table, path, "quadrille");
+  entry.model.mpi = read_machine(table, path, "mpi");
+  return entry;
+}
+
+// The objects of the list at `list`, no two of them for the same case.
+template <class Entry>
+void read_list(Table& table, const std::string& list, Entry (*read)(Table&, const std::string&),
+               std::vector<Entry>& entries) {
+  if (!table.enter(list, '[', "")) return;
+  for (int i = 0; table.has(fmt::format("{}/{}{{", list, i)); ++i) {
+    const std::string path = fmt::format("{}/{}", list, i);
+    table.enter(path, '{', list);
+    const Entry entry = read(table, path);
+    for (const Entry& other : entries) {
+      const bool same = entry.ranks == other.ranks && entry.crowded == other.crowded;
+      if (same) table.fail(table.line_of(path), "these ranks are there twice");
+    }
+    entries.push_back(entry);
+  }
+}
+
+template <class Entry>
+const Entry* nearest(const std::vector<Entry>& entries, int ranks, bool crowded) {
+  const Entry* found = nullptr;
+  double least = 0;
+  for (const Entry& e : entries) {
+    if (e.crowded != crowded) continue;
+    const double distance = static_cast<double>(std::max(e.ranks, ranks)) / std::min(e.ranks, ranks);
+    if (found == nullptr || distance < least || (distance == least && e.ranks < found->ranks)) {
+      found = &e;
+      least = distance;
+    }
+  }
+  return found;
+}
+
+template <class Entry>
+void put(std::vector<Entry>& entries, const Entry& entry) {
+  const auto known = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) {
+    return e.ranks == entry.ranks && e.crowded == entry.crowded;
+  });
+  if (known != entries.end()) {
+    *known = entry;
+  } else {
+    entries.push_back(entry);
+  }
+}
+
+std::string machine_text(const plan::Machine& machine) {
+  std::string text;
+  for (const Constant& c : constants) {
+    text += fmt::format("{}\"{}\": {:.6g}", text.empty() ? "{" : ", ", c.name, machine.*c.value * 1e9);
+  }
+  return text + "}";
+}
+
+std::string models_text(const std::vector<ModelEntry>& models) {
+  if (models.empty()) return {};
+  std::string text = ",\n  \"models\": [";
+  const char* before = "\n";
+  for (const ModelEntry& e : models) {
+    text += fmt::format("{}    {{\"ranks\": {}, \"crowded\": {},\n     \"quadrille\": {},\n     \"mpi\": {}}}",
+                        before, e.ranks, e.crowded, machine_text(e.model.quadrille),
+                        machine_text(e.model.mpi));
+    before = ",\n";
+  }
+  return text + "\n  ]";
 }
 
 }  // namespace
@@ -252,17 +352,8 @@ std::string parse_tuning(const std::string& text, TuningTable& result) {
     read.machine.processor = table.words("/machine", "processor");
     read.machine.cores = static_cast<int>(table.number("/machine", "cores", 1, most_ranks));
   }
-  if (table.enter("/entries", '[', "")) {
-    for (int i = 0; table.has(fmt::format("/entries/{}{{", i)); ++i) {
-      const std::string path = fmt::format("/entries/{}", i);
-      table.enter(path, '{', "/entries");
-      const TuningEntry entry = read_entry(table, path);
-      for (const TuningEntry& other : read.entries) {
-        if (same_case(entry, other)) table.fail(table.line_of(path), "these ranks are there twice");
-      }
-      read.entries.push_back(entry);
-    }
-  }
+  read_list(table, "/entries", read_entry, read.entries);
+  if (table.has("/models[") || table.has("/models")) read_list(table, "/models", read_model, read.models);
   table.refuse_the_rest();
   if (table.problem.empty()) result = std::move(read);
   return table.problem;
@@ -287,33 +378,19 @@ std::string tuning_text(const TuningTable& table) {
     text += "}}";
     before = ",\n";
   }
-  return text + "\n  ]\n}\n";
+  return text + "\n  ]" + models_text(table.models) + "\n}\n";
 }
 
 const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded) {
-  const TuningEntry* nearest = nullptr;
-  double least = 0;
-  for (const TuningEntry& e : table.entries) {
-    if (e.crowded != crowded) continue;
-    const double distance =
-        static_cast<double>(std::max(e.ranks, ranks)) / std::min(e.ranks, ranks);
-    if (nearest == nullptr || distance < least ||
-        (distance == least && e.ranks < nearest->ranks)) {
-      nearest = &e;
-      least = distance;
-    }
-  }
-  return nearest;
+  return nearest(table.entries, ranks, crowded);
 }
 
-void put_entry(TuningTable& table, const TuningEntry& entry) {
-  const auto known = std::find_if(table.entries.begin(), table.entries.end(),
-                                  [&](const TuningEntry& e) { return same_case(e, entry); });
-  if (known != table.entries.end()) {
-    *known = entry;
-  } else {
-    table.entries.push_back(entry);
-  }
+const ModelEntry* nearest_model(const TuningTable& table, int ranks, bool crowded) {
+  return nearest(table.models, ranks, crowded);
 }
+
+void put_entry(TuningTable& table, const TuningEntry& entry) { put(table.entries, entry); }
+
+void put_model(TuningTable& table, const ModelEntry& entry) { put(table.models, entry); }
 
 }  // namespace quadrille::choose

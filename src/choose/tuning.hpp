@@ -7,11 +7,17 @@
 //     {"ranks": 8, "crowded": false, "cma_from": 65536,
 //      "inbox_limit": {"alltoall": 4096, "alltoallv": 4096, "alltoallw": 4096,
 //                      "allgather": 2048, "allgatherv": 2048}}
+//   ],
+//   "models": [
+//     {"ranks": 64, "crowded": false,
+//      "quadrille": {"message": 1500, "byte": 0.5, "copied_byte": 0.1, "copied_block": 8, "round": 0},
+//      "mpi": {"message": 1400, "byte": 0.5, "copied_byte": 0, "copied_block": 0, "round": 2000}}
 //   ]
 // }
 //
 // An entry holds for `ranks` ranks of a communicator on one node; crowded: there are more ranks than
-// processors. Sizes are bytes. A table is refused as a whole if anything in it is wrong: nothing is guessed.
+// processors. Sizes are bytes. A model (choose/model.hpp) holds for ranks that are nodes of their own; its
+// numbers are nanoseconds. "models" may be missing. A table is refused as a whole if anything in it is wrong: nothing is guessed.
 #pragma once
 
 #include <array>
@@ -19,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "choose/model.hpp"
 #include "choose/registry.hpp"
 
 namespace quadrille::choose {
@@ -44,6 +51,13 @@ struct TuningEntry {
   bool operator==(const TuningEntry&) const = default;
 };
 
+struct ModelEntry {
+  int ranks = 0;
+  bool crowded = false;
+  Model model;
+  bool operator==(const ModelEntry&) const = default;
+};
+
 struct Machine {
   std::string processor;
   int cores = 0;
@@ -53,6 +67,7 @@ struct Machine {
 struct TuningTable {
   Machine machine;
   std::vector<TuningEntry> entries;
+  std::vector<ModelEntry> models = {};
 };
 
 // Reads a table. Returns an empty string, or "line 7: <what is wrong>"; then `table` is as it was.
@@ -62,8 +77,10 @@ std::string tuning_text(const TuningTable& table);
 // The entry of the same crowdedness whose number of ranks is nearest by ratio, of two the one with fewer;
 // null if there is none.
 const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded);
+const ModelEntry* nearest_model(const TuningTable& table, int ranks, bool crowded);
 // Adds an entry, or replaces the one of the same ranks and crowdedness.
 void put_entry(TuningTable& table, const TuningEntry& entry);
+void put_model(TuningTable& table, const ModelEntry& entry);
 
 // ---- The file ----
 

@@ -49,7 +49,8 @@ double time(const Counts& counts, const Machine& machine, double block_bytes) {
   return machine.alpha * static_cast<double>(counts.messages + counts.size_messages) +
          machine.beta * bytes_of_a_size * static_cast<double>(counts.sizes_sent) +
          machine.beta * block_bytes * static_cast<double>(counts.blocks_sent) +
-         machine.gamma * block_bytes * static_cast<double>(counts.blocks_copied);
+         (machine.gamma * block_bytes + machine.delta) * static_cast<double>(counts.blocks_copied) +
+         machine.rho * static_cast<double>(counts.rounds);
 }
 
 }  // namespace quadrille::plan

@@ -23,15 +23,19 @@ struct Counts {
 
 Counts count(const Schedule& schedule);
 
-// A machine as the cost model sees it (Fan et al., HPDC 2022, section 3.3), in seconds.
+// A machine as the cost model sees it, in seconds: alpha and beta as in Fan et al., HPDC 2022, section 3.3;
+// the others are what that model leaves out.
 struct Machine {
-  double alpha;  // latency of a message
-  double beta;   // transfer of a byte
-  double gamma;  // local copy of a byte
+  double alpha;      // latency of a message
+  double beta;       // transfer of a byte
+  double gamma;      // local copy of a byte
+  double delta = 0;  // local copy of a block, beside its bytes
+  double rho = 0;    // waiting for the peers of a round
+  friend bool operator==(const Machine&, const Machine&) = default;
 };
 
-// Seconds that one rank needs: alpha for each message sent, beta for each byte sent, gamma for each
-// byte copied, with blocks of `block_bytes` bytes; in the mean, if sizes differ. A size takes 4 bytes.
+// Seconds that one rank needs, with blocks of `block_bytes` bytes; in the mean, if sizes differ. A size takes
+// 4 bytes. Each of `size_messages` costs alpha.
 double time(const Counts& counts, const Machine& machine, double block_bytes);
 
 }  // namespace quadrille::plan

@@ -200,6 +200,11 @@ int setup(Team& team) {
   group.slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   // What the user set comes before the table.
   if (settings.inbox_limit != SIZE_MAX) group.points.inbox_limit.fill(settings.inbox_limit);
+  if (team.nodes.nodes > 1) {
+    // Another rank may have another table: one looks and tells the others.
+    if (group.me == 0) team.model = look_up_model(group.ranks, team.crowded);
+    mpi().Bcast(&team.model, sizeof team.model, mpi().byte, 0, team.user);
+  }
   team.forced = settings.forced;
   team.ready = true;
   return MPI_SUCCESS;

@@ -1,4 +1,4 @@
-// The switch points of a team: from the tuning table of this machine, or the defaults.
+// The switch points and the cost model of a team: from the tuning table of this machine, or the defaults.
 #pragma once
 
 #include "choose/tuning.hpp"
@@ -9,6 +9,9 @@ namespace quadrille::team {
 // For a communicator of `ranks` ranks of one node. Another rank may have another table: one looks and tells
 // the others.
 choose::SwitchPoints look_up_switch_points(int ranks, bool crowded);
+
+// The cost model for a communicator whose ranks are nodes of their own. All zero if there is none.
+choose::Model look_up_model(int ranks, bool crowded);
 
 // Of this machine, as tables name it.
 choose::Machine this_machine();

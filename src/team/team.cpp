@@ -194,7 +194,8 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
                               team.group.inbox_limit(collective),
                               team.group.slot_limit,
                               team.group.load_store,
-                              team.group.direct};
+                              team.group.direct,
+                              team.model == choose::Model{} ? nullptr : &team.model};
   cached = {true, false, bytes, choose::select(key, team.forced.by_collective[index])};
   if (cached.selection.why == "there are no inboxes") cached.selection.why = team.inbox_obstacle;
   return cached;

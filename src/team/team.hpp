@@ -53,6 +53,14 @@ struct Team {
   std::vector<int> domains;    // NUMA domain of each rank; empty until first needed
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
   choose::Forced forced;    // agreed; by the API or the environment
+  choose::Model model;      // agreed; all zero: none
+  // The model said of so many calls in a row that the MPI's own is best; the next `unasked` calls of this
+  // collective do not ask. The same on all ranks.
+  struct Asking {
+    int in_vain = 0;
+    int unasked = 0;
+  };
+  Asking asking[choose::collective_count];
 
   std::vector<std::unique_ptr<CachedPlan>> plans;
   CachedSelection selections[choose::collective_count];

@@ -16,6 +16,7 @@
 #include "tools/process.hpp"
 #include "tools/run.hpp"
 #include "tools/show.hpp"
+#include "tools/show_map.hpp"
 #include "tools/tune.hpp"
 #include "tools/verify.hpp"
 
@@ -124,12 +125,24 @@ void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
   });
 }
 
-void add_show(Line& line, ShowOptions& options) {
+void add_map(CLI::App* command, MapOptions& map) {
+  command->add_option("--map-ranks", map.ranks, "Map: numbers of ranks, as --sizes of bench")
+      ->default_str("128:32768:x2");
+  command->add_option("--map-sizes", map.sizes, "Map: N of blocks uniform in 0..N")->default_str("16:2048:x2");
+  command->add_option("--model", map.model,
+                      "Map: 'paper' (its formulas), 'aries' (our model for that network) or a tuning table; by "
+                      "default that of this machine, else aries");
+  command->add_option("--measured", map.measured, "Map: JSON files of 'quadrille bench alltoallv' instead");
+}
+
+void add_show(Line& line, ShowOptions& options, MapOptions& map) {
   CLI::App* command = add_command(
-      line, "show", "Show the schedule of an algorithm: its rounds, copies and messages",
+      line, "show", "Show the schedule of an algorithm, or a map of the fastest ones",
       "\nExamples:\n"
       "  quadrille show --algorithm zero-rotation-bruck:radix=3 --ranks 8 --rank 0\n"
-      "  quadrille show --collective allgather --algorithm ring --ranks 4\n");
+      "  quadrille show --collective allgather --algorithm ring --ranks 4\n"
+      "  quadrille show --map\n"
+      "  quadrille show --map --measured p8.json p16.json\n");
   command->add_option("--collective", options.collective, "Collective")->default_str("alltoall");
   command->add_option("--algorithm", options.algorithm, "Algorithm, with parameters if wanted")
       ->default_str("zero-rotation-bruck");
@@ -138,20 +151,32 @@ void add_show(Line& line, ShowOptions& options) {
       ->default_str("8");
   command->add_option("--rank", options.me, "Only this rank")->check(CLI::Range(0, 1 << 20));
   command->add_option("--nodes", options.nodes, "Node map, as in QUADRILLE_NODES");
-  command->callback([&] { line.action = [&] { return show_command(options); }; });
+  add_map(command, map);
+  const std::string about_map = "Which algorithm of Alltoallv is fastest at which N and P";
+  CLI::Option* as_map = command->add_flag("--map", about_map);
+  for (const char* name : {"--map-ranks", "--map-sizes", "--model", "--measured"}) {
+    command->get_option(name)->needs(as_map);
+  }
+  command->callback([&, as_map] {
+    line.action = [&, is_map = as_map->count() > 0] {
+      return is_map ? show_map_command(map) : show_command(options);
+    };
+  });
 }
 
 void add_tune(Line& line, TuneOptions& options) {
   CLI::App* command = add_command(
-      line, "tune", "Measure where to switch between the ways inside a node, and keep that",
+      line, "tune", "Measure this machine, and keep what serves to choose",
       "\nTakes some seconds. The table is used by programs with about as many ranks on this machine.\n\n"
       "Examples:\n"
       "  mpirun -n 2 quadrille tune\n"
-      "  mpirun -n 8 quadrille tune --file table.json   (then QUADRILLE_TUNING=table.json)\n");
+      "  mpirun -n 8 quadrille tune --file table.json   (then QUADRILLE_TUNING=table.json)\n"
+      "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille show --map')\n");
   command->add_option("--file", options.file, "Tuning table; by default where the library looks for it");
   command->add_option("--batches", options.batches, "Batches of calls of each way and size")
       ->check(CLI::Range(1, 1000))
       ->default_str("15");
+  command->add_flag("--model", options.model, "Fit the cost model of messages between nodes instead");
   command->add_flag("--dry", options.dry, "Measure and print, write nothing");
   command->callback([&] { line.action = [&] { return tune_command(options); }; });
 }
@@ -204,7 +229,8 @@ int run_tool(int argc, char** argv) {
   add_info(line, info);
   add_list(line, list_json);
   add_verify(line, verify, ranks);
-  add_show(line, show);
+  MapOptions map;
+  add_show(line, show, map);
   TuneOptions tune;
   add_tune(line, tune);
   if (!words.empty() && !words[0].starts_with('-')) {

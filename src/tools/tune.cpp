@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "memory/heap.hpp"
@@ -21,6 +22,7 @@
 #include "tools/launcher.hpp"
 #include "tools/process.hpp"
 #include "tools/statistics.hpp"
+#include "tools/tune_model.hpp"
 #include "tools/tune_points.hpp"
 
 namespace quadrille::tools {
@@ -237,6 +239,20 @@ bool agree(const std::string& problem, int rank) {
   return good == 1;
 }
 
+// Collective: the switch points, which rank 0 prints.
+choose::TuningEntry tune_points(const TuneOptions& options, team::Team& team) {
+  choose::TuningEntry entry;
+  entry.crowded = team.crowded;
+  Tuner(options, team).run(entry);
+  const auto limit = [&](Collective c) { return entry.points.inbox_limit[static_cast<std::size_t>(c)]; };
+  if (team.group.me == 0) {
+    fmt::print("inboxes up to {} bytes (alltoall), {} (allgather); CMA from {} bytes\n",
+               limit(Collective::alltoall), limit(Collective::allgather), entry.points.cma_from);
+    std::fflush(stdout);
+  }
+  return entry;
+}
+
 int tune(const TuneOptions& options) {
   int rank = 0, ranks = 1;
   mpi().Comm_rank(mpi().comm_world, &rank);
@@ -258,22 +274,19 @@ int tune(const TuneOptions& options) {
   std::byte none{};
   std::vector<std::byte> some(static_cast<std::size_t>(ranks));
   Quadrille_Allgather(&none, 1, mpi().byte, some.data(), 1, mpi().byte, mpi().comm_world);  // sets it up
-  if (team == nullptr || !team->ready || !team->group.direct) {
-    problem = "the ranks must share a node, and Quadrille must be switched on";
-  }
+  if (team == nullptr || !team->ready) problem = "Quadrille must be switched on";
+  if (problem.empty() && !options.model && !team->group.direct) problem = "the ranks must share a node";
   if (!agree(problem, rank)) return bad_options;
 
-  choose::TuningEntry entry;
-  entry.crowded = team->crowded;
-  Tuner(options, *team).run(entry);
+  if (options.model) {
+    put_model(table, tune_model(*team, options.batches));
+  } else {
+    put_entry(table, tune_points(options, *team));
+  }
   problem.clear();
-  if (rank == 0) {
-    put_entry(table, entry);
-    const auto limit = [&](Collective c) { return entry.points.inbox_limit[static_cast<std::size_t>(c)]; };
-    fmt::print("inboxes up to {} bytes (alltoall), {} (allgather); CMA from {} bytes\n",
-               limit(Collective::alltoall), limit(Collective::allgather), entry.points.cma_from);
-    if (!options.dry) problem = choose::write_tuning_file(path, table);
-    if (!options.dry && problem.empty()) fmt::print("written to {}\n", path);
+  if (rank == 0 && !options.dry) {
+    problem = choose::write_tuning_file(path, table);
+    if (problem.empty()) fmt::print("written to {}\n", path);
     std::fflush(stdout);
   }
   return agree(problem, rank) ? 0 : 1;
@@ -282,6 +295,8 @@ int tune(const TuneOptions& options) {
 }  // namespace
 
 int tune_command(const TuneOptions& options) {
+  // The model is of messages.
+  if (options.model) setenv("QUADRILLE_NODES", "blocked:1", 1);
   std::string problem = load_mpi(library_of_launcher(own_abi()));
   if (problem.empty() && !mpi().usable) problem = mpi().problem;
   if (!problem.empty()) {

@@ -1,5 +1,5 @@
-// `quadrille tune`: measures where one way inside a node becomes better than another, and writes that to the
-// tuning table of this machine.
+// `quadrille tune`: measures where one way inside a node becomes better than another, or fits the cost model of
+// the network, and writes that to the tuning table of this machine.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@ struct TuneOptions {
   std::string file;   // empty: where the library looks for it
   int batches = 15;   // of each way and size
   bool dry = false;   // print only
+  bool model = false; // the cost model instead
 };
 
 // Run by every rank. Returns the exit status.

@@ -59,6 +59,61 @@ TEST(Tuning, WhatIsWrittenIsReadAgain) {
   ASSERT_EQ(parse_tuning(tuning_text({}), again), "line 3: \"cores\" must be a whole number from 1 to 1048576");
 }
 
+// A table with a model, whose line 6 begins with `list`.
+std::string with_models(const std::string& list) {
+  std::string text = good;
+  const std::size_t end = text.rfind("  ]\n}");
+  return text.substr(0, end) + "  ],\n" + list + "\n}\n";
+}
+const std::string machine_text = R"({"message": 1500, "byte": 0.5, "copied_byte": 0, "copied_block": 8, "round": 1e3})";
+const std::string model_text = R"("models": [{"ranks": 16, "crowded": true, "quadrille": )" + machine_text +
+                               R"(, "mpi": )" + machine_text + "}]";
+
+TEST(Tuning, ReadsAndWritesModels) {
+  TuningTable table, again;
+  ASSERT_EQ(parse_tuning(with_models(model_text), table), "");
+  ASSERT_EQ(table.models.size(), 1U);
+  EXPECT_EQ(table.models[0].ranks, 16);
+  EXPECT_TRUE(table.models[0].crowded);
+  const plan::Machine& machine = table.models[0].model.quadrille;
+  EXPECT_DOUBLE_EQ(machine.alpha, 1.5e-6);
+  EXPECT_DOUBLE_EQ(machine.beta, 0.5e-9);
+  EXPECT_DOUBLE_EQ(machine.delta, 8e-9);
+  EXPECT_DOUBLE_EQ(machine.rho, 1e-6);
+  EXPECT_EQ(table.models[0].model.mpi, machine);
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  EXPECT_EQ(again.models, table.models);
+  EXPECT_EQ(again.entries, table.entries);
+  EXPECT_EQ(nearest_model(table, 1000, false), nullptr);
+  EXPECT_EQ(nearest_model(table, 1000, true), table.models.data());
+  put_model(table, {16, true, {}});
+  put_model(table, {16, false, {}});
+  ASSERT_EQ(table.models.size(), 2U);
+  EXPECT_EQ(table.models[0].model, Model{});
+}
+
+TEST(Tuning, BadModelsAreRefused) {
+  const auto problem = [](const std::string& from, const std::string& to) {
+    std::string text = model_text;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    TuningTable table;
+    return parse_tuning(with_models(text.replace(at, from.size(), to)), table);
+  };
+  const std::string range = "must be a number from 0 to 1e+12";
+  EXPECT_NE(problem("1500", "-1").find("line 10: \"message\" " + range), std::string::npos);
+  EXPECT_NE(problem("1500", "1e13").find(range), std::string::npos);
+  EXPECT_NE(problem("1500", "\"1\"").find(range), std::string::npos);
+  EXPECT_NE(problem("\"byte\"", "\"bite\""), "");
+  EXPECT_NE(problem(R"("byte": 0.5, )", ""), "");
+  EXPECT_NE(problem(R"("mpi": )" + machine_text, R"("mpi": 3)"), "");
+  EXPECT_NE(problem(R"("ranks": 16)", R"("ranks": 1)"), "");
+  TuningTable table;
+  EXPECT_NE(parse_tuning(with_models(R"("models": 3)"), table), "");
+  EXPECT_NE(parse_tuning(with_models(R"("models": {})"), table), "");
+  EXPECT_EQ(parse_tuning(with_models(R"("models": [])"), table), "");
+}
+
 TEST(Tuning, EveryBadTableIsRefusedWithTheLine) {
   const struct {
     std::string text, line, word;

@@ -1,0 +1,14 @@
+// The choice for a v or w call by the cost model, from what all ranks agree that it moves.
+#pragma once
+
+#include "run/call.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::api {
+
+// Collective over an eligible team that is ready, for a call whose selection says `by_load`: `choice`, that of the
+// last call, becomes the model's for this one. If that was the MPI's own several times in a row, the next calls
+// keep it without asking. Returns an MPI error code.
+int choose_by_load(const run::Call& call, team::Team& team, choose::Choice& choice);
+
+}  // namespace quadrille::api

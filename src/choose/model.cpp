@@ -1,0 +1,113 @@
+#include "choose/model.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "plan/bruck_index.hpp"
+#include "plan/closed_forms.hpp"
+
+namespace quadrille::choose {
+namespace {
+
+// Anything else must be faster than the MPI's own by so much: the model is not exact.
+constexpr double margin = 0.9;
+// The smallest load that is looked at when asking whether anything can win.
+constexpr double small_block = 8;
+
+// Radices worth trying: small ones, and those that make 2, 3 or 4 rounds.
+std::vector<std::int64_t> radices(int ranks) {
+  std::vector<std::int64_t> list = {2, 3, 4, 8};
+  for (int rounds = 2; rounds <= 4; ++rounds) {
+    std::int64_t radix = 2;
+    while (plan::bruck::positions(ranks, radix) > rounds) ++radix;
+    list.push_back(radix);
+  }
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  std::erase_if(list, [&](std::int64_t radix) { return radix >= ranks && radix > 2; });
+  return list;
+}
+
+Choice with_radix(Collective collective, std::string_view name, std::int64_t radix) {
+  Choice choice;
+  choice.algorithm = find(collective, name);
+  for (const ParameterRange& range : choice.algorithm->parameters) {
+    choice.parameters.push_back({std::string(range.name), range.standard});
+    if (range.name == "radix") choice.parameters.back().value = radix;
+  }
+  return choice;
+}
+
+double two_phase(const Choice& choice, int ranks, const Load& load, const plan::Machine& machine) {
+  const std::int64_t radix = plan::value_of(choice.parameters, "radix", 2);
+  const auto eager = static_cast<double>(plan::value_of(choice.parameters, "eager", 0));
+  plan::Counts counts = plan::count_two_phase_bruck(ranks, radix);
+  counts.size_messages = plan::count_sizes_alone(ranks, radix, load.mean, eager);
+  // Where sizes travel alone, the peers are waited for twice.
+  const double again = counts.size_messages > 0 ? machine.rho * static_cast<double>(counts.rounds) : 0;
+  return plan::time(counts, machine, load.mean) + again;
+}
+
+}  // namespace
+
+double agreement(int ranks, const Model& model) {
+  const plan::Machine& m = model.mpi;
+  return plan::bruck::positions(ranks, 2) * (m.alpha + m.rho + m.beta * 2 * sizeof(std::uint64_t));
+}
+
+double predict(const Choice& choice, int ranks, const Load& load, const Model& model) {
+  const std::string_view name = choice.algorithm->name;
+  const std::int64_t radix = plan::value_of(choice.parameters, "radix", 2);
+  const plan::Machine& machine = model.quadrille;
+  const plan::Counts direct = plan::count_spread_out(ranks);
+  // Padding writes and reads each block once more.
+  const double padding = 2.0 * ranks * (machine.delta + machine.gamma * load.mean) + agreement(ranks, model);
+  if (name == "mpi") return plan::time(direct, model.mpi, load.mean);
+  if (name == "spread-out") return plan::time(direct, machine, load.mean);
+  if (name == "two-phase-bruck") return two_phase(choice, ranks, load, machine);
+  if (name == "padded-alltoall") return padding + plan::time(direct, model.mpi, load.largest);
+  if (name == "zero-rotation-bruck" || name == "padded-bruck") {
+    const double rounds = plan::time(plan::count_zero_rotation_bruck(ranks, radix), machine, load.largest);
+    return rounds + (name == "padded-bruck" ? padding : 0);
+  }
+  if (name == "sloav") {
+    const double rounds = machine.rho * plan::bruck::positions(ranks, radix);
+    return plan::time(plan::count_sloav(ranks, radix), machine, load.mean) + rounds;
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+Prediction fastest(Collective collective, int ranks, const Load& load, const Model& model) {
+  Prediction best{with_radix(collective, "mpi", 0), 0};
+  best.seconds = margin * predict(best.choice, ranks, load, model);
+  std::vector<std::string_view> names = {"two-phase-bruck", "padded-bruck"};
+  if (collective == Collective::alltoall) names = {"zero-rotation-bruck"};
+  if (collective != Collective::alltoall && collective != Collective::alltoallv &&
+      collective != Collective::alltoallw) {
+    names.clear();
+  }
+  for (const std::string_view name : names) {
+    for (const std::int64_t radix : radices(ranks)) {
+      const Choice choice = with_radix(collective, name, radix);
+      const double seconds = predict(choice, ranks, load, model);
+      if (seconds < best.seconds) best = {choice, seconds};
+    }
+  }
+  return best;
+}
+
+bool worth_agreeing(Collective collective, int ranks, const Model& model) {
+  const Load least{small_block, small_block};
+  const Choice own = with_radix(collective, "mpi", 0);
+  const Prediction best = fastest(collective, ranks, least, model);
+  return best.choice.algorithm->engine != Engine::mpi &&
+         best.seconds + agreement(ranks, model) < margin * predict(own, ranks, least, model);
+}
+
+Model aries() {
+  const plan::Machine machine{1.5e-6, 0.5e-9, 0};
+  return {machine, machine};
+}
+
+}  // namespace quadrille::choose

@@ -1,0 +1,63 @@
+# `quadrille tune --model` fits the cost model, `show --map` draws it, and programs choose by it.
+. "$(dirname "$0")/common.sh"
+file=$work/tuning.json
+export OMPI_MCA_rmaps_base_oversubscribe=1
+bench="$TOOL bench alltoallv --no-node --distribution uniform --iterations 20 --warmup 3"
+
+expect 0 - "median error" $MPIRUN -n 3 $TOOL tune --model --batches 1 --file "$file"
+expect 0 - "two-phase-bruck:radix=2" $MPIRUN -n 2 $TOOL tune --model --batches 1 --file "$file"
+expect 0 - "fitted on" "$TOOL" show --map --model "$file"
+expect 0 - "fitted on" env QUADRILLE_TUNING="$file" "$TOOL" show --map --map-ranks 4:64:x2 --map-sizes 1,100
+QUADRILLE_TUNING=none expect 0 - "Bruck is ahead up to N = 2048 (P = 256)" "$TOOL" show --map --model aries --map-ranks 256
+expect 0 - "2048       S" "$TOOL" show --map --model paper --map-ranks 256
+
+# Messages of the MPI's own are made dear in the table, then cheap.
+price() {
+  python3 - "$file" "$1" <<'PYTHON'
+import json, sys
+table = json.load(open(sys.argv[1]))
+assert sorted(m["ranks"] for m in table["models"]) == [2, 3], table
+for model in table["models"]:
+    model["quadrille"] = {"message": 100, "byte": 1000, "copied_byte": 0, "copied_block": 0, "round": 0}
+    model["mpi"] = {"message": float(sys.argv[2]), "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}
+for crowded in (True, False):
+    if not any(m["ranks"] == 3 and m["crowded"] == crowded for m in table["models"]):
+        model = dict(next(m for m in table["models"] if m["ranks"] == 3))
+        model["crowded"] = crowded
+        table["models"].append(model)
+        break
+json.dump(table, open(sys.argv[1] + ".used", "w"), indent=1)
+PYTHON
+}
+served() {
+  python3 - "$work/b.json" "$@" <<'PYTHON' || fail "not served by $*: $(cat "$work/b.json")"
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+assert all(row["errors"] == 0 for row in rows), rows
+for row, name in zip(rows, sys.argv[2:], strict=True):
+    assert row["served_by"].startswith(name), row
+PYTHON
+}
+export QUADRILLE_TUNING=$file.used
+price 1e6
+expect 0 - "" $MPIRUN -n 8 $bench --sizes 8,1M --json "$work/b.json"
+served two-phase-bruck mpi
+expect 0 - "" $MPIRUN -n 7 $TOOL bench alltoallw --no-node --sizes 8 --iterations 20 --in-place --json "$work/b.json"
+served two-phase-bruck
+expect 0 - "" $MPIRUN -n 8 $TOOL bench alltoall --no-node --sizes 8,1M --iterations 20 --json "$work/b.json"
+served zero-rotation-bruck mpi
+QUADRILLE_EXPLAIN=1 expect 0 - "the cost model chooses by the load" $MPIRUN -n 8 $bench --sizes 8
+price 1
+expect 0 - "" $MPIRUN -n 8 $bench --sizes 8 --json "$work/b.json"
+served mpi
+expect 0 - "N as measured" "$TOOL" show --map --measured "$work/b.json"
+unset QUADRILLE_TUNING
+
+printf '{"quadrille_tuning": 1, "machine": {"processor": "x", "cores": 1}, "entries": []}' >"$work/empty"
+expect 2 1 "no model" "$TOOL" show --map --model "$work/empty"
+expect 2 1 "there is no" "$TOOL" show --map --model "$work/nowhere"
+expect 2 1 "ranks must be from 2" "$TOOL" show --map --map-ranks 1
+expect 2 1 "cannot read" "$TOOL" show --map --measured "$work/nowhere"
+expect 2 1 "--map" "$TOOL" show --measured "$work/b.json"
+expect 2 1 "one rank" "$TOOL" tune --model
+finish
