@@ -4,10 +4,11 @@
 #include <mpi.h>
 
 #include <array>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "decomposition.hpp"
+#include "neighbor_call.hpp"
 #include "neighbors.hpp"
 
 namespace heat {
@@ -31,19 +32,13 @@ class Exchange {
   void operator()(int which);
 
  private:
-  void prepare_persistent();
   void shift(double* array) const;
 
   const ProcessGrid& grid_;
   std::array<double*, 2> arrays_;
   Neighborhood neighborhood_;
-  bool owns_comm_;
-  bool by_sendrecv_;
-  // One for each block of the neighbourhood.
-  std::vector<MPI_Datatype> send_types_, receive_types_;
-  std::vector<int> ones_;
-  std::vector<MPI_Aint> zeros_;
-  std::array<MPI_Request, 2> requests_{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  Blocks sends_, receives_;
+  std::unique_ptr<NeighborCall> calls_[2];  // none for sendrecv
 };
 
 }  // namespace heat

@@ -28,15 +28,9 @@ int ProcessGrid::rank_at(const Offset& offset) const {
   return result;
 }
 
-namespace {
-
 Offset opposite(const Offset& offset) { return {-offset[0], -offset[1], -offset[2]}; }
 
-}  // namespace
-
 Neighborhood cartesian_neighborhood(const ProcessGrid& grid) {
-  // Where both neighbours of a dimension are one process, MPI says that what was sent to the left
-  // arrives from the right, so the sides need no thought. MPI also skips those that do not exist.
   const std::vector<Offset> sides = neighbor_offsets(grid.dimensions, 2 * grid.dimensions + 1);
   return {grid.comm, sides, sides};
 }
@@ -46,9 +40,8 @@ Neighborhood cartesian_neighborhood(const ProcessGrid& grid) {
 Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets) {
   Neighborhood result;
   std::vector<int> sources, destinations;
-  // Edge i of a process leads to offset i, and its edge i from others comes from the opposite side.
-  // One process can be the neighbour on several sides: MPI matches its edges in the order in which
-  // both ends list them, and with this order both list them by the direction of travel.
+  // Both lists are ordered by the direction of travel. Then the edges of a process that is the
+  // neighbour on several sides come in the same order at both ends, which is how MPI matches them.
   for (const Offset& offset : offsets) {
     if (const int to = grid.rank_at(offset); to != MPI_PROC_NULL) {
       result.sends.push_back(offset);
@@ -63,6 +56,12 @@ Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offse
                                  MPI_UNWEIGHTED, static_cast<int>(destinations.size()),
                                  destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                                  &result.comm);
+  return result;
+}
+
+Neighborhood shift_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets) {
+  Neighborhood result{grid.comm, offsets, {}};
+  for (const Offset& offset : offsets) result.receives.push_back(opposite(offset));
   return result;
 }
 

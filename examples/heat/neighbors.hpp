@@ -29,8 +29,8 @@ class ProcessGrid {
   int rank = 0;
 };
 
-// The neighbours in the order of a communicator with a topology: block i of a neighbour collective
-// is sent to the neighbour at sends[i]; block i that arrives is of the neighbour at receives[i].
+// Block i goes to the neighbour at sends[i]. The block that arrives as number i is of the neighbour
+// at receives[i]. In a neighbour collective on `comm` the order is that of its topology.
 struct Neighborhood {
   MPI_Comm comm = MPI_COMM_NULL;
   std::vector<Offset> sends;
@@ -42,5 +42,10 @@ Neighborhood cartesian_neighborhood(const ProcessGrid& grid);
 
 // Of a new communicator that lists all processes at `offsets`. To be freed by the caller.
 Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets);
+
+// For messages without a topology: block i goes to offsets[i] and comes from the opposite side.
+Neighborhood shift_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets);
+
+Offset opposite(const Offset& offset);
 
 }  // namespace heat

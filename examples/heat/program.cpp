@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -65,9 +66,13 @@ void on_first_rank(const World& world, Work work) {
 }
 
 Field read_field(const Kind& kind, const Options& options) {
-  Field field = kind.read(options);
-  if (options.size.empty()) return field;
-  return resized(field, parse_product(options.size, kind.dimensions, "size"));
+  try {
+    Field field = kind.read(options);
+    if (options.size.empty()) return field;
+    return resized(field, parse_product(options.size, kind.dimensions, "size"));
+  } catch (const std::bad_alloc&) {
+    throw std::runtime_error("there is not enough memory for the field");
+  }
 }
 
 Extents choose_grid(const Kind& kind, const Options& options, int ranks) {
@@ -224,8 +229,10 @@ Report describe(const Kind& kind, const Options& options, const Extents& extents
 }
 
 // Grey values are those of the first field, so that pictures of a series can be compared.
-void write_picture(const Options& options, const Field& field, const Range& range) {
-  write_pgm(options.output, plane_of(field, field.extents[2] / 2), range.min, range.max);
+void write_picture(const Options& options, const Field& start, const Field& field) {
+  if (options.output.empty()) return;
+  const auto [low, high] = std::minmax_element(start.values.begin(), start.values.end());
+  write_pgm(options.output, plane_of(field, field.extents[2] / 2), *low, *high);
 }
 
 // On rank 0. What is wrong with the field, or "passed".
@@ -245,6 +252,8 @@ int run(const Kind& kind, const Options& options, const World& world) {
   MPI_Bcast(extents.data(), 3, MPI_INT, 0, world.comm);
   const Extents shape = choose_grid(kind, options, world.ranks);
   check_grid(extents, shape, kind.dimensions, world.ranks);
+  // Written twice, so that a path that cannot be written is known before the work.
+  on_first_rank(world, [&] { write_picture(options, start, start); });
 
   const ProcessGrid grid(world.comm, shape, kind.dimensions, options.boundary == "periodic");
   Block block = make_block(start, extents, grid, world.ranks);
@@ -255,8 +264,7 @@ int run(const Kind& kind, const Options& options, const World& world) {
   if (options.check || !options.output.empty()) {
     const Field found = gather(extents, grid, world.ranks, block);
     on_first_rank(world, [&] {
-      const auto [low, high] = std::minmax_element(start.values.begin(), start.values.end());
-      if (!options.output.empty()) write_picture(options, found, {*low, *high});
+      write_picture(options, start, found);
       if (options.check) report.check = check(kind, options, start, found);
     });
   }
