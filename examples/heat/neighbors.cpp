@@ -3,7 +3,7 @@
 namespace heat {
 
 ProcessGrid::ProcessGrid(MPI_Comm of, const Extents& extents, int count, bool wraps)
-    : grid(extents), dimensions(count), periodic(wraps) {
+    : base(of), grid(extents), dimensions(count), periodic(wraps) {
   const int periods[] = {wraps, wraps, wraps};
   MPI_Cart_create(of, dimensions, grid.data(), periods, 0, &comm);
   MPI_Comm_rank(comm, &rank);
@@ -52,7 +52,8 @@ Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offse
       sources.push_back(from);
     }
   }
-  MPI_Dist_graph_create_adjacent(grid.comm, static_cast<int>(sources.size()), sources.data(),
+  // Not from the Cartesian communicator: Open MPI 5.0 takes a graph made from it for a grid too.
+  MPI_Dist_graph_create_adjacent(grid.base, static_cast<int>(sources.size()), sources.data(),
                                  MPI_UNWEIGHTED, static_cast<int>(destinations.size()),
                                  destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                                  &result.comm);

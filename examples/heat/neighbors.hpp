@@ -22,6 +22,7 @@ class ProcessGrid {
   // MPI_PROC_NULL beyond the end of a grid that is not periodic.
   int rank_at(const Offset& offset) const;
 
+  MPI_Comm base = MPI_COMM_NULL;  // that it was made from
   MPI_Comm comm = MPI_COMM_NULL;
   Extents grid{};
   int dimensions = 0;
