@@ -1,0 +1,81 @@
+#include "neighbor_call.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace heat {
+namespace {
+
+using Init = int (*)(const void*, const int[], const MPI_Aint[], const MPI_Datatype[], void*,
+                     const int[], const MPI_Aint[], const MPI_Datatype[], MPI_Comm, MPI_Info,
+                     MPI_Request*);
+
+// Looked up when the program runs: a program made for one MPI can run on another of its ABI, older
+// or newer. Open MPI 4 has the function under the second name.
+Init find_init() {
+  for (const char* name : {"MPI_Neighbor_alltoallw_init", "MPIX_Neighbor_alltoallw_init"}) {
+    if (void* found = dlsym(RTLD_DEFAULT, name)) return reinterpret_cast<Init>(found);
+  }
+  throw std::runtime_error("this MPI has no MPI_Neighbor_alltoallw_init for --exchange persistent");
+}
+
+// An offset as a number, to be sent.
+int code_of(const Offset& offset) {
+  return (offset[0] + 1) + 3 * (offset[1] + 1) + 9 * (offset[2] + 1);
+}
+
+Offset offset_of(int code) { return {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1}; }
+
+Blocks one_after_another(std::size_t count) {
+  Blocks blocks{{}, std::vector<MPI_Datatype>(count, MPI_INT)};
+  for (std::size_t i = 0; i < count; ++i) {
+    blocks.displacements.push_back(static_cast<MPI_Aint>(i * sizeof(int)));
+  }
+  return blocks;
+}
+
+}  // namespace
+
+NeighborCall::NeighborCall(MPI_Comm comm, bool persistent, const void* send, const Blocks& sends,
+                           void* receive, const Blocks& receives)
+    : comm_(comm), send_(send), receive_(receive), sends_(sends), receives_(receives) {
+  const Init init = persistent ? find_init() : nullptr;
+  ones_.assign(std::max(sends.types.size(), receives.types.size()), 1);
+  if (init == nullptr || ones_.empty()) return;
+  init(send_, ones_.data(), sends_.displacements.data(), sends_.types.data(), receive_,
+       ones_.data(), receives_.displacements.data(), receives_.types.data(), comm_, MPI_INFO_NULL,
+       &request_);
+}
+
+NeighborCall::~NeighborCall() {
+  if (request_ != MPI_REQUEST_NULL) MPI_Request_free(&request_);
+}
+
+void NeighborCall::operator()() {
+  if (ones_.empty()) return;  // one process and no neighbour: nobody waits for this rank
+  if (request_ != MPI_REQUEST_NULL) {
+    MPI_Start(&request_);
+    MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    return;
+  }
+  MPI_Neighbor_alltoallw(send_, ones_.data(), sends_.displacements.data(), sends_.types.data(),
+                         receive_, ones_.data(), receives_.displacements.data(),
+                         receives_.types.data(), comm_);
+}
+
+std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, bool persistent) {
+  std::vector<int> sent, arrived;
+  for (const Offset& side : neighborhood.sends) sent.push_back(code_of(side));
+  // A Cartesian communicator lists neighbours that do not exist too; of those nothing arrives.
+  for (const Offset& side : neighborhood.receives) arrived.push_back(code_of(opposite(side)));
+  NeighborCall call(neighborhood.comm, persistent, sent.data(), one_after_another(sent.size()),
+                    arrived.data(), one_after_another(arrived.size()));
+  call();
+  std::vector<Offset> receives;
+  for (const int code : arrived) receives.push_back(opposite(offset_of(code)));
+  return receives;
+}
+
+}  // namespace heat

@@ -1,0 +1,46 @@
+// A neighbour collective with a datatype for each block, ready to be called again and again.
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "neighbors.hpp"
+
+namespace heat {
+
+// Where the blocks of one direction lie: one element of types[i] at displacements[i].
+struct Blocks {
+  std::vector<MPI_Aint> displacements;
+  std::vector<MPI_Datatype> types;
+};
+
+// MPI_Neighbor_alltoallw, or the persistent MPI_Neighbor_alltoallw_init.
+class NeighborCall {
+ public:
+  // Throws std::runtime_error, on all ranks alike, if the MPI has no persistent one.
+  NeighborCall(MPI_Comm comm, bool persistent, const void* send, const Blocks& sends, void* receive,
+               const Blocks& receives);
+  ~NeighborCall();
+  NeighborCall(const NeighborCall&) = delete;
+  NeighborCall& operator=(const NeighborCall&) = delete;
+
+  void operator()();
+
+ private:
+  MPI_Comm comm_;
+  const void* send_;
+  void* receive_;
+  Blocks sends_, receives_;
+  std::vector<int> ones_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+// The receives of a neighbourhood as this MPI really orders them. Where one process is the
+// neighbour on several sides, as in a periodic dimension of one or two processes, the standard says
+// which of its blocks arrives where; but MPIs before MPI 4.0, and the persistent calls of some
+// later ones, match such blocks in other orders. So every process sends the side that it
+// sends to, and sees which arrives where.
+std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, bool persistent);
+
+}  // namespace heat

@@ -1,0 +1,69 @@
+#include "neighbors.hpp"
+
+namespace heat {
+
+ProcessGrid::ProcessGrid(MPI_Comm of, const Extents& extents, int count, bool wraps)
+    : base(of), grid(extents), dimensions(count), periodic(wraps) {
+  const int periods[] = {wraps, wraps, wraps};
+  MPI_Cart_create(of, dimensions, grid.data(), periods, 0, &comm);
+  MPI_Comm_rank(comm, &rank);
+}
+
+ProcessGrid::~ProcessGrid() { MPI_Comm_free(&comm); }
+
+Extents ProcessGrid::coordinates(int of) const {
+  Extents result{};
+  MPI_Cart_coords(comm, of, dimensions, result.data());
+  return result;
+}
+
+int ProcessGrid::rank_at(const Offset& offset) const {
+  Extents place = coordinates(rank);
+  for (int d = 0; d < dimensions; ++d) {
+    place[d] += offset[d];
+    if (!periodic && (place[d] < 0 || place[d] >= grid[d])) return MPI_PROC_NULL;
+  }
+  int result = MPI_PROC_NULL;
+  MPI_Cart_rank(comm, place.data(), &result);  // wraps around periodic dimensions
+  return result;
+}
+
+Offset opposite(const Offset& offset) { return {-offset[0], -offset[1], -offset[2]}; }
+
+Neighborhood cartesian_neighborhood(const ProcessGrid& grid) {
+  const std::vector<Offset> sides = neighbor_offsets(grid.dimensions, 2 * grid.dimensions + 1);
+  return {grid.comm, sides, sides};
+}
+
+// All processes have the same relative neighbours: this is an isomorphic neighbourhood, given by
+// `offsets` alone. Only this function knows how a communicator is made of it.
+Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets) {
+  Neighborhood result;
+  std::vector<int> sources, destinations;
+  // Both lists are ordered by the direction of travel. Then the edges of a process that is the
+  // neighbour on several sides come in the same order at both ends, which is how MPI matches them.
+  for (const Offset& offset : offsets) {
+    if (const int to = grid.rank_at(offset); to != MPI_PROC_NULL) {
+      result.sends.push_back(offset);
+      destinations.push_back(to);
+    }
+    if (const int from = grid.rank_at(opposite(offset)); from != MPI_PROC_NULL) {
+      result.receives.push_back(opposite(offset));
+      sources.push_back(from);
+    }
+  }
+  // Not from the Cartesian communicator: Open MPI 5.0 takes a graph made from it for a grid too.
+  MPI_Dist_graph_create_adjacent(grid.base, static_cast<int>(sources.size()), sources.data(),
+                                 MPI_UNWEIGHTED, static_cast<int>(destinations.size()),
+                                 destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &result.comm);
+  return result;
+}
+
+Neighborhood shift_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets) {
+  Neighborhood result{grid.comm, offsets, {}};
+  for (const Offset& offset : offsets) result.receives.push_back(opposite(offset));
+  return result;
+}
+
+}  // namespace heat

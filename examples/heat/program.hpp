@@ -1,0 +1,40 @@
+// What heat2d and heat3d have in common: all but where the field comes from.
+//
+// Exit status: 0 all well, 1 the field is not that of the sequential program, 2 wrong arguments or
+// input.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "decomposition.hpp"
+
+namespace heat {
+
+struct Options {
+  std::string input = HEAT_SCAN;
+  int slice = -1;  // -1: the middle one
+  std::string size;
+  std::string grid;
+  int iterations = 100;
+  int stencil = 0;
+  std::string boundary = "periodic";
+  std::string exchange = "alltoallw";
+  std::string output;
+  bool check = false;
+  bool json = false;
+};
+
+struct Kind {
+  const char* name;
+  const char* title;
+  int dimensions;
+  std::vector<int> stencils;  // the first is the default
+  const char* input;          // what --input names
+  Field (*read)(const Options&);
+};
+
+// The body of main.
+int main_of(const Kind& kind, int argc, char** argv);
+
+}  // namespace heat
