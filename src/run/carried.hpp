@@ -88,6 +88,8 @@ class CarriedExecution {
   int copy_out(const plan::Copy& copy);
   void keep(const plan::Copy& copy);
   void note_known_sizes();
+  void move(std::byte* from, std::byte* to, std::size_t bytes);
+  void append_blocks(std::byte*& at, const plan::Message& message);
 
   int start_sizes();
   int start_lengths();
