@@ -110,6 +110,10 @@ NeighborCounts torus_counts(const Neighborhood& neighborhood);
 // D: for each dimension the number of different coordinates but zero. V: coordinates but zero.
 NeighborCounts torus_direct_counts(const Neighborhood& neighborhood);
 
+// D as the all-to-all's. W: the hops of the prefix trie; `share` as neighbor_allgather_torus.
+NeighborCounts allgather_torus_counts(const Neighborhood& neighborhood, bool share = true);
+NeighborCounts allgather_torus_direct_counts(const Neighborhood& neighborhood);
+
 // Blocks below this size, in bytes, are faster combined (D rounds, V blocks) than sent one by one to
 // s neighbours: m < (alpha / beta) (s - D) / (V - s). Infinite if combining sends no more blocks, 0 if
 // it saves no round.
