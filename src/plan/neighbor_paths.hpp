@@ -56,6 +56,7 @@ Paths straightforward_paths(const NeighborProblem& problem);
 // `order`: the dimensions as they are served. `shared`: see neighbor_allgather_torus.cpp.
 Paths torus_paths(const NeighborProblem& problem, std::span<const int> order, bool shared);
 Paths torus_direct_paths(const NeighborProblem& problem, std::span<const int> order);
+Paths basis_paths(const NeighborProblem& problem);
 
 std::vector<int> natural_order(int dimensions);
 // Dimensions in decreasing number of neighbours that have the same coordinate.

@@ -81,11 +81,13 @@ using BuildNeighbors = Schedule (*)(const NeighborProblem&);
 Schedule neighbor_straightforward(const NeighborProblem& problem);
 Schedule neighbor_torus(const NeighborProblem& problem);
 Schedule neighbor_torus_direct(const NeighborProblem& problem);
+Schedule neighbor_basis(const NeighborProblem& problem);
 
 // Allgather: send has only block 0.
 Schedule neighbor_allgather_straightforward(const NeighborProblem& problem);
 Schedule neighbor_allgather_torus(const NeighborProblem& problem);
 Schedule neighbor_allgather_torus_direct(const NeighborProblem& problem);
+Schedule neighbor_allgather_basis(const NeighborProblem& problem);
 
 // Any directed graph, as MPI's distributed graphs give it: send block k goes to destinations[k], recv
 // block k comes from sources[k]; the k-th edge from one rank to another is the same on both sides.

@@ -35,9 +35,11 @@ const std::vector<Algorithm>& algorithms() {
       {"straightforward", neighbor_straightforward, Pattern::alltoall},
       {"torus", neighbor_torus, Pattern::alltoall},
       {"torus_direct", neighbor_torus_direct, Pattern::alltoall},
+      {"basis", neighbor_basis, Pattern::alltoall},
       {"allgather_straightforward", neighbor_allgather_straightforward, Pattern::allgather},
       {"allgather_torus", neighbor_allgather_torus, Pattern::allgather},
       {"allgather_torus_direct", neighbor_allgather_torus_direct, Pattern::allgather},
+      {"allgather_basis", neighbor_allgather_basis, Pattern::allgather},
   };
   return all;
 }
@@ -123,21 +125,35 @@ class NeighborTest : public testing::TestWithParam<Algorithm> {
     ASSERT_TRUE(report.ok) << report.what << "\n" << describe(grid, neighborhood);
   }
 
-  void prove_all(int d, int largest, int thin) {
+  // Each grid with all parameters, or with one that is drawn.
+  void prove_all(int d, int largest, int thin, bool one_of_them) {
+    const std::vector<Parameters> parameters = {
+        {}, {{"ports", 2}}, {{"ports", 0}}, {{"share", 0}, {"ports", 3}}};
     for (const Neighborhood& neighborhood : neighborhoods(d)) {
+      std::mt19937 random(1);
       for_grids(d, largest, thin, [&](const Grid& grid) {
-        if (HasFatalFailure()) return;
-        prove(grid, neighborhood);
-        prove(grid, neighborhood, {{"ports", 2}}, 1);
+        const std::size_t draw = random();
+        for (const Parameters& p : parameters) {
+          if (HasFatalFailure()) return;
+          if (!one_of_them || &p == &parameters[draw % parameters.size()]) prove(grid, neighborhood, p);
+        }
       });
     }
   }
 };
 
-TEST_P(NeighborTest, IsProvedInOneDimension) { prove_all(1, 7, 1); }
-TEST_P(NeighborTest, IsProvedInTwoDimensions) { prove_all(2, 4, 1); }
-TEST_P(NeighborTest, IsProvedInThreeDimensions) { prove_all(3, 4, 2); }
-TEST_P(NeighborTest, IsProvedInFourDimensions) { prove_all(4, 4, 60); }
+TEST_P(NeighborTest, IsProvedInOneDimension) { prove_all(1, 9, 1, false); }
+TEST_P(NeighborTest, IsProvedInTwoDimensions) { prove_all(2, 4, 1, false); }
+TEST_P(NeighborTest, IsProvedInThreeDimensions) { prove_all(3, 4, 1, true); }
+TEST_P(NeighborTest, IsProvedInFourDimensions) { prove_all(4, 4, 80, true); }
+
+TEST_P(NeighborTest, IsProvedOnLargerGrids) {
+  prove({{5, 4, 3}, {true, false, true}}, moore(3, 2));
+  prove({{6, 7}, {false, false}}, moore(2, 3));
+  prove({{7, 6}, {true, true}}, moore(2, 3), {{"ports", 2}});
+  prove({{3, 2, 4, 2}, {true, true, false, false}}, moore(4, 1));
+  prove({{3, 3, 2, 2, 2}, {true, false, true, false, true}}, random_neighborhood(5, 30, 2, 9));
+}
 
 INSTANTIATE_TEST_SUITE_P(All, NeighborTest, testing::ValuesIn(algorithms()),
                          [](const auto& info) { return std::string(info.param.name); });
