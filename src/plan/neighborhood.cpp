@@ -66,19 +66,31 @@ Neighborhood von_neumann(int dimensions) {
 Neighborhood travelled(const Grid& grid, const Neighborhood& neighborhood) {
   Neighborhood result = neighborhood;
   const std::size_t d = grid.extents.size();
-  for (std::size_t first = 0; first < result.offsets.size(); first += d) {
-    const std::span<int> offset = std::span(result.offsets).subspan(first, d);
-    bool leaves = false;
-    for (std::size_t j = 0; j < d; ++j) {
-      const int extent = grid.extents[j];
-      if (grid.periodic[j]) {
-        const int up = (offset[j] % extent + extent) % extent;
-        offset[j] = up > extent / 2 ? up - extent : up;
-      } else {
-        leaves = leaves || offset[j] >= extent || offset[j] <= -extent;
-      }
+  const auto offset = [&result, d](int i) {
+    return std::span(result.offsets).subspan(static_cast<std::size_t>(i) * d, d);
+  };
+  for (int i = 0; i < result.size(); ++i) {
+    const auto leaves = [&](std::size_t j) {
+      const int c = offset(i)[j], extent = grid.extents[j];
+      return !grid.periodic[j] && (c >= extent || c <= -extent);
+    };
+    bool stays = true;
+    for (std::size_t j = 0; j < d; ++j) stays = stays && !leaves(j);
+    if (!stays) std::fill(offset(i).begin(), offset(i).end(), 0);
+  }
+  for (std::size_t j = 0; j < d; ++j) {
+    const int extent = grid.extents[j];
+    if (!grid.periodic[j]) continue;
+    int up = 0, down = 0;  // the furthest, but for half of an even extent
+    for (int i = 0; i < result.size(); ++i) {
+      int& c = offset(i)[j];
+      c = (c % extent + extent) % extent;
+      if (c > extent / 2) c -= extent;
+      if (2 * c != extent) up = std::max(up, c), down = std::max(down, -c);
     }
-    if (leaves) std::fill(offset.begin(), offset.end(), 0);
+    for (int i = 0; i < result.size(); ++i) {
+      if (down > up && 2 * offset(i)[j] == extent) offset(i)[j] -= extent;
+    }
   }
   return result;
 }

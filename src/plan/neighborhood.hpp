@@ -15,9 +15,10 @@
 //   - A block whose target lies outside the mesh is not sent at all; a recv block whose source lies
 //     outside is not touched, not even for a block in transit.
 //   - Blocks travel the shortest way: in a periodic dimension an offset is taken modulo the extent, to
-//     the nearest side (half of an even extent: upwards). All ranks do this alike, it can only save
-//     rounds, and no message to oneself is left: an offset that leads back to the process itself is a
-//     local copy. A block that leaves the mesh on every rank costs no round either.
+//     the nearest side (half of an even extent: to the side to which other offsets lead further, else
+//     upwards). All ranks do this alike, it can only save rounds, and no message to oneself is left:
+//     an offset that leads back to the process itself is a local copy. A block that leaves the mesh on
+//     every rank costs no round either.
 //   - All-to-all: recv[i], scratch[i] and scratch[s + i] hold nothing but blocks number i. So a caller
 //     whose blocks differ in size makes scratch[k] as large as block k mod s.
 //   - Allgather: all blocks are equally large, so scratch blocks are used again and again.

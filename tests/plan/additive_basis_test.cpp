@@ -19,6 +19,19 @@
 namespace quadrille::plan {
 namespace {
 
+int modulo(int number, int ring) { return ring > 0 ? (number % ring + ring) % ring : number; }
+
+// Sums of all sets of elements; bit j of the index stands for element j.
+std::vector<int> all_sums(const std::vector<int>& elements, int ring) {
+  std::vector<int> sums = {0};
+  for (const int element : elements) {
+    for (std::size_t i = 0, n = sums.size(); i < n; ++i) {
+      sums.push_back(modulo(sums[i] + element, ring));
+    }
+  }
+  return sums;
+}
+
 LineBasis basis_of(const std::vector<int>& values, int ring) {
   const std::vector<int> weights(values.size(), 1);
   LineBasis basis = line_basis(values, weights, ring);
@@ -36,8 +49,16 @@ LineBasis basis_of(const std::vector<int>& values, int ring) {
         EXPECT_NE(element % ring, 0);
       }
     }
-    const int difference = sum - values[i];
-    EXPECT_EQ(ring > 0 ? difference % ring : difference, 0);
+    EXPECT_EQ(modulo(sum - values[i], ring), 0);
+    // No way goes in a circle.
+    const std::vector<int> parts = all_sums(basis.sums[i], ring);
+    EXPECT_EQ(std::count(parts.begin(), parts.end(), 0), 1);
+    if (ring != 0 || basis.elements.size() > 10) continue;
+    const std::vector<int> sums = all_sums(basis.elements, ring);
+    for (std::size_t set = 0; set < sums.size(); ++set) {
+      if (sums[set] != values[i]) continue;
+      EXPECT_GE(std::popcount(set), static_cast<int>(used.size())) << "a shorter sum";
+    }
   }
   return basis;
 }
@@ -75,9 +96,9 @@ TEST(LineBasisTest, ThePapersExamples) {
 
 TEST(LineBasisTest, IsSmallestForSmallSets) {
   std::mt19937 random(1);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < 200; ++round) {
     std::set<int> set;
-    for (int k = 0; k < 1 + round % 7; ++k) set.insert(1 + static_cast<int>(random() % 10));
+    for (int k = 0; k < 1 + round % 8; ++k) set.insert(1 + static_cast<int>(random() % 12));
     const std::vector<int> values(set.begin(), set.end());
     const LineBasis basis = basis_of(values, 0);
     EXPECT_TRUE(basis.exact);

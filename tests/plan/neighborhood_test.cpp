@@ -100,10 +100,9 @@ void for_grids(int d, int largest, int thin, const std::function<void(const Grid
   int count = 1, at = 0;
   for (int j = 0; j < d; ++j) count *= 2 * largest;
   for (int number = 0; number < count; ++number) {
-    // Sparing by a number that has nothing to do with the digits of `number`.
-    if ((static_cast<std::uint32_t>(number) * 2654435761u >> 8) % static_cast<std::uint32_t>(thin) != 0) {
-      continue;
-    }
+    // Mixed, lest whole extents be left out.
+    const std::uint32_t mixed = static_cast<std::uint32_t>(number) * 2654435761u >> 8;
+    if (mixed % static_cast<std::uint32_t>(thin) != 0) continue;
     Grid grid;
     at = number;
     for (int j = 0; j < d; ++j) {
@@ -317,6 +316,38 @@ TEST(NeighborCountsTest, ShortWaysOnSmallTori) {
   EXPECT_EQ(rounds({{4, 4}, {true, true}}), 6u);  // two down and two up are one place
   EXPECT_EQ(rounds({{3, 2}, {true, true}}), 3u);
   EXPECT_EQ(rounds({{1, 1}, {true, true}}), 0u);
+}
+
+TEST(NeighborhoodTest, Travelled) {
+  const auto ways = [](int extent, bool periodic, std::vector<int> offsets) {
+    return travelled({{extent}, {periodic}}, {1, std::move(offsets)}).offsets;
+  };
+  using Ways = std::vector<int>;
+  EXPECT_EQ(ways(5, true, {-7, -3, -2, 2, 3, 5, 14}), (Ways{-2, 2, -2, 2, -2, 0, -1}));
+  EXPECT_EQ(ways(4, true, {-2, 2, 1}), (Ways{2, 2, 1}));
+  EXPECT_EQ(ways(4, true, {-2, 2, -1}), (Ways{-2, -2, -1}));  // two rounds, not three
+  EXPECT_EQ(ways(4, false, {-4, -3, 3, 4, 0}), (Ways{0, -3, 3, 0, 0}));
+  EXPECT_EQ(travelled({{4, 3}, {true, false}}, {2, {3, 2, 3, 3}}).offsets, (Ways{-1, 2, 0, 0}));
+}
+
+// The dimension in which most neighbours have the same coordinate comes first.
+TEST(NeighborCountsTest, TheTrieBeginsWhereMostNeighborsAgree) {
+  const Neighborhood n{2, {1, 3, 2, 3, -1, 3}};
+  EXPECT_EQ(neighbors::trie_order(n), (std::vector<int>{1, 0}));
+  EXPECT_EQ(counts_of(neighbor_allgather_torus, n).blocks_sent, 3u + 2u + 1u);
+  EXPECT_EQ(counts_of(neighbor_allgather_torus_direct, n).blocks_sent, 1u + 3u);
+}
+
+// MPI allows Cartesian communicators without dimensions: one process.
+TEST(NeighborhoodTest, WithoutDimensions) {
+  const Grid grid{};
+  const Neighborhood n{};
+  EXPECT_EQ(grid.ranks(), 1);
+  for (const Algorithm& algorithm : algorithms()) {
+    const auto schedules = build_all(algorithm.build, grid, n, {});
+    EXPECT_TRUE(schedules[0].rounds.empty());
+    EXPECT_TRUE(verify_neighbors(schedules, grid, n, algorithm.pattern).ok);
+  }
 }
 
 TEST(NeighborCountsTest, AMeshSendsOnlyWhatArrives) {
