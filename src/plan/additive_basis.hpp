@@ -1,5 +1,5 @@
-// Additive bases of neighbourhoods (Träff et al., 2016, section 5): few vectors, of which every offset
-// is a sum, each used at most once. A basis of b vectors makes a schedule of b rounds.
+// Additive bases of neighbourhoods (Träff et al., 2016, section 5): few vectors, of which every
+// offset is a sum, each used at most once. A basis of b vectors makes a schedule of b rounds.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,12 @@ struct AdditiveBasis {
 
 // A basis of offsets that are travelled(), never larger than the one of torus-direct or than the
 // number of different offsets. The best of these is taken, in rounds and then in blocks:
-//   - for each dimension a basis of its coordinates, the smallest one if there are few (line_basis.hpp)
+//   - for each dimension a basis of its coordinates, the smallest one if there are few
+//     (line_basis.hpp)
 //   - the different offsets, less those that are sums of shorter ones
-// How hard the smallest basis of all is, the paper leaves open; so do we. In a dimension that is not
-// periodic the elements of a sum never lead beyond it, so no block leaves the mesh on its way. Elements
-// that serve most offsets come first: so the ways of an allgather part late.
+// How hard the smallest basis of all is, the paper leaves open; so do we. In a dimension that is
+// not periodic the elements of a sum never lead beyond it, so no block leaves the mesh on its way.
+// Elements that serve most offsets come first: so the ways of an allgather part late.
 AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets);
 
 }  // namespace quadrille::plan

@@ -1,6 +1,6 @@
 // Good bases are guessed first: the values themselves, and powers of two. Then all sets of fewer
-// elements are tried, as far as a fixed number of additions allows: so the result is the same on every
-// machine, and a plan never takes long.
+// elements are tried, as far as a fixed number of additions allows: so the result is the same on
+// every machine, and a plan never takes long.
 #include "plan/line_basis.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::size_t fewest_elements(std::size_t values) {
   return static_cast<std::size_t>(std::bit_width(values));
 }
 
-// --- guesses --------------------------------------------------------------------------------------
+// --- guesses -------------------------------------------------------------------------------------
 
 LineBasis themselves(std::span<const int> values) {
   LineBasis basis;
@@ -82,13 +82,13 @@ LineBasis up_and_one_down(std::span<const int> values, int ring) {
   return powers(patterns, sign);
 }
 
-// --- search ---------------------------------------------------------------------------------------
+// --- search --------------------------------------------------------------------------------------
 
 // Tries sets of `size` candidates. Sums are taken modulo `modulus`.
 class Search {
  public:
-  Search(std::span<const int> values, std::span<const int> weights,
-         std::span<const int> candidates, int modulus, std::int64_t& additions)
+  Search(std::span<const int> values, std::span<const int> weights, std::span<const int> candidates,
+         int modulus, std::int64_t& additions)
       : values_(values),
         weights_(weights),
         candidates_(candidates),
@@ -206,8 +206,7 @@ void improve(LineBasis& best, std::span<const int> values, std::span<const int> 
   std::int64_t additions = kAdditions;
   for (std::size_t size = fewest_elements(values.size()); size <= std::min(most, kMostElements);
        ++size) {
-    const bool is_done =
-        Search(values, weights, candidates, modulus, additions).run(size, best);
+    const bool is_done = Search(values, weights, candidates, modulus, additions).run(size, best);
     if (best.elements.size() == size) {  // all smaller ones have been tried
       best.exact = true;
       return;

@@ -1,8 +1,9 @@
 // Direct exchange with the neighbours in any directed graph.
 //
-// Idea    All messages at once. Without knowledge of the whole graph there is nothing to combine; the
-//         k-th edge from one rank to another meets its receive because messages between two ranks
-//         keep their order. Edges to the rank itself are local copies, the k-th out with the k-th in.
+// Idea    All messages at once. Without knowledge of the whole graph there is nothing to combine;
+//         the k-th edge from one rank to another meets its receive because messages between two
+//         ranks keep their order. Edges to the rank itself are local copies, the k-th out with the
+//         k-th in.
 // Source  What MPI says of its neighbourhood collectives on distributed graphs.
 // Cost    1 round, a message and a block for each destination, no scratch.
 //

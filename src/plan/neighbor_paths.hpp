@@ -24,8 +24,8 @@ struct Hop {
 struct Paths {
   explicit Paths(Neighborhood way) : offsets(std::move(way)) {}
 
-  Neighborhood offsets;  // travelled()
-  std::vector<int> steps;  // [step][dimension]
+  Neighborhood offsets;                    // travelled()
+  std::vector<int> steps;                  // [step][dimension]
   std::vector<std::uint32_t> first = {0};  // [block] its first hop; one more at the end
   std::vector<Hop> hops;
 

@@ -146,7 +146,8 @@ NeighborCounts torus_direct_counts(const Neighborhood& neighborhood) {
 
 namespace {
 
-// Visits each node of the prefix trie once, with the different coordinates of the edges that leave it.
+// Visits each node of the prefix trie once, with the different coordinates of the edges that leave
+// it.
 template <class Visit>
 void for_nodes(const Neighborhood& neighborhood, Visit visit) {
   const std::vector<int> order = neighbors::trie_order(neighborhood);
@@ -175,7 +176,8 @@ NeighborCounts allgather_torus_counts(const Neighborhood& neighborhood, bool sha
   for_nodes(neighborhood, [&](const std::vector<int>& edges) {
     // Edges are sorted: the first may lead furthest down, the last furthest up.
     if (share) counts.blocks += std::max(0, -edges.front()) + std::max(0, edges.back());
-    if (!share) for (const int c : edges) counts.blocks += std::abs(c);
+    if (!share)
+      for (const int c : edges) counts.blocks += std::abs(c);
   });
   return counts;
 }

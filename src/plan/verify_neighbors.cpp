@@ -18,8 +18,8 @@ Report check(const std::vector<Schedule>& schedules, const proof::Wishes& wishes
   return proof::check_all(proof::Subject(schedules, nodes, wishes), orders, seed);
 }
 
-// The k-th edge from one rank to another pairs with the k-th: which destination of `source` is the one
-// that is met by number `k` of my sources. -1: there is none.
+// The k-th edge from one rank to another pairs with the k-th: which destination of `source` is the
+// one that is met by number `k` of my sources. -1: there is none.
 int edge_of(int me, std::size_t k, const std::vector<int>& sources,
             const std::vector<int>& destinations) {
   int before = 0;
@@ -74,8 +74,8 @@ Report verify_graph(const std::vector<Schedule>& schedules,
       const int edge = edge_of(static_cast<int>(me), k, sources[me],
                                destinations[static_cast<std::size_t>(source)]);
       if (edge < 0) {
-        return proof::wrong(fmt::format("graph: rank {} names source {}, which has no edge to it",
-                                        me, source));
+        return proof::wrong(
+            fmt::format("graph: rank {} names source {}, which has no edge to it", me, source));
       }
       recv.push_back({source, edge});
     }

@@ -135,7 +135,7 @@ TEST(LineBasisTest, LargeSetsAreGuessed) {
   EXPECT_TRUE(basis_of({}, 0).elements.empty());
 }
 
-// --- neighbourhoods -------------------------------------------------------------------------------
+// --- neighbourhoods ------------------------------------------------------------------------------
 
 Grid torus(int dimensions, int extent, bool periodic = true) {
   const auto d = static_cast<std::size_t>(dimensions);
@@ -219,20 +219,18 @@ TEST(AdditiveBasisTest, PlansAreProvedOnLargerGrids) {
   std::mt19937 random(3);
   for (int round = 0; round < 40; ++round) {
     const bool flat = round % 2 == 0;
-    const Grid grid = flat ? torus(2, 4 + round % 3, round % 4 == 0)
-                           : torus(1, 5 + round, round % 3 != 0);
+    const Grid grid =
+        flat ? torus(2, 4 + round % 3, round % 4 == 0) : torus(1, 5 + round, round % 3 != 0);
     const int d = flat ? 2 : 1;
     Neighborhood n{d, {}};
     for (int k = 0; k < 12 * d; ++k) n.offsets.push_back(static_cast<int>(random() % 25) - 12);
     for (const std::int64_t ports : {1, 2}) {
       const Parameters parameters = {{"ports", ports}};
-      const Report alltoall =
-          verify_neighbors(build_all(neighbor_basis, grid, n, parameters), grid, n,
-                           Pattern::alltoall, 1);
+      const Report alltoall = verify_neighbors(build_all(neighbor_basis, grid, n, parameters), grid,
+                                               n, Pattern::alltoall, 1);
       ASSERT_TRUE(alltoall.ok) << alltoall.what;
-      const Report allgather =
-          verify_neighbors(build_all(neighbor_allgather_basis, grid, n, parameters), grid, n,
-                           Pattern::allgather, 1);
+      const Report allgather = verify_neighbors(
+          build_all(neighbor_allgather_basis, grid, n, parameters), grid, n, Pattern::allgather, 1);
       ASSERT_TRUE(allgather.ok) << allgather.what;
     }
   }

@@ -60,7 +60,8 @@ TEST(NeighborProofTest, ABlockOfAnotherSize) {
   for (Span& span : s.spans) {
     if (span.buffer == Buffer::scratch) span.block ^= 1;
   }
-  c.expect_wrong("sizes: rank 4, round 0: block 0 of rank 1 comes into scratch[1], which is of another size");
+  c.expect_wrong(
+      "sizes: rank 4, round 0: block 0 of rank 1 comes into scratch[1], which is of another size");
 }
 
 TEST(NeighborProofTest, SwappedBlocks) {

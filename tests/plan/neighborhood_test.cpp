@@ -1,5 +1,5 @@
-// Neighbourhood collectives: every algorithm is proved on small grids of all shapes, with all kinds of
-// neighbourhoods, and its costs are compared with the closed forms of the paper.
+// Neighbourhood collectives: every algorithm is proved on small grids of all shapes, with all kinds
+// of neighbourhoods, and its costs are compared with the closed forms of the paper.
 #include "plan/neighborhood.hpp"
 
 #include <gtest/gtest.h>
@@ -94,8 +94,8 @@ std::vector<Neighborhood> neighborhoods(int d) {
   return all;
 }
 
-// All grids with extents up to `largest` in d dimensions, each dimension periodic or not. With `thin`
-// only some of them, well mixed.
+// All grids with extents up to `largest` in d dimensions, each dimension periodic or not. With
+// `thin` only some of them, well mixed.
 void for_grids(int d, int largest, int thin, const std::function<void(const Grid&)>& visit) {
   int count = 1, at = 0;
   for (int j = 0; j < d; ++j) count *= 2 * largest;
@@ -134,7 +134,8 @@ class NeighborTest : public testing::TestWithParam<Algorithm> {
         const std::size_t draw = random();
         for (const Parameters& p : parameters) {
           if (HasFatalFailure()) return;
-          if (!one_of_them || &p == &parameters[draw % parameters.size()]) prove(grid, neighborhood, p);
+          if (!one_of_them || &p == &parameters[draw % parameters.size()])
+            prove(grid, neighborhood, p);
         }
       });
     }
@@ -420,8 +421,8 @@ TEST(NeighborDirectTest, IsProvedOnRandomGraphs) {
   }
 }
 
-// MPI's Cartesian communicators number recv blocks by where they come from. With an extent of 2 both
-// neighbours are the same process: what it sends down must come where I await what is above.
+// MPI's Cartesian communicators number recv blocks by where they come from. With an extent of 2
+// both neighbours are the same process: what it sends down must come where I await what is above.
 TEST(NeighborDirectTest, CartesianNumbering) {
   const Neighborhood n = von_neumann(1);
   for (const BuildNeighbors build : {neighbor_straightforward, neighbor_torus}) {
@@ -443,7 +444,7 @@ TEST(NeighborDirectTest, CartesianNumbering) {
   }
 }
 
-// --- the worked examples at the heads of the files ------------------------------------------------
+// --- the worked examples at the heads of the files -----------------------------------------------
 
 std::string drawn(BuildNeighbors build, int extent, std::vector<int> offsets, int me) {
   const Grid grid{{extent, extent}, {true, true}};
