@@ -59,11 +59,12 @@ Report verify_neighbors(const std::vector<Schedule>& schedules, const Grid& grid
 
 Report verify_graph(const std::vector<Schedule>& schedules,
                     const std::vector<std::vector<int>>& sources,
-                    const std::vector<std::vector<int>>& destinations, int orders,
+                    const std::vector<std::vector<int>>& destinations, Pattern pattern, int orders,
                     std::uint64_t seed) {
+  const bool one = pattern == Pattern::allgather;
   proof::Wishes wishes;
   for (std::size_t me = 0; me < sources.size(); ++me) {
-    wishes.send_blocks.push_back(static_cast<int>(destinations[me].size()));
+    wishes.send_blocks.push_back(one ? 1 : static_cast<int>(destinations[me].size()));
     auto& recv = wishes.recv.emplace_back();
     for (std::size_t k = 0; k < sources[me].size(); ++k) {
       const int source = sources[me][k];
@@ -77,7 +78,7 @@ Report verify_graph(const std::vector<Schedule>& schedules,
         return proof::wrong(
             fmt::format("graph: rank {} names source {}, which has no edge to it", me, source));
       }
-      recv.push_back({source, edge});
+      recv.push_back({source, one ? 0 : edge});
     }
   }
   return check(schedules, wishes, orders, seed);

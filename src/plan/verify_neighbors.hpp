@@ -20,12 +20,11 @@ Report verify_neighbors(const std::vector<Schedule>& schedules, const Grid& grid
                         const Neighborhood& neighborhood, Pattern pattern, int orders = 3,
                         std::uint64_t seed = 1);
 
-// Checks the schedules of all ranks of a graph, all-to-all. [rank]: its sources and its
-// destinations.
+// Checks the schedules of all ranks of a graph. [rank]: its sources and its destinations.
 Report verify_graph(const std::vector<Schedule>& schedules,
                     const std::vector<std::vector<int>>& sources,
-                    const std::vector<std::vector<int>>& destinations, int orders = 3,
-                    std::uint64_t seed = 1);
+                    const std::vector<std::vector<int>>& destinations,
+                    Pattern pattern = Pattern::alltoall, int orders = 3, std::uint64_t seed = 1);
 
 namespace proof {
 

@@ -408,16 +408,20 @@ TEST(NeighborDirectTest, IsProvedOnRandomGraphs) {
       destinations[from].push_back(static_cast<int>(to));
       sources[to].push_back(static_cast<int>(from));
     }
-    std::vector<Schedule> schedules;
+    std::vector<Schedule> schedules, gathers;
     for (std::size_t me = 0; me < ranks; ++me) {
       std::shuffle(sources[me].begin(), sources[me].end(), random);
       std::shuffle(destinations[me].begin(), destinations[me].end(), random);
       if (random() % 4 == 0) sources[me].insert(sources[me].begin(), -2);  // no neighbour
       if (random() % 4 == 0) destinations[me].push_back(-2);
-      schedules.push_back(neighbor_direct(static_cast<int>(me), sources[me], destinations[me]));
+      const auto rank = static_cast<int>(me);
+      schedules.push_back(neighbor_direct(rank, sources[me], destinations[me]));
+      gathers.push_back(neighbor_allgather_direct(rank, sources[me], destinations[me]));
     }
     const Report report = verify_graph(schedules, sources, destinations);
     ASSERT_TRUE(report.ok) << report.what;
+    const Report gather = verify_graph(gathers, sources, destinations, Pattern::allgather);
+    ASSERT_TRUE(gather.ok) << gather.what;
   }
 }
 
