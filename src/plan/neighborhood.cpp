@@ -1,0 +1,199 @@
+#include "plan/neighborhood.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <limits>
+
+#include "plan/neighbor_paths.hpp"
+
+namespace quadrille::plan {
+
+int Grid::ranks() const {
+  int ranks = 1;
+  for (const int extent : extents) ranks *= extent;
+  return ranks;
+}
+
+int Neighborhood::size() const {
+  return dimensions == 0 ? 0 : static_cast<int>(offsets.size()) / dimensions;
+}
+
+std::span<const int> Neighborhood::offset(int i) const {
+  const auto d = static_cast<std::size_t>(dimensions);
+  return std::span(offsets).subspan(static_cast<std::size_t>(i) * d, d);
+}
+
+int rank_at(const Grid& grid, int me, std::span<const int> offset, int sign) {
+  std::int64_t rank = 0, stride = 1;
+  for (std::size_t j = grid.extents.size(); j-- > 0;) {
+    const std::int64_t extent = grid.extents[j];
+    std::int64_t at = me % extent + sign * static_cast<std::int64_t>(offset[j]);
+    me /= static_cast<int>(extent);
+    if (at < 0 || at >= extent) {
+      if (!grid.periodic[j]) return -1;
+      at = (at % extent + extent) % extent;
+    }
+    rank += at * stride;
+    stride *= extent;
+  }
+  return static_cast<int>(rank);
+}
+
+Neighborhood moore(int dimensions, int radius) {
+  Neighborhood result{dimensions, {}};
+  std::vector<int> offset(static_cast<std::size_t>(dimensions), -radius);
+  while (true) {
+    const bool zero = std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; });
+    if (!zero) result.offsets.insert(result.offsets.end(), offset.begin(), offset.end());
+    auto j = offset.size();
+    while (j > 0 && offset[j - 1] == radius) offset[--j] = -radius;
+    if (j == 0) return result;
+    ++offset[j - 1];
+  }
+}
+
+Neighborhood von_neumann(int dimensions) {
+  const auto d = static_cast<std::size_t>(dimensions);
+  Neighborhood result{dimensions, std::vector<int>(2 * d * d, 0)};
+  for (std::size_t j = 0; j < d; ++j) {
+    result.offsets[2 * j * d + j] = -1;
+    result.offsets[(2 * j + 1) * d + j] = 1;
+  }
+  return result;
+}
+
+Neighborhood travelled(const Grid& grid, const Neighborhood& neighborhood) {
+  Neighborhood result = neighborhood;
+  const std::size_t d = grid.extents.size();
+  const auto offset = [&result, d](int i) {
+    return std::span(result.offsets).subspan(static_cast<std::size_t>(i) * d, d);
+  };
+  for (int i = 0; i < result.size(); ++i) {
+    const auto leaves = [&](std::size_t j) {
+      const int c = offset(i)[j], extent = grid.extents[j];
+      return !grid.periodic[j] && (c >= extent || c <= -extent);
+    };
+    bool stays = true;
+    for (std::size_t j = 0; j < d; ++j) stays = stays && !leaves(j);
+    if (!stays) std::fill(offset(i).begin(), offset(i).end(), 0);
+  }
+  for (std::size_t j = 0; j < d; ++j) {
+    const int extent = grid.extents[j];
+    if (!grid.periodic[j]) continue;
+    int up = 0, down = 0;  // the furthest, but for half of an even extent
+    for (int i = 0; i < result.size(); ++i) {
+      int& c = offset(i)[j];
+      c = (c % extent + extent) % extent;
+      if (c > extent / 2) c -= extent;
+      if (2 * c != extent) up = std::max(up, c), down = std::max(down, -c);
+    }
+    for (int i = 0; i < result.size(); ++i) {
+      if (down > up && 2 * offset(i)[j] == extent) offset(i)[j] -= extent;
+    }
+  }
+  return result;
+}
+
+void renumber_received(Schedule& schedule, std::span<const int> slots) {
+  const auto renumber = [slots](Span& span) {
+    if (span.buffer == Buffer::recv) span.block = slots[static_cast<std::size_t>(span.block)];
+  };
+  for (Span& span : schedule.spans) renumber(span);
+  for (Copy& copy : schedule.copies) renumber(copy.from), renumber(copy.to);
+}
+
+NeighborCounts straightforward_counts(const Neighborhood& neighborhood) {
+  NeighborCounts counts;
+  for (int i = 0; i < neighborhood.size(); ++i) {
+    const auto offset = neighborhood.offset(i);
+    const bool zero = std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; });
+    counts.rounds += zero ? 0 : 1;
+  }
+  counts.blocks = counts.rounds;
+  return counts;
+}
+
+NeighborCounts torus_counts(const Neighborhood& neighborhood) {
+  NeighborCounts counts;
+  for (int j = 0; j < neighborhood.dimensions; ++j) {
+    std::int64_t up = 0, down = 0;
+    for (int i = 0; i < neighborhood.size(); ++i) {
+      const std::int64_t c = neighborhood.offset(i)[static_cast<std::size_t>(j)];
+      up = std::max(up, c);
+      down = std::max(down, -c);
+      counts.blocks += std::max(c, -c);
+    }
+    counts.rounds += up + down;
+  }
+  return counts;
+}
+
+NeighborCounts torus_direct_counts(const Neighborhood& neighborhood) {
+  NeighborCounts counts;
+  for (int j = 0; j < neighborhood.dimensions; ++j) {
+    std::vector<int> coordinates;
+    for (int i = 0; i < neighborhood.size(); ++i) {
+      const int c = neighborhood.offset(i)[static_cast<std::size_t>(j)];
+      if (c != 0) coordinates.push_back(c);
+    }
+    counts.blocks += static_cast<std::int64_t>(coordinates.size());
+    std::sort(coordinates.begin(), coordinates.end());
+    counts.rounds += std::unique(coordinates.begin(), coordinates.end()) - coordinates.begin();
+  }
+  return counts;
+}
+
+namespace {
+
+// Visits each node of the prefix trie once, with the different coordinates of the edges that leave
+// it.
+template <class Visit>
+void for_nodes(const Neighborhood& neighborhood, Visit visit) {
+  const std::vector<int> order = neighbors::trie_order(neighborhood);
+  std::vector<std::vector<int>> rows;
+  for (int i = 0; i < neighborhood.size(); ++i) {
+    std::vector<int>& row = rows.emplace_back();
+    for (const int j : order) row.push_back(neighborhood.offset(i)[static_cast<std::size_t>(j)]);
+  }
+  std::sort(rows.begin(), rows.end());
+  for (std::size_t level = 0; level < order.size(); ++level) {
+    std::vector<int> edges;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto end = rows[i].begin() + static_cast<std::ptrdiff_t>(level);
+      const bool same_node = i > 0 && std::equal(rows[i].begin(), end, rows[i - 1].begin());
+      if (i > 0 && !same_node) visit(edges), edges.clear();
+      if (edges.empty() || edges.back() != rows[i][level]) edges.push_back(rows[i][level]);
+    }
+    if (!edges.empty()) visit(edges);
+  }
+}
+
+}  // namespace
+
+NeighborCounts allgather_torus_counts(const Neighborhood& neighborhood, bool share) {
+  NeighborCounts counts{torus_counts(neighborhood).rounds, 0};
+  for_nodes(neighborhood, [&](const std::vector<int>& edges) {
+    // Edges are sorted: the first may lead furthest down, the last furthest up.
+    if (share) counts.blocks += std::max(0, -edges.front()) + std::max(0, edges.back());
+    if (!share)
+      for (const int c : edges) counts.blocks += std::abs(c);
+  });
+  return counts;
+}
+
+NeighborCounts allgather_torus_direct_counts(const Neighborhood& neighborhood) {
+  NeighborCounts counts{torus_direct_counts(neighborhood).rounds, 0};
+  for_nodes(neighborhood, [&](const std::vector<int>& edges) {
+    for (const int c : edges) counts.blocks += c != 0 ? 1 : 0;
+  });
+  return counts;
+}
+
+double cut_off(const Machine& machine, std::int64_t s, std::int64_t D, std::int64_t V) {
+  if (D >= s) return 0;
+  if (V <= s) return std::numeric_limits<double>::infinity();
+  return machine.alpha / machine.beta * static_cast<double>(s - D) / static_cast<double>(V - s);
+}
+
+}  // namespace quadrille::plan
