@@ -30,7 +30,7 @@ std::string read_request(const char* collective, const char* algorithm, choose::
                          choose::Choice& choice) {
   if (collective == nullptr || !choose::collective_from_name(collective, which)) {
     return std::string("unknown collective \"") + (collective != nullptr ? collective : "") +
-           "\"; known are alltoall, alltoallv, alltoallw, allgather, allgatherv, exchange";
+           "\"; known are " + choose::collective_names();
   }
   if (algorithm == nullptr || *algorithm == '\0') return {};
   return choose::parse_choice(which, algorithm, choice);

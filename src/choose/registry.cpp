@@ -12,7 +12,9 @@ namespace {
 using enum Collective;
 
 constexpr std::array<std::string_view, collective_count> kNames = {
-    "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "exchange"};
+    "alltoall",          "alltoallv",          "alltoallw",          "allgather",
+    "allgatherv",        "exchange",           "neighbor_alltoall",  "neighbor_alltoallv",
+    "neighbor_alltoallw", "neighbor_allgather", "neighbor_allgatherv"};
 
 constexpr std::int64_t kMost = 1 << 20;
 
@@ -70,6 +72,13 @@ Algorithm node_copies(std::string_view name, const std::vector<Collective>& coll
   return {name, collectives, Engine::node, kReached, {}, line, source, build};
 }
 
+const std::vector<Collective>& neighbor_all() {
+  static const std::vector<Collective> list = {neighbor_alltoall, neighbor_alltoallv,
+                                               neighbor_alltoallw, neighbor_allgather,
+                                               neighbor_allgatherv};
+  return list;
+}
+
 const std::vector<Collective>& uneven_all_to_alls() {
   static const std::vector<Collective> list = {alltoallv, alltoallw};
   return list;
@@ -85,6 +94,13 @@ Algorithm padded(std::string_view name, Needs needs, std::vector<ParameterRange>
                  std::string_view line, plan::Build build) {
   return {name, uneven_all_to_alls(), Engine::padded, needs, std::move(parameters), line, kFanPadded,
           build};
+}
+
+std::vector<Collective> of_the_mpi() {
+  std::vector<Collective> list = all_to_alls();
+  list.insert(list.end(), gathers().begin(), gathers().end());
+  list.insert(list.end(), neighbor_all().begin(), neighbor_all().end());
+  return list;
 }
 
 std::vector<Algorithm> make_table() {
@@ -215,7 +231,14 @@ std::vector<Algorithm> make_table() {
        "log P rounds of store and forward, however many destinations there are",
        "Bruck et al., IEEE TPDS 1997, with blocks of unequal sizes",
        nullptr},
-      {"mpi", all, Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use", nullptr},
+      {"direct",
+       neighbor_all(),
+       Engine::neighbors,
+       {},
+       {},
+       "all messages between neighbours at once, with the datatypes of the user",
+       "MPI 4.1, section 8.6: the messages by which it defines the neighbour collectives"},
+      {"mpi", of_the_mpi(), Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use"},
   };
 }
 
@@ -223,6 +246,15 @@ std::vector<Algorithm> make_table() {
 
 std::string_view name_of(Collective collective) {
   return kNames[static_cast<std::size_t>(collective)];
+}
+
+std::string collective_names(int count) {
+  std::string names;
+  for (int c = 0; c < count; ++c) {
+    if (c > 0) names += ", ";
+    names += kNames[static_cast<std::size_t>(c)];
+  }
+  return names;
 }
 
 bool collective_from_name(std::string_view name, Collective& collective) {
