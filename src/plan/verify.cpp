@@ -12,20 +12,51 @@ Subject::Subject(const std::vector<Schedule>& all, const NodeMap& node_map, Goal
       nodes(node_map),
       goal(what),
       ranks(static_cast<int>(all.size())),
-      send_blocks_(what.pattern == Pattern::alltoall ? all.size() : 1),
-      recv_blocks_(all.size()) {
+      send_blocks_(all.size(), what.pattern == Pattern::alltoall ? all.size() : 1),
+      recv_blocks_(all.size(), all.size()) {
+  number_places();
+}
+
+Subject::Subject(const std::vector<Schedule>& all, const NodeMap& node_map,
+                 const Wishes& of_neighbors)
+    : schedules(all),
+      nodes(node_map),
+      goal({Pattern::alltoall, false}),
+      wishes(&of_neighbors),
+      ranks(static_cast<int>(all.size())) {
+  for (const int blocks : of_neighbors.send_blocks) {
+    send_blocks_.push_back(static_cast<std::size_t>(blocks));
+  }
+  for (const std::vector<Wish>& recv : of_neighbors.recv) recv_blocks_.push_back(recv.size());
+  number_places();
+}
+
+void Subject::number_places() {
   std::size_t next = 0;
-  for (const Schedule& schedule : all) {
+  for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
     first_.push_back(next);
-    next += send_blocks_ + recv_blocks_ + schedule.scratch_blocks;
+    next += send_blocks_[rank] + recv_blocks_[rank] + schedules[rank].scratch_blocks;
   }
   first_.push_back(next);
 }
 
 std::size_t Subject::blocks_in(int rank, Buffer buffer) const {
-  if (buffer == Buffer::send) return send_blocks_;
-  if (buffer == Buffer::recv) return recv_blocks_;
-  return schedules[static_cast<std::size_t>(rank)].scratch_blocks;
+  const auto r = static_cast<std::size_t>(rank);
+  if (buffer == Buffer::send) return send_blocks_[r];
+  if (buffer == Buffer::recv) return recv_blocks_[r];
+  return schedules[r].scratch_blocks;
+}
+
+Report check_all(const Subject& subject, int orders, std::uint64_t seed) {
+  Partners partners;
+  if (Report r = check_form(subject); !r.ok) return r;
+  if (Report r = check_races(subject); !r.ok) return r;
+  if (Report r = check_matching(subject, partners); !r.ok) return r;
+  for (int order = 0; order < std::max(orders, 1); ++order) {
+    const std::uint64_t mix = seed * 1000003u + static_cast<std::uint64_t>(order);
+    if (Report r = check_flow(subject, partners, order > 0, mix); !r.ok) return r;
+  }
+  return check_order(subject, partners);
 }
 
 }  // namespace proof
@@ -46,16 +77,7 @@ Report verify(const std::vector<Schedule>& schedules, const NodeMap& nodes, Goal
     return proof::wrong(fmt::format("{} schedules, but the node map has {} ranks", schedules.size(),
                                     nodes.node_of.size()));
   }
-  const proof::Subject subject(schedules, nodes, goal);
-  proof::Partners partners;
-  if (Report r = proof::check_form(subject); !r.ok) return r;
-  if (Report r = proof::check_races(subject); !r.ok) return r;
-  if (Report r = proof::check_matching(subject, partners); !r.ok) return r;
-  for (int order = 0; order < std::max(orders, 1); ++order) {
-    const std::uint64_t mix = seed * 1000003u + static_cast<std::uint64_t>(order);
-    if (Report r = proof::check_flow(subject, partners, order > 0, mix); !r.ok) return r;
-  }
-  return proof::check_order(subject, partners);
+  return proof::check_all(proof::Subject(schedules, nodes, goal), orders, seed);
 }
 
 bool ignores_nodes(const std::vector<Schedule>& schedules) {

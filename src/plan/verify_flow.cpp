@@ -14,7 +14,8 @@
 namespace quadrille::plan::proof {
 namespace {
 
-using Token = std::int32_t;  // alltoall: source * P + destination; allgather: source
+// alltoall: source * P + destination; allgather: source; neighbourhoods: source * `stride` + block
+using Token = std::int32_t;
 constexpr Token kUndefined = -1;
 
 enum class Kind : std::uint8_t { advance, take, deliver };
@@ -58,6 +59,9 @@ class Flow {
       messages_.emplace_back(schedule.messages.size());
     }
     for (const int node : subject.nodes.node_of) ++node_size_[static_cast<std::size_t>(node)];
+    if (subject.wishes != nullptr) {
+      for (const int blocks : subject.wishes->send_blocks) stride_ = std::max(stride_, blocks);
+    }
     fill_send();
   }
 
@@ -88,8 +92,10 @@ class Flow {
 
   // --- blocks -----------------------------------------------------------------------------------
 
-  Token token(int source, int destination) const {
-    return subject_.goal.pattern == Pattern::alltoall ? source * subject_.ranks + destination
+  // `block`: its index in the send buffer.
+  Token token(int source, int block) const {
+    if (subject_.wishes != nullptr) return source * stride_ + block;
+    return subject_.goal.pattern == Pattern::alltoall ? source * subject_.ranks + block
                                                       : source;
   }
   int source_of(Token t) const {
@@ -97,14 +103,17 @@ class Flow {
   }
   std::string name(Token t) const {
     if (t == kUndefined) return "nothing";
+    if (subject_.wishes != nullptr) {
+      return fmt::format("block {} of rank {}", t % stride_, t / stride_);
+    }
     if (subject_.goal.pattern == Pattern::allgather) return fmt::format("the block of rank {}", t);
     return fmt::format("block {}->{}", t / subject_.ranks, t % subject_.ranks);
   }
 
   void fill_send() {
-    const bool one = subject_.goal.pattern == Pattern::allgather;
     for (int rank = 0; rank < subject_.ranks; ++rank) {
-      for (int block = 0; block < (one ? 1 : subject_.ranks); ++block) {
+      const auto blocks = static_cast<int>(subject_.blocks_in(rank, Buffer::send));
+      for (int block = 0; block < blocks; ++block) {
         tokens_[subject_.place({rank, block, Buffer::send})] = token(rank, block);
       }
     }
@@ -117,6 +126,13 @@ class Flow {
                         state(me).round, what, name_of(span, me)));
     }
     return t;
+  }
+
+  // Where blocks differ in size by their number, place k has room for blocks number k alone.
+  bool has_room(const Span& span, Token t) const {
+    if (subject_.wishes == nullptr || !subject_.wishes->sized || t == kUndefined) return true;
+    const int numbers = subject_.wishes->send_blocks[static_cast<std::size_t>(span.owner)];
+    return span.block % numbers == t % stride_;
   }
 
   // True if the owner of `span` knows the size of block `t` from its own arguments there.
@@ -137,6 +153,10 @@ class Flow {
     if (!known) {
       fails(fmt::format("sizes: rank {}, round {}: {} comes into {}, where its size is not known",
                         me, state(me).round, name(t), name_of(span, me)));
+    }
+    if (!has_room(span, t)) {
+      fails(fmt::format("sizes: rank {}, round {}: {} comes into {}, which is of another size", me,
+                        state(me).round, name(t), name_of(span, me)));
     }
   }
 
@@ -358,13 +378,22 @@ class Flow {
     fails("deadlock: " + chain);
   }
 
+  Token wanted(int rank, int block) const {
+    if (subject_.wishes == nullptr) return token(block, rank);
+    const Wish& wish =
+        subject_.wishes->recv[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)];
+    return wish.rank < 0 ? kUndefined : token(wish.rank, wish.block);
+  }
+
+  // A block that must stay untouched is undefined still, because nothing undefined ever moves.
   void check_received() {
     for (int rank = 0; rank < subject_.ranks && report_.ok; ++rank) {
-      for (int source = 0; source < subject_.ranks; ++source) {
-        const Token got = tokens_[subject_.place({rank, source, Buffer::recv})];
-        const Token want = token(source, rank);
+      const auto blocks = static_cast<int>(subject_.blocks_in(rank, Buffer::recv));
+      for (int block = 0; block < blocks; ++block) {
+        const Token got = tokens_[subject_.place({rank, block, Buffer::recv})];
+        const Token want = wanted(rank, block);
         if (got == want) continue;
-        fails(fmt::format("flow: at the end recv[{}] of rank {} holds {}, not {}", source, rank,
+        fails(fmt::format("flow: at the end recv[{}] of rank {} holds {}, not {}", block, rank,
                           name(got), name(want)));
         break;
       }
@@ -374,6 +403,7 @@ class Flow {
   const Subject& subject_;
   const Partners& partners_;
   const bool buffered_;
+  int stride_ = 1;  // neighbourhoods: of tokens
   std::mt19937_64 random_;
   std::vector<Token> tokens_;
   std::vector<RankState> ranks_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "plan/verify.hpp"
+#include "plan/verify_neighbors.hpp"
 
 namespace quadrille::plan::proof {
 
@@ -32,10 +33,12 @@ inline std::string name_of(const Span& span, int me) {
 class Subject {
  public:
   Subject(const std::vector<Schedule>& all, const NodeMap& node_map, Goal what);
+  Subject(const std::vector<Schedule>& all, const NodeMap& node_map, const Wishes& of_neighbors);
 
   const std::vector<Schedule>& schedules;
   const NodeMap& nodes;
   const Goal goal;
+  const Wishes* const wishes = nullptr;  // neighbourhoods: they say what is wanted, not the goal
   const int ranks;
 
   std::size_t blocks_in(int rank, Buffer buffer) const;
@@ -43,14 +46,16 @@ class Subject {
   std::size_t place(const Span& span) const {
     const auto rank = static_cast<std::size_t>(span.owner);
     const std::size_t before = span.buffer == Buffer::send   ? 0
-                               : span.buffer == Buffer::recv ? send_blocks_
-                                                             : send_blocks_ + recv_blocks_;
+                               : span.buffer == Buffer::recv ? send_blocks_[rank]
+                                                             : send_blocks_[rank] + recv_blocks_[rank];
     return first_[rank] + before + static_cast<std::size_t>(span.block);
   }
 
  private:
-  std::size_t send_blocks_, recv_blocks_;
-  std::vector<std::size_t> first_;  // [rank]; one more at the end
+  void number_places();
+
+  std::vector<std::size_t> send_blocks_, recv_blocks_;  // [rank]
+  std::vector<std::size_t> first_;                      // [rank]; one more at the end
 };
 
 // The pairs of a round that are posted together before anything is waited for. Which pairs are in
@@ -80,5 +85,7 @@ Report check_matching(const Subject& subject, Partners& partners);
 Report check_order(const Subject& subject, const Partners& partners);
 Report check_flow(const Subject& subject, const Partners& partners, bool buffered,
                   std::uint64_t seed);
+// All of these.
+Report check_all(const Subject& subject, int orders, std::uint64_t seed);
 
 }  // namespace quadrille::plan::proof

@@ -1,0 +1,64 @@
+// The ways of the blocks through the grid, and the schedule that follows from them. What the
+// algorithms for neighbourhoods share: each of them says which way the blocks go, no more.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plan/neighborhood.hpp"
+
+namespace quadrille::plan::neighbors {
+
+// A hop of a block by a step. In an allgather blocks are equal, and hops from one place by the same
+// step on the same edge are made once, for all blocks that need them.
+struct Hop {
+  std::int32_t step;
+  std::int32_t edge = 0;
+  friend bool operator==(const Hop&, const Hop&) = default;
+};
+
+// The same on all ranks. Steps are numbered in the order in which they are served; the steps of a
+// path rise. Between origin and target a path must stay in the box that these two span in the
+// dimensions that are not periodic: then it stays inside the mesh.
+struct Paths {
+  explicit Paths(Neighborhood way) : offsets(std::move(way)) {}
+
+  Neighborhood offsets;  // travelled()
+  std::vector<int> steps;  // [step][dimension]
+  std::vector<std::uint32_t> first = {0};  // [block] its first hop; one more at the end
+  std::vector<Hop> hops;
+
+  int dimensions() const { return offsets.dimensions; }
+  int blocks() const { return offsets.size(); }
+  int step_count() const { return static_cast<int>(steps.size()) / dimensions(); }
+  std::span<const int> step(int number) const {
+    const auto d = static_cast<std::size_t>(dimensions());
+    return std::span(steps).subspan(static_cast<std::size_t>(number) * d, d);
+  }
+  std::span<const Hop> path(int block) const {
+    const auto b = static_cast<std::size_t>(block);
+    return std::span(hops).subspan(first[b], first[b + 1] - first[b]);
+  }
+
+  // Adds a step by `length` in one dimension, or by a vector, and returns its number.
+  int add_step(int dimension, int length);
+  int add_step(std::span<const int> vector);
+  // Paths are written block by block.
+  void end_path() { first.push_back(static_cast<std::uint32_t>(hops.size())); }
+};
+
+Schedule alltoall_along(const Paths& paths, const NeighborProblem& problem);
+Schedule allgather_along(const Paths& paths, const NeighborProblem& problem);
+
+// The ways of the algorithms that come for both collectives.
+Paths straightforward_paths(const NeighborProblem& problem);
+// `order`: the dimensions as they are served. `shared`: see neighbor_allgather_torus.cpp.
+Paths torus_paths(const NeighborProblem& problem, std::span<const int> order, bool shared);
+Paths torus_direct_paths(const NeighborProblem& problem, std::span<const int> order);
+
+std::vector<int> natural_order(int dimensions);
+// Dimensions in decreasing number of neighbours that have the same coordinate.
+std::vector<int> trie_order(const Neighborhood& neighborhood);
+
+}  // namespace quadrille::plan::neighbors

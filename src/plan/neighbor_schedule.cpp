@@ -1,0 +1,384 @@
+// From the ways of the blocks to the schedule of one rank.
+//
+// 1. Moves. A move is one hop of one block (allgather: of one block for all that need it there), as
+//    seen from its origin; all ranks have the same moves. In an all-to-all the moves of a block are a
+//    chain; in an allgather all moves together are the prefix trie of the paper.
+// 2. Rounds. Steps are put into rounds, at most `ports` in one, as soon as the moves before are done.
+// 3. Spans. A rank serves a move for the block whose origin lies as many hops behind it as the block
+//    has done. On a mesh, origin and target may lie outside: then there is no such block, and both
+//    ends of the message find that out alike, because they look at the same origin.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+#include <utility>
+
+#include "plan/neighbor_paths.hpp"
+
+namespace quadrille::plan::neighbors {
+namespace {
+
+enum class Pattern : std::uint8_t { alltoall, allgather };
+
+struct Move {
+  std::int32_t step;
+  std::int32_t parent;  // the move before; -1: the block lies in send
+  // All-to-all: the block. Allgather: the first block that ends with this move, or -1.
+  std::int32_t block;
+  std::int32_t left;  // all-to-all: hops left after this one
+};
+
+// Lists of numbers, one list a key, stored flat.
+class Lists {
+ public:
+  Lists() = default;
+  // List k holds, in order, all i < count with key(i) == k. Negative keys are left out.
+  template <class Key>
+  Lists(std::size_t keys, std::size_t count, Key key) : first_(keys + 1, 0) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (key(i) >= 0) ++first_[static_cast<std::size_t>(key(i)) + 1];
+    }
+    for (std::size_t k = 0; k < keys; ++k) first_[k + 1] += first_[k];
+    items_.resize(first_[keys]);
+    std::vector<std::uint32_t> next = first_;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (key(i) >= 0) items_[next[static_cast<std::size_t>(key(i))]++] = static_cast<int>(i);
+    }
+  }
+  std::span<const int> operator[](int key) const {
+    const auto k = static_cast<std::size_t>(key);
+    return std::span(items_).subspan(first_[k], first_[k + 1] - first_[k]);
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<int> items_;
+};
+
+struct Moves {
+  std::vector<Move> all;
+  std::vector<int> last;  // [block] its last move; -1: it has none
+};
+
+Moves chains(const Paths& paths) {
+  Moves moves;
+  for (int i = 0; i < paths.blocks(); ++i) {
+    int move = -1;
+    auto left = static_cast<int>(paths.path(i).size());
+    for (const Hop& hop : paths.path(i)) {
+      moves.all.push_back({hop.step, move, i, --left});
+      move = static_cast<int>(moves.all.size()) - 1;
+    }
+    moves.last.push_back(move);
+  }
+  return moves;
+}
+
+struct Branch {
+  int parent;
+  Hop hop;
+  friend bool operator==(const Branch&, const Branch&) = default;
+};
+
+struct HashBranch {
+  std::size_t operator()(const Branch& b) const {
+    std::uint64_t h = static_cast<std::uint32_t>(b.parent);
+    for (const std::int32_t part : {b.hop.step, b.hop.edge}) {
+      h = (h ^ static_cast<std::uint32_t>(part)) * 0x9e3779b97f4a7c15u;
+      h ^= h >> 29;
+    }
+    return static_cast<std::size_t>(h);
+  }
+};
+
+Moves trie(const Paths& paths) {
+  Moves moves;
+  std::unordered_map<Branch, int, HashBranch> known;
+  for (int i = 0; i < paths.blocks(); ++i) {
+    int move = -1;
+    for (const Hop& hop : paths.path(i)) {
+      const auto next = static_cast<int>(moves.all.size());
+      const auto [at, is_new] = known.try_emplace(Branch{move, hop}, next);
+      if (is_new) moves.all.push_back({hop.step, move, -1, 0});
+      move = at->second;
+    }
+    if (move >= 0) {
+      Move& end = moves.all[static_cast<std::size_t>(move)];
+      if (end.block < 0) end.block = i;
+    }
+    moves.last.push_back(move);
+  }
+  return moves;
+}
+
+class Plan {
+ public:
+  Plan(const Paths& paths, const NeighborProblem& problem, Pattern pattern)
+      : paths_(paths),
+        problem_(problem),
+        grid_(*problem.grid),
+        pattern_(pattern),
+        mesh_(std::find(grid_.periodic.begin(), grid_.periodic.end(), false) !=
+              grid_.periodic.end()),
+        moves_(pattern == Pattern::alltoall ? chains(paths) : trie(paths)),
+        of_step_(steps(), moves_.all.size(), [this](std::size_t m) { return moves_.all[m].step; }),
+        after_(moves_.all.size(), moves_.all.size(),
+               [this](std::size_t m) { return moves_.all[m].parent; }),
+        builder_(problem.me) {
+    for (int rank = problem.me, j = dimensions() - 1; j >= 0; --j) {
+      const int extent = grid_.extents[static_cast<std::size_t>(j)];
+      me_.insert(me_.begin(), rank % extent);
+      rank /= extent;
+    }
+    measure();
+    find_targets();
+    find_rounds();
+    if (pattern_ == Pattern::allgather) give_slots();
+  }
+
+  Schedule schedule() {
+    copy_own();
+    for (const std::vector<int>& round : rounds_) {
+      if (has_messages_) is_open_ = has_messages_ = false;
+      for (const int step : round) message(step, +1);
+      for (const int step : round) message(step, -1);
+    }
+    copy_duplicates();
+    builder_.scratch(scratch_);
+    return builder_.take();
+  }
+
+ private:
+  std::size_t steps() const { return static_cast<std::size_t>(paths_.step_count()); }
+  int dimensions() const { return paths_.dimensions(); }
+  const Move& move(int number) const { return moves_.all[static_cast<std::size_t>(number)]; }
+
+  // --- the same on all ranks ----------------------------------------------------------------------
+
+  // What a block has done after each move, as a vector.
+  void measure() {
+    const auto d = static_cast<std::size_t>(dimensions());
+    done_.resize(moves_.all.size() * d);
+    for (std::size_t m = 0; m < moves_.all.size(); ++m) {
+      const Move& move = moves_.all[m];
+      for (std::size_t j = 0; j < d; ++j) {
+        const int before =
+            move.parent < 0 ? 0 : done_[static_cast<std::size_t>(move.parent) * d + j];
+        done_[m * d + j] = before + paths_.step(move.step)[j];
+      }
+    }
+  }
+
+  // On a mesh: the blocks that need each move.
+  void find_targets() {
+    if (!mesh_ || pattern_ == Pattern::alltoall) return;
+    std::vector<std::pair<int, int>> needs;  // move, block
+    for (int i = 0; i < paths_.blocks(); ++i) {
+      for (int m = moves_.last[static_cast<std::size_t>(i)]; m >= 0; m = move(m).parent) {
+        needs.emplace_back(m, i);
+      }
+    }
+    const Lists lists(moves_.all.size(), needs.size(), [&](std::size_t n) { return needs[n].first; });
+    targets_.resize(moves_.all.size());
+    for (std::size_t m = 0; m < targets_.size(); ++m) {
+      for (const int n : lists[static_cast<int>(m)]) {
+        targets_[m].push_back(needs[static_cast<std::size_t>(n)].second);
+      }
+    }
+  }
+
+  // A step can be served when no move of it waits for another. Of those that can be, the first ones
+  // are: with one port the steps stay in order.
+  void find_rounds() {
+    const std::int64_t ports = value_of(problem_.parameters, "ports", 1);
+    std::vector<int> waits(steps(), 0);
+    for (const Move& move : moves_.all) {
+      if (move.parent >= 0) ++waits[static_cast<std::size_t>(move.step)];
+    }
+    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+    for (std::size_t step = 0; step < steps(); ++step) {
+      if (waits[step] == 0) ready.push(static_cast<int>(step));
+    }
+    while (!ready.empty()) {
+      std::vector<int>& round = rounds_.emplace_back();
+      while (!ready.empty() && (ports <= 0 || static_cast<std::int64_t>(round.size()) < ports)) {
+        round.push_back(ready.top());
+        ready.pop();
+      }
+      for (const int step : round) {
+        for (const int done : of_step_[step]) {
+          for (const int next : after_[done]) {
+            const int waiting = move(next).step;
+            if (--waits[static_cast<std::size_t>(waiting)] == 0) ready.push(waiting);
+          }
+        }
+      }
+    }
+  }
+
+  // Allgather: scratch blocks for what only passes through. One is free again in the round after
+  // the last one that reads it.
+  void give_slots() {
+    std::vector<std::size_t> round_of(steps());
+    for (std::size_t r = 0; r < rounds_.size(); ++r) {
+      for (const int step : rounds_[r]) round_of[static_cast<std::size_t>(step)] = r;
+    }
+    slots_.assign(moves_.all.size(), -1);
+    std::vector<std::vector<int>> last_read(rounds_.size());  // [round] slots
+    std::vector<int> free;
+    int slots = 0;
+    for (std::size_t r = 0; r < rounds_.size(); ++r) {
+      if (r > 0) free.insert(free.end(), last_read[r - 1].begin(), last_read[r - 1].end());
+      for (const int step : rounds_[r]) {
+        for (const int m : of_step_[step]) {
+          if (move(m).block >= 0) continue;
+          int& slot = slots_[static_cast<std::size_t>(m)];
+          slot = free.empty() ? slots++ : free.back();
+          if (!free.empty()) free.pop_back();
+          std::size_t end = r;
+          for (const int next : after_[m]) {
+            end = std::max(end, round_of[static_cast<std::size_t>(move(next).step)]);
+          }
+          last_read[end].push_back(slot);
+        }
+      }
+    }
+  }
+
+  // --- as this rank sees it -----------------------------------------------------------------------
+
+  bool has_source(int block) const {
+    return !mesh_ || rank_at(grid_, problem_.me, paths_.offsets.offset(block), -1) >= 0;
+  }
+
+  bool target_exists(int block, int done) const {
+    const std::span<const int> offset = paths_.offsets.offset(block);
+    for (std::size_t j = 0; j < me_.size(); ++j) {
+      const int target = origin(j, done) + offset[j];
+      if (!grid_.periodic[j] && (target < 0 || target >= grid_.extents[j])) return false;
+    }
+    return true;
+  }
+
+  // Where a block that is here after move `done` comes from; -1: it has not moved.
+  int origin(std::size_t dimension, int done) const {
+    if (done < 0) return me_[dimension];
+    return me_[dimension] - done_[static_cast<std::size_t>(done) * me_.size() + dimension];
+  }
+
+  // Whether the block exists that makes move `m`, and is here after move `done`.
+  bool exists(int m, int done) const {
+    if (!mesh_) return true;
+    for (std::size_t j = 0; j < me_.size(); ++j) {
+      const int from = origin(j, done);
+      if (!grid_.periodic[j] && (from < 0 || from >= grid_.extents[j])) return false;
+    }
+    if (pattern_ == Pattern::alltoall) return target_exists(move(m).block, done);
+    const std::vector<int>& targets = targets_[static_cast<std::size_t>(m)];
+    return std::any_of(targets.begin(), targets.end(),
+                       [&](int block) { return target_exists(block, done); });
+  }
+
+  Span scratch(int block) {
+    scratch_ = std::max(scratch_, static_cast<std::uint32_t>(block) + 1);
+    return {problem_.me, block, Buffer::scratch};
+  }
+
+  // Where a block lies after move `m`.
+  Span place(int m) {
+    const int block = move(m).block;
+    if (pattern_ == Pattern::allgather) {
+      if (block < 0) return scratch(slots_[static_cast<std::size_t>(m)]);
+      return {problem_.me, block, Buffer::recv};
+    }
+    // As in the paper: into the receive buffer if the number of hops left before was odd. But what
+    // only passes through must not come where the user expects nothing.
+    if (move(m).left % 2 != 0) return scratch(block);
+    if (move(m).left > 0 && !has_source(block)) return scratch(paths_.blocks() + block);
+    return {problem_.me, block, Buffer::recv};
+  }
+
+  Span place_before(int m) {
+    if (move(m).parent >= 0) return place(move(m).parent);
+    return {problem_.me, pattern_ == Pattern::alltoall ? move(m).block : 0, Buffer::send};
+  }
+
+  // --- the schedule -------------------------------------------------------------------------------
+
+  // Rounds are begun when there is something to do in them.
+  void open_round() {
+    if (!is_open_) builder_.begin_round();
+    is_open_ = true;
+  }
+
+  // The message of a step: sent (+1), or received (-1).
+  void message(int step, int sign) {
+    const int peer = rank_at(grid_, problem_.me, paths_.step(step), sign);
+    if (peer < 0) return;
+    bool begun = false;
+    for (const int m : of_step_[step]) {
+      if (!exists(m, sign > 0 ? move(m).parent : m)) continue;
+      if (!begun) {
+        open_round();
+        has_messages_ = begun = true;
+        sign > 0 ? builder_.send(peer) : builder_.receive(peer);
+      }
+      const Span span = sign > 0 ? place_before(m) : place(m);
+      builder_.span(span.buffer, span.block);
+    }
+  }
+
+  // Blocks for the process itself. They share the first round.
+  void copy_own() {
+    for (int i = 0; i < paths_.blocks(); ++i) {
+      if (moves_.last[static_cast<std::size_t>(i)] >= 0) continue;
+      // Not a block that leaves the mesh.
+      if (rank_at(grid_, problem_.me, problem_.neighborhood->offset(i), 1) != problem_.me) continue;
+      open_round();
+      builder_.copy(Buffer::send, pattern_ == Pattern::alltoall ? i : 0, Buffer::recv, i);
+    }
+  }
+
+  // Allgather: blocks that have come already, under the number of another.
+  void copy_duplicates() {
+    if (pattern_ == Pattern::alltoall) return;
+    for (int i = 0; i < paths_.blocks(); ++i) {
+      const int last = moves_.last[static_cast<std::size_t>(i)];
+      if (last < 0 || move(last).block == i || !has_source(i)) continue;
+      builder_.copy(Buffer::recv, move(last).block, Buffer::recv, i);
+    }
+  }
+
+  const Paths& paths_;
+  const NeighborProblem& problem_;
+  const Grid& grid_;
+  const Pattern pattern_;
+  const bool mesh_;  // some dimension is not periodic
+  const Moves moves_;
+  const Lists of_step_;  // moves of each step
+  const Lists after_;    // moves that follow each move
+  std::vector<int> done_;                  // [move][dimension]
+  std::vector<std::vector<int>> targets_;  // [move]
+  std::vector<std::vector<int>> rounds_;   // [round] steps
+  std::vector<int> slots_;                 // [move] its scratch block; -1: none
+
+  std::vector<int> me_;  // my coordinates
+  Builder builder_;
+  std::uint32_t scratch_ = 0;
+  bool is_open_ = false;  // the last round begun can take more
+  bool has_messages_ = false;
+};
+
+}  // namespace
+
+Schedule alltoall_along(const Paths& paths, const NeighborProblem& problem) {
+  return Plan(paths, problem, Pattern::alltoall).schedule();
+}
+
+Schedule allgather_along(const Paths& paths, const NeighborProblem& problem) {
+  return Plan(paths, problem, Pattern::allgather).schedule();
+}
+
+}  // namespace quadrille::plan::neighbors

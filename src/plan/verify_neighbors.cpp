@@ -1,0 +1,86 @@
+#include "plan/verify_neighbors.hpp"
+
+#include <cstddef>
+
+#include "plan/verify_parts.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+Report check(const std::vector<Schedule>& schedules, const proof::Wishes& wishes, int orders,
+             std::uint64_t seed) {
+  if (schedules.empty() || schedules.size() != wishes.recv.size()) {
+    return proof::wrong(
+        fmt::format("{} schedules for {} ranks", schedules.size(), wishes.recv.size()));
+  }
+  const NodeMap nodes = one_node(static_cast<int>(schedules.size()));
+  if (!ignores_nodes(schedules)) return proof::wrong("form: a rank reaches into another");
+  return proof::check_all(proof::Subject(schedules, nodes, wishes), orders, seed);
+}
+
+// The k-th edge from one rank to another pairs with the k-th: which destination of `source` is the one
+// that is met by number `k` of my sources. -1: there is none.
+int edge_of(int me, std::size_t k, const std::vector<int>& sources,
+            const std::vector<int>& destinations) {
+  int before = 0;
+  for (std::size_t i = 0; i < k; ++i) before += sources[i] == sources[k] ? 1 : 0;
+  for (std::size_t i = 0; i < destinations.size(); ++i) {
+    if (destinations[i] == me && before-- == 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::vector<Schedule> build_all(BuildNeighbors build, const Grid& grid,
+                                const Neighborhood& neighborhood, const Parameters& parameters) {
+  std::vector<Schedule> schedules;
+  for (int me = 0; me < grid.ranks(); ++me) {
+    schedules.push_back(build({&grid, &neighborhood, me, parameters}));
+  }
+  return schedules;
+}
+
+Report verify_neighbors(const std::vector<Schedule>& schedules, const Grid& grid,
+                        const Neighborhood& neighborhood, Pattern pattern, int orders,
+                        std::uint64_t seed) {
+  const bool one = pattern == Pattern::allgather;
+  proof::Wishes wishes;
+  wishes.sized = !one;
+  for (int me = 0; me < grid.ranks(); ++me) {
+    wishes.send_blocks.push_back(one ? 1 : neighborhood.size());
+    auto& recv = wishes.recv.emplace_back();
+    for (int i = 0; i < neighborhood.size(); ++i) {
+      recv.push_back({rank_at(grid, me, neighborhood.offset(i), -1), one ? 0 : i});
+    }
+  }
+  return check(schedules, wishes, orders, seed);
+}
+
+Report verify_graph(const std::vector<Schedule>& schedules,
+                    const std::vector<std::vector<int>>& sources,
+                    const std::vector<std::vector<int>>& destinations, int orders,
+                    std::uint64_t seed) {
+  proof::Wishes wishes;
+  for (std::size_t me = 0; me < sources.size(); ++me) {
+    wishes.send_blocks.push_back(static_cast<int>(destinations[me].size()));
+    auto& recv = wishes.recv.emplace_back();
+    for (std::size_t k = 0; k < sources[me].size(); ++k) {
+      const int source = sources[me][k];
+      if (source < 0) {
+        recv.push_back({});
+        continue;
+      }
+      const int edge = edge_of(static_cast<int>(me), k, sources[me],
+                               destinations[static_cast<std::size_t>(source)]);
+      if (edge < 0) {
+        return proof::wrong(fmt::format("graph: rank {} names source {}, which has no edge to it",
+                                        me, source));
+      }
+      recv.push_back({source, edge});
+    }
+  }
+  return check(schedules, wishes, orders, seed);
+}
+
+}  // namespace quadrille::plan
