@@ -5,6 +5,7 @@
 #include <array>
 
 #include "plan/algorithms.hpp"
+#include "plan/neighborhood.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -37,7 +38,16 @@ constexpr std::string_view kLiNaive = "Li, Zhang and Hoefler, sections 2.1 and 4
 constexpr std::string_view kLiNuma = "Li, Zhang and Hoefler, section 2.4";
 constexpr std::string_view kHint = "Ramesh et al., HINT, sections V.A to V.C";
 
+constexpr ParameterRange kPorts = {"ports", 0, kMost, 1,
+                                   "messages that may share a round if no block needs two of them; 0: any"};
+constexpr std::string_view kTraffDirect = "Träff et al., isomorphic collectives, section 3, listing 4";
+constexpr std::string_view kTraffTorus = "Träff et al., isomorphic collectives, sections 3.1 and 3.3, algorithm 1";
+constexpr std::string_view kTraffGather = "Träff et al., isomorphic collectives, section 3.2";
+constexpr std::string_view kTraffBetter = "Träff et al., isomorphic collectives, section 5";
+
 constexpr Needs kDirect = {};
+constexpr Needs kIsomorphic = {.isomorphic = true};
+constexpr Needs kCombining = {.contiguous = true, .isomorphic = true, .equal_sizes = true};
 constexpr Needs kReached = {.one_node = true, .load_store = true};
 constexpr Needs kPacked = {.contiguous = true};
 constexpr Needs kTyped = {.contiguous = true, .derived_types = true};
@@ -77,6 +87,22 @@ const std::vector<Collective>& neighbor_all() {
                                                neighbor_alltoallw, neighbor_allgather,
                                                neighbor_allgatherv};
   return list;
+}
+
+const std::vector<Collective>& neighbor_all_to_alls() {
+  static const std::vector<Collective> list = {neighbor_alltoall, neighbor_alltoallv,
+                                               neighbor_alltoallw};
+  return list;
+}
+
+const std::vector<Collective>& neighbor_gathers() {
+  static const std::vector<Collective> list = {neighbor_allgather, neighbor_allgatherv};
+  return list;
+}
+
+Algorithm neighbors(std::string_view name, const std::vector<Collective>& collectives, Needs needs,
+                    std::string_view line, std::string_view source, plan::BuildNeighbors build) {
+  return {name, collectives, Engine::neighbors, needs, {kPorts}, line, source, nullptr, build};
 }
 
 const std::vector<Collective>& uneven_all_to_alls() {
@@ -238,6 +264,24 @@ std::vector<Algorithm> make_table() {
        {},
        "all messages between neighbours at once, with the datatypes of the user",
        "MPI 4.1, section 8.6: the messages by which it defines the neighbour collectives"},
+      neighbors("straightforward", neighbor_all_to_alls(), kIsomorphic,
+                "one message out and one in for each neighbour, one after the other", kTraffDirect,
+                plan::neighbor_straightforward),
+      neighbors("straightforward", neighbor_gathers(), kIsomorphic,
+                "one message out and one in for each neighbour, one after the other", kTraffDirect,
+                plan::neighbor_allgather_straightforward),
+      neighbors("torus", neighbor_all_to_alls(), kCombining,
+                "blocks travel hop by hop along the dimensions, all of a hop in one message",
+                kTraffTorus, plan::neighbor_torus),
+      neighbors("torus", neighbor_gathers(), kCombining,
+                "a block travels hop by hop, once for all neighbours that lie on its way",
+                kTraffGather, plan::neighbor_allgather_torus),
+      neighbors("torus-direct", neighbor_all_to_alls(), kCombining,
+                "as torus, but a block goes its whole way in a dimension in one message",
+                kTraffBetter, plan::neighbor_torus_direct),
+      neighbors("torus-direct", neighbor_gathers(), kCombining,
+                "as torus, but a block goes its whole way in a dimension in one message",
+                kTraffBetter, plan::neighbor_allgather_torus_direct),
       {"mpi", of_the_mpi(), Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use"},
   };
 }

@@ -32,6 +32,9 @@ struct Selection {
   std::string why;  // for QUADRILLE_EXPLAIN
 };
 
+// The algorithm of this name, which must exist, with the standard values of its parameters.
+Choice plain(Collective collective, std::string_view name);
+
 // `forced` may be without algorithm. The result always has one.
 Selection select(const GlobalKey& key, const Choice& forced);
 

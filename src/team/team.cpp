@@ -168,7 +168,8 @@ Team* team_of(MPI_Comm comm) {
 
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   for (const auto& cached : team.plans) {
-    if (cached->build == choice.algorithm->build && cached->parameters == choice.parameters) {
+    if (cached->build != nullptr && cached->build == choice.algorithm->build &&
+        cached->parameters == choice.parameters) {
       return cached->schedule;
     }
   }
@@ -178,7 +179,7 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters,
                               team.domains};
   team.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{
-      choice.algorithm->build, choice.parameters, choice.algorithm->build(problem)}));
+      choice.algorithm->build, nullptr, choice.parameters, choice.algorithm->build(problem)}));
   return team.plans.back()->schedule;
 }
 
@@ -195,7 +196,7 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
                               team.group.slot_limit,
                               team.group.load_store,
                               team.group.direct};
-  cached = {true, false, bytes, choose::select(key, team.forced.by_collective[index])};
+  cached = {true, false, bytes, false, choose::select(key, team.forced.by_collective[index])};
   if (cached.selection.why == "there are no inboxes") cached.selection.why = team.inbox_obstacle;
   return cached;
 }
