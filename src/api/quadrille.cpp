@@ -78,7 +78,9 @@ int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* a
   choose::Choice choice;
   const std::string wrong = read_request(collective, algorithm, which, choice);
   team::Team* team = team::team_of(comm);
-  if (team == nullptr || (!team->eligible && wrong.empty())) {
+  // One rank alone can have neighbours: itself.
+  const bool alone = team != nullptr && !team->eligible && team->group.ranks == 1;
+  if (team == nullptr || (!team->eligible && !alone && wrong.empty())) {
     return team == nullptr ? raise(comm, MPI_ERR_COMM) : MPI_SUCCESS;
   }
   if (team->eligible) {
