@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "plan/cost.hpp"
 #include "plan/neighborhood.hpp"
 
@@ -11,6 +13,9 @@ namespace {
 // The start of a message costs as much as sending so many bytes (alpha / beta of the paper). Rather small: the
 // messages of the direct exchange are under way together, those of the rounds are not.
 constexpr plan::Machine machine = {1024, 1, 0};
+
+// Larger blocks are not combined, even if that sends no more of them: the MPI would pack what lies scattered.
+constexpr double most_combined = 8192;
 
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const NeighborKey& key) {
@@ -33,7 +38,8 @@ Best best_combining(const NeighborKey& key) {
   double least = 0;
   const auto bytes = static_cast<double>(key.bytes);
   for (const CombiningCost& one : key.costs->algorithms) {
-    const double below = plan::cut_off(machine, key.costs->neighbors, one.rounds, one.volume);
+    const double below = std::min(
+        plan::cut_off(machine, key.costs->neighbors, one.rounds, one.volume), most_combined);
     const double cost = static_cast<double>(one.rounds) * machine.alpha +
                         static_cast<double>(one.volume) * bytes * machine.beta;
     if (bytes >= below || (best.algorithm != nullptr && cost >= least)) continue;
