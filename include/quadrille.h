@@ -227,6 +227,82 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv(const void* sendbuf, int send
 QUADRILLE_EXPORT int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[],
                                                        MPI_Info info, MPI_Comm* isocomm);
 
+/* ---- Persistent neighbour collectives ----
+ *
+ * Made once and started as often as wanted: schedule, blocks and memory are kept (Träff et al., listings 2 and
+ * 3). Between start and completion the send buffer may not be written to and the receive buffer not be
+ * touched. A request belongs to one rank; its functions but the makers are local. Free requests before their
+ * communicator. */
+typedef struct Quadrille_Request_state* Quadrille_Request;
+#define QUADRILLE_REQUEST_NULL ((Quadrille_Request)0)
+
+/* Makes a request for Quadrille_Neighbor_alltoall. Collective over `comm`: all ranks make their requests in the
+ * same order. Nothing moves yet. Arguments up to `comm` are those of the blocking function. Buffers and datatypes
+ * are needed until the request is freed, arrays of arguments are not.
+ *   info     MPI_INFO_NULL; no hints are known
+ *   request  set to the request, or to QUADRILLE_REQUEST_NULL after an error
+ * A forced algorithm is that of the moment. What would be handed to the MPI runs as "direct".
+ * Errors: MPI_ERR_COMM for the null communicator, MPI_ERR_TOPOLOGY if comm has no topology, MPI_ERR_ARG for a
+ * null request, a null array or buffer with blocks in it, MPI_IN_PLACE, a negative count or a null datatype;
+ * MPI_ERR_NO_MEM. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_init(const void* sendbuf, int sendcount,
+                                                      MPI_Datatype sendtype, void* recvbuf,
+                                                      int recvcount, MPI_Datatype recvtype,
+                                                      MPI_Comm comm, MPI_Info info,
+                                                      Quadrille_Request* request);
+
+/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_alltoallv. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv_init(
+    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+    void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Info info, Quadrille_Request* request);
+
+/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_alltoallw. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw_init(
+    const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+
+/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_allgather. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_init(const void* sendbuf, int sendcount,
+                                                       MPI_Datatype sendtype, void* recvbuf,
+                                                       int recvcount, MPI_Datatype recvtype,
+                                                       MPI_Comm comm, MPI_Info info,
+                                                       Quadrille_Request* request);
+
+/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_allgatherv. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int sendcount,
+                                                        MPI_Datatype sendtype, void* recvbuf,
+                                                        const int recvcounts[], const int displs[],
+                                                        MPI_Datatype recvtype, MPI_Comm comm,
+                                                        MPI_Info info, Quadrille_Request* request);
+
+/* Starts a request; all ranks of its communicator start it, as often as each other. Several requests may be
+ * under way, on one communicator too, and other calls as well.
+ *   request  a request that is not under way
+ * Errors: MPI_ERR_REQUEST for a null request or one that is under way; those of the messages. */
+QUADRILLE_EXPORT int Quadrille_Start(Quadrille_Request* request);
+
+/* Whether a request is complete, without waiting.
+ *   request  a request
+ *   flag     set to 1 if it is complete or was not started, else to 0
+ * Test and Wait go on with all requests of this process that are under way; nothing else does. So a rank that
+ * started a request with an algorithm of several rounds must come to one of the two before it waits for
+ * others in another way.
+ * Errors: MPI_ERR_REQUEST for a null request, MPI_ERR_ARG for a null flag; those of the messages, after which
+ * the request is not under way. */
+QUADRILLE_EXPORT int Quadrille_Test(Quadrille_Request* request, int* flag);
+
+/* Waits until a request is complete; at once if it was not started. Then it can be started again.
+ *   request  a request
+ * Errors: as Quadrille_Test. */
+QUADRILLE_EXPORT int Quadrille_Wait(Quadrille_Request* request);
+
+/* Frees a request that is not under way, and sets it to QUADRILLE_REQUEST_NULL; does nothing for a null one.
+ *   request  a request
+ * Errors: MPI_ERR_REQUEST for one that is under way. */
+QUADRILLE_EXPORT int Quadrille_Request_free(Quadrille_Request* request);
+
 /* Forces an algorithm for one collective on one communicator. Collective over `comm`: all ranks give
  * the same strings.
  *   collective  "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "exchange",

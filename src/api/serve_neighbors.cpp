@@ -78,8 +78,7 @@ int run_service(const Call& call, const NeighborService& service, Team& team) {
   run::NeighborRun run(call, *service.schedule, service.slots, service.as_bytes,
                        {group.comm, group.quiet, group.me, 1},
                        {group.scratch, group.packed_send, group.packed_recv});
-  int error = run.start();
-  if (error == MPI_SUCCESS) error = run.advance(true);
+  int error = run.start(true);
   group.scratch.trim(), group.packed_send.trim(), group.packed_recv.trim();
   return error;
 }
@@ -102,6 +101,7 @@ std::string why_no_neighbors(Team& team) {
 int prepare_neighbors(Team& team) {
   if (team.eligible && !team.ready) {
     if (const int error = team::setup(team); error != MPI_SUCCESS) return error;
+    team::forget_selections(team);  // made when less was known
   }
   if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
   if (team.eligible) return MPI_SUCCESS;
@@ -130,10 +130,18 @@ NeighborService service_for(const Call& call, Team& team, bool drop_in) {
   explain(team, call, bytes, cached);
   const choose::Choice& choice = cached.selection.choice;
   const choose::Algorithm& algorithm = *choice.algorithm;
-  if (algorithm.engine == choose::Engine::mpi) return {&choice, nullptr, {}, false};
+  if (algorithm.engine == choose::Engine::mpi) return {nullptr, {}, false};
   const bool direct = algorithm.build_neighbors == nullptr;
-  return {&choice, &team::neighbor_plan_of(team, choice), direct ? edges : grid,
+  return {&team::neighbor_plan_of(team, choice), direct ? edges : grid,
           algorithm.needs.contiguous};
+}
+
+NeighborService own_service_for(const Call& call, Team& team) {
+  const NeighborService service = service_for(call, team, false);
+  if (service.schedule != nullptr) return service;
+  const Neighbors& n = *team::neighbors_of(team);
+  return {&team::neighbor_plan_of(team, choose::plain(call.collective, "direct")),
+          {n.send_block, n.recv_block}, false};
 }
 
 bool serve_neighbors(const Call& call, Door door, int& error) {

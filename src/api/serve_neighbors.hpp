@@ -23,13 +23,14 @@ std::string why_no_neighbors(team::Team& team);
 // False for a mistake in the arguments that the MPI reports.
 bool is_sound(const run::Call& call, const team::Neighbors& neighbors);
 
-// What serves the call, and the schedule and the blocks for it.
+// The schedule that serves a call, and the blocks for it.
 struct NeighborService {
-  const choose::Choice* choice;
   const plan::Schedule* schedule;  // null if the MPI serves it
   run::NeighborSlots slots;
   bool as_bytes;
 };
 NeighborService service_for(const run::Call& call, team::Team& team, bool drop_in);
+// The same where the MPI cannot be asked.
+NeighborService own_service_for(const run::Call& call, team::Team& team);
 
 }  // namespace quadrille::api

@@ -50,14 +50,17 @@ Best best_combining(const NeighborKey& key) {
 }
 
 Selection select_by_cost(const NeighborKey& key) {
-  const bool known = key.isomorphic && key.sizes_known && key.bytes > 0;
-  if (const Best best = known ? best_combining(key) : Best(); best.algorithm != nullptr) {
+  // Inside a node the start of a message costs next to nothing, but each round waits for another process.
+  const bool may_pay = key.isomorphic && key.sizes_known && key.bytes > 0 && key.nodes > 1;
+  if (const Best best = may_pay ? best_combining(key) : Best(); best.algorithm != nullptr) {
     return {plain(key.collective, best.algorithm->algorithm->name),
             fmt::format("{} messages instead of {}: better for blocks below {:.0f} bytes",
                         best.algorithm->rounds, key.costs->neighbors, best.below)};
   }
-  if (key.drop_in) return {plain(key.collective, "mpi"), "combining messages would not pay"};
-  return {plain(key.collective, "direct"), "combining messages would not pay"};
+  if (key.by_ourselves) {
+    return {plain(key.collective, "direct"), "some MPIs err in periodic dimensions of one or two processes"};
+  }
+  return {plain(key.collective, "mpi"), "combining messages would not pay"};
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ struct CombiningCosts {
 
 struct NeighborKey {
   Collective collective;
-  bool drop_in;        // the program knows nothing of Quadrille
+  bool by_ourselves;   // the MPI may be wrong on this communicator
+  int nodes;           // on which the ranks live
   bool isomorphic;     // all ranks know the neighbours of all ranks
   bool sizes_known;    // block i has one size on all ranks, and all ranks know it
   std::size_t bytes;   // of the largest block, if the sizes are known

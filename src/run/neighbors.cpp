@@ -105,13 +105,13 @@ void NeighborRun::bind_scratch(bool uniform, memory::Pool& pool) {
   binding_.scratch_places = scratch_places_;
 }
 
-int NeighborRun::start() {
+int NeighborRun::start(bool block) {
   if (pack_send_) {
     const int error = pack_all(send_, send_places_, traffic_.quiet);
     if (error != MPI_SUCCESS) return error;
   }
   execution_.emplace(schedule_, binding_, transport_);
-  return advance(false);
+  return advance(block);
 }
 
 int NeighborRun::advance(bool block) {

@@ -50,7 +50,7 @@ class NeighborRun {
   NeighborRun& operator=(const NeighborRun&) = delete;
 
   // Both return an MPI error code; after an error the run is over.
-  int start();
+  int start(bool block);    // and goes on, as advance()
   int advance(bool block);  // as far as is possible without waiting, or to the end
   bool done() const { return !execution_.has_value(); }
 

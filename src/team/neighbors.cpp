@@ -64,6 +64,8 @@ Neighbors of_cart(MPI_Comm comm, int me) {
   const int dimensions = static_cast<int>(grid.extents.size());
   plan::Neighborhood around{dimensions, {}};
   for (int d = 0; d < dimensions; ++d) {
+    n.doubtful = n.doubtful || (grid.periodic[static_cast<std::size_t>(d)] &&
+                                grid.extents[static_cast<std::size_t>(d)] <= 2);
     for (const int step : {-1, 1}) {
       std::vector<int> offset(grid.extents.size(), 0);
       offset[static_cast<std::size_t>(d)] = step;
@@ -161,6 +163,13 @@ bool is_whole(const plan::Grid& grid, const plan::Neighborhood& neighborhood) {
   return true;
 }
 
+// Before a communicator is ready, what is known of all ranks has to do.
+int nodes_of(const Team& team) {
+  if (team.ready) return team.nodes.nodes;
+  const Team* world = team_of(mpi().comm_world);
+  return world != nullptr && world->ready ? world->nodes.nodes : 1;
+}
+
 }  // namespace
 
 Isomorphic isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood) {
@@ -238,7 +247,8 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
   const Isomorphic* around = team.neighbors->isomorphic.get();
   const bool gather = collective == neighbor_allgather || collective == neighbor_allgatherv;
   const bool uniform = collective == neighbor_alltoall || collective == neighbor_allgather;
-  choose::NeighborKey key{collective, drop_in, around != nullptr, false, bytes, nullptr};
+  const bool by_ourselves = !drop_in && team.neighbors->doubtful;
+  choose::NeighborKey key{collective, by_ourselves, nodes_of(team), around != nullptr, false, bytes, nullptr};
   if (around != nullptr) {
     key.sizes_known = uniform || around->sizes_known();
     key.costs = gather ? &around->allgather : &around->alltoall;

@@ -32,6 +32,9 @@ struct Neighbors {
   std::vector<int> recv_block, send_block;
   // Blocks in the user's arrays, those for absent neighbours of a Cartesian communicator included.
   int recv_blocks = 0, send_blocks = 0;
+  // A Cartesian communicator with a periodic dimension of one or two processes: some MPIs deliver blocks to the
+  // wrong place there.
+  bool doubtful = false;
   // Cartesian and isomorphic communicators: where block i of the neighbourhood is in the user's arrays; -1
   // if this rank lacks that neighbour.
   std::shared_ptr<const Isomorphic> isomorphic;

@@ -214,7 +214,8 @@ void explain(Team& team, choose::Collective collective, std::size_t bytes,
                  : "";
   const bool sized = collective == choose::Collective::alltoall ||
                      collective == choose::Collective::allgather ||
-                     collective == choose::Collective::allgatherv;
+                     collective == choose::Collective::allgatherv ||
+                     (choose::is_neighbor(collective) && bytes > 0);
   const std::string line =
       fmt::format("{} on {} ranks{}{} -> {}: {}", choose::name_of(collective), team.group.ranks,
                   nodes, sized ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);
