@@ -134,9 +134,180 @@ QUADRILLE_EXPORT int Quadrille_Exchange(const void* sendbuf, int ndestinations,
  * No errors. */
 QUADRILLE_EXPORT int Quadrille_Received_free(Quadrille_Received* received);
 
+/* ---- Neighbour collectives ----
+ *
+ * Collective over `comm`, which has a topology: Cartesian, graph, distributed graph, or isomorphic (see
+ * Quadrille_Iso_neighborhood_create). Every rank sends one block to each of its destinations and receives one
+ * from each of its sources. As in MPI, blocks are numbered
+ *   Cartesian                 block 2d for the neighbour at -1 in dimension d, block 2d + 1 for that at +1. The
+ *                             block sent to the neighbour at -1 arrives there as the block of its neighbour at
+ *                             +1, also where both are one process, or the process itself. Blocks of
+ *                             neighbours that are not there are part of the arrays and are not touched
+ *   graph                     as MPI_Graph_neighbors
+ *   distributed, isomorphic   as MPI_Dist_graph_neighbors: block k goes to destinations[k], comes from
+ *                             sources[k]. Of several edges from one rank to another the k-th that the sender
+ *                             names is the k-th that the receiver names
+ * There is no MPI_IN_PLACE. Send and receive buffers must not overlap. Below, "destinations" and "sources" stand
+ * for their numbers.
+ * Algorithms: "direct" (any topology); "straightforward", "torus" and "torus-direct" (Träff, Carpen-Amarie, Hunold
+ * and Rougier, Message-Combining Algorithms for Isomorphic, Sparse Collective Communication, sections 3, 3.1 to
+ * 3.3 and 5; Cartesian and isomorphic communicators). The combining two serve calls whose sizes all ranks
+ * know: alltoall and allgather, and the others under "quadrille_iso_sizes" (below). */
+
+/* One size for all blocks.
+ *   sendbuf, sendcount, sendtype  [destinations] blocks of sendcount elements, one behind the other
+ *   recvbuf, recvcount, recvtype  [sources] blocks of recvcount elements, one behind the other
+ * The size is the same at all ranks of the communicator, also at those without any neighbour.
+ * Errors: those of MPI_Neighbor_alltoall. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall(const void* sendbuf, int sendcount,
+                                                 MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                                                 MPI_Datatype recvtype, MPI_Comm comm);
+
+/* As Quadrille_Neighbor_alltoall; sizes and places of the blocks differ.
+ *   sendcounts, recvcounts  [destinations], [sources] elements of each block; 0 is no message
+ *   sdispls, rdispls        [destinations], [sources] start of each block, in extents of the type
+ * Errors: those of MPI_Neighbor_alltoallv. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[],
+                                                  const int sdispls[], MPI_Datatype sendtype,
+                                                  void* recvbuf, const int recvcounts[],
+                                                  const int rdispls[], MPI_Datatype recvtype,
+                                                  MPI_Comm comm);
+
+/* As Quadrille_Neighbor_alltoallv; the datatypes differ too.
+ *   sdispls, rdispls      [destinations], [sources] start of each block, in bytes
+ *   sendtypes, recvtypes  [destinations], [sources] datatype of each block
+ * Errors: those of MPI_Neighbor_alltoallw. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[],
+                                                  const MPI_Aint sdispls[],
+                                                  const MPI_Datatype sendtypes[], void* recvbuf,
+                                                  const int recvcounts[], const MPI_Aint rdispls[],
+                                                  const MPI_Datatype recvtypes[], MPI_Comm comm);
+
+/* Every rank sends one and the same block to all of its destinations.
+ *   sendbuf, sendcount, sendtype  the block, of sendcount elements
+ *   recvbuf, recvcount, recvtype  [sources] blocks of recvcount elements, one behind the other
+ * The size is the same at all ranks of the communicator, also at those without any neighbour.
+ * Errors: those of MPI_Neighbor_allgather. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgather(const void* sendbuf, int sendcount,
+                                                  MPI_Datatype sendtype, void* recvbuf,
+                                                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+
+/* As Quadrille_Neighbor_allgather; the blocks of the ranks differ in size.
+ *   recvcounts  [sources] elements of each block
+ *   displs      [sources] start of each block, in extents of recvtype
+ * Errors: those of MPI_Neighbor_allgatherv. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv(const void* sendbuf, int sendcount,
+                                                   MPI_Datatype sendtype, void* recvbuf,
+                                                   const int recvcounts[], const int displs[],
+                                                   MPI_Datatype recvtype, MPI_Comm comm);
+
+/* Makes a communicator in which every rank has the same neighbourhood around it: block i of a rank goes to the
+ * process at +offset i, and block i of its receive blocks comes from the process at -offset i. Since all ranks
+ * know each other's neighbours, messages can be combined (Träff et al., section 2, listing 1). Collective over
+ * cartcomm.
+ *   cartcomm  a Cartesian communicator. Outside of a dimension that is not periodic there is nobody
+ *   s         number of offsets, 0 or more, the same at all ranks
+ *   offsets   [s * d] offset i in dimension j is offsets[i * d + j], in processes; d dimensions. The same list in
+ *             the same order at all ranks. Offsets may be zero, negative, larger than the extent of the
+ *             dimension, and may repeat; several may lead to one process. Not needed after the call
+ *   info      hints, the same at all ranks, or MPI_INFO_NULL:
+ *             "quadrille_check" = "true"      finds out whether all ranks gave the same list. So does
+ *                                             QUADRILLE_CHECK=1 in the environment. Without it a wrong list gives
+ *                                             wrong results, or hangs
+ *             "quadrille_iso_sizes" = "true"  the user asserts that in every v and w call block i has one size in
+ *                                             bytes at all ranks; then these calls may be combined as well, if no
+ *                                             process lacks a neighbour. Their datatypes may differ
+ *   isocomm   set to the new communicator, of the same ranks in the same order. It has a distributed graph
+ *             topology of those processes that are there, in the order of the offsets, so that MPI's own
+ *             functions work on it. In calls on it block k is that of the k-th neighbour that is there.
+ *             Duplicates (MPI_Comm_dup) are isomorphic too. Free it with MPI_Comm_free
+ * Errors: MPI_ERR_TOPOLOGY if cartcomm is not Cartesian, MPI_ERR_ARG for a negative s, for null offsets with
+ * s > 0, for a null isocomm, and, if checked, for ranks with different lists; MPI_ERR_COMM for the null
+ * communicator. isocomm is MPI_COMM_NULL then. A mistake of one rank alone is found by the others if checked. */
+QUADRILLE_EXPORT int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[],
+                                                       MPI_Info info, MPI_Comm* isocomm);
+
+/* ---- Persistent neighbour collectives ----
+ *
+ * Made once and started as often as wanted: schedule, blocks and memory are kept (Träff et al., listings 2 and
+ * 3). Between start and completion the send buffer may not be written to and the receive buffer not be
+ * touched. A request belongs to one rank; its functions but the makers are local. Free requests before their
+ * communicator. */
+typedef struct Quadrille_Request_state* Quadrille_Request;
+#define QUADRILLE_REQUEST_NULL ((Quadrille_Request)0)
+
+/* Makes a request for Quadrille_Neighbor_alltoall. Collective over `comm`: all ranks make their requests in the
+ * same order. Nothing moves yet. Arguments up to `comm` are those of the blocking function. Buffers and datatypes
+ * are needed until the request is freed, arrays of arguments are not.
+ *   info     MPI_INFO_NULL; no hints are known
+ *   request  set to the request, or to QUADRILLE_REQUEST_NULL after an error
+ * A forced algorithm is that of the moment. What would be handed to the MPI runs as "direct".
+ * Errors: MPI_ERR_COMM for the null communicator, MPI_ERR_TOPOLOGY if comm has no topology, MPI_ERR_ARG for a
+ * null request, a null array or buffer with blocks in it, MPI_IN_PLACE, a negative count or a null datatype;
+ * MPI_ERR_NO_MEM. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_init(const void* sendbuf, int sendcount,
+                                                      MPI_Datatype sendtype, void* recvbuf,
+                                                      int recvcount, MPI_Datatype recvtype,
+                                                      MPI_Comm comm, MPI_Info info,
+                                                      Quadrille_Request* request);
+
+/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_alltoallv. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv_init(
+    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+    void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Info info, Quadrille_Request* request);
+
+/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_alltoallw. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw_init(
+    const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+
+/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_allgather. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_init(const void* sendbuf, int sendcount,
+                                                       MPI_Datatype sendtype, void* recvbuf,
+                                                       int recvcount, MPI_Datatype recvtype,
+                                                       MPI_Comm comm, MPI_Info info,
+                                                       Quadrille_Request* request);
+
+/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_allgatherv. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int sendcount,
+                                                        MPI_Datatype sendtype, void* recvbuf,
+                                                        const int recvcounts[], const int displs[],
+                                                        MPI_Datatype recvtype, MPI_Comm comm,
+                                                        MPI_Info info, Quadrille_Request* request);
+
+/* Starts a request; all ranks of its communicator start it, as often as each other. Several requests may be
+ * under way, on one communicator too, and other calls as well.
+ *   request  a request that is not under way
+ * Errors: MPI_ERR_REQUEST for a null request or one that is under way; those of the messages. */
+QUADRILLE_EXPORT int Quadrille_Start(Quadrille_Request* request);
+
+/* Whether a request is complete, without waiting.
+ *   request  a request
+ *   flag     set to 1 if it is complete or was not started, else to 0
+ * Test and Wait go on with all requests of this process that are under way; nothing else does. So a rank that
+ * started a request with an algorithm of several rounds must come to one of the two before it waits for
+ * others in another way.
+ * Errors: MPI_ERR_REQUEST for a null request, MPI_ERR_ARG for a null flag; those of the messages, after which
+ * the request is not under way. */
+QUADRILLE_EXPORT int Quadrille_Test(Quadrille_Request* request, int* flag);
+
+/* Waits until a request is complete; at once if it was not started. Then it can be started again.
+ *   request  a request
+ * Errors: as Quadrille_Test. */
+QUADRILLE_EXPORT int Quadrille_Wait(Quadrille_Request* request);
+
+/* Frees a request that is not under way, and sets it to QUADRILLE_REQUEST_NULL; does nothing for a null one.
+ *   request  a request
+ * Errors: MPI_ERR_REQUEST for one that is under way. */
+QUADRILLE_EXPORT int Quadrille_Request_free(Quadrille_Request* request);
+
 /* Forces an algorithm for one collective on one communicator. Collective over `comm`: all ranks give
  * the same strings.
- *   collective  "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv" or "exchange"
+ *   collective  "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "exchange",
+ *               "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "neighbor_allgather" or
+ *               "neighbor_allgatherv"
  *   algorithm   "name" or "name:parameter=value,...", as printed by `quadrille list`, for example
  *               "zero-rotation-bruck:radix=4"; "mpi" hands every call to the MPI; NULL or "" lets
  *               Quadrille choose again

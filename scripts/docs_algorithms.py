@@ -16,6 +16,7 @@ ENGINES = {
     'node': 'copies between the ranks of a node',
     'inbox': 'shared memory inside a node',
     'sparse': 'messages to the named destinations',
+    'neighbors': 'messages between neighbours',
     'mpi': "the MPI's own collective",
 }
 NEEDS = {
@@ -23,6 +24,8 @@ NEEDS = {
     'contiguous': 'contiguous data; other datatypes are packed first',
     'derived_types': "MPI's derived datatypes",
     'load_store': 'all buffers within reach of load and store',
+    'isomorphic': 'a Cartesian or isomorphic communicator',
+    'equal_sizes': 'sizes of blocks that all ranks know',
 }
 HEAD = """# Algorithms
 

@@ -6,6 +6,7 @@
 // reach the MPI by looking its symbols up in its own library, so there is no way back to here.
 #include "api/doors.hpp"
 #include "api/memory_doors.hpp"
+#include "api/neighbor_doors.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"
 
@@ -47,6 +48,42 @@ extern "C" {
       const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {          \
     return api::allgatherv(Door::drop_in, mpi().Allgatherv, sendbuf, sendcount, sendtype, recvbuf, \
                            recvcounts, displs, recvtype, comm);                                    \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Neighbor_alltoall(const void* sendbuf, int sendcount,              \
+                                                  MPI_Datatype sendtype, void* recvbuf,            \
+                                                  int recvcount, MPI_Datatype recvtype,            \
+                                                  MPI_Comm comm) {                                 \
+    return api::neighbor_alltoall(Door::drop_in, mpi().Neighbor_alltoall, sendbuf, sendcount,      \
+                                  sendtype, recvbuf, recvcount, recvtype, comm);                   \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Neighbor_alltoallv(                                                \
+      const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,     \
+      void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,           \
+      MPI_Comm comm) {                                                                             \
+    return api::neighbor_alltoallv(Door::drop_in, mpi().Neighbor_alltoallv, sendbuf, sendcounts,   \
+                                   sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,      \
+                                   comm);                                                          \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Neighbor_alltoallw(                                                \
+      const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],                       \
+      const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],                       \
+      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {                   \
+    return api::neighbor_alltoallw(Door::drop_in, mpi().Neighbor_alltoallw, sendbuf, sendcounts,   \
+                                   sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,    \
+                                   comm);                                                          \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Neighbor_allgather(const void* sendbuf, int sendcount,             \
+                                                   MPI_Datatype sendtype, void* recvbuf,           \
+                                                   int recvcount, MPI_Datatype recvtype,           \
+                                                   MPI_Comm comm) {                                \
+    return api::neighbor_allgather(Door::drop_in, mpi().Neighbor_allgather, sendbuf, sendcount,    \
+                                   sendtype, recvbuf, recvcount, recvtype, comm);                  \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Neighbor_allgatherv(                                               \
+      const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,                    \
+      const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {          \
+    return api::neighbor_allgatherv(Door::drop_in, mpi().Neighbor_allgatherv, sendbuf, sendcount,  \
+                                    sendtype, recvbuf, recvcounts, displs, recvtype, comm);        \
   }                                                                                                \
   QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) {                                    \
     const int error = mpi().Init(argc, argv);                                                      \
@@ -103,6 +140,41 @@ QUADRILLE_EXPORT int MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount,
                                       MPI_Datatype recvtype, MPI_Comm comm) {
   return api::allgatherv(Door::drop_in, mpi().Allgatherv_c, sendbuf, sendcount, sendtype, recvbuf,
                          recvcounts, displs, recvtype, comm);
+}
+QUADRILLE_EXPORT int MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount,
+                                             MPI_Datatype sendtype, void* recvbuf,
+                                             MPI_Count recvcount, MPI_Datatype recvtype,
+                                             MPI_Comm comm) {
+  return api::neighbor_alltoall(Door::drop_in, mpi().Neighbor_alltoall_c, sendbuf, sendcount,
+                                sendtype, recvbuf, recvcount, recvtype, comm);
+}
+QUADRILLE_EXPORT int MPI_Neighbor_alltoallv_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+    MPI_Datatype recvtype, MPI_Comm comm) {
+  return api::neighbor_alltoallv(Door::drop_in, mpi().Neighbor_alltoallv_c, sendbuf, sendcounts,
+                                 sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+}
+QUADRILLE_EXPORT int MPI_Neighbor_alltoallw_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  return api::neighbor_alltoallw(Door::drop_in, mpi().Neighbor_alltoallw_c, sendbuf, sendcounts,
+                                 sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+}
+QUADRILLE_EXPORT int MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount,
+                                              MPI_Datatype sendtype, void* recvbuf,
+                                              MPI_Count recvcount, MPI_Datatype recvtype,
+                                              MPI_Comm comm) {
+  return api::neighbor_allgather(Door::drop_in, mpi().Neighbor_allgather_c, sendbuf, sendcount,
+                                 sendtype, recvbuf, recvcount, recvtype, comm);
+}
+QUADRILLE_EXPORT int MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount,
+                                               MPI_Datatype sendtype, void* recvbuf,
+                                               const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                               MPI_Datatype recvtype, MPI_Comm comm) {
+  return api::neighbor_allgatherv(Door::drop_in, mpi().Neighbor_allgatherv_c, sendbuf, sendcount,
+                                  sendtype, recvbuf, recvcounts, displs, recvtype, comm);
 }
 #endif
 

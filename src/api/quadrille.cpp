@@ -30,7 +30,7 @@ std::string read_request(const char* collective, const char* algorithm, choose::
                          choose::Choice& choice) {
   if (collective == nullptr || !choose::collective_from_name(collective, which)) {
     return std::string("unknown collective \"") + (collective != nullptr ? collective : "") +
-           "\"; known are alltoall, alltoallv, alltoallw, allgather, allgatherv, exchange";
+           "\"; known are " + choose::collective_names();
   }
   if (algorithm == nullptr || *algorithm == '\0') return {};
   return choose::parse_choice(which, algorithm, choice);
@@ -78,7 +78,9 @@ int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* a
   choose::Choice choice;
   const std::string wrong = read_request(collective, algorithm, which, choice);
   team::Team* team = team::team_of(comm);
-  if (team == nullptr || (!team->eligible && wrong.empty())) {
+  // One rank alone can have neighbours: itself.
+  const bool alone = team != nullptr && !team->eligible && team->group.ranks == 1;
+  if (team == nullptr || (!team->eligible && !alone && wrong.empty())) {
     return team == nullptr ? raise(comm, MPI_ERR_COMM) : MPI_SUCCESS;
   }
   if (team->eligible) {

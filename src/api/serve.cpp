@@ -17,13 +17,7 @@ using choose::Collective;
 using run::Call;
 using run::Side;
 
-// While we serve a call, collectives that the MPI calls by itself go straight to it.
 thread_local bool serving = false;
-
-struct Serving {
-  Serving() { serving = true; }
-  ~Serving() { serving = false; }
-};
 
 // A mistake that the MPI reports for an argument is left to the MPI to report. Only true mistakes count:
 // whatever is legal on one rank alone must be served, or ranks would part ways. Legal are
@@ -132,6 +126,10 @@ bool pass(team::Team& team) {
 }
 
 }  // namespace
+
+bool is_serving() { return serving; }
+Serving::Serving() { serving = true; }
+Serving::~Serving() { serving = false; }
 
 bool serve(const Call& call, Door door, int& error) {
   if (serving || !mpi().usable) return false;

@@ -12,6 +12,14 @@ namespace quadrille::api {
 // been used a few times. The explicit door sets it up at the first call.
 enum class Door { explicit_api, drop_in };
 
+// While we serve a call, collectives that the MPI calls by itself go straight to it. True inside of a call of this
+// thread.
+bool is_serving();
+struct Serving {
+  Serving();
+  ~Serving();
+};
+
 // Serves a call, or returns false: then the caller hands it to the MPI unchanged. When it returns true,
 // `error` is what the collective returns; errors have been raised through the error handler.
 bool serve(const run::Call& call, Door door, int& error);

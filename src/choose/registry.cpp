@@ -5,6 +5,7 @@
 #include <array>
 
 #include "plan/algorithms.hpp"
+#include "plan/neighborhood.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -12,7 +13,9 @@ namespace {
 using enum Collective;
 
 constexpr std::array<std::string_view, collective_count> kNames = {
-    "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "exchange"};
+    "alltoall",          "alltoallv",          "alltoallw",          "allgather",
+    "allgatherv",        "exchange",           "neighbor_alltoall",  "neighbor_alltoallv",
+    "neighbor_alltoallw", "neighbor_allgather", "neighbor_allgatherv"};
 
 constexpr std::int64_t kMost = 1 << 20;
 
@@ -35,7 +38,16 @@ constexpr std::string_view kLiNaive = "Li, Zhang and Hoefler, sections 2.1 and 4
 constexpr std::string_view kLiNuma = "Li, Zhang and Hoefler, section 2.4";
 constexpr std::string_view kHint = "Ramesh et al., HINT, sections V.A to V.C";
 
+constexpr ParameterRange kPorts = {"ports", 0, kMost, 1,
+                                   "messages that may share a round if no block needs two of them; 0: any"};
+constexpr std::string_view kTraffDirect = "Träff et al., isomorphic collectives, section 3, listing 4";
+constexpr std::string_view kTraffTorus = "Träff et al., isomorphic collectives, sections 3.1 and 3.3, algorithm 1";
+constexpr std::string_view kTraffGather = "Träff et al., isomorphic collectives, section 3.2";
+constexpr std::string_view kTraffBetter = "Träff et al., isomorphic collectives, section 5";
+
 constexpr Needs kDirect = {};
+constexpr Needs kIsomorphic = {.isomorphic = true};
+constexpr Needs kCombining = {.contiguous = true, .isomorphic = true, .equal_sizes = true};
 constexpr Needs kReached = {.one_node = true, .load_store = true};
 constexpr Needs kPacked = {.contiguous = true};
 constexpr Needs kTyped = {.contiguous = true, .derived_types = true};
@@ -70,6 +82,29 @@ Algorithm node_copies(std::string_view name, const std::vector<Collective>& coll
   return {name, collectives, Engine::node, kReached, {}, line, source, build};
 }
 
+const std::vector<Collective>& neighbor_all() {
+  static const std::vector<Collective> list = {neighbor_alltoall, neighbor_alltoallv,
+                                               neighbor_alltoallw, neighbor_allgather,
+                                               neighbor_allgatherv};
+  return list;
+}
+
+const std::vector<Collective>& neighbor_all_to_alls() {
+  static const std::vector<Collective> list = {neighbor_alltoall, neighbor_alltoallv,
+                                               neighbor_alltoallw};
+  return list;
+}
+
+const std::vector<Collective>& neighbor_gathers() {
+  static const std::vector<Collective> list = {neighbor_allgather, neighbor_allgatherv};
+  return list;
+}
+
+Algorithm neighbors(std::string_view name, const std::vector<Collective>& collectives, Needs needs,
+                    std::string_view line, std::string_view source, plan::BuildNeighbors build) {
+  return {name, collectives, Engine::neighbors, needs, {kPorts}, line, source, nullptr, build};
+}
+
 const std::vector<Collective>& uneven_all_to_alls() {
   static const std::vector<Collective> list = {alltoallv, alltoallw};
   return list;
@@ -85,6 +120,13 @@ Algorithm padded(std::string_view name, Needs needs, std::vector<ParameterRange>
                  std::string_view line, plan::Build build) {
   return {name, uneven_all_to_alls(), Engine::padded, needs, std::move(parameters), line, kFanPadded,
           build};
+}
+
+std::vector<Collective> of_the_mpi() {
+  std::vector<Collective> list = all_to_alls();
+  list.insert(list.end(), gathers().begin(), gathers().end());
+  list.insert(list.end(), neighbor_all().begin(), neighbor_all().end());
+  return list;
 }
 
 std::vector<Algorithm> make_table() {
@@ -215,7 +257,32 @@ std::vector<Algorithm> make_table() {
        "log P rounds of store and forward, however many destinations there are",
        "Bruck et al., IEEE TPDS 1997, with blocks of unequal sizes",
        nullptr},
-      {"mpi", all, Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use", nullptr},
+      {"direct",
+       neighbor_all(),
+       Engine::neighbors,
+       {},
+       {},
+       "all messages between neighbours at once, with the datatypes of the user",
+       "MPI 4.1, section 8.6: the messages by which it defines the neighbour collectives"},
+      neighbors("straightforward", neighbor_all_to_alls(), kIsomorphic,
+                "one message out and one in for each neighbour, one after the other", kTraffDirect,
+                plan::neighbor_straightforward),
+      neighbors("straightforward", neighbor_gathers(), kIsomorphic,
+                "one message out and one in for each neighbour, one after the other", kTraffDirect,
+                plan::neighbor_allgather_straightforward),
+      neighbors("torus", neighbor_all_to_alls(), kCombining,
+                "blocks travel hop by hop along the dimensions, all of a hop in one message",
+                kTraffTorus, plan::neighbor_torus),
+      neighbors("torus", neighbor_gathers(), kCombining,
+                "a block travels hop by hop, once for all neighbours that lie on its way",
+                kTraffGather, plan::neighbor_allgather_torus),
+      neighbors("torus-direct", neighbor_all_to_alls(), kCombining,
+                "as torus, but a block goes its whole way in a dimension in one message",
+                kTraffBetter, plan::neighbor_torus_direct),
+      neighbors("torus-direct", neighbor_gathers(), kCombining,
+                "as torus, but a block goes its whole way in a dimension in one message",
+                kTraffBetter, plan::neighbor_allgather_torus_direct),
+      {"mpi", of_the_mpi(), Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use"},
   };
 }
 
@@ -223,6 +290,15 @@ std::vector<Algorithm> make_table() {
 
 std::string_view name_of(Collective collective) {
   return kNames[static_cast<std::size_t>(collective)];
+}
+
+std::string collective_names(int count) {
+  std::string names;
+  for (int c = 0; c < count; ++c) {
+    if (c > 0) names += ", ";
+    names += kNames[static_cast<std::size_t>(c)];
+  }
+  return names;
 }
 
 bool collective_from_name(std::string_view name, Collective& collective) {

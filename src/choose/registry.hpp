@@ -1,8 +1,8 @@
 // The registry: one table of all algorithms. From an entry come the dispatch, `quadrille list`,
 // the documentation, the test matrix and the tuner's search space.
 //
-// To add an algorithm: one file in plan/ with a function of type plan::Build, and one entry here
-// (registry.cpp).
+// To add an algorithm: one file in plan/ with a function of type plan::Build or plan::BuildNeighbors, and one
+// entry here (registry.cpp).
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,11 @@
 
 #include "plan/problem.hpp"
 
+namespace quadrille::plan {
+struct NeighborProblem;  // plan/neighborhood.hpp
+using BuildNeighbors = Schedule (*)(const NeighborProblem&);
+}  // namespace quadrille::plan
+
 namespace quadrille::choose {
 
 enum class Collective : std::uint8_t {
@@ -22,9 +27,20 @@ enum class Collective : std::uint8_t {
   allgather,
   allgatherv,
   exchange,  // the sparse exchange, Quadrille_Exchange
+  neighbor_alltoall,
+  neighbor_alltoallv,
+  neighbor_alltoallw,
+  neighbor_allgather,
+  neighbor_allgatherv,
 };
-inline constexpr int collective_count = 6;
-inline constexpr int mpi_collective_count = 5;  // those that the MPI has too; they come first
+inline constexpr int collective_count = 11;
+// Those in which every rank has a block for, or from, every rank. They come first.
+inline constexpr int dense_collective_count = 5;
+
+// With the neighbours in the topology of a communicator.
+constexpr bool is_neighbor(Collective c) { return c >= Collective::neighbor_alltoall; }
+// "alltoall, alltoallv, ..."
+std::string collective_names(int count = collective_count);
 
 std::string_view name_of(Collective collective);
 // False when `name` is not a collective.
@@ -39,6 +55,8 @@ enum class Engine : std::uint8_t {
   padded,    // blocks padded to one size around the uniform schedule that `build` returns, or, if it is
              // null, around the MPI's own all-to-all
   sparse,    // messages to the destinations that each rank names (run/sparse.hpp)
+  neighbors,  // the executor runs the schedule that `build_neighbors` returns, or, if it is null, all
+              // messages between neighbours at once (run/run_neighbors.cpp)
   mpi,       // the MPI's own collective; always possible, except for the sparse exchange
 };
 
@@ -48,6 +66,8 @@ struct Needs {
   bool contiguous = false;      // moves bytes: other datatypes are packed around it
   bool derived_types = false;   // sends scattered blocks with MPI derived datatypes
   bool load_store = false;      // every rank reaches all buffers of all ranks by load and store
+  bool isomorphic = false;      // all ranks know each other's neighbours: a Cartesian or isomorphic communicator
+  bool equal_sizes = false;     // block i of the neighbours has one size, known to all ranks
 };
 
 struct ParameterRange {
@@ -64,7 +84,8 @@ struct Algorithm {
   std::vector<ParameterRange> parameters;
   std::string_view line;          // one-line description
   std::string_view source;        // paper and section
-  plan::Build build;              // null unless engine is schedule, node or padded
+  plan::Build build = nullptr;    // null unless engine is schedule, node or padded
+  plan::BuildNeighbors build_neighbors = nullptr;  // null unless engine is neighbors
 };
 
 // All algorithms, in the order in which `quadrille list` prints them.

@@ -13,12 +13,6 @@ bool is_sized(Collective c) {
   return c != Collective::alltoallv && c != Collective::alltoallw && c != Collective::exchange;
 }
 
-Choice plain(Collective collective, std::string_view name) {
-  Choice choice;
-  parse_choice(collective, name, choice);
-  return choice;
-}
-
 // Empty if inboxes can serve the call, else why not.
 std::string why_no_inbox(const GlobalKey& key) {
   if (key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
@@ -78,6 +72,12 @@ Selection select_by_model(const GlobalKey& key, const std::string& obstacle) {
 }
 
 }  // namespace
+
+Choice plain(Collective collective, std::string_view name) {
+  Choice choice;
+  parse_choice(collective, name, choice);
+  return choice;
+}
 
 Selection select(const GlobalKey& key, const Choice& forced) {
   if (key.collective == Collective::exchange) return select_exchange(key, forced);

@@ -36,6 +36,9 @@ struct Selection {
   bool by_load = false;
 };
 
+// The algorithm of this name, which must exist, with the standard values of its parameters.
+Choice plain(Collective collective, std::string_view name);
+
 // `forced` may be without algorithm. The result always has one.
 Selection select(const GlobalKey& key, const Choice& forced);
 

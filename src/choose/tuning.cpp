@@ -232,7 +232,7 @@ TuningEntry read_entry(Table& table, const std::string& path) {
   entry.points.cma_from = table.number(path, "cma_from", 0, most_bytes);
   const std::string limits = path + "/inbox_limit";
   if (!table.enter(limits, '{', path)) return entry;
-  for (int c = 0; c < mpi_collective_count; ++c) {
+  for (int c = 0; c < dense_collective_count; ++c) {
     const std::string name(name_of(static_cast<Collective>(c)));
     entry.points.inbox_limit[static_cast<std::size_t>(c)] = table.number(limits, name, 0, most_bytes);
   }
@@ -370,7 +370,7 @@ std::string tuning_text(const TuningTable& table) {
     text += fmt::format("{}    {{\"ranks\": {}, \"crowded\": {}, \"cma_from\": {},\n"
                         "     \"inbox_limit\": {{",
                         before, e.ranks, e.crowded, std::min<std::size_t>(e.points.cma_from, most_bytes));
-    for (int c = 0; c < mpi_collective_count; ++c) {
+    for (int c = 0; c < dense_collective_count; ++c) {
       const std::size_t limit = e.points.inbox_limit[static_cast<std::size_t>(c)];
       text += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", name_of(static_cast<Collective>(c)),
                           std::min<std::size_t>(limit, most_bytes));

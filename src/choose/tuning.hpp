@@ -33,7 +33,7 @@ namespace quadrille::choose {
 // Where one way inside a node becomes better than another. Plain: it is broadcast as it is.
 struct SwitchPoints {
   // Largest block in bytes that is better sent through inboxes than copied once, by collective.
-  std::array<std::size_t, mpi_collective_count> inbox_limit{};
+  std::array<std::size_t, dense_collective_count> inbox_limit{};
   // Block in bytes from which on a copy by the kernel (CMA) is better than a ring.
   std::size_t cma_from = 0;
   bool operator==(const SwitchPoints&) const = default;

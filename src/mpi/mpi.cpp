@@ -49,6 +49,17 @@ void* find_library(std::string& path) {
   return nullptr;
 }
 
+// MPI_UNWEIGHTED is a constant in some MPIs and a variable of the library in others.
+void load_unweighted(void* library, Mpi& table) {
+#if defined(MPI_UNWEIGHTED)
+  static_cast<void>(library);
+  table.unweighted = MPI_UNWEIGHTED;
+#else
+  if (void* variable = dlsym(library, "MPI_UNWEIGHTED")) table.unweighted = *static_cast<int**>(variable);
+  if (table.unweighted == nullptr) table.problem = table.library + " has no MPI_UNWEIGHTED";
+#endif
+}
+
 void load_functions(void* library, Mpi& table) {
 #define QUADRILLE_LOAD(name)                                                                   \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, "PMPI_" #name));
@@ -124,6 +135,7 @@ Mpi* make_table() {
     std::abort();
   }
   load_functions(library, *table);
+  load_unweighted(library, *table);
   load_handles(library, *table);
   table->usable = table->problem.empty();
   return table;

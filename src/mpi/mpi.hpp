@@ -19,22 +19,26 @@ namespace quadrille {
 // The functions that every supported MPI has.
 #define QUADRILLE_MPI_REQUIRED(X)                                                                  \
   X(Abort) X(Allgather) X(Allgatherv) X(Alloc_mem) X(Allreduce) X(Alltoall) X(Alltoallv)           \
-  X(Alltoallw)                                                                                     \
-  X(Barrier) X(Bcast) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_free)    \
-  X(Comm_get_attr) X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler)              \
-  X(Comm_size) X(Comm_split) X(Comm_split_type) X(Comm_test_inter) X(Error_class) X(Finalize)      \
-  X(Finalized) X(Free_mem) X(Gather) X(Get_elements_x) X(Get_library_version)                      \
-  X(Get_processor_name) X(Get_version) X(Group_free) X(Group_translate_ranks) X(Ibarrier) X(Init)  \
-  X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend)                              \
-  X(Pack) X(Reduce) X(Sendrecv) X(Testall) X(Testany) X(Type_commit) X(Type_contiguous)            \
-  X(Type_create_keyval) X(Type_create_resized) X(Type_create_struct) X(Type_free) X(Type_get_attr) \
-  X(Type_get_extent) X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Type_vector)          \
-  X(Unpack) X(Waitall) X(Waitany) X(Wtime)
+  X(Alltoallw) X(Barrier) X(Bcast) X(Cart_get) X(Cartdim_get) X(Comm_call_errhandler)              \
+  X(Comm_create) X(Comm_create_keyval) X(Comm_free) X(Comm_get_attr) X(Comm_group) X(Comm_rank)    \
+  X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split) X(Comm_split_type)            \
+  X(Comm_test_inter) X(Dist_graph_create_adjacent) X(Dist_graph_neighbors)                         \
+  X(Dist_graph_neighbors_count) X(Error_class) X(Finalize) X(Finalized) X(Free_mem) X(Gather)      \
+  X(Get_elements_x) X(Get_library_version) X(Get_processor_name) X(Get_version)                    \
+  X(Graph_neighbors) X(Graph_neighbors_count) X(Group_free) X(Group_translate_ranks) X(Ibarrier)   \
+  X(Info_get) X(Init) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend)          \
+  X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv)          \
+  X(Neighbor_alltoallw) X(Pack) X(Reduce) X(Sendrecv) X(Testall) X(Testany) X(Topo_test)           \
+  X(Type_commit) X(Type_contiguous) X(Type_create_keyval) X(Type_create_resized)                   \
+  X(Type_create_struct) X(Type_free) X(Type_get_attr) X(Type_get_extent) X(Type_get_true_extent)   \
+  X(Type_set_attr) X(Type_size_x) X(Type_vector) X(Unpack) X(Waitall) X(Waitany) X(Wtime)
 
 // Functions for large counts, where mpi.h has them. Null if the library that is loaded has not.
 #if defined(QUADRILLE_HAVE_LARGE_COUNT)
 #define QUADRILLE_MPI_LARGE(X) \
-  X(Allgather_c) X(Allgatherv_c) X(Alltoall_c) X(Alltoallv_c) X(Alltoallw_c)
+  X(Allgather_c) X(Allgatherv_c) X(Alltoall_c) X(Alltoallv_c) X(Alltoallw_c)                       \
+  X(Neighbor_allgather_c) X(Neighbor_allgatherv_c) X(Neighbor_alltoall_c) X(Neighbor_alltoallv_c)   \
+  X(Neighbor_alltoallw_c)
 #else
 #define QUADRILLE_MPI_LARGE(X)
 #endif
@@ -52,6 +56,7 @@ struct Mpi {
   MPI_Errhandler errors_return;
   MPI_Datatype datatype_null, byte, packed, char_type, int_type, uint64, double_type;
   MPI_Op op_max, op_min, op_sum, op_bor;
+  int* unweighted = nullptr;  // MPI_UNWEIGHTED
 
   // False if the library that was found has another ABI than this build; the functions can still be
   // called, so calls can be passed on, but no handle may be used.

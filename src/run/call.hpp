@@ -12,8 +12,8 @@
 
 namespace quadrille::run {
 
-// The blocks of one side. Exactly one of three forms is given: one count for all blocks (counts and
-// counts_large null), int arrays, or arrays of the large-count interface.
+// The blocks of one side. One of these forms is given: one count for all blocks (counts and counts_large
+// null), int arrays, arrays of the large-count interface, or, in neighbour w, int counts and large displacements.
 struct Side {
   std::byte* base = nullptr;
   std::size_t count = 0;
@@ -59,7 +59,8 @@ struct Block {
 Block block_of(const Side& side, int block);
 
 inline bool is_allgather(choose::Collective c) {
-  return c == choose::Collective::allgather || c == choose::Collective::allgatherv;
+  using enum choose::Collective;
+  return c == allgather || c == allgatherv || c == neighbor_allgather || c == neighbor_allgatherv;
 }
 
 // The block that goes to rank `to`, also for in-place calls: then it is read from the receive buffer.

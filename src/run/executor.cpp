@@ -162,6 +162,7 @@ Place Execution::place_of(const plan::Span& span) const {
     case Buffer::scratch:
       break;
   }
+  if (!binding_.scratch_places.empty()) return binding_.scratch_places[block];
   return {binding_.scratch + block * binding_.block_bytes, binding_.block_bytes,
           binding_.block_bytes, 0, true};
 }

@@ -16,6 +16,7 @@ struct Binding {
   std::span<const Place> recv;      // [block]
   std::byte* scratch = nullptr;     // schedule.scratch_blocks * block_bytes bytes
   std::size_t block_bytes = 0;      // size of a scratch block
+  std::span<const Place> scratch_places = {};  // [block] where the scratch blocks differ in size
 };
 
 class Execution {

@@ -49,6 +49,7 @@ struct Group {
   int quiet_me = 0;   // from this rank to itself
   int own_tag = 0;    // with this tag, for what a rank sends to itself
   unsigned exchanges = 0;  // sparse exchanges by consensus on `comm`; the same on all ranks
+  unsigned persistent = 0;  // persistent calls that were made on `comm`; the same on all ranks
   // Whether an exchange may send messages. The same on all ranks.
   bool may_send() const { return !local.empty() || !rings; }
   int me = 0;

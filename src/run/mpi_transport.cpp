@@ -8,9 +8,6 @@
 namespace quadrille::run {
 namespace {
 
-// Only one message to a peer is matched at a time in the order of starting, so one tag is enough.
-constexpr int tag = 1;
-
 MPI_Datatype type_of(const Place& place) {
   // Plain bytes may meet typed data on the other side (packed in-place calls): that is what
   // MPI_PACKED is for.
@@ -100,7 +97,7 @@ int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> 
   Argument argument;
   int error = argument_of(places, argument);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Isend(argument.address, argument.count, argument.type, peer, tag, comm_,
+  error = mpi().Isend(argument.address, argument.count, argument.type, peer, tag_, comm_,
                       &request(slot));
   release(argument);
   return error;
@@ -110,7 +107,7 @@ int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Plac
   Argument argument;
   int error = argument_of(places, argument);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Irecv(argument.address, argument.count, argument.type, peer, tag, comm_,
+  error = mpi().Irecv(argument.address, argument.count, argument.type, peer, tag_, comm_,
                       &request(slot));
   release(argument);
   return error;

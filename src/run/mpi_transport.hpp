@@ -12,9 +12,10 @@ inline TypeHandle to_handle(MPI_Datatype type) { return (TypeHandle)type; }  // 
 
 class MpiTransport final : public Transport {
  public:
-  // `comm` is private to Quadrille and has MPI_ERRORS_RETURN; `self_tag` is for messages to itself.
-  MpiTransport(MPI_Comm comm, int me, int self_tag = 2)
-      : comm_(comm), me_(me), self_tag_(self_tag) {}
+  // `comm` is private to Quadrille and has MPI_ERRORS_RETURN; `self_tag` is for copies inside this rank. Only
+  // one message to a peer is matched at a time in the order of starting, so one tag is enough for a call.
+  MpiTransport(MPI_Comm comm, int me, int self_tag = 2, int tag = 1)
+      : comm_(comm), me_(me), self_tag_(self_tag), tag_(tag) {}
 
   int start_send(std::size_t slot, int peer, std::span<const Place> places) override;
   int start_receive(std::size_t slot, int peer, std::span<const Place> places) override;
@@ -28,6 +29,7 @@ class MpiTransport final : public Transport {
   MPI_Comm comm_;
   int me_;
   int self_tag_;
+  int tag_;
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;
 };

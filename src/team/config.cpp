@@ -52,6 +52,8 @@ Config read_config(std::string (*get)(const char*)) {
   c.off = !on;
   read_switch(c, "QUADRILLE_EXPLAIN", get("QUADRILLE_EXPLAIN"), c.explain);
 
+  read_switch(c, "QUADRILLE_CHECK", get("QUADRILLE_CHECK"), c.check);
+
   if (const std::string text = get("QUADRILLE_ALGORITHM"); !text.empty()) {
     choose::Forced forced;
     if (const std::string why = choose::parse_forced(text, forced); !why.empty()) {
@@ -102,6 +104,7 @@ Config read_config(std::string (*get)(const char*)) {
 std::uint64_t fingerprint(const Config& c) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   mix(hash, c.off ? "off" : "on");
+  mix(hash, c.check ? "check" : "");
   for (const choose::Choice& choice : c.forced.by_collective) {
     mix(hash, choice.algorithm != nullptr ? choose::to_string(choice) : "");
   }

@@ -11,6 +11,7 @@
 //   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door; the world is set up
 //                              in MPI_Init)
 //   QUADRILLE_HEAP, ...        see memory/heap.hpp
+//   QUADRILLE_CHECK=1          check what the ranks must agree on and are trusted with otherwise
 //   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
 //
 // A malformed value never breaks a program: rank 0 warns once and the value is ignored.
@@ -30,6 +31,7 @@ namespace quadrille::team {
 struct Config {
   bool off = false;
   bool explain = false;
+  bool check = false;
   choose::Forced forced;
   bool any_forced = false;
   std::string nodes;          // empty: the real map

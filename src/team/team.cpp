@@ -168,7 +168,8 @@ Team* team_of(MPI_Comm comm) {
 
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   for (const auto& cached : team.plans) {
-    if (cached->build == choice.algorithm->build && cached->parameters == choice.parameters) {
+    if (cached->build != nullptr && cached->build == choice.algorithm->build &&
+        cached->parameters == choice.parameters) {
       return cached->schedule;
     }
   }
@@ -178,7 +179,7 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters,
                               team.domains};
   team.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{
-      choice.algorithm->build, choice.parameters, choice.algorithm->build(problem)}));
+      choice.algorithm->build, nullptr, choice.parameters, choice.algorithm->build(problem)}));
   return team.plans.back()->schedule;
 }
 
@@ -196,7 +197,7 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
                               team.group.load_store,
                               team.group.direct,
                               team.model == choose::Model{} ? nullptr : &team.model};
-  cached = {true, false, bytes, choose::select(key, team.forced.by_collective[index])};
+  cached = {true, false, bytes, false, choose::select(key, team.forced.by_collective[index])};
   if (cached.selection.why == "there are no inboxes") cached.selection.why = team.inbox_obstacle;
   return cached;
 }
@@ -214,7 +215,8 @@ void explain(Team& team, choose::Collective collective, std::size_t bytes,
                  : "";
   const bool sized = collective == choose::Collective::alltoall ||
                      collective == choose::Collective::allgather ||
-                     collective == choose::Collective::allgatherv;
+                     collective == choose::Collective::allgatherv ||
+                     (choose::is_neighbor(collective) && bytes > 0);
   const std::string line =
       fmt::format("{} on {} ranks{}{} -> {}: {}", choose::name_of(collective), team.group.ranks,
                   nodes, sized ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);

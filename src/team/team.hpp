@@ -18,9 +18,11 @@
 namespace quadrille::team {
 
 struct QuietComm;  // team/processes.hpp
+struct Neighbors;  // team/neighbors.hpp
 
 struct CachedPlan {
-  plan::Build build;
+  plan::Build build;  // both null: the direct exchange of the neighbours
+  plan::BuildNeighbors build_neighbors;
   plan::Parameters parameters;
   plan::Schedule schedule;
 };
@@ -30,6 +32,7 @@ struct CachedSelection {
   bool valid = false;
   bool explained = false;
   std::size_t bytes = 0;
+  bool drop_in = false;  // neighbour collectives
   choose::Selection selection;
 };
 
@@ -61,6 +64,7 @@ struct Team {
     int unasked = 0;
   };
   Asking asking[choose::collective_count];
+  std::shared_ptr<const Neighbors> neighbors;  // null until first asked for, or without a topology
 
   std::vector<std::unique_ptr<CachedPlan>> plans;
   CachedSelection selections[choose::collective_count];

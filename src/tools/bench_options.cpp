@@ -71,13 +71,11 @@ std::string parse_name(std::string_view what, std::string_view text,
   return fmt::format("unknown {} '{}'; known are {}", what, text, fmt::join(names, ", "));
 }
 
-std::string known_collectives() {
-  std::string names;
-  for (int i = 0; i < choose::mpi_collective_count; ++i) {
-    if (i > 0) names += ", ";
-    names += choose::name_of(static_cast<choose::Collective>(i));
-  }
-  return names;
+// The benchmark offers these.
+std::string known_collectives() { return choose::collective_names(choose::dense_collective_count); }
+
+bool is_known(choose::Collective c) {
+  return static_cast<int>(c) < choose::dense_collective_count;
 }
 
 std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) {
@@ -172,7 +170,8 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
   if (options.collective.empty()) {
     return fmt::format("a collective is required; known are {}", known_collectives());
   }
-  if (!choose::collective_from_name(options.collective, plan.collective)) {
+  if (!choose::collective_from_name(options.collective, plan.collective) ||
+      !is_known(plan.collective)) {
     return fmt::format("unknown collective '{}'; known are {}", options.collective,
                        known_collectives());
   }

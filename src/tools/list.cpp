@@ -27,6 +27,8 @@ std::string_view name_of(choose::Engine engine) {
       return "padded";
     case choose::Engine::sparse:
       return "sparse";
+    case choose::Engine::neighbors:
+      return "neighbors";
     case choose::Engine::mpi:
       break;
   }
@@ -55,7 +57,9 @@ nlohmann::ordered_json describe(const choose::Algorithm& algorithm) {
            {{"one_node", algorithm.needs.one_node},
             {"contiguous", algorithm.needs.contiguous},
             {"derived_types", algorithm.needs.derived_types},
-            {"load_store", algorithm.needs.load_store}}},
+            {"load_store", algorithm.needs.load_store},
+            {"isomorphic", algorithm.needs.isomorphic},
+            {"equal_sizes", algorithm.needs.equal_sizes}}},
           {"parameters", parameters},
           {"line", algorithm.line},
           {"source", algorithm.source}};

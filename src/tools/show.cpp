@@ -39,8 +39,7 @@ int show_command(const ShowOptions& options) {
   choose::Collective collective;
   if (!choose::collective_from_name(options.collective, collective)) {
     return refuse(fmt::format(
-        "unknown collective \"{}\"; known: alltoall, alltoallv, alltoallw, allgather, allgatherv, exchange",
-        options.collective));
+        "unknown collective \"{}\"; known: {}", options.collective, choose::collective_names()));
   }
   choose::Choice choice;
   std::string error = choose::parse_choice(collective, options.algorithm, choice);

@@ -152,7 +152,7 @@ void call(Collective collective, int count, const Communicator& on) {
       error = tested.allgatherv(send.data(), count, MPI_INT, receive.data(), counts.data(),
                                 places.data(), MPI_INT, on.comm);
       break;
-    case Collective::exchange:  // not one of all_forced()
+    default:  // not one of all_forced()
       break;
   }
   EXPECT_EQ(error, MPI_SUCCESS);
@@ -291,6 +291,7 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
         EXPECT_EQ(traffic.collectives, choice.algorithm->build == nullptr ? 1 : 0);
         break;
       case choose::Engine::sparse:  // not one of all_forced()
+      case choose::Engine::neighbors:
         FAIL();
       case choose::Engine::mpi:
         EXPECT_TRUE(traffic.comms.empty());

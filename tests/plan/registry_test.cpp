@@ -31,6 +31,10 @@ TEST(RegistryTest, EveryEntryIsComplete) {
     EXPECT_EQ(a.build != nullptr, a.engine == Engine::schedule || a.engine == Engine::node ||
                                              (a.engine == Engine::padded && a.name != "padded-alltoall"))
         << a.name;
+    if (a.build_neighbors != nullptr) {
+      EXPECT_EQ(a.engine, Engine::neighbors) << a.name;
+      EXPECT_TRUE(a.needs.isomorphic) << a.name;
+    }
     EXPECT_FALSE(a.line.empty()) << a.name;
     EXPECT_FALSE(a.source.empty()) << a.name;
     EXPECT_FALSE(a.collectives.empty()) << a.name;
@@ -69,6 +73,19 @@ TEST(RegistryTest, HoldsTheUniformFamily) {
   EXPECT_FALSE(find(Collective::alltoall, "pairwise")->needs.contiguous);
 }
 
+// All topologies have the direct exchange, and the neighbour collectives nothing of the others.
+TEST(RegistryTest, HoldsTheNeighbourFamily) {
+  for (int i = 0; i < collective_count; ++i) {
+    const auto c = static_cast<Collective>(i);
+    EXPECT_EQ(is_neighbor(c), name_of(c).starts_with("neighbor_"));
+    EXPECT_EQ(find(c, "direct") != nullptr, is_neighbor(c)) << name_of(c);
+    EXPECT_EQ(find(c, "mpi") != nullptr, c != Collective::exchange) << name_of(c);
+    if (is_neighbor(c)) {
+      EXPECT_EQ(find(c, "spread-out"), nullptr);
+    }
+  }
+}
+
 // For blocks of different sizes: the Bruck family, and every uniform algorithm between padded blocks.
 TEST(RegistryTest, HoldsTheUnevenFamily) {
   for (const Collective c : {Collective::alltoallv, Collective::alltoallw}) {
@@ -93,7 +110,7 @@ TEST(RegistryTest, HoldsTheUnevenFamily) {
 TEST(RegistryTest, HoldsTheCopiesOfANode) {
   for (const char* name :
        {"sh-naive", "sh-co", "sh-numa-co", "hint-row", "hint-column", "hint-hilbert"}) {
-    for (int i = 0; i < mpi_collective_count; ++i) {
+    for (int i = 0; i < dense_collective_count; ++i) {
       const Algorithm* algorithm = find(static_cast<Collective>(i), name);
       ASSERT_NE(algorithm, nullptr) << name;
       EXPECT_EQ(algorithm->engine, Engine::node) << name;

@@ -1,0 +1,108 @@
+// Isomorphic communicators: Listing 1 of Träff et al. What the MPI can be told of the neighbourhood it is told, as
+// a distributed graph; the offsets themselves stay with the communicator.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "quadrille.h"
+#include "team/config.hpp"
+#include "team/neighbors.hpp"
+
+using quadrille::mpi;
+namespace plan = quadrille::plan;
+namespace team = quadrille::team;
+
+namespace {
+
+int raise(MPI_Comm comm, int error) {
+  mpi().Comm_call_errhandler(comm, error);
+  return error;
+}
+
+bool is_set(MPI_Info info, const char* key) {
+  if (info == mpi().info_null) return false;
+  char value[16] = {};
+  int found = 0;
+  mpi().Info_get(info, key, sizeof value - 1, value, &found);
+  return found != 0 && (std::strcmp(value, "true") == 0 || std::strcmp(value, "1") == 0);
+}
+
+// What is wrong with the arguments of this rank.
+int check(MPI_Comm cartcomm, int s, const int offsets[], const MPI_Comm* isocomm, plan::Grid& grid) {
+  if (!team::grid_of(cartcomm, grid)) return MPI_ERR_TOPOLOGY;
+  if (s < 0 || isocomm == nullptr) return MPI_ERR_ARG;
+  return s > 0 && offsets == nullptr && !grid.extents.empty() ? MPI_ERR_ARG : MPI_SUCCESS;
+}
+
+std::uint64_t hash(int s, const std::vector<int>& offsets, bool asserted) {
+  std::uint64_t value = 0xcbf29ce484222325ULL;
+  const auto mix = [&](int number) {
+    value = (value ^ static_cast<unsigned>(number)) * 0x100000001b3ULL;
+  };
+  mix(s);
+  mix(asserted ? 1 : 0);
+  for (const int offset : offsets) mix(offset);
+  return value;
+}
+
+struct Edges {
+  std::vector<int> sources, destinations;
+};
+
+Edges edges_of(const plan::Grid& grid, const plan::Neighborhood& around, int s, int me) {
+  Edges edges;
+  for (int i = 0; i < s; ++i) {
+    // In a grid without dimensions every neighbour is the process itself.
+    const std::span<const int> offset =
+        grid.extents.empty() ? std::span<const int>() : around.offset(i);
+    const int from = plan::rank_at(grid, me, offset, -1), to = plan::rank_at(grid, me, offset, 1);
+    if (from >= 0) edges.sources.push_back(from);
+    if (to >= 0) edges.destinations.push_back(to);
+  }
+  return edges;
+}
+
+// Errors are raised by the MPI itself.
+int make_graph(MPI_Comm cartcomm, Edges edges, MPI_Info info, MPI_Comm* isocomm) {
+  const auto in = static_cast<int>(edges.sources.size());
+  const auto out = static_cast<int>(edges.destinations.size());
+  edges.sources.reserve(1), edges.destinations.reserve(1);  // some MPIs refuse a null array
+  return mpi().Dist_graph_create_adjacent(cartcomm, in, edges.sources.data(), mpi().unweighted, out,
+                                          edges.destinations.data(), mpi().unweighted, info, 0,
+                                          isocomm);
+}
+
+}  // namespace
+
+int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info,
+                                      MPI_Comm* isocomm) {
+  if (isocomm != nullptr) *isocomm = mpi().comm_null;
+  if (!mpi().usable) return raise(cartcomm, MPI_ERR_OTHER);
+  if (cartcomm == mpi().comm_null) return raise(cartcomm, MPI_ERR_COMM);
+  auto kept = std::make_shared<team::Isomorphic>();
+  const bool checked = is_set(info, "quadrille_check") || team::config().check;
+  int error = check(cartcomm, s, offsets, isocomm, kept->grid);
+  plan::Neighborhood around{static_cast<int>(kept->grid.extents.size()), {}};
+  if (error == MPI_SUCCESS && around.dimensions > 0) {
+    around.offsets.assign(offsets, offsets + static_cast<std::ptrdiff_t>(s) * around.dimensions);
+  }
+  const bool asserted = is_set(info, "quadrille_iso_sizes");
+  int me = 0;
+  mpi().Comm_rank(cartcomm, &me);
+  if (checked) {
+    // A rank with a mistake gives what no other gives, so that nobody waits for it.
+    const std::uint64_t given =
+        error == MPI_SUCCESS ? hash(s, around.offsets, asserted) : ~hash(me, {}, false);
+    if (!team::all_agree(cartcomm, given) && error == MPI_SUCCESS) {
+      if (me == 0) team::say("Quadrille_Iso_neighborhood_create: the ranks gave different offsets");
+      error = MPI_ERR_ARG;
+    }
+  }
+  if (error != MPI_SUCCESS) return raise(cartcomm, error);
+  error = make_graph(cartcomm, edges_of(kept->grid, around, s, me), info, isocomm);
+  if (error != MPI_SUCCESS || around.dimensions == 0) return error;
+  *kept = team::isomorphic_around(std::move(kept->grid), std::move(around));
+  kept->asserted = asserted;
+  error = team::keep_isomorphic(*isocomm, std::move(kept));
+  return error == MPI_SUCCESS ? error : raise(cartcomm, error);
+}

@@ -1,0 +1,203 @@
+// Persistent neighbour collectives. A request keeps its bound run and its memory; its messages have a tag of
+// their own, so that requests under way at the same time cannot mix.
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "api/neighbor_doors.hpp"
+#include "quadrille.h"
+#include "sys/sys.hpp"
+#include "sys/wait.hpp"
+
+using quadrille::mpi;
+namespace api = quadrille::api;
+namespace choose = quadrille::choose;
+namespace memory = quadrille::memory;
+namespace run = quadrille::run;
+namespace sys = quadrille::sys;
+namespace team = quadrille::team;
+
+struct Quadrille_Request_state {
+  memory::Pool scratch, send, recv;
+  MPI_Comm comm;
+  std::unique_ptr<run::NeighborRun> run;
+  int error = MPI_SUCCESS;  // of what went on while another request was waited for
+};
+
+namespace {
+
+// The tags below are taken. MPI has at least 32768 of them; that so many requests lie between two that are
+// under way together is not to be expected.
+constexpr unsigned first_tag = 64, tags = 32768 - first_tag;
+
+// The requests that are under way. One lock for all: what is done under it never waits.
+struct UnderWay {
+  std::mutex mutex;
+  std::vector<Quadrille_Request> requests;
+};
+UnderWay& under_way() {
+  static auto* list = new UnderWay;  // outlives all destructors
+  return *list;
+}
+
+constexpr int turns_before_yield = 100;
+
+int raise(MPI_Comm comm, int error) {
+  mpi().Comm_call_errhandler(comm, error);
+  return error;
+}
+
+// Goes on with every request that is under way. Under the lock.
+void advance_all(UnderWay& list) {
+  for (Quadrille_Request request : list.requests) {
+    const int error = request->run->advance(false);
+    if (error != MPI_SUCCESS) request->error = error;
+  }
+  std::erase_if(list.requests, [](Quadrille_Request r) { return r->run->done(); });
+}
+
+bool is_null(const Quadrille_Request* request) { return request == nullptr || *request == nullptr; }
+
+// What became of a request that is complete.
+int result_of(Quadrille_Request request) {
+  const int error = std::exchange(request->error, MPI_SUCCESS);
+  return error == MPI_SUCCESS ? error : raise(request->comm, error);
+}
+
+int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
+  if (const int error = api::prepare_neighbors(team); error != MPI_SUCCESS) return error;
+  // Counted on all ranks, whatever is wrong on this one.
+  const int tag = static_cast<int>(first_tag + team.group.persistent++ % tags);
+  const team::Neighbors* neighbors = team::neighbors_of(team);
+  if (neighbors == nullptr) return MPI_ERR_TOPOLOGY;
+  if (!api::is_sound(call, *neighbors)) return MPI_ERR_ARG;
+  auto made = std::make_unique<Quadrille_Request_state>();
+  made->comm = call.comm;
+  const api::NeighborService service = api::own_service_for(call, team);
+  made->run = std::make_unique<run::NeighborRun>(
+      call, *service.schedule, service.slots, service.as_bytes,
+      run::NeighborTraffic{team.group.comm, team.group.quiet, team.group.me, tag},
+      run::NeighborPools{made->scratch, made->send, made->recv});
+  request = made.release();
+  return MPI_SUCCESS;
+}
+
+bool is_inter(MPI_Comm comm) {
+  int inter = 0;
+  mpi().Comm_test_inter(comm, &inter);
+  return inter != 0;
+}
+
+int init(choose::Collective collective, const void* sendbuf, const run::Side& send,
+         const run::Side& recv, MPI_Comm comm, Quadrille_Request* request) {
+  if (request != nullptr) *request = QUADRILLE_REQUEST_NULL;
+  if (!mpi().usable) return raise(comm, MPI_ERR_OTHER);
+  team::Team* team = team::team_of(comm);
+  if (team == nullptr || is_inter(comm)) return raise(comm, MPI_ERR_COMM);
+  if (request == nullptr) return raise(comm, MPI_ERR_ARG);
+  const api::Serving guard;
+  int error = MPI_SUCCESS;
+  try {
+    error = make(api::make_call(collective, sendbuf, send, recv, comm), *team, *request);
+  } catch (const std::bad_alloc&) {
+    error = MPI_ERR_NO_MEM;
+  }
+  return error == MPI_SUCCESS ? error : raise(comm, error);
+}
+
+}  // namespace
+
+int Quadrille_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                     void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                     MPI_Comm comm, MPI_Info, Quadrille_Request* request) {
+  return init(choose::Collective::neighbor_alltoall, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
+              api::uniform(recvbuf, recvcount, recvtype), comm, request);
+}
+
+int Quadrille_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                      MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                      const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                      MPI_Info, Quadrille_Request* request) {
+  return init(choose::Collective::neighbor_alltoallv, sendbuf,
+              api::neighbor_vector(sendbuf, sendcounts, sdispls, sendtype),
+              api::neighbor_vector(recvbuf, recvcounts, rdispls, recvtype), comm, request);
+}
+
+int Quadrille_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[],
+                                      const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                      void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+                                      const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info,
+                                      Quadrille_Request* request) {
+  return init(choose::Collective::neighbor_alltoallw, sendbuf,
+              api::neighbor_typed(sendbuf, sendcounts, sdispls, sendtypes),
+              api::neighbor_typed(recvbuf, recvcounts, rdispls, recvtypes), comm, request);
+}
+
+int Quadrille_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                      void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                      MPI_Comm comm, MPI_Info, Quadrille_Request* request) {
+  return init(choose::Collective::neighbor_allgather, sendbuf,
+              api::uniform(sendbuf, sendcount, sendtype), api::uniform(recvbuf, recvcount, recvtype),
+              comm, request);
+}
+
+int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                       void* recvbuf, const int recvcounts[], const int displs[],
+                                       MPI_Datatype recvtype, MPI_Comm comm, MPI_Info,
+                                       Quadrille_Request* request) {
+  return init(choose::Collective::neighbor_allgatherv, sendbuf,
+              api::uniform(sendbuf, sendcount, sendtype),
+              api::neighbor_vector(recvbuf, recvcounts, displs, recvtype), comm, request);
+}
+
+int Quadrille_Start(Quadrille_Request* request) {
+  if (is_null(request)) return raise(mpi().comm_world, MPI_ERR_REQUEST);
+  UnderWay& list = under_way();
+  int error = MPI_ERR_REQUEST;
+  {
+    const std::lock_guard lock(list.mutex);
+    if ((*request)->run->done()) {
+      error = (*request)->run->start(false);
+      if (!(*request)->run->done()) list.requests.push_back(*request);
+    }
+  }
+  return error == MPI_SUCCESS ? error : raise((*request)->comm, error);
+}
+
+int Quadrille_Test(Quadrille_Request* request, int* flag) {
+  if (is_null(request)) return raise(mpi().comm_world, MPI_ERR_REQUEST);
+  if (flag == nullptr) return raise((*request)->comm, MPI_ERR_ARG);
+  UnderWay& list = under_way();
+  {
+    const std::lock_guard lock(list.mutex);
+    advance_all(list);
+    *flag = (*request)->run->done() ? 1 : 0;
+  }
+  return *flag != 0 ? result_of(*request) : MPI_SUCCESS;
+}
+
+int Quadrille_Wait(Quadrille_Request* request) {
+  if (is_null(request)) return raise(mpi().comm_world, MPI_ERR_REQUEST);
+  UnderWay& list = under_way();
+  for (int turn = 0;; ++turn) {
+    {
+      const std::lock_guard lock(list.mutex);
+      advance_all(list);
+      if ((*request)->run->done()) break;
+    }
+    // Looking on lets the MPI go on; giving the core away lets the peers.
+    turn < turns_before_yield ? sys::pause() : sys::yield();
+  }
+  return result_of(*request);
+}
+
+int Quadrille_Request_free(Quadrille_Request* request) {
+  if (is_null(request)) return MPI_SUCCESS;
+  if (!(*request)->run->done()) return raise((*request)->comm, MPI_ERR_REQUEST);
+  delete *request;
+  *request = QUADRILLE_REQUEST_NULL;
+  return MPI_SUCCESS;
+}

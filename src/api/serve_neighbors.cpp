@@ -1,0 +1,180 @@
+#include "api/serve_neighbors.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "team/config.hpp"
+
+namespace quadrille::api {
+namespace {
+
+using enum choose::Collective;
+using run::Call;
+using run::Side;
+using team::Neighbors;
+using team::Team;
+
+bool arrays_given(const Side& side, bool typed) {
+  const bool counts = side.counts != nullptr || side.counts_large != nullptr;
+  return counts && (side.displacements != nullptr || side.displacements_large != nullptr) &&
+         (!typed || side.types != nullptr);
+}
+
+// Legal are MPI_BOTTOM (address zero) with types of absolute addresses, and any type where the count is zero.
+bool block_is_sound(const Side& side, int block) {
+  const std::ptrdiff_t count = side.count_of(block);
+  if (count == 0) return true;
+  if (count < 0 || side.type_of(block) == mpi().datatype_null) return false;
+  return side.base != nullptr || !type_info(side.type_of(block)).dense;
+}
+
+enum class Form { one_count, arrays, typed_arrays };
+
+bool side_is_sound(const Side& side, Form form, int blocks) {
+  if (blocks == 0) return true;
+  if (form == Form::one_count) return block_is_sound(side, 0);
+  if (!arrays_given(side, form == Form::typed_arrays)) return false;
+  for (int b = 0; b < blocks; ++b) {
+    if (!block_is_sound(side, b)) return false;
+  }
+  return true;
+}
+
+bool is_inter(MPI_Comm comm) {
+  int inter = 0;
+  mpi().Comm_test_inter(comm, &inter);
+  return inter != 0;
+}
+
+bool pass(Team& team) {
+  ++team.counters.passed;
+  return false;
+}
+
+void explain_passed(Team& team, const Call& call, const std::string& why) {
+  if (team.explains) team::explain(team, call.collective, 0, "mpi", why);
+}
+
+// What all ranks know of the size of the largest block; 0 if they do not.
+std::size_t global_bytes(const Call& call, const Neighbors& n) {
+  if (n.isomorphic == nullptr) return 0;
+  const bool uniform = call.collective == neighbor_alltoall || call.collective == neighbor_allgather;
+  if (!uniform && !n.isomorphic->sizes_known()) return 0;
+  return run::largest_block(call, {n.iso_send, n.iso_recv});
+}
+
+// The drop-in door leaves a communicator as it is unless something is to be won by this call.
+bool is_worth_it(Team& team, const Call& call, Door door) {
+  if (door == Door::explicit_api || team.ready) return true;
+  if (!team.eligible) return false;
+  if (team::config().any_forced) return true;
+  const team::CachedSelection& cached = team::neighbor_selection(
+      team, call.collective, global_bytes(call, *team::neighbors_of(team)), true);
+  return cached.selection.choice.algorithm->engine != choose::Engine::mpi;
+}
+
+int run_service(const Call& call, const NeighborService& service, Team& team) {
+  run::Group& group = team.group;
+  run::NeighborRun run(call, *service.schedule, service.slots, service.as_bytes,
+                       {group.comm, group.quiet, group.me, 1},
+                       {group.scratch, group.packed_send, group.packed_recv});
+  int error = run.start(true);
+  group.scratch.trim(), group.packed_send.trim(), group.packed_recv.trim();
+  return error;
+}
+
+void explain(Team& team, const Call& call, std::size_t bytes, team::CachedSelection& cached) {
+  if (cached.explained || !team.explains) return;
+  cached.explained = true;
+  team::explain(team, call.collective, bytes, choose::to_string(cached.selection.choice),
+                cached.selection.why);
+}
+
+}  // namespace
+
+std::string why_no_neighbors(Team& team) {
+  if (team::config().off) return "Quadrille is switched off";
+  if (is_inter(team.user)) return "it is an intercommunicator";
+  return team::neighbors_of(team) == nullptr ? "it has no topology" : "";
+}
+
+int prepare_neighbors(Team& team) {
+  if (team.eligible && !team.ready) {
+    if (const int error = team::setup(team); error != MPI_SUCCESS) return error;
+    team::forget_selections(team);  // made when less was known
+  }
+  if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
+  if (team.eligible) return MPI_SUCCESS;
+  // Nobody sends to another on it but we, and only with the tags of exchanges that are awaited.
+  team.group.quiet = team.group.comm;
+  mpi().Comm_rank(team.user, &team.group.me);
+  mpi().Comm_size(team.user, &team.group.ranks);
+  return MPI_SUCCESS;
+}
+
+bool is_sound(const Call& call, const Neighbors& neighbors) {
+  if (call.in_place || call.recv.base == MPI_IN_PLACE) return false;
+  const bool typed = call.collective == neighbor_alltoallw;
+  const bool uniform = call.collective == neighbor_alltoall || call.collective == neighbor_allgather;
+  const Form recv = uniform ? Form::one_count : typed ? Form::typed_arrays : Form::arrays;
+  const Form send = run::is_allgather(call.collective) ? Form::one_count : recv;
+  return side_is_sound(call.recv, recv, neighbors.recv_blocks) &&
+         side_is_sound(call.send, send, neighbors.send_blocks);
+}
+
+NeighborService service_for(const Call& call, Team& team, bool drop_in) {
+  const Neighbors& n = *team::neighbors_of(team);
+  const run::NeighborSlots edges = {n.send_block, n.recv_block}, grid = {n.iso_send, n.iso_recv};
+  const std::size_t bytes = global_bytes(call, n);
+  team::CachedSelection& cached = team::neighbor_selection(team, call.collective, bytes, drop_in);
+  explain(team, call, bytes, cached);
+  const choose::Choice& choice = cached.selection.choice;
+  const choose::Algorithm& algorithm = *choice.algorithm;
+  if (algorithm.engine == choose::Engine::mpi) return {nullptr, {}, false};
+  const bool direct = algorithm.build_neighbors == nullptr;
+  return {&team::neighbor_plan_of(team, choice), direct ? edges : grid,
+          algorithm.needs.contiguous};
+}
+
+NeighborService own_service_for(const Call& call, Team& team) {
+  const NeighborService service = service_for(call, team, false);
+  if (service.schedule != nullptr) return service;
+  const Neighbors& n = *team::neighbors_of(team);
+  return {&team::neighbor_plan_of(team, choose::plain(call.collective, "direct")),
+          {n.send_block, n.recv_block}, false};
+}
+
+bool serve_neighbors(const Call& call, Door door, int& error) {
+  if (is_serving() || !mpi().usable) return false;
+  Team* team = team::team_of(call.comm);
+  if (team == nullptr) {
+    team::count_passed();
+    return false;
+  }
+  if (const std::string why = why_no_neighbors(*team); !why.empty()) {
+    explain_passed(*team, call, why);
+    return pass(*team);
+  }
+  const Neighbors& neighbors = *team::neighbors_of(*team);
+  if (!is_sound(call, neighbors)) return pass(*team);
+  const Serving guard;
+  if (!is_worth_it(*team, call, door)) {
+    explain_passed(*team, call, team->eligible ? "combining messages would not pay" : team->why_not);
+    return pass(*team);
+  }
+  error = prepare_neighbors(*team);
+  try {
+    if (error == MPI_SUCCESS) {
+      const NeighborService service = service_for(call, *team, door == Door::drop_in);
+      if (service.schedule == nullptr) return pass(*team);
+      error = run_service(call, service, *team);
+    }
+  } catch (const std::bad_alloc&) {
+    error = MPI_ERR_NO_MEM;
+  }
+  if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
+  ++team->counters.served;
+  return true;
+}
+
+}  // namespace quadrille::api

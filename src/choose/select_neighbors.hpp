@@ -1,0 +1,39 @@
+// Which algorithm serves a call of a neighbour collective. As in select.hpp, only what all ranks know to be
+// equal may count.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "choose/select.hpp"
+
+namespace quadrille::choose {
+
+// What an algorithm costs a process of a torus that lacks no neighbour: messages that it waits for one after
+// the other (D of the paper), and blocks that it sends (V).
+struct CombiningCost {
+  const Algorithm* algorithm;
+  std::int64_t rounds;
+  std::int64_t volume;
+};
+struct CombiningCosts {
+  std::int64_t neighbors = 0;  // s of the paper: those that are other processes
+  std::vector<CombiningCost> algorithms;
+};
+
+struct NeighborKey {
+  Collective collective;
+  bool by_ourselves;   // the MPI may be wrong on this communicator
+  int nodes;           // on which the ranks live
+  bool isomorphic;     // all ranks know the neighbours of all ranks
+  bool sizes_known;    // block i has one size on all ranks, and all ranks know it
+  std::size_t bytes;   // of the largest block, if the sizes are known
+  const CombiningCosts* costs;  // null unless isomorphic
+};
+
+// `forced` may be without algorithm. The result always has one.
+Selection select_neighbors(const NeighborKey& key, const Choice& forced);
+
+}  // namespace quadrille::choose

@@ -1,0 +1,126 @@
+// Binds a neighbour collective to a schedule. The direct exchange sends the blocks of the user as they are. An
+// algorithm that passes blocks on moves bytes: blocks with gaps are packed before and unpacked after. No
+// schedule touches the block of a neighbour that is not there, so it needs no memory.
+#include "run/neighbors.hpp"
+
+#include <algorithm>
+
+#include "run/places.hpp"
+
+namespace quadrille::run {
+namespace {
+
+constexpr int copy_tag = 2;  // a copy inside the rank begins and ends at once, so all calls may use this one
+
+bool is_uniform(choose::Collective c) {
+  return c == choose::Collective::neighbor_alltoall || c == choose::Collective::neighbor_allgather;
+}
+
+std::vector<Block> blocks_of(const Side& side, std::span<const int> slots) {
+  std::vector<Block> blocks(slots.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i] >= 0) blocks[i] = block_of(side, slots[i]);
+  }
+  return blocks;
+}
+
+// An allgather sends its one block to every neighbour.
+std::vector<Block> send_blocks(const Call& call, const NeighborSlots& slots, bool as_bytes) {
+  if (!is_allgather(call.collective)) return blocks_of(call.send, slots.send);
+  return std::vector<Block>(as_bytes ? 1 : std::max<std::size_t>(slots.send.size(), 1),
+                            block_of(call.send, 0));
+}
+
+bool is_dense(const std::vector<Block>& blocks) {
+  return std::all_of(blocks.begin(), blocks.end(),
+                     [](const Block& b) { return b.count == 0 || b.info.dense; });
+}
+
+std::size_t most_bytes(const std::vector<Block>& blocks) {
+  std::size_t most = 0;
+  for (const Block& block : blocks) most = std::max(most, block.bytes());
+  return most;
+}
+
+std::vector<Place> byte_places(const std::vector<Block>& blocks, bool packed, memory::Pool& pool) {
+  if (!packed) return own_places(blocks, true);
+  return packed_places(blocks, pool.take(total_bytes(blocks)));
+}
+
+// A side without blocks may hold anything.
+std::size_t bytes_of_one(const Side& side) {
+  const std::ptrdiff_t count = side.count_of(0);
+  return count > 0 ? static_cast<std::size_t>(count) * type_info(side.type).size : 0;
+}
+
+}  // namespace
+
+std::size_t largest_block(const Call& call, const NeighborSlots& slots) {
+  const std::size_t send = is_allgather(call.collective) || is_uniform(call.collective)
+                               ? bytes_of_one(call.send)
+                               : most_bytes(blocks_of(call.send, slots.send));
+  const std::size_t recv = is_uniform(call.collective)
+                               ? bytes_of_one(call.recv)
+                               : most_bytes(blocks_of(call.recv, slots.recv));
+  return std::max(send, recv);
+}
+
+NeighborRun::NeighborRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots,
+                         bool as_bytes, const NeighborTraffic& traffic, const NeighborPools& pools)
+    : schedule_(schedule),
+      traffic_(traffic),
+      send_(send_blocks(call, slots, as_bytes)),
+      recv_(blocks_of(call.recv, slots.recv)),
+      transport_(traffic.comm, traffic.me, copy_tag, traffic.tag) {
+  if (as_bytes) {
+    binding_.block_bytes = largest_block(call, slots);
+    bind_bytes(is_allgather(call.collective) || is_uniform(call.collective), pools);
+  } else {
+    send_places_ = own_places(send_, false);
+    recv_places_ = own_places(recv_, false);
+  }
+  binding_.send = send_places_;
+  binding_.recv = recv_places_;
+}
+
+void NeighborRun::bind_bytes(bool uniform, const NeighborPools& pools) {
+  pack_send_ = !is_dense(send_);
+  pack_recv_ = !is_dense(recv_);
+  send_places_ = byte_places(send_, pack_send_, pools.send);
+  recv_places_ = byte_places(recv_, pack_recv_, pools.recv);
+  bind_scratch(uniform, pools.scratch);
+}
+
+// Scratch blocks k and s + k of an all-to-all hold data of neighbour k only.
+void NeighborRun::bind_scratch(bool uniform, memory::Pool& pool) {
+  const std::size_t bytes = schedule_.scratch_blocks * binding_.block_bytes;
+  std::byte* next = binding_.scratch = bytes > 0 ? pool.take(bytes) : nullptr;
+  if (uniform) return;
+  scratch_places_.resize(schedule_.scratch_blocks);
+  for (std::size_t i = 0; i < scratch_places_.size(); ++i) {
+    scratch_places_[i] = recv_places_[i % recv_places_.size()];
+    scratch_places_[i].address = next;
+    next += scratch_places_[i].bytes;
+  }
+  binding_.scratch_places = scratch_places_;
+}
+
+int NeighborRun::start(bool block) {
+  if (pack_send_) {
+    const int error = pack_all(send_, send_places_, traffic_.quiet);
+    if (error != MPI_SUCCESS) return error;
+  }
+  execution_.emplace(schedule_, binding_, transport_);
+  return advance(block);
+}
+
+int NeighborRun::advance(bool block) {
+  if (done()) return MPI_SUCCESS;
+  int error = execution_->advance(block);
+  if (error == MPI_SUCCESS && !execution_->done()) return error;
+  execution_.reset();
+  if (error == MPI_SUCCESS && pack_recv_) error = unpack_all(recv_places_, recv_, traffic_.quiet);
+  return error;
+}
+
+}  // namespace quadrille::run

@@ -1,0 +1,71 @@
+// A call of a neighbour collective bound to a schedule: it can be started, advanced, and started again.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memory/pool.hpp"
+#include "plan/schedule.hpp"
+#include "run/call.hpp"
+#include "run/executor.hpp"
+#include "run/group.hpp"
+#include "run/mpi_transport.hpp"
+
+namespace quadrille::run {
+
+// The block in the user's arrays for each block of the schedule, -1 where this rank has none: a neighbour
+// that is not there. Of an allgather only `recv` counts: it sends block 0.
+struct NeighborSlots {
+  std::span<const int> send, recv;
+};
+
+// Memory for blocks that are packed or pass through. Not shared by calls that are under way together.
+struct NeighborPools {
+  memory::Pool& scratch;
+  memory::Pool& send;
+  memory::Pool& recv;
+};
+
+// Where the messages of a call go: `comm` is private, and no other call under way uses `tag` on it.
+// MPI packs on `quiet`.
+struct NeighborTraffic {
+  MPI_Comm comm;
+  MPI_Comm quiet;
+  int me;
+  int tag;
+};
+
+// Bytes of the largest block of either side. In the forms with one count that is the block, also on a rank that
+// has no neighbour and only passes blocks on.
+std::size_t largest_block(const Call& call, const NeighborSlots& slots);
+
+class NeighborRun {
+ public:
+  // `as_bytes`: the schedule passes blocks on, so that they must be plain bytes, and block i has one size on
+  // all ranks. The schedule and the pools must outlive the run; the arrays of the call need not.
+  NeighborRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots, bool as_bytes,
+              const NeighborTraffic& traffic, const NeighborPools& pools);
+  NeighborRun(const NeighborRun&) = delete;
+  NeighborRun& operator=(const NeighborRun&) = delete;
+
+  // Both return an MPI error code; after an error the run is over.
+  int start(bool block);    // and goes on, as advance()
+  int advance(bool block);  // as far as is possible without waiting, or to the end
+  bool done() const { return !execution_.has_value(); }
+
+ private:
+  void bind_bytes(bool uniform, const NeighborPools& pools);
+  void bind_scratch(bool uniform, memory::Pool& pool);
+
+  const plan::Schedule& schedule_;
+  NeighborTraffic traffic_;
+  std::vector<Block> send_, recv_;  // [block of the schedule]
+  std::vector<Place> send_places_, recv_places_, scratch_places_;
+  bool pack_send_ = false, pack_recv_ = false;
+  Binding binding_;
+  MpiTransport transport_;
+  std::optional<Execution> execution_;
+};
+
+}  // namespace quadrille::run

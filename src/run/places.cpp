@@ -1,0 +1,56 @@
+#include "run/places.hpp"
+
+namespace quadrille::run {
+
+std::size_t total_bytes(const std::vector<Block>& blocks) {
+  std::size_t total = 0;
+  for (const Block& block : blocks) total += block.bytes();
+  return total;
+}
+
+bool all_dense(const std::vector<Block>& blocks) {
+  for (const Block& block : blocks) {
+    if (!block.info.dense) return false;
+  }
+  return true;
+}
+
+std::vector<Place> own_places(const std::vector<Block>& blocks, bool as_bytes) {
+  std::vector<Place> places;
+  places.reserve(blocks.size());
+  for (const Block& block : blocks) {
+    places.push_back(as_bytes ? Place{block.address, block.bytes(), block.bytes(), 0, true}
+                              : typed_place(block));
+  }
+  return places;
+}
+
+std::vector<Place> packed_places(const std::vector<Block>& blocks, std::byte* memory) {
+  std::vector<Place> places;
+  places.reserve(blocks.size());
+  for (const Block& block : blocks) {
+    places.push_back({memory, block.bytes(), block.bytes(), 0, true});
+    memory += block.bytes();
+  }
+  return places;
+}
+
+int pack_all(const std::vector<Block>& blocks, const std::vector<Place>& places, MPI_Comm comm) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Block& b = blocks[i];
+    const int error = pack(b.address, b.count, b.type, b.info, places[i].address, comm);
+    if (error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
+
+int unpack_all(const std::vector<Place>& places, const std::vector<Block>& blocks, MPI_Comm comm) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Block& b = blocks[i];
+    const int error = unpack(places[i].address, b.address, b.count, b.type, b.info, comm);
+    if (error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace quadrille::run

@@ -1,0 +1,260 @@
+#include "team/neighbors.hpp"
+
+#include <algorithm>
+
+#include "mpi/mpi.hpp"
+#include "plan/cost.hpp"
+
+namespace quadrille::team {
+namespace {
+
+using Kept = std::shared_ptr<const Isomorphic>;
+
+// ---- The attribute of isomorphic communicators ----
+
+int copy_kept(MPI_Comm, int, void*, void* value, void* copied, int* flag) {
+  *static_cast<void**>(copied) = new Kept(*static_cast<Kept*>(value));
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+int free_kept(MPI_Comm, int, void* value, void*) {
+  delete static_cast<Kept*>(value);
+  return MPI_SUCCESS;
+}
+
+int kept_keyval() {
+  static const int keyval = [] {
+    int made = MPI_KEYVAL_INVALID;
+    mpi().Comm_create_keyval(copy_kept, free_kept, &made, nullptr);
+    return made;
+  }();
+  return keyval;
+}
+
+Kept isomorphic_of(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  mpi().Comm_get_attr(comm, kept_keyval(), &value, &found);
+  return found ? *static_cast<Kept*>(value) : Kept();
+}
+
+// ---- The topologies ----
+
+void number_blocks(std::vector<int>& blocks, std::size_t count) {
+  blocks.resize(count);
+  for (std::size_t k = 0; k < count; ++k) blocks[k] = static_cast<int>(k);
+}
+
+// Adds neighbour i of an isomorphic neighbourhood: `to` gets send block `send`, and recv block `recv` comes
+// from `from`; -1 for a process that is not there.
+void add_edge(Neighbors& n, int from, int recv, int to, int send) {
+  n.iso_send.push_back(to < 0 ? -1 : send);
+  n.iso_recv.push_back(from < 0 ? -1 : recv);
+  if (to >= 0) n.destinations.push_back(to), n.send_block.push_back(send);
+  if (from >= 0) n.sources.push_back(from), n.recv_block.push_back(recv);
+}
+
+// The two neighbours in each dimension, first the negative one. What goes to the negative neighbour arrives
+// there as the block of its positive one: also where both are the same process, or the process itself.
+Neighbors of_cart(MPI_Comm comm, int me) {
+  Neighbors n;
+  plan::Grid grid;
+  if (!grid_of(comm, grid)) return n;
+  const int dimensions = static_cast<int>(grid.extents.size());
+  plan::Neighborhood around{dimensions, {}};
+  for (int d = 0; d < dimensions; ++d) {
+    n.doubtful = n.doubtful || (grid.periodic[static_cast<std::size_t>(d)] &&
+                                grid.extents[static_cast<std::size_t>(d)] <= 2);
+    for (const int step : {-1, 1}) {
+      std::vector<int> offset(grid.extents.size(), 0);
+      offset[static_cast<std::size_t>(d)] = step;
+      around.offsets.insert(around.offsets.end(), offset.begin(), offset.end());
+      const int send = 2 * d + (step < 0 ? 0 : 1), recv = 2 * d + (step < 0 ? 1 : 0);
+      add_edge(n, plan::rank_at(grid, me, offset, -1), recv, plan::rank_at(grid, me, offset, 1), send);
+    }
+  }
+  n.send_blocks = n.recv_blocks = 2 * dimensions;
+  n.isomorphic = std::make_shared<Isomorphic>(isomorphic_around(std::move(grid), std::move(around)));
+  return n;
+}
+
+// The user's blocks are those of MPI's lists: absent processes are not counted.
+Neighbors of_isomorphic(Kept kept, int me) {
+  Neighbors n;
+  for (int i = 0; i < kept->neighborhood.size(); ++i) {
+    const std::span<const int> offset = kept->neighborhood.offset(i);
+    const int from = plan::rank_at(kept->grid, me, offset, -1);
+    const int to = plan::rank_at(kept->grid, me, offset, 1);
+    add_edge(n, from, n.recv_blocks, to, n.send_blocks);
+    n.recv_blocks += from >= 0 ? 1 : 0;
+    n.send_blocks += to >= 0 ? 1 : 0;
+  }
+  n.isomorphic = std::move(kept);
+  return n;
+}
+
+// With at least one element: some MPIs look at the address.
+std::vector<int> room_for(int count) {
+  return std::vector<int>(static_cast<std::size_t>(std::max(count, 1)));
+}
+
+void number_edges(Neighbors& n) {
+  number_blocks(n.recv_block, n.sources.size());
+  number_blocks(n.send_block, n.destinations.size());
+  n.recv_blocks = static_cast<int>(n.sources.size());
+  n.send_blocks = static_cast<int>(n.destinations.size());
+}
+
+Neighbors of_graph(MPI_Comm comm, int me) {
+  Neighbors n;
+  int count = 0;
+  if (mpi().Graph_neighbors_count(comm, me, &count) != MPI_SUCCESS) return n;
+  n.sources = room_for(count);
+  if (mpi().Graph_neighbors(comm, me, count, n.sources.data()) != MPI_SUCCESS) count = 0;
+  n.sources.resize(static_cast<std::size_t>(count));
+  n.destinations = n.sources;
+  number_edges(n);
+  return n;
+}
+
+Neighbors of_dist_graph(MPI_Comm comm) {
+  Neighbors n;
+  int in = 0, out = 0, weighted = 0;
+  if (mpi().Dist_graph_neighbors_count(comm, &in, &out, &weighted) != MPI_SUCCESS) return n;
+  n.sources = room_for(in), n.destinations = room_for(out);
+  std::vector<int> in_weights = room_for(in), out_weights = room_for(out);
+  mpi().Dist_graph_neighbors(comm, in, n.sources.data(),
+                             weighted ? in_weights.data() : mpi().unweighted, out,
+                             n.destinations.data(), weighted ? out_weights.data() : mpi().unweighted);
+  n.sources.resize(static_cast<std::size_t>(in));
+  n.destinations.resize(static_cast<std::size_t>(out));
+  number_edges(n);
+  return n;
+}
+
+// ---- What combining costs ----
+
+choose::CombiningCosts costs_of(const plan::Grid& grid, const plan::Neighborhood& neighborhood,
+                                choose::Collective collective) {
+  plan::Grid torus = grid;
+  torus.periodic.assign(grid.extents.size(), true);
+  choose::CombiningCosts costs;
+  for (int i = 0; i < neighborhood.size(); ++i) {
+    costs.neighbors += plan::rank_at(torus, 0, neighborhood.offset(i), 1) != 0 ? 1 : 0;
+  }
+  for (const choose::Algorithm& algorithm : choose::algorithms()) {
+    if (!choose::serves(algorithm, collective) || !algorithm.needs.equal_sizes) continue;
+    const plan::Counts counts =
+        plan::count(algorithm.build_neighbors({&torus, &neighborhood, 0, {}}));
+    costs.algorithms.push_back({&algorithm, static_cast<std::int64_t>(counts.messages),
+                                static_cast<std::int64_t>(counts.blocks_sent)});
+  }
+  return costs;
+}
+
+bool is_whole(const plan::Grid& grid, const plan::Neighborhood& neighborhood) {
+  for (int i = 0; i < neighborhood.size(); ++i) {
+    const std::span<const int> offset = neighborhood.offset(i);
+    for (std::size_t d = 0; d < offset.size(); ++d) {
+      if (offset[d] != 0 && !grid.periodic[d]) return false;
+    }
+  }
+  return true;
+}
+
+// Before a communicator is ready, what is known of all ranks has to do.
+int nodes_of(const Team& team) {
+  if (team.ready) return team.nodes.nodes;
+  const Team* world = team_of(mpi().comm_world);
+  return world != nullptr && world->ready ? world->nodes.nodes : 1;
+}
+
+}  // namespace
+
+Isomorphic isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood) {
+  Isomorphic made;
+  made.grid = std::move(grid);
+  made.neighborhood = std::move(neighborhood);
+  made.whole = is_whole(made.grid, made.neighborhood);
+  made.alltoall = costs_of(made.grid, made.neighborhood, choose::Collective::neighbor_alltoall);
+  made.allgather = costs_of(made.grid, made.neighborhood, choose::Collective::neighbor_allgather);
+  return made;
+}
+
+bool grid_of(MPI_Comm cart, plan::Grid& grid) {
+  int topology = MPI_UNDEFINED, dimensions = 0;
+  if (mpi().Topo_test(cart, &topology) != MPI_SUCCESS || topology != MPI_CART) return false;
+  if (mpi().Cartdim_get(cart, &dimensions) != MPI_SUCCESS) return false;
+  std::vector<int> extents = room_for(dimensions), periods = extents, coordinates = extents;
+  if (dimensions > 0 && mpi().Cart_get(cart, dimensions, extents.data(), periods.data(),
+                                       coordinates.data()) != MPI_SUCCESS) {
+    return false;
+  }
+  const auto count = static_cast<std::size_t>(dimensions);
+  grid.extents.assign(extents.begin(), extents.begin() + dimensions);
+  grid.periodic.resize(count);
+  for (std::size_t d = 0; d < count; ++d) grid.periodic[d] = periods[d] != 0;
+  return true;
+}
+
+int keep_isomorphic(MPI_Comm comm, std::shared_ptr<const Isomorphic> isomorphic) {
+  return mpi().Comm_set_attr(comm, kept_keyval(), new Kept(std::move(isomorphic)));
+}
+
+const Neighbors* neighbors_of(Team& team) {
+  if (team.neighbors != nullptr) return team.neighbors.get();
+  int topology = MPI_UNDEFINED, me = 0;
+  if (mpi().Topo_test(team.user, &topology) != MPI_SUCCESS) return nullptr;
+  mpi().Comm_rank(team.user, &me);
+  if (Kept kept = isomorphic_of(team.user)) {
+    team.neighbors = std::make_shared<Neighbors>(of_isomorphic(std::move(kept), me));
+  } else if (topology == MPI_CART) {
+    team.neighbors = std::make_shared<Neighbors>(of_cart(team.user, me));
+  } else if (topology == MPI_GRAPH) {
+    team.neighbors = std::make_shared<Neighbors>(of_graph(team.user, me));
+  } else if (topology == MPI_DIST_GRAPH) {
+    team.neighbors = std::make_shared<Neighbors>(of_dist_graph(team.user));
+  }
+  return team.neighbors.get();
+}
+
+const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice) {
+  const plan::BuildNeighbors build = choice.algorithm->build_neighbors;
+  for (const auto& cached : team.plans) {
+    if (cached->build == nullptr && cached->build_neighbors == build &&
+        cached->parameters == choice.parameters) {
+      return cached->schedule;
+    }
+  }
+  const Neighbors& n = *neighbors_of(team);
+  int me = 0;
+  mpi().Comm_rank(team.user, &me);
+  plan::Schedule schedule =
+      build == nullptr ? plan::neighbor_direct(me, n.sources, n.destinations)
+                       : build({&n.isomorphic->grid, &n.isomorphic->neighborhood, me, choice.parameters});
+  team.plans.push_back(std::make_unique<CachedPlan>(
+      CachedPlan{nullptr, build, choice.parameters, std::move(schedule)}));
+  return team.plans.back()->schedule;
+}
+
+CachedSelection& neighbor_selection(Team& team, choose::Collective collective, std::size_t bytes,
+                                    bool drop_in) {
+  using enum choose::Collective;
+  const auto index = static_cast<std::size_t>(collective);
+  CachedSelection& cached = team.selections[index];
+  if (cached.valid && cached.bytes == bytes && cached.drop_in == drop_in) return cached;
+  const Isomorphic* around = team.neighbors->isomorphic.get();
+  const bool gather = collective == neighbor_allgather || collective == neighbor_allgatherv;
+  const bool uniform = collective == neighbor_alltoall || collective == neighbor_allgather;
+  const bool by_ourselves = !drop_in && team.neighbors->doubtful;
+  choose::NeighborKey key{collective, by_ourselves, nodes_of(team), around != nullptr, false, bytes, nullptr};
+  if (around != nullptr) {
+    key.sizes_known = uniform || around->sizes_known();
+    key.costs = gather ? &around->allgather : &around->alltoall;
+  }
+  cached = {true, false, bytes, drop_in, choose::select_neighbors(key, team.forced.by_collective[index])};
+  return cached;
+}
+
+}  // namespace quadrille::team

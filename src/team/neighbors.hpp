@@ -1,0 +1,61 @@
+// The neighbours of a rank in the topology of its communicator, and the isomorphic neighbourhoods that
+// Quadrille_Iso_neighborhood_create keeps on a communicator.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "choose/select_neighbors.hpp"
+#include "plan/neighborhood.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::team {
+
+// The same neighbourhood around every process of a grid.
+struct Isomorphic {
+  plan::Grid grid;
+  plan::Neighborhood neighborhood;
+  bool asserted = false;     // by the user: block i of a v or w call has one size on all ranks
+  bool whole = false;        // no process lacks a neighbour
+  // Do all ranks know the size of block i in a v or w call? One that passes it on may have no such block itself.
+  bool sizes_known() const { return asserted && whole; }
+  choose::CombiningCosts alltoall, allgather;
+};
+
+// Adds to a grid and a neighbourhood what follows from them. The same on all ranks.
+Isomorphic isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood);
+
+struct Neighbors {
+  // The edges that exist, and the block of the user's arrays for each. They are ordered so that the k-th
+  // message to a rank is for the k-th edge that this rank has from us.
+  std::vector<int> sources, destinations;
+  std::vector<int> recv_block, send_block;
+  // Blocks in the user's arrays, those for absent neighbours of a Cartesian communicator included.
+  int recv_blocks = 0, send_blocks = 0;
+  // A Cartesian communicator with a periodic dimension of one or two processes: some MPIs deliver blocks to the
+  // wrong place there.
+  bool doubtful = false;
+  // Cartesian and isomorphic communicators: where block i of the neighbourhood is in the user's arrays; -1
+  // if this rank lacks that neighbour.
+  std::shared_ptr<const Isomorphic> isomorphic;
+  std::vector<int> iso_send, iso_recv;
+};
+
+// The grid of a Cartesian communicator. False if it is none, or the MPI refuses to tell.
+bool grid_of(MPI_Comm cart, plan::Grid& grid);
+
+// Keeps a neighbourhood on a communicator; duplicates of it will have it, too. Returns an MPI error code.
+int keep_isomorphic(MPI_Comm comm, std::shared_ptr<const Isomorphic> isomorphic);
+
+// What this rank knows of its neighbours; null if the communicator has no topology. Asks the MPI once. Not
+// collective.
+const Neighbors* neighbors_of(Team& team);
+
+// The schedule of a neighbour algorithm on this team, built on first use. Not collective.
+const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice);
+
+// What serves a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not.
+CachedSelection& neighbor_selection(Team& team, choose::Collective collective, std::size_t bytes,
+                                    bool drop_in);
+
+}  // namespace quadrille::team

@@ -1,0 +1,226 @@
+// Isomorphic neighbourhoods: every algorithm, on every grid, with offsets of all kinds. The explicit door alone.
+#include <quadrille.h>
+
+#include "neighbors.hpp"
+#include "team/team.hpp"
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+using Offsets = std::vector<std::vector<int>>;
+
+// A neighbourhood of some kind in `dimensions` dimensions.
+Offsets offsets_of(int kind, std::size_t dimensions) {
+  Offsets all;
+  Random random(static_cast<std::uint64_t>(kind) * 977 + dimensions);
+  if (kind == 0) {  // all that touch, the process itself among them
+    std::vector<int> one(dimensions, -1);
+    while (true) {
+      all.push_back(one);
+      std::size_t d = 0;
+      while (d < dimensions && one[d] == 1) one[d++] = -1;
+      if (d == dimensions) return all;
+      ++one[d];
+    }
+  }
+  if (kind == 1) return all;                                        // none
+  if (kind == 2) return {std::vector<int>(dimensions, 1), std::vector<int>(dimensions, 1)};  // one corner, twice
+  const int reach = kind == 3 ? 2 : 9;
+  for (int i = 0; i < 3 + kind; ++i) {
+    std::vector<int> one;
+    for (std::size_t d = 0; d < dimensions; ++d) one.push_back(random.below(2 * reach + 1) - reach);
+    all.push_back(one);
+    if (random.below(3) == 0) all.push_back(all[static_cast<std::size_t>(random.below(i + 1))]);
+    if (random.below(4) == 0) all.push_back(std::vector<int>(dimensions, 0));
+  }
+  return all;
+}
+constexpr int offset_kinds = 6;
+
+MPI_Info info_with(const char* key) {
+  MPI_Info info = MPI_INFO_NULL;
+  if (key == nullptr) return info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, key, "true");
+  return info;
+}
+
+MPI_Comm create(MPI_Comm cart, const Offsets& offsets, MPI_Info info) {
+  std::vector<int> flat;
+  for (const auto& one : offsets) flat.insert(flat.end(), one.begin(), one.end());
+  flat.reserve(1);
+  MPI_Comm iso = MPI_COMM_NULL;
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Iso_neighborhood_create(cart, static_cast<int>(offsets.size()),
+                                                           flat.data(), info, &iso));
+  return iso;
+}
+
+Topology isomorphic(const TestGrid& grid, const Offsets& offsets, const char* key) {
+  MPI_Comm cart;
+  MPI_Cart_create(MPI_COMM_WORLD, static_cast<int>(grid.extents.size()), grid.extents.data(),
+                  grid.periodic.data(), 0, &cart);
+  MPI_Info info = info_with(key);
+  Topology t = around(grid, offsets, create(cart, offsets, info));
+  if (info != MPI_INFO_NULL) MPI_Info_free(&info);
+  MPI_Comm_free(&cart);  // nothing of it is needed any more
+  return t;
+}
+
+// What served the last call.
+std::string served_by(MPI_Comm comm, Collective c) {
+  const auto& choice = team::team_of(comm)->selections[static_cast<std::size_t>(c)].selection.choice;
+  return choice.algorithm != nullptr ? std::string(choice.algorithm->name) : "nothing";
+}
+
+bool is_uniform(Collective c) {
+  return c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
+}
+
+bool lacks_none(const TestGrid& grid, const Offsets& offsets) {
+  for (const auto& one : offsets) {
+    for (std::size_t d = 0; d < one.size(); ++d) {
+      if (one[d] != 0 && !grid.periodic[d]) return false;
+    }
+  }
+  return true;
+}
+
+class Isomorphic : public MpiTest {
+ protected:
+  void expect_each_algorithm(const TestGrid& grid, const Offsets& offsets, bool asserted, int kind) {
+    Topology t = isomorphic(grid, offsets, asserted ? "quadrille_iso_sizes" : nullptr);
+    t.name += " offsets " + std::to_string(kind);
+    for (const std::string name : {"direct", "straightforward", "torus", "torus-direct"}) {
+      for (const Collective c : neighbor_collectives) {
+        ++seed_;
+        const std::string ports = seed_ % 3 == 0 && name != "direct" ? ":ports=2" : "";
+        EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, name + ports));
+        const Kinds kinds[] = {same("byte"), between("two-records", "record"), same("double"),
+                               c == Collective::neighbor_alltoallw ? mixed(Base::integer)
+                                                                   : between("vector", "contiguous")};
+        const std::size_t bytes[] = {8, 1, 700, 9000};
+        const NeighborShape shape = {c, kinds[mix(seed_) % 4], bytes[mix(seed_ + 5) % 4], asserted, seed_};
+        expect_good(check(shape, t, tested_neighbors));
+        const bool known = is_uniform(c) || (asserted && lacks_none(grid, offsets));
+        if (known || name[0] != 't') {
+          EXPECT_EQ(served_by(t.where.comm, c), name) << t.name;
+        } else {
+          EXPECT_EQ(served_by(t.where.comm, c), "mpi") << t.name;
+        }
+      }
+    }
+    release(t.where);
+  }
+  std::uint64_t seed_ = 0;
+};
+
+TEST_F(Isomorphic, EveryAlgorithmOnEveryGrid) {
+  int turn = 0;
+  for (const TestGrid& grid : grids_of(world().size)) {
+    for (int kind = 0; kind < offset_kinds; ++kind) {
+      // With many ranks a part of the pairs of grids and offsets.
+      if (world().size > 4 && (turn++ % 3) != 0) continue;
+      expect_each_algorithm(grid, offsets_of(kind, grid.extents.size()), kind % 2 == 0, kind);
+    }
+  }
+}
+
+// Without force: combined where it saves messages between nodes and blocks are small.
+TEST_F(Isomorphic, CombinesSmallBlocks) {
+  const TestGrid grid{{1, world().size}, {1, 1}};
+  Topology t = isomorphic(grid, offsets_of(0, 2), nullptr);
+  const auto c = Collective::neighbor_alltoall;
+  expect_good(check({c, same("byte"), 1, false, 1}, t, tested_neighbors));
+  const bool nodes = team::team_of(t.where.comm)->nodes.nodes > 1;
+  if (world().size >= 3) {
+    EXPECT_EQ(served_by(t.where.comm, c).substr(0, 5), nodes ? "torus" : "mpi");
+  }
+  expect_good(check({c, same("byte"), 1 << 20, false, 1}, t, tested_neighbors));
+  if (world().size >= 4) {
+    EXPECT_EQ(served_by(t.where.comm, c), "mpi");
+  }
+  release(t.where);
+}
+
+TEST_F(Isomorphic, DuplicatesAreIsomorphicToo) {
+  const TestGrid grid{{world().size}, {1}};
+  const Offsets offsets = offsets_of(4, 1);
+  Topology t = isomorphic(grid, offsets, nullptr);
+  MPI_Comm copy;
+  MPI_Comm_dup(t.where.comm, &copy);
+  release(t.where);
+  Topology other = around(grid, offsets, copy);
+  const auto c = Collective::neighbor_allgather;
+  EXPECT_EQ(MPI_SUCCESS, force(copy, c, "torus"));
+  expect_good(check({c, same("int"), 12, false, 3}, other, tested_neighbors));
+  EXPECT_EQ(served_by(copy, c), "torus");
+  release(other.where);
+}
+
+// The MPI's own functions work on it, as its topology says.
+TEST_F(Isomorphic, IsAnOrdinaryGraphForTheMpi) {
+  for (const TestGrid& grid : grids_of(world().size)) {
+    Topology t = isomorphic(grid, offsets_of(4, grid.extents.size()), nullptr);
+    int topology = 0, in = 0, out = 0, weighted = 1;
+    MPI_Topo_test(t.where.comm, &topology);
+    EXPECT_EQ(topology, MPI_DIST_GRAPH);
+    MPI_Dist_graph_neighbors_count(t.where.comm, &in, &out, &weighted);
+    EXPECT_EQ(in, static_cast<int>(t.in.size()));
+    EXPECT_EQ(out, static_cast<int>(t.out.size()));
+    EXPECT_EQ(weighted, 0);
+    for (const Collective c : neighbor_collectives) {
+      expect_good(check({c, same("int"), 40, false, 9}, t, native_neighbors()));
+    }
+    release(t.where);
+  }
+}
+
+int error_class(int code) {
+  int result = MPI_SUCCESS;
+  MPI_Error_class(code, &result);
+  return result;
+}
+
+TEST_F(Isomorphic, WrongArguments) {
+  MPI_Comm cart, iso = MPI_COMM_WORLD;
+  const int extent = world().size, periodic = 1, offset = 1;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &cart);
+  MPI_Comm_set_errhandler(cart, MPI_ERRORS_RETURN);
+  const auto create_on = [&](MPI_Comm comm, int s, const int* offsets) {
+    return error_class(Quadrille_Iso_neighborhood_create(comm, s, offsets, MPI_INFO_NULL, &iso));
+  };
+  EXPECT_EQ(create_on(MPI_COMM_WORLD, 1, &offset), MPI_ERR_TOPOLOGY);
+  EXPECT_EQ(iso, MPI_COMM_NULL);
+  EXPECT_EQ(create_on(cart, -1, &offset), MPI_ERR_ARG);
+  EXPECT_EQ(create_on(cart, 1, nullptr), MPI_ERR_ARG);
+  EXPECT_EQ(create_on(MPI_COMM_NULL, 1, &offset), MPI_ERR_COMM);
+  EXPECT_EQ(error_class(Quadrille_Iso_neighborhood_create(cart, 1, &offset, MPI_INFO_NULL, nullptr)),
+            MPI_ERR_ARG);
+  EXPECT_EQ(create_on(cart, 0, nullptr), MPI_SUCCESS);
+  MPI_Comm_free(&iso);
+  MPI_Comm_free(&cart);
+}
+
+TEST_F(Isomorphic, DifferentListsAreFoundIfChecked) {
+  const int extent = world().size, periodic = 1, me = world().rank;
+  MPI_Comm cart, iso;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &cart);
+  MPI_Comm_set_errhandler(cart, MPI_ERRORS_RETURN);
+  MPI_Info info = info_with("quadrille_check");
+  const int same_offset = 2, last = me == extent - 1 ? 3 : 2;
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Iso_neighborhood_create(cart, 1, &same_offset, info, &iso));
+  MPI_Comm_free(&iso);
+  const int alone = extent == 1 ? MPI_SUCCESS : MPI_ERR_ARG;
+  EXPECT_EQ(alone, error_class(Quadrille_Iso_neighborhood_create(cart, 1, &last, info, &iso)));
+  if (extent == 1) MPI_Comm_free(&iso);
+  // A mistake of one rank alone.
+  EXPECT_EQ(MPI_ERR_ARG, error_class(Quadrille_Iso_neighborhood_create(
+                             cart, me == extent - 1 ? -1 : 1, &last, info, &iso)));
+  EXPECT_EQ(iso, MPI_COMM_NULL);
+  MPI_Info_free(&info);
+  MPI_Comm_free(&cart);
+}
+
+}  // namespace
+}  // namespace quadrille::test

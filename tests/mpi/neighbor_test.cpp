@@ -1,0 +1,105 @@
+// Neighbour collectives on Cartesian, graph and distributed graph communicators, through either door.
+#include "neighbors.hpp"
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+std::vector<Kinds> kinds_of(Collective collective) {
+  std::vector<Kinds> kinds = {same("byte"), same("record"), between("record", "two-records"),
+                              between("contiguous", "vector")};
+  if (collective == Collective::neighbor_alltoallw) kinds.push_back(mixed(Base::integer));
+  return kinds;
+}
+
+void expect_served(const Topology& t, std::uint64_t seed, const NeighborDoor& door) {
+  for (const Collective c : neighbor_collectives) {
+    const std::vector<Kinds> kinds = kinds_of(c);
+    const std::size_t bytes[] = {8, 0, 1, 900, 20000};
+    const NeighborShape shape = {c, kinds[mix(seed) % kinds.size()], bytes[mix(seed + 99) % 5], false, seed};
+    expect_good(check(shape, t, door));
+    ++seed;
+  }
+}
+
+// Forces each algorithm in turn, and none.
+template <class Check>
+void with_each_algorithm(const Topology& t, Check check_all) {
+  check_all();
+  if (!can_force) return;
+  for (const char* name : {"direct", "straightforward", "torus", "torus-direct:ports=0"}) {
+    for (const Collective c : neighbor_collectives) EXPECT_EQ(force(t.where.comm, c, name), MPI_SUCCESS);
+    check_all();
+  }
+}
+
+class Neighbors : public MpiTest {};
+
+TEST_F(Neighbors, OnEveryGrid) {
+  std::uint64_t seed = 1;
+  for (const TestGrid& grid : grids_of(world().size)) {
+    Topology t = cartesian(grid);
+    with_each_algorithm(t, [&] {
+      for (int i = 0; i < repeats(4); ++i) expect_served(t, seed += 5, tested_neighbors);
+    });
+    release(t.where);
+  }
+}
+
+TEST_F(Neighbors, OnRandomGraphs) {
+  for (int shape : {0, 1}) {
+    for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(repeats(20, 8)); ++seed) {
+      Topology t = random_graph(shape, seed);
+      for (int i = 0; i < 4; ++i) expect_served(t, 10 * seed + static_cast<std::uint64_t>(i) * 5, tested_neighbors);
+      // The MPI thinks so too, or the definition here is wrong.
+      expect_served(t, 10 * seed + 3, native_neighbors());
+      release(t.where);
+    }
+  }
+}
+
+// A large block, and many calls, so that messages of one call could be taken for those of another.
+TEST_F(Neighbors, ManyCallsAndLargeBlocks) {
+  Topology t = cartesian(grids_of(world().size).back());
+  for (const Collective c : neighbor_collectives) {
+    for (int i = 0; i < repeats(200, 20); ++i) {
+      expect_good(check({c, same("int"), 64, false, static_cast<std::uint64_t>(i)}, t, tested_neighbors));
+    }
+    expect_good(check({c, between("vector", "int"), 3 << 20, false, 1}, t, tested_neighbors));
+  }
+  release(t.where);
+}
+
+TEST_F(Neighbors, ErrorsReachTheUserAsFromTheMpi) {
+  Topology t = cartesian(grids_of(world().size).back());
+  Communicator plain = duplicate("plain");
+  const NeighborDoor native = native_neighbors();
+  int buffer[64] = {};
+  const auto error_class = [](int code) {
+    int result = MPI_SUCCESS;
+    MPI_Error_class(code, &result);
+    return result;
+  };
+  const auto outcome = [&](const NeighborDoor& d, int wrong) {
+    switch (wrong) {
+      case 0: return d.alltoall(buffer, 1, MPI_INT, buffer + 32, 1, MPI_INT, plain.comm);
+      case 1: return d.alltoall(buffer, -1, MPI_INT, buffer + 32, -1, MPI_INT, t.where.comm);
+      case 2: return d.allgather(buffer, 1, MPI_DATATYPE_NULL, buffer + 32, 1, MPI_DATATYPE_NULL, t.where.comm);
+      case 3: return d.allgather(buffer, 1, MPI_INT, buffer + 32, -1, MPI_INT, t.where.comm);
+      default: return d.alltoall(buffer, 1, MPI_INT, buffer + 32, 1, MPI_INT, MPI_COMM_NULL);
+    }
+  };
+  MPI_Comm_set_errhandler(t.where.comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(plain.comm, MPI_ERRORS_RETURN);
+  for (int wrong = 0; wrong < 5; ++wrong) {
+    const int theirs = error_class(outcome(native, wrong));
+    EXPECT_EQ(error_class(outcome(tested_neighbors, wrong)), theirs) << wrong;
+    EXPECT_NE(theirs, MPI_SUCCESS) << wrong << ": the MPI reports no error, the test is blind";
+  }
+  expect_good(check({Collective::neighbor_alltoall, same("int"), 8, false, 1}, t, tested_neighbors));
+  release(plain);
+  release(t.where);
+}
+
+}  // namespace
+}  // namespace quadrille::test

@@ -1,0 +1,72 @@
+// One call of a neighbour collective as data, its result by definition, and communicators with a topology.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "exchange.hpp"
+
+namespace quadrille::test {
+
+struct NeighborDoor {
+  decltype(&MPI_Neighbor_alltoall) alltoall;
+  decltype(&MPI_Neighbor_alltoallv) alltoallv;
+  decltype(&MPI_Neighbor_alltoallw) alltoallw;
+  decltype(&MPI_Neighbor_allgather) allgather;
+  decltype(&MPI_Neighbor_allgatherv) allgatherv;
+};
+extern const NeighborDoor tested_neighbors;  // of the door under test
+NeighborDoor native_neighbors();             // of the MPI itself
+
+constexpr Collective neighbor_collectives[] = {
+    Collective::neighbor_alltoall, Collective::neighbor_alltoallv, Collective::neighbor_alltoallw,
+    Collective::neighbor_allgather, Collective::neighbor_allgatherv};
+
+// An end of an edge: the block in this place of the user's arrays goes to, or comes from, `peer`. Several edges
+// from one rank to another are told apart by `id`, the same at both ends.
+struct Edge {
+  int peer;  // -1: nobody is there
+  int id;
+};
+
+// A communicator with a topology, and what it means by definition, without asking any MPI.
+struct Topology {
+  std::string name;
+  Communicator where;
+  std::vector<Edge> out, in;
+};
+
+// A grid that is to have as many processes as there are ranks.
+struct TestGrid {
+  std::vector<int> extents;
+  std::vector<int> periodic;
+  std::string name() const;
+  // The rank at `offset` from `rank`, or -1.
+  int at(int rank, const std::vector<int>& offset, int sign) const;
+};
+// All grids of `ranks` processes in 1 to 3 dimensions with extents of 1 to 4, and the ring and the line.
+std::vector<TestGrid> grids_of(int ranks);
+
+Topology cartesian(const TestGrid& grid);
+// Random directed edges: some several times, some to the process itself, some ranks without any. `shape` 0: a
+// distributed graph, 1: a graph of MPI_Graph_create, whose edges go both ways.
+Topology random_graph(int shape, std::uint64_t seed);
+// What an isomorphic communicator must be; edge i has id i.
+Topology around(const TestGrid& grid, const std::vector<std::vector<int>>& offsets, MPI_Comm isocomm);
+
+struct NeighborShape {
+  Collective collective;
+  Kinds kinds;
+  std::size_t bytes;      // of a block, rounded up to whole elements; the largest for v and w
+  bool sizes_by_id;       // v and w: edges of one id have one size everywhere
+  std::uint64_t seed;
+};
+std::string to_string(const NeighborShape& shape);
+
+// Makes the call and checks the buffers, and all that lies around and between the blocks, against the
+// definition. Returns an empty string, or what is wrong.
+std::string check(const NeighborShape& shape, const Topology& topology, const NeighborDoor& door);
+
+}  // namespace quadrille::test

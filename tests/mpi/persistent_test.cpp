@@ -1,0 +1,138 @@
+// Persistent neighbour collectives: the same checks as for the blocking ones, through a door that makes a request,
+// starts it twice and frees it; then several requests under way at once.
+#include <quadrille.h>
+
+#include "neighbors.hpp"
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+// Completes a request by Test or Wait.
+int complete(Quadrille_Request* request, bool by_test) {
+  if (!by_test) return Quadrille_Wait(request);
+  int flag = 0, code = MPI_SUCCESS;
+  while (flag == 0 && code == MPI_SUCCESS) code = Quadrille_Test(request, &flag);
+  return code;
+}
+
+// A blocking call by a request. Twice: the second start must give the same again.
+template <auto Init, class... Arguments>
+int by_request(Arguments... arguments) {
+  Quadrille_Request request = QUADRILLE_REQUEST_NULL;
+  int code = Init(arguments..., MPI_INFO_NULL, &request);
+  for (int i = 0; i < 2 && code == MPI_SUCCESS; ++i) {
+    code = Quadrille_Start(&request);
+    if (code == MPI_SUCCESS) code = complete(&request, i == 0);
+  }
+  const int freed = Quadrille_Request_free(&request);
+  return code != MPI_SUCCESS ? code : freed;
+}
+
+const NeighborDoor persistent = {&by_request<&Quadrille_Neighbor_alltoall_init>,
+                                 &by_request<&Quadrille_Neighbor_alltoallv_init>,
+                                 &by_request<&Quadrille_Neighbor_alltoallw_init>,
+                                 &by_request<&Quadrille_Neighbor_allgather_init>,
+                                 &by_request<&Quadrille_Neighbor_allgatherv_init>};
+
+class Persistent : public MpiTest {};
+
+TEST_F(Persistent, EveryAlgorithmOnGridsAndGraphs) {
+  std::uint64_t seed = 0;
+  const auto check_all = [&](const Topology& t) {
+    for (const Collective c : neighbor_collectives) {
+      const Kinds kinds = ++seed % 2 == 0 ? between("record", "two-records") : same("int");
+      expect_good(check({c, kinds, seed % 3 == 0 ? 5000U : 12U, false, seed}, t, persistent));
+    }
+  };
+  for (const TestGrid& grid : grids_of(world().size)) {
+    Topology t = cartesian(grid);
+    check_all(t);
+    for (const char* name : {"straightforward", "torus", "torus-direct"}) {
+      for (const Collective c : neighbor_collectives) EXPECT_EQ(force(t.where.comm, c, name), MPI_SUCCESS);
+      check_all(t);
+    }
+    release(t.where);
+  }
+  for (std::uint64_t graph = 0; graph < 6; ++graph) {
+    Topology t = random_graph(static_cast<int>(graph % 2), graph);
+    check_all(t);
+    release(t.where);
+  }
+}
+
+// Requests of several rounds, completed in another order on every rank, with blocking calls between. Were one
+// tag for all of them, or did a wait go on with its own request only, this would mix them up, or hang.
+TEST_F(Persistent, ManyUnderWay) {
+  const int extents[] = {world().size, 1}, periods[] = {1, 1}, me = world().rank, ranks = world().size;
+  MPI_Comm cart;
+  MPI_Cart_create(MPI_COMM_WORLD, 2, extents, periods, 0, &cart);
+  const int offsets[] = {1, 0, 2, 1, -1, 0, 3, 1};
+  MPI_Comm iso;
+  Quadrille_Iso_neighborhood_create(cart, 4, offsets, MPI_INFO_NULL, &iso);
+  EXPECT_EQ(MPI_SUCCESS, force(iso, Collective::neighbor_alltoall, "torus"));
+  constexpr int requests = 5;
+  int send[requests][4], recv[requests][4];
+  Quadrille_Request all[requests];
+  for (int r = 0; r < requests; ++r) {
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Neighbor_alltoall_init(send[r], 1, MPI_INT, recv[r], 1, MPI_INT, iso,
+                                                            MPI_INFO_NULL, &all[r]));
+  }
+  for (int turn = 0; turn < repeats(60, 10); ++turn) {
+    for (int r = 0; r < requests; ++r) {
+      for (int i = 0; i < 4; ++i) send[r][i] = turn * 1000 + me * 100 + r * 10 + i, recv[r][i] = -1;
+      EXPECT_EQ(MPI_SUCCESS, Quadrille_Start(&all[r]));
+      // Another call on the communicator meanwhile.
+      int other[4] = {-1, -1, -1, -1};
+      EXPECT_EQ(MPI_SUCCESS, Quadrille_Neighbor_alltoall(send[r], 1, MPI_INT, other, 1, MPI_INT, iso));
+      EXPECT_EQ(other[0], turn * 1000 + (me + ranks - 1) % ranks * 100 + r * 10);
+    }
+    for (int k = 0; k < requests; ++k) {
+      const int r = (k + me + turn) % requests;
+      EXPECT_EQ(MPI_SUCCESS, complete(&all[r], turn % 2 == 0 && (k + me) % 2 == 0));
+      for (int i = 0; i < 4; ++i) {
+        const int from = ((me - offsets[2 * i]) % ranks + ranks) % ranks;
+        EXPECT_EQ(recv[r][i], turn * 1000 + from * 100 + r * 10 + i);
+      }
+    }
+  }
+  for (Quadrille_Request& request : all) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&request));
+  MPI_Comm_free(&iso);
+  MPI_Comm_free(&cart);
+}
+
+TEST_F(Persistent, WrongUse) {
+  const auto error_class = [](int code) {
+    int result = MPI_SUCCESS;
+    MPI_Error_class(code, &result);
+    return result;
+  };
+  Communicator plain = duplicate("plain");
+  Topology t = cartesian(grids_of(world().size).back());
+  MPI_Comm_set_errhandler(plain.comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(t.where.comm, MPI_ERRORS_RETURN);
+  int buffer[64] = {}, flag = 0;
+  Quadrille_Request request = QUADRILLE_REQUEST_NULL;
+  const auto make = [&](MPI_Comm comm, int count, Quadrille_Request* to) {
+    return error_class(Quadrille_Neighbor_allgather_init(buffer, count, MPI_INT, buffer + 32, count, MPI_INT,
+                                                         comm, MPI_INFO_NULL, to));
+  };
+  EXPECT_EQ(make(plain.comm, 1, &request), MPI_ERR_TOPOLOGY);
+  EXPECT_EQ(request, QUADRILLE_REQUEST_NULL);
+  EXPECT_EQ(make(t.where.comm, -1, &request), MPI_ERR_ARG);
+  EXPECT_EQ(make(t.where.comm, 1, nullptr), MPI_ERR_ARG);
+  EXPECT_EQ(error_class(Quadrille_Start(&request)), MPI_ERR_REQUEST);
+  EXPECT_EQ(error_class(Quadrille_Test(&request, &flag)), MPI_ERR_REQUEST);
+  EXPECT_EQ(Quadrille_Request_free(&request), MPI_SUCCESS);
+  EXPECT_EQ(make(t.where.comm, 1, &request), MPI_SUCCESS);
+  EXPECT_EQ(Quadrille_Wait(&request), MPI_SUCCESS);  // not started
+  EXPECT_EQ(Quadrille_Test(&request, &flag), MPI_SUCCESS);
+  EXPECT_EQ(flag, 1);
+  EXPECT_EQ(error_class(Quadrille_Test(&request, nullptr)), MPI_ERR_ARG);
+  EXPECT_EQ(Quadrille_Request_free(&request), MPI_SUCCESS);
+  release(plain);
+  release(t.where);
+}
+
+}  // namespace
+}  // namespace quadrille::test
