@@ -1,6 +1,7 @@
 // Straightforward neighbourhood allgather.
 //
-// Idea    As the straightforward all-to-all, but every process has one block, for all its neighbours.
+// Idea    As the straightforward all-to-all, but every process has one block, for all its
+//         neighbours.
 // Source  Träff et al., 2016, listing 4.
 // Cost    s rounds, s blocks (without the offsets that lead to the process itself). No scratch.
 //

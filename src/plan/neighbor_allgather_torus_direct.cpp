@@ -1,7 +1,7 @@
 // Torus-direct neighbourhood allgather: message combining over the axes along a prefix trie.
 //
-// Idea    The trie of the torus allgather, with the steps of the torus-direct all-to-all: an edge of
-//         the trie is one message's block.
+// Idea    The trie of the torus allgather, with the steps of the torus-direct all-to-all: an edge
+//         of the trie is one message's block.
 // Source  Träff et al., 2016, sections 3.2 and 5.
 // Cost    Rounds of the torus-direct all-to-all. W blocks: the edges of the trie but those of
 //         coordinate zero. Scratch: the blocks that only pass through, at one time.

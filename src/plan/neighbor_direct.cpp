@@ -1,10 +1,12 @@
 // Direct exchange with the neighbours in any directed graph.
 //
-// Idea    All messages at once. Without knowledge of the whole graph there is nothing to combine; the
-//         k-th edge from one rank to another meets its receive because messages between two ranks
-//         keep their order. Edges to the rank itself are local copies, the k-th out with the k-th in.
+// Idea    All messages at once. Without knowledge of the whole graph there is nothing to combine;
+//         the k-th edge from one rank to another meets its receive because messages between two
+//         ranks keep their order. Edges to the rank itself are local copies, the k-th out with the
+//         k-th in.
 // Source  What MPI says of its neighbourhood collectives on distributed graphs.
-// Cost    1 round, a message and a block for each destination, no scratch.
+// Cost    1 round, a message and a block for each destination, no scratch. In an allgather every
+//         destination gets send[0].
 //
 // Example, rank 0, sources 1 0 1, destinations 2 0:
 //   copy  send[1] -> recv[1]
@@ -15,8 +17,12 @@
 #include "plan/neighborhood.hpp"
 
 namespace quadrille::plan {
+namespace {
 
-Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const int> destinations) {
+// `one`: there is one send block, for all.
+Schedule exchange(int me, std::span<const int> sources, std::span<const int> destinations,
+                  bool one) {
+  const auto block = [one](std::size_t k) { return one ? 0 : static_cast<int>(k); };
   Builder builder(me);
   builder.begin_round();
   std::size_t own = 0;  // sources looked at for the edges to the rank itself
@@ -24,19 +30,28 @@ Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const i
     if (destinations[k] != me) continue;
     while (own < sources.size() && sources[own] != me) ++own;
     if (own == sources.size()) break;
-    builder.copy(Buffer::send, static_cast<int>(k), Buffer::recv, static_cast<int>(own++));
+    builder.copy(Buffer::send, block(k), Buffer::recv, static_cast<int>(own++));
   }
   for (std::size_t k = 0; k < destinations.size(); ++k) {
-    if (destinations[k] >= 0 && destinations[k] != me) {
-      builder.send(destinations[k], Buffer::send, static_cast<int>(k));
-    }
+    if (destinations[k] < 0 || destinations[k] == me) continue;
+    builder.send(destinations[k], Buffer::send, block(k));
   }
   for (std::size_t k = 0; k < sources.size(); ++k) {
-    if (sources[k] >= 0 && sources[k] != me) {
-      builder.receive(sources[k], Buffer::recv, static_cast<int>(k));
-    }
+    if (sources[k] < 0 || sources[k] == me) continue;
+    builder.receive(sources[k], Buffer::recv, static_cast<int>(k));
   }
   return builder.take();
+}
+
+}  // namespace
+
+Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const int> destinations) {
+  return exchange(me, sources, destinations, false);
+}
+
+Schedule neighbor_allgather_direct(int me, std::span<const int> sources,
+                                   std::span<const int> destinations) {
+  return exchange(me, sources, destinations, true);
 }
 
 }  // namespace quadrille::plan

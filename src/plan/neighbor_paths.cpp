@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "plan/additive_basis.hpp"
+
 namespace quadrille::plan::neighbors {
 
 int Paths::add_step(int dimension, int length) {
@@ -83,6 +85,17 @@ Paths torus_direct_paths(const NeighborProblem& problem, std::span<const int> or
       const auto at = std::lower_bound(lengths[j].begin(), lengths[j].end(), c, before);
       paths.hops.push_back({first[j] + static_cast<int>(at - lengths[j].begin())});
     }
+    paths.end_path();
+  }
+  return paths;
+}
+
+Paths basis_paths(const NeighborProblem& problem) {
+  Paths paths(travelled(*problem.grid, *problem.neighborhood));
+  const AdditiveBasis basis = additive_basis(*problem.grid, paths.offsets);
+  for (int e = 0; e < basis.size(); ++e) paths.add_step(basis.element(e));
+  for (const std::vector<int>& sum : basis.sums) {
+    for (const int e : sum) paths.hops.push_back({e});
     paths.end_path();
   }
   return paths;

@@ -24,14 +24,16 @@ struct Hop {
 struct Paths {
   explicit Paths(Neighborhood way) : offsets(std::move(way)) {}
 
-  Neighborhood offsets;  // travelled()
-  std::vector<int> steps;  // [step][dimension]
+  Neighborhood offsets;                    // travelled()
+  std::vector<int> steps;                  // [step][dimension]
   std::vector<std::uint32_t> first = {0};  // [block] its first hop; one more at the end
   std::vector<Hop> hops;
 
   int dimensions() const { return offsets.dimensions; }
   int blocks() const { return offsets.size(); }
-  int step_count() const { return static_cast<int>(steps.size()) / dimensions(); }
+  int step_count() const {
+    return steps.empty() ? 0 : static_cast<int>(steps.size()) / dimensions();
+  }
   std::span<const int> step(int number) const {
     const auto d = static_cast<std::size_t>(dimensions());
     return std::span(steps).subspan(static_cast<std::size_t>(number) * d, d);
@@ -56,6 +58,7 @@ Paths straightforward_paths(const NeighborProblem& problem);
 // `order`: the dimensions as they are served. `shared`: see neighbor_allgather_torus.cpp.
 Paths torus_paths(const NeighborProblem& problem, std::span<const int> order, bool shared);
 Paths torus_direct_paths(const NeighborProblem& problem, std::span<const int> order);
+Paths basis_paths(const NeighborProblem& problem);
 
 std::vector<int> natural_order(int dimensions);
 // Dimensions in decreasing number of neighbours that have the same coordinate.

@@ -1,12 +1,13 @@
 // From the ways of the blocks to the schedule of one rank.
 //
 // 1. Moves. A move is one hop of one block (allgather: of one block for all that need it there), as
-//    seen from its origin; all ranks have the same moves. In an all-to-all the moves of a block are a
-//    chain; in an allgather all moves together are the prefix trie of the paper.
-// 2. Rounds. Steps are put into rounds, at most `ports` in one, as soon as the moves before are done.
-// 3. Spans. A rank serves a move for the block whose origin lies as many hops behind it as the block
-//    has done. On a mesh, origin and target may lie outside: then there is no such block, and both
-//    ends of the message find that out alike, because they look at the same origin.
+//    seen from its origin; all ranks have the same moves. In an all-to-all the moves of a block are
+//    a chain; in an allgather all moves together are the prefix trie of the paper.
+// 2. Rounds. Steps are put into rounds, at most `ports` in one, as soon as the moves before are
+//    done.
+// 3. Spans. A rank serves a move for the block whose origin lies as many hops behind it as the
+//    block has done. On a mesh, origin and target may lie outside: then there is no such block, and
+//    both ends of the message find that out alike, because they look at the same origin.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -155,7 +156,7 @@ class Plan {
   int dimensions() const { return paths_.dimensions(); }
   const Move& move(int number) const { return moves_.all[static_cast<std::size_t>(number)]; }
 
-  // --- the same on all ranks ----------------------------------------------------------------------
+  // --- the same on all ranks ---------------------------------------------------------------------
 
   // What a block has done after each move, as a vector.
   void measure() {
@@ -180,7 +181,8 @@ class Plan {
         needs.emplace_back(m, i);
       }
     }
-    const Lists lists(moves_.all.size(), needs.size(), [&](std::size_t n) { return needs[n].first; });
+    const Lists lists(moves_.all.size(), needs.size(),
+                      [&](std::size_t n) { return needs[n].first; });
     targets_.resize(moves_.all.size());
     for (std::size_t m = 0; m < targets_.size(); ++m) {
       for (const int n : lists[static_cast<int>(m)]) {
@@ -247,7 +249,7 @@ class Plan {
     }
   }
 
-  // --- as this rank sees it -----------------------------------------------------------------------
+  // --- as this rank sees it ----------------------------------------------------------------------
 
   bool has_source(int block) const {
     return !mesh_ || rank_at(grid_, problem_.me, paths_.offsets.offset(block), -1) >= 0;
@@ -305,7 +307,7 @@ class Plan {
     return {problem_.me, pattern_ == Pattern::alltoall ? move(m).block : 0, Buffer::send};
   }
 
-  // --- the schedule -------------------------------------------------------------------------------
+  // --- the schedule ------------------------------------------------------------------------------
 
   // Rounds are begun when there is something to do in them.
   void open_round() {
@@ -357,8 +359,8 @@ class Plan {
   const Pattern pattern_;
   const bool mesh_;  // some dimension is not periodic
   const Moves moves_;
-  const Lists of_step_;  // moves of each step
-  const Lists after_;    // moves that follow each move
+  const Lists of_step_;                    // moves of each step
+  const Lists after_;                      // moves that follow each move
   std::vector<int> done_;                  // [move][dimension]
   std::vector<std::vector<int>> targets_;  // [move]
   std::vector<std::vector<int>> rounds_;   // [round] steps

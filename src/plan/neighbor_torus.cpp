@@ -10,7 +10,7 @@
 //         2 s. Computed in O(s D). With two ports, upwards and downwards share rounds.
 //
 // Example, torus of 4 x 4, offsets (0,1) (1,1) (-1,-1), rank 5 = (1,1):
-//   round 0   down from here: send[1] to (2,1) = 9; the one from (0,1) = 1 has one hop left: scratch[1]
+//   round 0   down: send[1] to (2,1) = 9; from (0,1) = 1 into scratch[1], as a hop is left
 //   round 1   up: send[2] to (0,1) = 1; from (2,1) = 9 into scratch[2]
 //   round 2   right: send[0] and scratch[1] to (1,2) = 6; from (1,0) = 4 into recv[0..1]
 //   round 3   left: scratch[2] to (1,0) = 4; from (1,2) = 6 into recv[2]

@@ -1,11 +1,12 @@
 // Torus-direct neighbourhood all-to-all: message combining over the axes.
 //
-// Idea    As the torus algorithm, but a block moves its whole way in a dimension at once, together with
-//         all blocks that have the same coordinate there.
+// Idea    As the torus algorithm, but a block moves its whole way in a dimension at once, together
+//         with all blocks that have the same coordinate there.
 // Source  Träff et al., 2016, section 5 (the additive basis of all projected vectors).
 // Cost    Rounds: for each dimension the number of different coordinates but zero. Blocks: one for
 //         each coordinate but zero. Scratch as the torus algorithm. Computed in O(s d), up to the
-//         sorting of the coordinates. `ports` puts that many coordinates of a dimension into a round.
+//         sorting of the coordinates. `ports` puts that many coordinates of a dimension into a
+//         round.
 //
 // Example, torus of 5 x 5, offsets (0,2) (2,2) (2,-1), rank 6 = (1,1):
 //   round 0   down by 2: send[1..2] to (3,1) = 16; from (4,1) = 21 into scratch[1..2]

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <limits>
+
+#include "plan/neighbor_paths.hpp"
 
 namespace quadrille::plan {
 
@@ -63,19 +66,31 @@ Neighborhood von_neumann(int dimensions) {
 Neighborhood travelled(const Grid& grid, const Neighborhood& neighborhood) {
   Neighborhood result = neighborhood;
   const std::size_t d = grid.extents.size();
-  for (std::size_t first = 0; first < result.offsets.size(); first += d) {
-    const std::span<int> offset = std::span(result.offsets).subspan(first, d);
-    bool leaves = false;
-    for (std::size_t j = 0; j < d; ++j) {
-      const int extent = grid.extents[j];
-      if (grid.periodic[j]) {
-        const int up = (offset[j] % extent + extent) % extent;
-        offset[j] = up > extent / 2 ? up - extent : up;
-      } else {
-        leaves = leaves || offset[j] >= extent || offset[j] <= -extent;
-      }
+  const auto offset = [&result, d](int i) {
+    return std::span(result.offsets).subspan(static_cast<std::size_t>(i) * d, d);
+  };
+  for (int i = 0; i < result.size(); ++i) {
+    const auto leaves = [&](std::size_t j) {
+      const int c = offset(i)[j], extent = grid.extents[j];
+      return !grid.periodic[j] && (c >= extent || c <= -extent);
+    };
+    bool stays = true;
+    for (std::size_t j = 0; j < d; ++j) stays = stays && !leaves(j);
+    if (!stays) std::fill(offset(i).begin(), offset(i).end(), 0);
+  }
+  for (std::size_t j = 0; j < d; ++j) {
+    const int extent = grid.extents[j];
+    if (!grid.periodic[j]) continue;
+    int up = 0, down = 0;  // the furthest, but for half of an even extent
+    for (int i = 0; i < result.size(); ++i) {
+      int& c = offset(i)[j];
+      c = (c % extent + extent) % extent;
+      if (c > extent / 2) c -= extent;
+      if (2 * c != extent) up = std::max(up, c), down = std::max(down, -c);
     }
-    if (leaves) std::fill(offset.begin(), offset.end(), 0);
+    for (int i = 0; i < result.size(); ++i) {
+      if (down > up && 2 * offset(i)[j] == extent) offset(i)[j] -= extent;
+    }
   }
   return result;
 }
@@ -126,6 +141,52 @@ NeighborCounts torus_direct_counts(const Neighborhood& neighborhood) {
     std::sort(coordinates.begin(), coordinates.end());
     counts.rounds += std::unique(coordinates.begin(), coordinates.end()) - coordinates.begin();
   }
+  return counts;
+}
+
+namespace {
+
+// Visits each node of the prefix trie once, with the different coordinates of the edges that leave
+// it.
+template <class Visit>
+void for_nodes(const Neighborhood& neighborhood, Visit visit) {
+  const std::vector<int> order = neighbors::trie_order(neighborhood);
+  std::vector<std::vector<int>> rows;
+  for (int i = 0; i < neighborhood.size(); ++i) {
+    std::vector<int>& row = rows.emplace_back();
+    for (const int j : order) row.push_back(neighborhood.offset(i)[static_cast<std::size_t>(j)]);
+  }
+  std::sort(rows.begin(), rows.end());
+  for (std::size_t level = 0; level < order.size(); ++level) {
+    std::vector<int> edges;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto end = rows[i].begin() + static_cast<std::ptrdiff_t>(level);
+      const bool same_node = i > 0 && std::equal(rows[i].begin(), end, rows[i - 1].begin());
+      if (i > 0 && !same_node) visit(edges), edges.clear();
+      if (edges.empty() || edges.back() != rows[i][level]) edges.push_back(rows[i][level]);
+    }
+    if (!edges.empty()) visit(edges);
+  }
+}
+
+}  // namespace
+
+NeighborCounts allgather_torus_counts(const Neighborhood& neighborhood, bool share) {
+  NeighborCounts counts{torus_counts(neighborhood).rounds, 0};
+  for_nodes(neighborhood, [&](const std::vector<int>& edges) {
+    // Edges are sorted: the first may lead furthest down, the last furthest up.
+    if (share) counts.blocks += std::max(0, -edges.front()) + std::max(0, edges.back());
+    if (!share)
+      for (const int c : edges) counts.blocks += std::abs(c);
+  });
+  return counts;
+}
+
+NeighborCounts allgather_torus_direct_counts(const Neighborhood& neighborhood) {
+  NeighborCounts counts{torus_direct_counts(neighborhood).rounds, 0};
+  for_nodes(neighborhood, [&](const std::vector<int>& edges) {
+    for (const int c : edges) counts.blocks += c != 0 ? 1 : 0;
+  });
   return counts;
 }
 

@@ -3,10 +3,11 @@
 // Communication", 2016.
 //
 // Glossary
-//   Grid          the ranks as a mesh; a dimension that is periodic is a ring. All periodic: a torus
+//   Grid          the ranks as a mesh; a dimension that is periodic is a ring. All periodic: a
+//                 torus
 //   Offset        a vector from a process to a neighbour, in any size and direction
-//   Neighborhood  the s offsets, in the same order on all ranks ("isomorphic"): send block i goes to
-//                 the process at +offset i, recv block i comes from the process at -offset i
+//   Neighborhood  the s offsets, in the same order on all ranks ("isomorphic"): send block i goes
+//                 to the process at +offset i, recv block i comes from the process at -offset i
 //   Hop           a block moves from one process to the next on its way
 //   Step          a displacement that all ranks serve together: every block that hops by it travels
 //                 in one message
@@ -14,12 +15,13 @@
 // What the schedules keep to, beside what plan/verify_neighbors.hpp proves:
 //   - A block whose target lies outside the mesh is not sent at all; a recv block whose source lies
 //     outside is not touched, not even for a block in transit.
-//   - Blocks travel the shortest way: in a periodic dimension an offset is taken modulo the extent, to
-//     the nearest side (half of an even extent: upwards). All ranks do this alike, it can only save
-//     rounds, and no message to oneself is left: an offset that leads back to the process itself is a
-//     local copy. A block that leaves the mesh on every rank costs no round either.
-//   - All-to-all: recv[i], scratch[i] and scratch[s + i] hold nothing but blocks number i. So a caller
-//     whose blocks differ in size makes scratch[k] as large as block k mod s.
+//   - Blocks travel the shortest way: in a periodic dimension an offset is taken modulo the extent,
+//     to the nearest side (half of an even extent: to the side to which other offsets lead further,
+//     else upwards). All ranks do this alike, it can only save rounds, and no message to oneself is
+//     left: an offset that leads back to the process itself is a local copy. A block that leaves
+//     the mesh on every rank costs no round either.
+//   - All-to-all: recv[i], scratch[i] and scratch[s + i] hold nothing but blocks number i. So a
+//     caller whose blocks differ in size makes scratch[k] as large as block k mod s.
 //   - Allgather: all blocks are equally large, so scratch blocks are used again and again.
 //   - A rank at the border of a mesh leaves out the rounds in which it has nothing to do.
 //
@@ -59,8 +61,8 @@ int rank_at(const Grid& grid, int me, std::span<const int> offset, int sign);
 
 // All offsets but zero with coordinates from -radius to radius, in row order.
 Neighborhood moore(int dimensions, int radius);
-// The two nearest processes in each dimension, as MPI orders them: -1 and +1 in dimension 0, and so on.
-// Mind that MPI numbers the recv blocks of a Cartesian communicator by where they come from:
+// The two nearest processes in each dimension, as MPI orders them: -1 and +1 in dimension 0, and so
+// on. Mind that MPI numbers the recv blocks of a Cartesian communicator by where they come from:
 // its recv block k is the recv block k ^ 1 of this neighbourhood (see renumber_received).
 Neighborhood von_neumann(int dimensions);
 
@@ -81,16 +83,20 @@ using BuildNeighbors = Schedule (*)(const NeighborProblem&);
 Schedule neighbor_straightforward(const NeighborProblem& problem);
 Schedule neighbor_torus(const NeighborProblem& problem);
 Schedule neighbor_torus_direct(const NeighborProblem& problem);
+Schedule neighbor_basis(const NeighborProblem& problem);
 
 // Allgather: send has only block 0.
 Schedule neighbor_allgather_straightforward(const NeighborProblem& problem);
 Schedule neighbor_allgather_torus(const NeighborProblem& problem);
 Schedule neighbor_allgather_torus_direct(const NeighborProblem& problem);
+Schedule neighbor_allgather_basis(const NeighborProblem& problem);
 
-// Any directed graph, as MPI's distributed graphs give it: send block k goes to destinations[k], recv
-// block k comes from sources[k]; the k-th edge from one rank to another is the same on both sides.
-// A negative rank is no neighbour. One round, all messages at once.
+// Any directed graph, as MPI's distributed graphs give it: send block k goes to destinations[k],
+// recv block k comes from sources[k]; the k-th edge from one rank to another is the same on both
+// sides. A negative rank is no neighbour. One round, all messages at once.
 Schedule neighbor_direct(int me, std::span<const int> sources, std::span<const int> destinations);
+Schedule neighbor_allgather_direct(int me, std::span<const int> sources,
+                                   std::span<const int> destinations);
 
 // Makes recv block i of a schedule recv block slots[i].
 void renumber_received(Schedule& schedule, std::span<const int> slots);
@@ -110,9 +116,13 @@ NeighborCounts torus_counts(const Neighborhood& neighborhood);
 // D: for each dimension the number of different coordinates but zero. V: coordinates but zero.
 NeighborCounts torus_direct_counts(const Neighborhood& neighborhood);
 
-// Blocks below this size, in bytes, are faster combined (D rounds, V blocks) than sent one by one to
-// s neighbours: m < (alpha / beta) (s - D) / (V - s). Infinite if combining sends no more blocks, 0 if
-// it saves no round.
+// D as the all-to-all's. W: the hops of the prefix trie; `share` as neighbor_allgather_torus.
+NeighborCounts allgather_torus_counts(const Neighborhood& neighborhood, bool share = true);
+NeighborCounts allgather_torus_direct_counts(const Neighborhood& neighborhood);
+
+// Blocks below this size, in bytes, are faster combined (D rounds, V blocks) than sent one by one
+// to s neighbours: m < (alpha / beta) (s - D) / (V - s). Infinite if combining sends no more
+// blocks, 0 if it saves no round.
 double cut_off(const Machine& machine, std::int64_t s, std::int64_t D, std::int64_t V);
 
 }  // namespace quadrille::plan

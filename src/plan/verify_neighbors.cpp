@@ -18,8 +18,8 @@ Report check(const std::vector<Schedule>& schedules, const proof::Wishes& wishes
   return proof::check_all(proof::Subject(schedules, nodes, wishes), orders, seed);
 }
 
-// The k-th edge from one rank to another pairs with the k-th: which destination of `source` is the one
-// that is met by number `k` of my sources. -1: there is none.
+// The k-th edge from one rank to another pairs with the k-th: which destination of `source` is the
+// one that is met by number `k` of my sources. -1: there is none.
 int edge_of(int me, std::size_t k, const std::vector<int>& sources,
             const std::vector<int>& destinations) {
   int before = 0;
@@ -59,11 +59,12 @@ Report verify_neighbors(const std::vector<Schedule>& schedules, const Grid& grid
 
 Report verify_graph(const std::vector<Schedule>& schedules,
                     const std::vector<std::vector<int>>& sources,
-                    const std::vector<std::vector<int>>& destinations, int orders,
+                    const std::vector<std::vector<int>>& destinations, Pattern pattern, int orders,
                     std::uint64_t seed) {
+  const bool one = pattern == Pattern::allgather;
   proof::Wishes wishes;
   for (std::size_t me = 0; me < sources.size(); ++me) {
-    wishes.send_blocks.push_back(static_cast<int>(destinations[me].size()));
+    wishes.send_blocks.push_back(one ? 1 : static_cast<int>(destinations[me].size()));
     auto& recv = wishes.recv.emplace_back();
     for (std::size_t k = 0; k < sources[me].size(); ++k) {
       const int source = sources[me][k];
@@ -74,10 +75,10 @@ Report verify_graph(const std::vector<Schedule>& schedules,
       const int edge = edge_of(static_cast<int>(me), k, sources[me],
                                destinations[static_cast<std::size_t>(source)]);
       if (edge < 0) {
-        return proof::wrong(fmt::format("graph: rank {} names source {}, which has no edge to it",
-                                        me, source));
+        return proof::wrong(
+            fmt::format("graph: rank {} names source {}, which has no edge to it", me, source));
       }
-      recv.push_back({source, edge});
+      recv.push_back({source, one ? 0 : edge});
     }
   }
   return check(schedules, wishes, orders, seed);

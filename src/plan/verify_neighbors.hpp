@@ -1,5 +1,5 @@
-// The proof of plan/verify.hpp, for neighbourhood collectives. All that is proved there is proved here,
-// and that recv blocks without a source are never written.
+// The proof of plan/verify.hpp, for neighbourhood collectives. All that is proved there is proved
+// here, and that recv blocks without a source are never written.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@ namespace quadrille::plan {
 std::vector<Schedule> build_all(BuildNeighbors build, const Grid& grid,
                                 const Neighborhood& neighborhood, const Parameters& parameters);
 
-// Checks the schedules of all ranks of a grid together. In an all-to-all also that blocks number i lie
-// in no other places than those that neighborhood.hpp promises them.
+// Checks the schedules of all ranks of a grid together. In an all-to-all also that blocks number i
+// lie in no other places than those that neighborhood.hpp promises them.
 Report verify_neighbors(const std::vector<Schedule>& schedules, const Grid& grid,
                         const Neighborhood& neighborhood, Pattern pattern, int orders = 3,
                         std::uint64_t seed = 1);
 
-// Checks the schedules of all ranks of a graph, all-to-all. [rank]: its sources and its destinations.
+// Checks the schedules of all ranks of a graph. [rank]: its sources and its destinations.
 Report verify_graph(const std::vector<Schedule>& schedules,
                     const std::vector<std::vector<int>>& sources,
-                    const std::vector<std::vector<int>>& destinations, int orders = 3,
-                    std::uint64_t seed = 1);
+                    const std::vector<std::vector<int>>& destinations,
+                    Pattern pattern = Pattern::alltoall, int orders = 3, std::uint64_t seed = 1);
 
 namespace proof {
 
-// A block that a rank wants: send block `block` of `rank`; rank -1: its recv block must stay untouched.
+// A block that a rank wants: send block `block` of `rank`; rank -1: its recv block must stay
+// untouched.
 struct Wish {
   int rank = -1;
   int block = 0;

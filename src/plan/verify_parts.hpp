@@ -45,9 +45,9 @@ class Subject {
   std::size_t places() const { return first_.back(); }
   std::size_t place(const Span& span) const {
     const auto rank = static_cast<std::size_t>(span.owner);
-    const std::size_t before = span.buffer == Buffer::send   ? 0
-                               : span.buffer == Buffer::recv ? send_blocks_[rank]
-                                                             : send_blocks_[rank] + recv_blocks_[rank];
+    std::size_t before = 0;
+    if (span.buffer != Buffer::send) before += send_blocks_[rank];
+    if (span.buffer == Buffer::scratch) before += recv_blocks_[rank];
     return first_[rank] + before + static_cast<std::size_t>(span.block);
   }
 

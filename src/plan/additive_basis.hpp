@@ -1,0 +1,33 @@
+// Additive bases of neighbourhoods (Träff et al., 2016, section 5): few vectors, of which every
+// offset is a sum, each used at most once. A basis of b vectors makes a schedule of b rounds.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plan/neighborhood.hpp"
+
+namespace quadrille::plan {
+
+struct AdditiveBasis {
+  int dimensions = 0;
+  std::vector<int> elements;           // [element][dimension]
+  std::vector<std::vector<int>> sums;  // [offset] numbers of its elements, rising; zero: none
+
+  int size() const;
+  std::span<const int> element(int number) const;
+  NeighborCounts counts() const;  // rounds and blocks of neighbor_basis
+};
+
+// A basis of offsets that are travelled(), never larger than the one of torus-direct or than the
+// number of different offsets. The best of these is taken, in rounds and then in blocks:
+//   - for each dimension a basis of its coordinates, the smallest one if there are few
+//     (line_basis.hpp)
+//   - the different offsets, less those that are sums of shorter ones
+// How hard the smallest basis of all is, the paper leaves open; so do we. In a dimension that is
+// not periodic the elements of a sum never lead beyond it, so no block leaves the mesh on its way.
+// Elements that serve most offsets come first: so the ways of an allgather part late.
+AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets);
+
+}  // namespace quadrille::plan

@@ -1,0 +1,274 @@
+// Additive bases, and the plans that use them.
+#include "plan/additive_basis.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plan/draw.hpp"
+#include "plan/line_basis.hpp"
+#include "plan/verify_neighbors.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+int modulo(int number, int ring) { return ring > 0 ? (number % ring + ring) % ring : number; }
+
+// Sums of all sets of elements; bit j of the index stands for element j.
+std::vector<int> all_sums(const std::vector<int>& elements, int ring) {
+  std::vector<int> sums = {0};
+  for (const int element : elements) {
+    for (std::size_t i = 0, n = sums.size(); i < n; ++i) {
+      sums.push_back(modulo(sums[i] + element, ring));
+    }
+  }
+  return sums;
+}
+
+LineBasis basis_of(const std::vector<int>& values, int ring) {
+  const std::vector<int> weights(values.size(), 1);
+  LineBasis basis = line_basis(values, weights, ring);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    int sum = 0;
+    std::set<int> used;
+    for (const int element : basis.sums[i]) {
+      sum += element;
+      EXPECT_TRUE(used.insert(element).second) << "used twice";
+      EXPECT_NE(std::find(basis.elements.begin(), basis.elements.end(), element),
+                basis.elements.end());
+      if (ring == 0) {
+        EXPECT_EQ(element > 0, values[i] > 0);
+      } else {
+        EXPECT_NE(element % ring, 0);
+      }
+    }
+    EXPECT_EQ(modulo(sum - values[i], ring), 0);
+    // No way goes in a circle.
+    const std::vector<int> parts = all_sums(basis.sums[i], ring);
+    EXPECT_EQ(std::count(parts.begin(), parts.end(), 0), 1);
+    if (ring != 0 || basis.elements.size() > 10) continue;
+    const std::vector<int> sums = all_sums(basis.elements, ring);
+    for (std::size_t set = 0; set < sums.size(); ++set) {
+      if (sums[set] != values[i]) continue;
+      EXPECT_GE(std::popcount(set), static_cast<int>(used.size())) << "a shorter sum";
+    }
+  }
+  return basis;
+}
+
+std::vector<int> numbers(int first, int last) {
+  std::vector<int> all(static_cast<std::size_t>(last - first + 1));
+  std::iota(all.begin(), all.end(), first);
+  all.erase(std::remove(all.begin(), all.end(), 0), all.end());
+  return all;
+}
+
+// Whether some set of `size` numbers up to the largest value has all values as sums.
+bool exists(const std::vector<int>& values, int size) {
+  const int largest = *std::max_element(values.begin(), values.end());
+  for (std::uint32_t set = 1; set < 1u << largest; ++set) {
+    if (std::popcount(set) != size) continue;
+    std::set<int> sums = {0};
+    for (int e = 1; e <= largest; ++e) {
+      if ((set >> (e - 1) & 1) == 0) continue;
+      for (const int s : std::vector<int>(sums.begin(), sums.end())) sums.insert(s + e);
+    }
+    if (std::all_of(values.begin(), values.end(), [&](int v) { return sums.contains(v); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST(LineBasisTest, ThePapersExamples) {
+  EXPECT_EQ(basis_of(numbers(1, 3), 0).elements, (std::vector<int>{1, 2}));
+  EXPECT_EQ(basis_of(numbers(1, 7), 0).elements, (std::vector<int>{1, 2, 4}));
+  EXPECT_EQ(basis_of(numbers(1, 8), 0).elements.size(), 4u);
+  EXPECT_EQ(basis_of(numbers(1, 7), 100).elements.size(), 3u);
+}
+
+TEST(LineBasisTest, IsSmallestForSmallSets) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::set<int> set;
+    for (int k = 0; k < 1 + round % 8; ++k) set.insert(1 + static_cast<int>(random() % 12));
+    const std::vector<int> values(set.begin(), set.end());
+    const LineBasis basis = basis_of(values, 0);
+    EXPECT_TRUE(basis.exact);
+    const auto size = static_cast<int>(basis.elements.size());
+    EXPECT_TRUE(exists(values, size));
+    EXPECT_TRUE(size == 1 || !exists(values, size - 1)) << testing::PrintToString(values);
+  }
+}
+
+// On a mesh an element must not lead beyond, so up and down are apart.
+TEST(LineBasisTest, UpAndDown) {
+  EXPECT_EQ(basis_of({-1, 1}, 0).elements.size(), 2u);
+  EXPECT_EQ(basis_of(numbers(-3, 3), 0).elements.size(), 4u);
+  EXPECT_EQ(basis_of(numbers(-3, 3), 100).elements.size(), 3u);  // 1, 2, -3
+  EXPECT_EQ(basis_of(numbers(-1, 2), 100).elements.size(), 2u);  // -1, 2
+  EXPECT_EQ(basis_of(numbers(-7, 7), 100).elements.size(), 4u);
+}
+
+// All others on a ring: Bruck's algorithm.
+TEST(LineBasisTest, Bruck) {
+  for (int ring = 2; ring <= 64; ++ring) {
+    const LineBasis basis = basis_of(numbers(-(ring - 1) / 2, ring / 2), ring);
+    EXPECT_EQ(static_cast<int>(basis.elements.size()),
+              std::bit_width(static_cast<unsigned>(ring - 1)));
+    EXPECT_TRUE(basis.exact);
+  }
+}
+
+TEST(LineBasisTest, LargeSetsAreGuessed) {
+  EXPECT_EQ(basis_of(numbers(1, 1000), 0).elements.size(), 10u);
+  EXPECT_EQ(basis_of(numbers(-500, 500), 5000).elements.size(), 10u);
+  EXPECT_EQ(basis_of({1000, 7, 100000}, 0).elements.size(), 3u);
+  EXPECT_EQ(basis_of({-1000, 1000000000}, 2100000000).elements.size(), 2u);
+  EXPECT_TRUE(basis_of({}, 0).elements.empty());
+}
+
+// --- neighbourhoods ------------------------------------------------------------------------------
+
+Grid torus(int dimensions, int extent, bool periodic = true) {
+  const auto d = static_cast<std::size_t>(dimensions);
+  return {std::vector<int>(d, extent), std::vector<bool>(d, periodic)};
+}
+
+AdditiveBasis checked_basis(const Grid& grid, const Neighborhood& given) {
+  const Neighborhood n = travelled(grid, given);
+  AdditiveBasis basis = additive_basis(grid, n);
+  for (int i = 0; i < n.size(); ++i) {
+    const std::vector<int>& sum = basis.sums[static_cast<std::size_t>(i)];
+    EXPECT_TRUE(std::is_sorted(sum.begin(), sum.end()));
+    EXPECT_EQ(std::adjacent_find(sum.begin(), sum.end()), sum.end());
+    for (std::size_t j = 0; j < grid.extents.size(); ++j) {
+      int rest = n.offset(i)[j];
+      for (const int e : sum) {
+        EXPECT_TRUE(grid.periodic[j] || basis.element(e)[j] == 0 ||
+                    (basis.element(e)[j] > 0) == (n.offset(i)[j] > 0));
+        rest -= basis.element(e)[j];
+      }
+      EXPECT_EQ(grid.periodic[j] ? rest % grid.extents[j] : rest, 0);
+    }
+  }
+  EXPECT_LE(basis.counts().rounds, torus_direct_counts(n).rounds);
+  EXPECT_LE(basis.counts().rounds, straightforward_counts(n).rounds);
+  return basis;
+}
+
+TEST(AdditiveBasisTest, OfStencils) {
+  for (int d = 1; d <= 4; ++d) {
+    EXPECT_EQ(checked_basis(torus(d, 9), von_neumann(d)).size(), 2 * d);
+    EXPECT_EQ(checked_basis(torus(d, 9), moore(d, 1)).size(), 2 * d);
+    EXPECT_EQ(checked_basis(torus(d, 9, false), moore(d, 1)).size(), 2 * d);
+    EXPECT_EQ(checked_basis(torus(d, 3), moore(d, 1)).size(), 2 * d);
+  }
+  for (int d = 1; d <= 3; ++d) {
+    EXPECT_EQ(checked_basis(torus(d, 9), moore(d, 2)).size(), 3 * d);
+    EXPECT_EQ(checked_basis(torus(d, 9), moore(d, 3)).size(), 3 * d);
+    EXPECT_EQ(checked_basis(torus(d, 9, false), moore(d, 3)).size(), 4 * d);
+  }
+}
+
+// Vectors off the axes, where they serve.
+TEST(AdditiveBasisTest, OfDiagonals) {
+  EXPECT_EQ(checked_basis(torus(2, 9), {2, {1, 1}}).size(), 1);
+  EXPECT_EQ(checked_basis(torus(2, 9), {2, {1, 1, 2, 2, 3, 3}}).size(), 2);
+  EXPECT_EQ(checked_basis(torus(3, 9), {3, {1, 1, 1, -1, -1, -1, 0, 0, 0}}).size(), 2);
+  EXPECT_EQ(checked_basis(torus(2, 9), {2, {}}).size(), 0);
+}
+
+TEST(AdditiveBasisTest, OfRandomNeighborhoods) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    const int d = 1 + round % 3;
+    Neighborhood n{d, {}};
+    for (int k = 0; k < d * (1 + round % 9); ++k) {
+      n.offsets.push_back(static_cast<int>(random() % 9) - 4);
+    }
+    for (const int extent : {3, 4, 8, 20}) {
+      for (const bool periodic : {true, false}) checked_basis(torus(d, extent, periodic), n);
+    }
+  }
+}
+
+TEST(AdditiveBasisTest, CountsAreThoseOfThePlans) {
+  for (const Neighborhood& n : {moore(2, 3), von_neumann(3), Neighborhood{2, {1, 1, 2, 2, 3, 3}},
+                                Neighborhood{1, numbers(1, 20)}}) {
+    const Grid grid = torus(n.dimensions, 50);
+    const NeighborCounts expected = checked_basis(grid, n).counts();
+    const Counts alltoall = count(neighbor_basis({&grid, &n, 0, {}}));
+    EXPECT_EQ(alltoall.rounds, static_cast<std::uint64_t>(expected.rounds));
+    EXPECT_EQ(alltoall.blocks_sent, static_cast<std::uint64_t>(expected.blocks));
+    const Counts allgather = count(neighbor_allgather_basis({&grid, &n, 0, {}}));
+    EXPECT_EQ(allgather.rounds, alltoall.rounds);
+    EXPECT_LE(allgather.blocks_sent, alltoall.blocks_sent);
+  }
+}
+
+// Larger rings than the general tests have: long bases, in both collectives.
+TEST(AdditiveBasisTest, PlansAreProvedOnLargerGrids) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 40; ++round) {
+    const bool flat = round % 2 == 0;
+    const Grid grid =
+        flat ? torus(2, 4 + round % 3, round % 4 == 0) : torus(1, 5 + round, round % 3 != 0);
+    const int d = flat ? 2 : 1;
+    Neighborhood n{d, {}};
+    for (int k = 0; k < 12 * d; ++k) n.offsets.push_back(static_cast<int>(random() % 25) - 12);
+    for (const std::int64_t ports : {1, 2}) {
+      const Parameters parameters = {{"ports", ports}};
+      const Report alltoall = verify_neighbors(build_all(neighbor_basis, grid, n, parameters), grid,
+                                               n, Pattern::alltoall, 1);
+      ASSERT_TRUE(alltoall.ok) << alltoall.what;
+      const Report allgather = verify_neighbors(
+          build_all(neighbor_allgather_basis, grid, n, parameters), grid, n, Pattern::allgather, 1);
+      ASSERT_TRUE(allgather.ok) << allgather.what;
+    }
+  }
+}
+
+std::string drawn(BuildNeighbors build) {
+  const Grid grid{{9}, {true}};
+  const Neighborhood n{1, {1, 2, 3, 4}};
+  return draw(build({&grid, &n, 0, {}}), 0);
+}
+
+TEST(NeighborExampleTest, Basis) {
+  EXPECT_EQ(drawn(neighbor_basis), R"(scratch 3 blocks
+round 0
+  send  to 1: send[0], send[2]
+  recv  from 8: recv[0], scratch[2]
+round 1
+  send  to 2: send[1], scratch[2]
+  recv  from 7: recv[1..2]
+round 2
+  send  to 4: send[3]
+  recv  from 5: recv[3]
+)");
+}
+
+TEST(NeighborExampleTest, AllgatherBasis) {
+  EXPECT_EQ(drawn(neighbor_allgather_basis), R"(scratch 0 blocks
+round 0
+  send  to 1: send[0]
+  recv  from 8: recv[0]
+round 1
+  send  to 2: send[0], recv[0]
+  recv  from 7: recv[1..2]
+round 2
+  send  to 4: send[0]
+  recv  from 5: recv[3]
+)");
+}
+
+}  // namespace
+}  // namespace quadrille::plan
