@@ -291,6 +291,7 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
         EXPECT_EQ(traffic.collectives, choice.algorithm->build == nullptr ? 1 : 0);
         break;
       case choose::Engine::sparse:  // not one of all_forced()
+      case choose::Engine::neighbors:
         FAIL();
       case choose::Engine::mpi:
         EXPECT_TRUE(traffic.comms.empty());
