@@ -149,10 +149,10 @@ QUADRILLE_EXPORT int Quadrille_Received_free(Quadrille_Received* received);
  *                             names is the k-th that the receiver names
  * There is no MPI_IN_PLACE. Send and receive buffers must not overlap. Below, "destinations" and "sources" stand
  * for their numbers.
- * Algorithms: "direct" (any topology); "straightforward", "torus" and "torus-direct" (Träff, Carpen-Amarie, Hunold
- * and Rougier, Message-Combining Algorithms for Isomorphic, Sparse Collective Communication, sections 3, 3.1 to
- * 3.3 and 5; Cartesian and isomorphic communicators). The combining two serve calls whose sizes all ranks
- * know: alltoall and allgather, and the others under "quadrille_iso_sizes" (below). */
+ * Algorithms: "direct" (any topology); "straightforward", "torus", "torus-direct" and "basis" (Träff,
+ * Carpen-Amarie, Hunold and Rougier, Message-Combining Algorithms for Isomorphic, Sparse Collective Communication,
+ * sections 3 and 5; Cartesian and isomorphic communicators). The combining three serve calls whose
+ * sizes all ranks know: alltoall and allgather, and the others under "quadrille_iso_sizes" (below). */
 
 /* One size for all blocks.
  *   sendbuf, sendcount, sendtype  [destinations] blocks of sendcount elements, one behind the other

@@ -79,10 +79,10 @@ int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offset
   if (isocomm != nullptr) *isocomm = mpi().comm_null;
   if (!mpi().usable) return raise(cartcomm, MPI_ERR_OTHER);
   if (cartcomm == mpi().comm_null) return raise(cartcomm, MPI_ERR_COMM);
-  auto kept = std::make_shared<team::Isomorphic>();
+  plan::Grid grid;
   const bool checked = is_set(info, "quadrille_check") || team::config().check;
-  int error = check(cartcomm, s, offsets, isocomm, kept->grid);
-  plan::Neighborhood around{static_cast<int>(kept->grid.extents.size()), {}};
+  int error = check(cartcomm, s, offsets, isocomm, grid);
+  plan::Neighborhood around{static_cast<int>(grid.extents.size()), {}};
   if (error == MPI_SUCCESS && around.dimensions > 0) {
     around.offsets.assign(offsets, offsets + static_cast<std::ptrdiff_t>(s) * around.dimensions);
   }
@@ -99,9 +99,9 @@ int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offset
     }
   }
   if (error != MPI_SUCCESS) return raise(cartcomm, error);
-  error = make_graph(cartcomm, edges_of(kept->grid, around, s, me), info, isocomm);
+  error = make_graph(cartcomm, edges_of(grid, around, s, me), info, isocomm);
   if (error != MPI_SUCCESS || around.dimensions == 0) return error;
-  *kept = team::isomorphic_around(std::move(kept->grid), std::move(around));
+  auto kept = team::isomorphic_around(std::move(grid), std::move(around));
   kept->asserted = asserted;
   error = team::keep_isomorphic(*isocomm, std::move(kept));
   return error == MPI_SUCCESS ? error : raise(cartcomm, error);

@@ -282,6 +282,12 @@ std::vector<Algorithm> make_table() {
       neighbors("torus-direct", neighbor_gathers(), kCombining,
                 "as torus, but a block goes its whole way in a dimension in one message",
                 kTraffBetter, plan::neighbor_allgather_torus_direct),
+      neighbors("basis", neighbor_all_to_alls(), kCombining,
+                "blocks travel along the vectors of a small additive basis of the offsets",
+                kTraffBetter, plan::neighbor_basis),
+      neighbors("basis", neighbor_gathers(), kCombining,
+                "blocks travel along the vectors of a small additive basis of the offsets",
+                kTraffBetter, plan::neighbor_allgather_basis),
       {"mpi", of_the_mpi(), Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use"},
   };
 }

@@ -30,7 +30,7 @@ struct NeighborKey {
   bool isomorphic;     // all ranks know the neighbours of all ranks
   bool sizes_known;    // block i has one size on all ranks, and all ranks know it
   std::size_t bytes;   // of the largest block, if the sizes are known
-  const CombiningCosts* costs;  // null unless isomorphic
+  const CombiningCosts* costs;  // null unless isomorphic and on several nodes
 };
 
 // `forced` may be without algorithm. The result always has one.

@@ -75,7 +75,7 @@ Neighbors of_cart(MPI_Comm comm, int me) {
     }
   }
   n.send_blocks = n.recv_blocks = 2 * dimensions;
-  n.isomorphic = std::make_shared<Isomorphic>(isomorphic_around(std::move(grid), std::move(around)));
+  n.isomorphic = isomorphic_around(std::move(grid), std::move(around));
   return n;
 }
 
@@ -172,13 +172,21 @@ int nodes_of(const Team& team) {
 
 }  // namespace
 
-Isomorphic isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood) {
-  Isomorphic made;
-  made.grid = std::move(grid);
-  made.neighborhood = std::move(neighborhood);
-  made.whole = is_whole(made.grid, made.neighborhood);
-  made.alltoall = costs_of(made.grid, made.neighborhood, choose::Collective::neighbor_alltoall);
-  made.allgather = costs_of(made.grid, made.neighborhood, choose::Collective::neighbor_allgather);
+const choose::CombiningCosts& Isomorphic::costs(bool gather) const {
+  Counted& counted = gather ? allgather_ : alltoall_;
+  std::call_once(counted.once, [&] {
+    counted.costs = costs_of(grid, neighborhood,
+                             gather ? choose::Collective::neighbor_allgather
+                                    : choose::Collective::neighbor_alltoall);
+  });
+  return counted.costs;
+}
+
+std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood) {
+  auto made = std::make_shared<Isomorphic>();
+  made->grid = std::move(grid);
+  made->neighborhood = std::move(neighborhood);
+  made->whole = is_whole(made->grid, made->neighborhood);
   return made;
 }
 
@@ -251,7 +259,7 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
   choose::NeighborKey key{collective, by_ourselves, nodes_of(team), around != nullptr, false, bytes, nullptr};
   if (around != nullptr) {
     key.sizes_known = uniform || around->sizes_known();
-    key.costs = gather ? &around->allgather : &around->alltoall;
+    if (key.nodes > 1) key.costs = &around->costs(gather);
   }
   cached = {true, false, bytes, drop_in, choose::select_neighbors(key, team.forced.by_collective[index])};
   return cached;

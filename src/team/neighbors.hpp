@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "choose/select_neighbors.hpp"
@@ -19,11 +20,19 @@ struct Isomorphic {
   bool whole = false;        // no process lacks a neighbour
   // Do all ranks know the size of block i in a v or w call? One that passes it on may have no such block itself.
   bool sizes_known() const { return asserted && whole; }
-  choose::CombiningCosts alltoall, allgather;
+  // What combining costs; counted when it is first asked for.
+  const choose::CombiningCosts& costs(bool gather) const;
+
+ private:
+  struct Counted {
+    std::once_flag once;
+    choose::CombiningCosts costs;
+  };
+  mutable Counted alltoall_, allgather_;
 };
 
 // Adds to a grid and a neighbourhood what follows from them. The same on all ranks.
-Isomorphic isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood);
+std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood);
 
 struct Neighbors {
   // The edges that exist, and the block of the user's arrays for each. They are ordered so that the k-th

@@ -27,7 +27,7 @@ template <class Check>
 void with_each_algorithm(const Topology& t, Check check_all) {
   check_all();
   if (!can_force) return;
-  for (const char* name : {"direct", "straightforward", "torus", "torus-direct:ports=0"}) {
+  for (const char* name : {"direct", "straightforward", "torus", "torus-direct:ports=0", "basis"}) {
     for (const Collective c : neighbor_collectives) EXPECT_EQ(force(t.where.comm, c, name), MPI_SUCCESS);
     check_all();
   }

@@ -48,7 +48,7 @@ TEST_F(Persistent, EveryAlgorithmOnGridsAndGraphs) {
   for (const TestGrid& grid : grids_of(world().size)) {
     Topology t = cartesian(grid);
     check_all(t);
-    for (const char* name : {"straightforward", "torus", "torus-direct"}) {
+    for (const char* name : {"straightforward", "torus", "torus-direct", "basis"}) {
       for (const Collective c : neighbor_collectives) EXPECT_EQ(force(t.where.comm, c, name), MPI_SUCCESS);
       check_all(t);
     }

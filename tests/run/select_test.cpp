@@ -1,4 +1,5 @@
 #include "choose/select.hpp"
+#include "choose/select_neighbors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -90,6 +91,30 @@ TEST(Select, ChoosesTheSparseExchangeByTheRanks) {
   k.ranks = 1000, k.nodes = 10, k.inbox = false;
   EXPECT_EQ(chosen(k), "consensus");
   EXPECT_EQ(chosen(k, "bruck:radix=5"), "bruck:radix=5");
+}
+
+// 8 neighbours in 4 messages and 12 blocks: the cut-off is alpha / beta, 1024 bytes.
+TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOff) {
+  const Algorithm* torus = find(Collective::neighbor_alltoall, "torus");
+  const CombiningCosts costs = {8, {{torus, 4, 12}}};
+  NeighborKey k{Collective::neighbor_alltoall, false, 2, true, true, 1023, &costs};
+  const auto name = [&](const char* forced = nullptr) {
+    return select_neighbors(k, forced != nullptr ? plain(k.collective, forced) : Choice()).choice.algorithm->name;
+  };
+  EXPECT_EQ(name(), "torus");
+  EXPECT_EQ(name("direct"), "direct");
+  k.bytes = 1024;
+  EXPECT_EQ(name(), "mpi");
+  EXPECT_EQ(name("torus"), "torus");
+  k.bytes = 8, k.nodes = 1;
+  EXPECT_EQ(name(), "mpi");
+  k.by_ourselves = true;
+  EXPECT_EQ(name(), "direct");
+  k.sizes_known = false;
+  EXPECT_EQ(name("torus"), "direct");
+  EXPECT_EQ(name("straightforward"), "straightforward");
+  k.isomorphic = false;
+  EXPECT_EQ(name("straightforward"), "direct");
 }
 
 TEST(Select, SaysWhy) {
