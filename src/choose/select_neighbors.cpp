@@ -58,7 +58,7 @@ Selection select_by_cost(const NeighborKey& key) {
                         best.algorithm->rounds, key.costs->neighbors, best.below)};
   }
   if (key.by_ourselves) {
-    return {plain(key.collective, "direct"), "some MPIs err in periodic dimensions of one or two processes"};
+    return {plain(key.collective, "direct"), "some MPIs mix up several edges between two processes"};
   }
   return {plain(key.collective, "mpi"), "combining messages would not pay"};
 }

@@ -1,6 +1,7 @@
 #include "team/neighbors.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "mpi/mpi.hpp"
 #include "plan/cost.hpp"
@@ -79,6 +80,17 @@ Neighbors of_cart(MPI_Comm comm, int me) {
   return n;
 }
 
+// Do two offsets lead to one process? The same on all ranks.
+bool has_double_edges(const Isomorphic& around) {
+  plan::Grid torus = around.grid;
+  torus.periodic.assign(torus.extents.size(), true);
+  std::set<int> seen;
+  for (int i = 0; i < around.neighborhood.size(); ++i) {
+    if (!seen.insert(plan::rank_at(torus, 0, around.neighborhood.offset(i), 1)).second) return true;
+  }
+  return false;
+}
+
 // The user's blocks are those of MPI's lists: absent processes are not counted.
 Neighbors of_isomorphic(Kept kept, int me) {
   Neighbors n;
@@ -90,6 +102,7 @@ Neighbors of_isomorphic(Kept kept, int me) {
     n.recv_blocks += from >= 0 ? 1 : 0;
     n.send_blocks += to >= 0 ? 1 : 0;
   }
+  n.doubtful = has_double_edges(*kept);
   n.isomorphic = std::move(kept);
   return n;
 }
@@ -100,6 +113,7 @@ std::vector<int> room_for(int count) {
 }
 
 void number_edges(Neighbors& n) {
+  n.doubtful = true;
   number_blocks(n.recv_block, n.sources.size());
   number_blocks(n.send_block, n.destinations.size());
   n.recv_blocks = static_cast<int>(n.sources.size());

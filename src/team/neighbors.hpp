@@ -41,8 +41,7 @@ struct Neighbors {
   std::vector<int> recv_block, send_block;
   // Blocks in the user's arrays, those for absent neighbours of a Cartesian communicator included.
   int recv_blocks = 0, send_blocks = 0;
-  // A Cartesian communicator with a periodic dimension of one or two processes: some MPIs deliver blocks to the
-  // wrong place there.
+  // Several edges may join two processes: some MPIs mix them up. True of any graph, as only some ranks would know.
   bool doubtful = false;
   // Cartesian and isomorphic communicators: where block i of the neighbourhood is in the user's arrays; -1
   // if this rank lacks that neighbour.

@@ -73,7 +73,9 @@ std::string served_by(MPI_Comm comm, Collective c) {
   return choice.algorithm != nullptr ? std::string(choice.algorithm->name) : "nothing";
 }
 
-bool combines(const std::string& name) { return name != "direct" && name != "straightforward"; }
+bool combines(const std::string& name) {
+  return name != "direct" && name != "straightforward" && name != "mpi";
+}
 
 bool is_uniform(Collective c) {
   return c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
@@ -108,7 +110,7 @@ class Isomorphic : public MpiTest {
         if (known || !combines(name)) {
           EXPECT_EQ(served_by(t.where.comm, c), name) << t.name;
         } else {
-          EXPECT_EQ(served_by(t.where.comm, c), "mpi") << t.name;
+          EXPECT_FALSE(combines(served_by(t.where.comm, c))) << t.name;
         }
       }
     }
@@ -136,11 +138,11 @@ TEST_F(Isomorphic, CombinesSmallBlocks) {
   expect_good(check({c, same("byte"), 1, false, 1}, t, tested_neighbors));
   const bool nodes = team::team_of(t.where.comm)->nodes.nodes > 1;
   if (world().size >= 3) {
-    EXPECT_EQ(combines(served_by(t.where.comm, c)) && served_by(t.where.comm, c) != "mpi", nodes);
+    EXPECT_EQ(combines(served_by(t.where.comm, c)), nodes);
   }
   expect_good(check({c, same("byte"), 1 << 20, false, 1}, t, tested_neighbors));
   if (world().size >= 4) {
-    EXPECT_EQ(served_by(t.where.comm, c), "mpi");
+    EXPECT_FALSE(combines(served_by(t.where.comm, c)));
   }
   release(t.where);
 }
@@ -171,9 +173,11 @@ TEST_F(Isomorphic, IsAnOrdinaryGraphForTheMpi) {
     EXPECT_EQ(in, static_cast<int>(t.in.size()));
     EXPECT_EQ(out, static_cast<int>(t.out.size()));
     EXPECT_EQ(weighted, 0);
+#if defined(OPEN_MPI)  // MPICH mixes up several edges between two ranks
     for (const Collective c : neighbor_collectives) {
       expect_good(check({c, same("int"), 40, false, 9}, t, native_neighbors()));
     }
+#endif
     release(t.where);
   }
 }

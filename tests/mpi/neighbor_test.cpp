@@ -51,8 +51,10 @@ TEST_F(Neighbors, OnRandomGraphs) {
     for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(repeats(20, 8)); ++seed) {
       Topology t = random_graph(shape, seed);
       for (int i = 0; i < 4; ++i) expect_served(t, 10 * seed + static_cast<std::uint64_t>(i) * 5, tested_neighbors);
-      // The MPI thinks so too, or the definition here is wrong.
+#if defined(OPEN_MPI)
+      // The MPI thinks so too, or the definition here is wrong. MPICH mixes up several edges between two ranks.
       expect_served(t, 10 * seed + 3, native_neighbors());
+#endif
       release(t.where);
     }
   }
