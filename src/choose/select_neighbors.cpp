@@ -51,7 +51,7 @@ Best best_combining(const NeighborKey& key) {
 
 Selection select_by_cost(const NeighborKey& key) {
   // Inside a node the start of a message costs next to nothing, but each round waits for another process.
-  const bool may_pay = key.costs != nullptr && key.sizes_known && key.bytes > 0 && key.nodes > 1;
+  const bool may_pay = key.costs != nullptr && key.sizes_known && key.bytes > 0 && key.rounds_are_cheap;
   if (const Best best = may_pay ? best_combining(key) : Best(); best.algorithm != nullptr) {
     return {plain(key.collective, best.algorithm->algorithm->name),
             fmt::format("{} messages instead of {}: better for blocks below {:.0f} bytes",

@@ -26,11 +26,11 @@ struct CombiningCosts {
 struct NeighborKey {
   Collective collective;
   bool by_ourselves;   // the MPI may be wrong on this communicator
-  int nodes;           // on which the ranks live
+  bool rounds_are_cheap;  // beside messages: the ranks live on several nodes and have a processor each
   bool isomorphic;     // all ranks know the neighbours of all ranks
   bool sizes_known;    // block i has one size on all ranks, and all ranks know it
   std::size_t bytes;   // of the largest block, if the sizes are known
-  const CombiningCosts* costs;  // null unless isomorphic and on several nodes
+  const CombiningCosts* costs;  // null unless isomorphic, and rounds are cheap
 };
 
 // `forced` may be without algorithm. The result always has one.

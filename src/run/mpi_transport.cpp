@@ -93,7 +93,46 @@ MPI_Request& MpiTransport::request(std::size_t slot) {
   return requests_[slot];
 }
 
+bool MpiTransport::is_packed(std::span<const Place> places) const {
+  if (most_packed_ == 0 || places.size() < 2) return false;
+  std::size_t bytes = 0;
+  for (const Place& place : places) {
+    if (!place.dense || place.type != 0) return false;
+    bytes += place.bytes;
+  }
+  return bytes <= most_packed_;
+}
+
+Place MpiTransport::piece_of(std::size_t slot, std::span<const Place> places) {
+  if (slot >= pieces_.size()) pieces_.resize(slot + 1);
+  std::size_t bytes = 0;
+  for (const Place& place : places) bytes += place.bytes;
+  std::vector<std::byte>& memory = pieces_[slot].memory;
+  if (memory.size() < bytes) memory.resize(bytes);
+  return {memory.data(), bytes, bytes, 0, true};
+}
+
+// The message of this slot has arrived.
+void MpiTransport::unpack(std::size_t slot) {
+  if (slot >= pieces_.size()) return;
+  const std::byte* at = pieces_[slot].memory.data();
+  for (const Place& place : pieces_[slot].places) {
+    if (place.bytes > 0) std::memcpy(place.address, at, place.bytes);
+    at += place.bytes;
+  }
+  pieces_[slot].places.clear();
+}
+
 int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> places) {
+  if (is_packed(places)) {
+    const Place piece = piece_of(slot, places);
+    std::byte* at = piece.address;
+    for (const Place& place : places) {
+      if (place.bytes > 0) std::memcpy(at, place.address, place.bytes);
+      at += place.bytes;
+    }
+    return start_send(slot, peer, {&piece, 1});
+  }
   Argument argument;
   int error = argument_of(places, argument);
   if (error != MPI_SUCCESS) return error;
@@ -104,6 +143,11 @@ int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> 
 }
 
 int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Place> places) {
+  if (is_packed(places)) {
+    const Place piece = piece_of(slot, places);
+    pieces_[slot].places.assign(places.begin(), places.end());
+    return start_receive(slot, peer, {&piece, 1});
+  }
   Argument argument;
   int error = argument_of(places, argument);
   if (error != MPI_SUCCESS) return error;
@@ -121,6 +165,7 @@ int MpiTransport::all_done(std::size_t slots, bool block, bool& done) {
   const int error = block ? mpi().Waitall(count, requests_.data(), statuses_.data())
                           : mpi().Testall(count, requests_.data(), &flag, statuses_.data());
   done = flag != 0;
+  for (std::size_t slot = 0; done && error == MPI_SUCCESS && slot < slots; ++slot) unpack(slot);
   return error == MPI_ERR_IN_STATUS ? first_error(statuses_) : error;
 }
 
@@ -135,6 +180,7 @@ int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t
     if (!flag) index = MPI_UNDEFINED;
   }
   slot = index == MPI_UNDEFINED ? slots : static_cast<std::size_t>(index);
+  if (error == MPI_SUCCESS && index != MPI_UNDEFINED) unpack(slot);
   return error;
 }
 

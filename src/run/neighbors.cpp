@@ -12,6 +12,9 @@ namespace {
 
 constexpr int copy_tag = 2;  // a copy inside the rank begins and ends at once, so all calls may use this one
 
+// Larger messages go from and to where their blocks lie, as derived datatypes.
+constexpr std::size_t most_packed = 16384;
+
 bool is_uniform(choose::Collective c) {
   return c == choose::Collective::neighbor_alltoall || c == choose::Collective::neighbor_allgather;
 }
@@ -73,6 +76,7 @@ NeighborRun::NeighborRun(const Call& call, const plan::Schedule& schedule, const
       recv_(blocks_of(call.recv, slots.recv)),
       transport_(traffic.comm, traffic.me, copy_tag, traffic.tag) {
   if (as_bytes) {
+    transport_.pack_up_to(most_packed);
     binding_.block_bytes = largest_block(call, slots);
     bind_bytes(is_allgather(call.collective) || is_uniform(call.collective), pools);
   } else {

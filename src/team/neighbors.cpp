@@ -177,11 +177,17 @@ bool is_whole(const plan::Grid& grid, const plan::Neighborhood& neighborhood) {
   return true;
 }
 
-// Before a communicator is ready, what is known of all ranks has to do.
-int nodes_of(const Team& team) {
-  if (team.ready) return team.nodes.nodes;
+// Before a communicator is ready, what is known of all ranks has to do. Null if nothing is.
+const Team* who_knows(const Team& team) {
+  if (team.ready) return &team;
   const Team* world = team_of(mpi().comm_world);
-  return world != nullptr && world->ready ? world->nodes.nodes : 1;
+  return world != nullptr && world->ready ? world : nullptr;
+}
+
+// With more ranks than processors each round waits for many others to be scheduled: that costs more than messages.
+bool rounds_are_cheap(const Team& team) {
+  const Team* known = who_knows(team);
+  return known != nullptr && known->nodes.nodes > 1 && !known->crowded;
 }
 
 }  // namespace
@@ -270,10 +276,10 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
   const bool gather = collective == neighbor_allgather || collective == neighbor_allgatherv;
   const bool uniform = collective == neighbor_alltoall || collective == neighbor_allgather;
   const bool by_ourselves = !drop_in && team.neighbors->doubtful;
-  choose::NeighborKey key{collective, by_ourselves, nodes_of(team), around != nullptr, false, bytes, nullptr};
+  choose::NeighborKey key{collective, by_ourselves, rounds_are_cheap(team), around != nullptr, false, bytes, nullptr};
   if (around != nullptr) {
     key.sizes_known = uniform || around->sizes_known();
-    if (key.nodes > 1) key.costs = &around->costs(gather);
+    if (key.rounds_are_cheap) key.costs = &around->costs(gather);
   }
   cached = {true, false, bytes, drop_in, choose::select_neighbors(key, team.forced.by_collective[index])};
   return cached;

@@ -90,13 +90,18 @@ MPI_Comm make_comm(const World& world) {
   return comm;
 }
 
-std::vector<Implementation> make_implementations(const World& world, const BenchPlan& plan) {
-  std::vector<Implementation> all = {{"mpi", true, make_comm(world)}};
+std::vector<Implementation> make_implementations(const World& world, const BenchPlan& plan,
+                                                 const BenchNeighbors* neighbors) {
+  const auto make = [&](bool native) {
+    if (neighbors == nullptr) return make_comm(world);
+    return native ? make_graph_comm(world.comm, *neighbors) : make_isomorphic_comm(world.comm, *neighbors);
+  };
+  std::vector<Implementation> all = {{"mpi", true, make(true)}};
   const std::string collective(choose::name_of(plan.collective));
   std::vector<Variant> variants = plan.variants;
   for (const std::string& name : plan.algorithms) variants.push_back({name, name, {}});
   for (const Variant& variant : variants) {
-    all.push_back({variant.label, false, make_comm(world), variant.copying});
+    all.push_back({variant.label, false, make(false), variant.copying});
     if (variant.algorithm != "default") {
       Quadrille_Set_algorithm(all.back().comm, collective.c_str(), variant.algorithm.c_str());
     }
@@ -132,7 +137,11 @@ BenchHeader make_header() {
 class Bench {
  public:
   Bench(const BenchOptions& options, const BenchPlan& plan)
-      : options_(options), plan_(plan), world_(make_world()), progress_(world_.rank == 0) {}
+      : options_(options), plan_(plan), world_(make_world()), progress_(world_.rank == 0) {
+    if (choose::is_neighbor(plan_.collective)) {
+      neighbors_ = make_neighbors(plan_.neighborhood, world_.ranks, world_.rank);
+    }
+  }
 
   int run() {
     if (std::string problem = why_impossible(); !problem.empty()) {
@@ -141,7 +150,7 @@ class Bench {
       return bad_options;
     }
     header_ = make_header();
-    implementations_ = make_implementations(world_, plan_);
+    implementations_ = make_implementations(world_, plan_, neighbors_.get());
     if (options_.counters) try_counters();
     print(table_head(header_, case_of(0), options_.cold));
     int step = 0;
@@ -158,7 +167,7 @@ class Bench {
  private:
   BenchCase case_of(std::size_t bytes) const {
     return {plan_.collective,    bytes,         plan_.element, plan_.traffic, options_.in_place,
-            plan_.shared_memory, options_.seed, world_.ranks,  world_.rank};
+            plan_.shared_memory, options_.seed, world_.ranks,  world_.rank,   neighbors_};
   }
 
   // Reasons that are only known when MPI runs; the same on all ranks.
@@ -288,7 +297,7 @@ class Bench {
       row.ratio = native.median > 0 ? row.quadrille.median / native.median : 0;
       row.pair_ratio = median_of_ratios(timing.microseconds[i], timing.microseconds[0]);
       row.bytes_sent = sent / ranks;
-      row.mean_bytes = static_cast<double>(sent) / static_cast<double>(ranks * ranks);
+      row.mean_bytes = static_cast<double>(sent) / static_cast<double>(ranks * static_cast<std::uint64_t>(measured.peers()));
       row.max_bytes = static_cast<std::size_t>(most);
       row.errors = sum_over_ranks(errors[i], world_);
       row.batches = timing.batches;
@@ -309,7 +318,7 @@ class Bench {
   }
   // The same on all ranks, because they agree on what serves a call. The calls have been made once.
   bool has_ceiling(const BenchData& data, std::size_t bytes) const {
-    if (options_.no_ceiling || !data.plain() || bytes == 0) return false;
+    if (options_.no_ceiling || !data.plain() || bytes == 0 || neighbors_ != nullptr) return false;
     if (world_.ranks_here != world_.ranks) return false;
     for (std::size_t i = 1; i < implementations_.size(); ++i) {
       BenchRow row;
@@ -356,6 +365,7 @@ class Bench {
   const BenchOptions& options_;
   BenchPlan plan_;  // a copy, because a traffic matrix comes later
   World world_;
+  std::shared_ptr<const BenchNeighbors> neighbors_;  // null for other collectives
   Progress progress_;
   BenchHeader header_;
   std::vector<Implementation> implementations_;

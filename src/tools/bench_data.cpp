@@ -34,8 +34,12 @@ Layout layout_of(ElementKind element) {
   return {8, 16};
 }
 
-bool is_gather(Collective c) { return c == Collective::allgather || c == Collective::allgatherv; }
-bool is_uniform(Collective c) { return c == Collective::alltoall || c == Collective::allgather; }
+bool is_gather(Collective c) {
+  return c == Collective::allgather || c == Collective::allgatherv || c == Collective::neighbor_allgather;
+}
+bool is_uniform(Collective c) {
+  return c == Collective::alltoall || c == Collective::allgather || choose::is_neighbor(c);
+}
 
 std::byte byte_of(std::uint64_t key, std::size_t offset) {
   return static_cast<std::byte>(mix(key ^ (offset / 8)) >> (8 * (offset % 8)));
@@ -75,9 +79,9 @@ std::size_t elements_of(const BenchCase& c, int source, int destination) {
 std::size_t buffer_bytes(const BenchCase& c) {
   const Layout layout = layout_of(c.element);
   const std::size_t block = (c.bytes + layout.unit - 1) / layout.unit * layout.extent;
-  const auto ranks = static_cast<std::size_t>(c.ranks);
-  const std::size_t send = c.in_place ? 0 : is_gather(c.collective) ? 1 : ranks;
-  return block * (send + ranks);
+  const auto peers = static_cast<std::size_t>(c.peers());
+  const std::size_t send = c.in_place ? 0 : is_gather(c.collective) ? 1 : peers;
+  return block * (send + peers);
 }
 
 std::string why_too_large(const BenchCase& c) {
@@ -175,11 +179,11 @@ void copy_plainly(BlockBuffer& to, BlockBuffer& from, bool streaming) {
 
 BenchData::BenchData(const BenchCase& c)
     : case_(c),
-      send_(is_gather(c.collective) ? 1 : c.ranks, layout_of(c.element).unit,
+      send_(is_gather(c.collective) ? 1 : c.peers(), layout_of(c.element).unit,
             layout_of(c.element).extent),
-      recv_(c.ranks, layout_of(c.element).unit, layout_of(c.element).extent) {
+      recv_(c.peers(), layout_of(c.element).unit, layout_of(c.element).extent) {
   const std::size_t unit = layout_of(c.element).unit;
-  for (int rank = 0; rank < c.ranks; ++rank) {
+  for (int rank = 0; rank < c.peers(); ++rank) {
     const std::size_t sent = elements_of(c, c.me, rank);
     bytes_sent_ += sent * unit;
     largest_sent_ = std::max(largest_sent_, sent * unit);
@@ -219,13 +223,18 @@ bool BenchData::gathers() const { return is_gather(case_.collective); }
 std::vector<BlockBuffer::Expected> BenchData::expected_sent() const {
   if (gathers()) return {{case_.me, 0}};
   std::vector<BlockBuffer::Expected> blocks;
-  for (int rank = 0; rank < case_.ranks; ++rank) blocks.push_back({case_.me, rank});
+  // Between neighbours the number of the block stands for the destination, which may be there twice.
+  for (int peer = 0; peer < case_.peers(); ++peer) blocks.push_back({case_.me, peer});
   return blocks;
 }
 
 std::vector<BlockBuffer::Expected> BenchData::expected_received() const {
   std::vector<BlockBuffer::Expected> blocks;
-  for (int rank = 0; rank < case_.ranks; ++rank) blocks.push_back({rank, gathers() ? 0 : case_.me});
+  for (int peer = 0; peer < case_.peers(); ++peer) {
+    const int source = case_.neighbors != nullptr ? case_.neighbors->sources[static_cast<std::size_t>(peer)] : peer;
+    const int destination = case_.neighbors != nullptr ? peer : case_.me;
+    blocks.push_back({source, gathers() ? 0 : destination});
+  }
   return blocks;
 }
 
@@ -260,13 +269,15 @@ void BenchData::touch() {
 
 namespace {
 
-// The five functions, with the MPI's signatures: ours or the MPI's.
+// The functions, with the MPI's signatures: ours or the MPI's.
 struct Functions {
   decltype(&Quadrille_Alltoall) alltoall;
   decltype(&Quadrille_Alltoallv) alltoallv;
   decltype(&Quadrille_Alltoallw) alltoallw;
   decltype(&Quadrille_Allgather) allgather;
   decltype(&Quadrille_Allgatherv) allgatherv;
+  decltype(&Quadrille_Neighbor_alltoall) neighbor_alltoall;
+  decltype(&Quadrille_Neighbor_allgather) neighbor_allgather;
 };
 
 int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer& recv,
@@ -287,6 +298,10 @@ int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer&
                          comm);
     case Collective::allgather:
       return f.allgather(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
+    case Collective::neighbor_alltoall:
+      return f.neighbor_alltoall(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
+    case Collective::neighbor_allgather:
+      return f.neighbor_allgather(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
     case Collective::allgatherv:
     default:  // the benchmark offers no others
       break;
@@ -298,13 +313,14 @@ int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer&
 
 int BenchData::call_mpi(MPI_Comm comm) {
   const Functions functions = {mpi().Alltoall, mpi().Alltoallv, mpi().Alltoallw, mpi().Allgather,
-                               mpi().Allgatherv};
+                               mpi().Allgatherv, mpi().Neighbor_alltoall, mpi().Neighbor_allgather};
   return call(functions, case_, send_, recv_, type_, types_, comm);
 }
 
 int BenchData::call_quadrille(MPI_Comm comm) {
   const Functions functions = {Quadrille_Alltoall, Quadrille_Alltoallv, Quadrille_Alltoallw,
-                               Quadrille_Allgather, Quadrille_Allgatherv};
+                               Quadrille_Allgather, Quadrille_Allgatherv, Quadrille_Neighbor_alltoall,
+                               Quadrille_Neighbor_allgather};
   return call(functions, case_, send_, recv_, type_, types_, comm);
 }
 

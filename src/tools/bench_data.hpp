@@ -12,6 +12,7 @@
 
 #include "choose/registry.hpp"
 #include "mpi/mpi.hpp"
+#include "tools/bench_neighbors.hpp"
 #include "tools/bench_options.hpp"
 
 namespace quadrille::tools {
@@ -26,6 +27,10 @@ struct BenchCase {
   std::uint64_t seed = 1;
   int ranks = 1;
   int me = 0;
+  std::shared_ptr<const BenchNeighbors> neighbors = nullptr;  // of neighbour collectives
+
+  // Blocks of the two sides.
+  int peers() const { return neighbors != nullptr ? neighbors->size() : ranks; }
 };
 
 // Elements of the block from `source` to `destination`. Pure: all ranks agree.

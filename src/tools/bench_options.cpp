@@ -6,6 +6,8 @@
 #include <charconv>
 #include <limits>
 
+#include "tools/neighborhood_text.hpp"
+
 namespace quadrille::tools {
 namespace {
 
@@ -72,10 +74,13 @@ std::string parse_name(std::string_view what, std::string_view text,
 }
 
 // The benchmark offers these.
-std::string known_collectives() { return choose::collective_names(choose::dense_collective_count); }
+std::string known_collectives() {
+  return choose::collective_names(choose::dense_collective_count) + ", neighbor_alltoall, neighbor_allgather";
+}
 
 bool is_known(choose::Collective c) {
-  return static_cast<int>(c) < choose::dense_collective_count;
+  return static_cast<int>(c) < choose::dense_collective_count || c == choose::Collective::neighbor_alltoall ||
+         c == choose::Collective::neighbor_allgather;
 }
 
 std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) {
@@ -102,7 +107,8 @@ std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
   using choose::Collective;
   std::string error = parse_traffic(options.distribution, plan.traffic);
   if (!error.empty() || plan.traffic.kind == Distribution::equal) return error;
-  if (plan.collective == Collective::alltoall || plan.collective == Collective::allgather) {
+  if (plan.collective == Collective::alltoall || plan.collective == Collective::allgather ||
+      choose::is_neighbor(plan.collective)) {
     return fmt::format(
         "{} has blocks of one size; '--distribution {}' is for alltoallv, alltoallw and allgatherv",
         options.collective, options.distribution);
@@ -192,6 +198,12 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
     return error;
   }
   if (std::string error = understand_traffic(options, plan); !error.empty()) return error;
+  if (std::string error = parse_neighborhood(options.neighborhood, plan.neighborhood); !error.empty()) {
+    return error;
+  }
+  if (choose::is_neighbor(plan.collective) && options.in_place) {
+    return fmt::format("{} has no in-place form", options.collective);
+  }
   if (options.memory != "shared" && options.memory != "private") {
     return fmt::format("unknown memory '{}'; known are shared, private", options.memory);
   }
@@ -255,6 +267,11 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
                   "file:PATH: a line for each rank with its bytes to each rank, '#' comments; "
                   "scaled so that the largest is N if --sizes is given, else taken as it is")
       ->default_str("equal");
+  command
+      .add_option("--neighborhood", options.neighborhood,
+                  "For neighbour collectives, on a torus of all ranks: moore:D,R (all around in D dimensions, R "
+                  "deep) or von-neumann:D (two in each dimension)")
+      ->default_str("moore:3,1");
   command.add_option("--figure", options.figure,
                      "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11");
   command

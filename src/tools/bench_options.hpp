@@ -10,6 +10,7 @@
 
 #include "choose/registry.hpp"
 #include "memory/node_copy.hpp"
+#include "plan/neighborhood.hpp"
 #include "tools/distribution.hpp"
 
 namespace CLI {
@@ -34,6 +35,7 @@ struct BenchOptions {
   std::string iterations = "auto";
   std::string datatype = "byte";
   std::string distribution = "equal";
+  std::string neighborhood = "moore:3,1";
   std::string nodes;
   std::string memory = "shared";
   std::string json_file, csv_file;
@@ -66,6 +68,7 @@ struct BenchPlan {
   long iterations = 0;                  // calls; 0: as many as fit a fixed time
   ElementKind element = ElementKind::byte;
   Traffic traffic{};
+  plan::Neighborhood neighborhood{};  // of neighbour collectives
   bool shared_memory = true;  // buffers from the shared heap, as under `quadrille run`
 };
 

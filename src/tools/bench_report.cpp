@@ -121,6 +121,7 @@ ordered_json to_json(const BenchRow& row) {
   json["distribution"] = row.measured.traffic.text;
   json["mean_bytes"] = row.mean_bytes;
   json["max_bytes"] = row.max_bytes;
+  json["neighbors"] = row.measured.neighbors != nullptr ? row.measured.peers() : 0;
   json["in_place"] = row.measured.in_place;
   json["memory"] = row.measured.shared_memory ? "shared" : "private";
   json["cold"] = row.cold;
@@ -169,10 +170,11 @@ std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows
 std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold) {
   const bool varied = measured.traffic.kind != Distribution::equal;
   std::string text = fmt::format(
-      "# quadrille {}  {}  {}\n# {}, {} rank{}{}{}, {}{}; median over batches of the maximum over "
+      "# quadrille {}  {}  {}\n# {}, {} rank{}{}{}{}, {}{}; median over batches of the maximum over "
       "ranks\n",
       header.version, header.mpi, header.cpu, choose::name_of(measured.collective), measured.ranks,
-      measured.ranks == 1 ? "" : "s", measured.in_place ? ", in place" : "",
+      measured.ranks == 1 ? "" : "s",
+      measured.neighbors != nullptr ? fmt::format(", {} neighbours", measured.peers()) : "", measured.in_place ? ", in place" : "",
       cold ? ", cold caches" : "", name_of_element(measured.element),
       varied ? ", blocks " + measured.traffic.text : "");
   text += fmt::format("{:>10} ", "bytes");

@@ -97,7 +97,7 @@ TEST(Select, ChoosesTheSparseExchangeByTheRanks) {
 TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOff) {
   const Algorithm* torus = find(Collective::neighbor_alltoall, "torus");
   const CombiningCosts costs = {8, {{torus, 4, 12}}};
-  NeighborKey k{Collective::neighbor_alltoall, false, 2, true, true, 1023, &costs};
+  NeighborKey k{Collective::neighbor_alltoall, false, true, true, true, 1023, &costs};
   const auto name = [&](const char* forced = nullptr) {
     return select_neighbors(k, forced != nullptr ? plain(k.collective, forced) : Choice()).choice.algorithm->name;
   };
@@ -106,7 +106,7 @@ TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOff) {
   k.bytes = 1024;
   EXPECT_EQ(name(), "mpi");
   EXPECT_EQ(name("torus"), "torus");
-  k.bytes = 8, k.nodes = 1;
+  k.bytes = 8, k.rounds_are_cheap = false;
   EXPECT_EQ(name(), "mpi");
   k.by_ourselves = true;
   EXPECT_EQ(name(), "direct");

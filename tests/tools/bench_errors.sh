@@ -33,6 +33,9 @@ expect_line "blocks of one size" alltoall --distribution uniform
 expect_line "contradict" alltoall --no-node --nodes blocked:1
 expect_line "blocked:" alltoall --nodes block
 expect_line "unknown option or argument: --size 8; see 'quadrille bench --help'" alltoall --size 8
+expect_line "'moore:3' is no neighbourhood" neighbor_alltoall --neighborhood moore:3
+expect_line "no in-place form" neighbor_allgather --in-place
+expect_line "blocks of one size" neighbor_alltoall --distribution uniform
 expect_line "unknown figure 'hint-99'; known are hint-6, hint-8, hint-10, co-10, co-11" --figure hint-99
 expect_line "leave 'alltoall' out" alltoall --figure hint-6
 expect_line "no folder" --figure hint-6 --results "$work/nowhere"

@@ -39,6 +39,14 @@ alltoallv sparse:1
 alltoallw one-heavy:4
 PAIRS
 
+# Neighbours, also those that are the same process twice and the process itself.
+for collective in neighbor_alltoall neighbor_allgather; do
+  expect 0 - "26 neighbours" $bench $collective --sizes 1,100 $short --algorithms default,all --json "$work/n.json"
+  expect 0 - "4 neighbours" $bench $collective --sizes 8 $short --algorithms torus-direct,basis --no-node \
+    --neighborhood von-neumann:2 --datatype strided
+done
+grep -q '"neighbors": 26' "$work/n.json" || fail "the number of neighbours is not in the file"
+
 # A matrix is taken as it is, or scaled; only rank 0 needs the file.
 printf '# from each rank\n0 400\n16 100\n' >"$work/matrix"
 expect 0 - "     129.0        400 default" $bench alltoallv $short --distribution "file:$work/matrix"

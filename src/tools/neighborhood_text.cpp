@@ -1,0 +1,53 @@
+#include "tools/neighborhood_text.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace quadrille::tools {
+namespace {
+
+constexpr int most_dimensions = 5;
+constexpr int most_radius = 9;
+constexpr int most_neighbors = 100000;
+
+// A number from 1 to `most` at the beginning of `text`, which is cut off.
+bool take_number(std::string_view& text, int most, int& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number < 1 || number > most) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+}  // namespace
+
+std::string parse_neighborhood(std::string_view text, plan::Neighborhood& neighborhood) {
+  std::string_view rest = text;
+  int dimensions = 0, radius = 0;
+  if (take(rest, "von-neumann:") && take_number(rest, most_dimensions, dimensions) && rest.empty()) {
+    neighborhood = plan::von_neumann(dimensions);
+    return "";
+  }
+  rest = text;
+  if (take(rest, "moore:") && take_number(rest, most_dimensions, dimensions) && take(rest, ",") &&
+      take_number(rest, most_radius, radius) && rest.empty()) {
+    double neighbors = 1;
+    for (int d = 0; d < dimensions; ++d) neighbors *= 2 * radius + 1;
+    if (neighbors > most_neighbors) {
+      return fmt::format("the neighbourhood '{}' has {:.0f} processes; {} are the most", text, neighbors,
+                         most_neighbors);
+    }
+    neighborhood = plan::moore(dimensions, radius);
+    return "";
+  }
+  return fmt::format("'{}' is no neighbourhood; write moore:D,R or von-neumann:D with D up to {} and R up to {}",
+                     text, most_dimensions, most_radius);
+}
+
+}  // namespace quadrille::tools
