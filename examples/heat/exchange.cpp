@@ -3,6 +3,17 @@
 namespace heat {
 namespace {
 
+Caller caller_of(const std::string& how) {
+  if (how == "persistent") return Caller::mpi_persistent;
+  if (how == "quadrille") return Caller::quadrille;
+  if (how == "quadrille-persistent") return Caller::quadrille_persistent;
+  return Caller::mpi;
+}
+
+bool is_quadrille(Caller caller) {
+  return caller == Caller::quadrille || caller == Caller::quadrille_persistent;
+}
+
 void free_neighborhood(const ProcessGrid& grid, Neighborhood& neighborhood) {
   if (neighborhood.comm != grid.comm) MPI_Comm_free(&neighborhood.comm);
 }
@@ -10,10 +21,12 @@ void free_neighborhood(const ProcessGrid& grid, Neighborhood& neighborhood) {
 Neighborhood neighborhood_of(const ProcessGrid& grid, int stencil, const std::string& how) {
   const std::vector<Offset> offsets = neighbor_offsets(grid.dimensions, stencil);
   if (how == "sendrecv") return shift_neighborhood(grid, offsets);
+  // Quadrille keeps to the standard, so there is nothing to find out.
+  if (is_quadrille(caller_of(how))) return isomorphic_neighborhood(grid, offsets);
   Neighborhood result =
       reads_corners(stencil) ? graph_neighborhood(grid, offsets) : cartesian_neighborhood(grid);
   try {
-    result.receives = receives_as_matched(result, how == "persistent");
+    result.receives = receives_as_matched(result, caller_of(how));
   } catch (...) {
     free_neighborhood(grid, result);
     throw;
@@ -51,7 +64,7 @@ Exchange::Exchange(const ProcessGrid& grid, const Layout& layout, int stencil,
   if (how == "sendrecv") return;
   for (int which = 0; which < 2; ++which) {
     calls_[which] = std::make_unique<NeighborCall>(
-        neighborhood_.comm, how == "persistent", arrays_[which], sends_, arrays_[which], receives_);
+        neighborhood_.comm, caller_of(how), arrays_[which], sends_, arrays_[which], receives_);
   }
 }
 

@@ -38,11 +38,16 @@ Blocks one_after_another(std::size_t count) {
 
 }  // namespace
 
-NeighborCall::NeighborCall(MPI_Comm comm, bool persistent, const void* send, const Blocks& sends,
+NeighborCall::NeighborCall(MPI_Comm comm, Caller caller, const void* send, const Blocks& sends,
                            void* receive, const Blocks& receives)
-    : comm_(comm), send_(send), receive_(receive), sends_(sends), receives_(receives) {
-  const Init init = persistent ? find_init() : nullptr;
+    : comm_(comm), caller_(caller), send_(send), receive_(receive), sends_(sends), receives_(receives) {
+  const Init init = caller == Caller::mpi_persistent ? find_init() : nullptr;
   ones_.assign(std::max(sends.types.size(), receives.types.size()), 1);
+  if (caller == Caller::quadrille_persistent) {  // collective, also for a rank without neighbours
+    Quadrille_Neighbor_alltoallw_init(send_, ones_.data(), sends_.displacements.data(), sends_.types.data(),
+                                      receive_, ones_.data(), receives_.displacements.data(),
+                                      receives_.types.data(), comm_, MPI_INFO_NULL, &own_request_);
+  }
   if (init == nullptr || ones_.empty()) return;
   init(send_, ones_.data(), sends_.displacements.data(), sends_.types.data(), receive_,
        ones_.data(), receives_.displacements.data(), receives_.types.data(), comm_, MPI_INFO_NULL,
@@ -51,9 +56,20 @@ NeighborCall::NeighborCall(MPI_Comm comm, bool persistent, const void* send, con
 
 NeighborCall::~NeighborCall() {
   if (request_ != MPI_REQUEST_NULL) MPI_Request_free(&request_);
+  Quadrille_Request_free(&own_request_);
 }
 
 void NeighborCall::operator()() {
+  if (own_request_ != QUADRILLE_REQUEST_NULL) {
+    Quadrille_Start(&own_request_);
+    Quadrille_Wait(&own_request_);
+    return;
+  }
+  if (caller_ == Caller::quadrille) {
+    Quadrille_Neighbor_alltoallw(send_, ones_.data(), sends_.displacements.data(), sends_.types.data(), receive_,
+                                 ones_.data(), receives_.displacements.data(), receives_.types.data(), comm_);
+    return;
+  }
   if (ones_.empty()) return;  // one process and no neighbour: nobody waits for this rank
   if (request_ != MPI_REQUEST_NULL) {
     MPI_Start(&request_);
@@ -65,12 +81,12 @@ void NeighborCall::operator()() {
                          receives_.types.data(), comm_);
 }
 
-std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, bool persistent) {
+std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, Caller caller) {
   std::vector<int> sent, arrived;
   for (const Offset& side : neighborhood.sends) sent.push_back(code_of(side));
   // A Cartesian communicator lists neighbours that do not exist too; of those nothing arrives.
   for (const Offset& side : neighborhood.receives) arrived.push_back(code_of(opposite(side)));
-  NeighborCall call(neighborhood.comm, persistent, sent.data(), one_after_another(sent.size()),
+  NeighborCall call(neighborhood.comm, caller, sent.data(), one_after_another(sent.size()),
                     arrived.data(), one_after_another(arrived.size()));
   call();
   std::vector<Offset> receives;

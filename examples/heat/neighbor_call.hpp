@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <quadrille.h>
 
 #include <vector>
 
@@ -15,11 +16,17 @@ struct Blocks {
   std::vector<MPI_Datatype> types;
 };
 
-// MPI_Neighbor_alltoallw, or the persistent MPI_Neighbor_alltoallw_init.
+enum class Caller {
+  mpi,                   // MPI_Neighbor_alltoallw
+  mpi_persistent,        // MPI_Neighbor_alltoallw_init
+  quadrille,             // Quadrille_Neighbor_alltoallw
+  quadrille_persistent,  // Quadrille_Neighbor_alltoallw_init
+};
+
 class NeighborCall {
  public:
   // Throws std::runtime_error, on all ranks alike, if the MPI has no persistent one.
-  NeighborCall(MPI_Comm comm, bool persistent, const void* send, const Blocks& sends, void* receive,
+  NeighborCall(MPI_Comm comm, Caller caller, const void* send, const Blocks& sends, void* receive,
                const Blocks& receives);
   ~NeighborCall();
   NeighborCall(const NeighborCall&) = delete;
@@ -29,11 +36,13 @@ class NeighborCall {
 
  private:
   MPI_Comm comm_;
+  Caller caller_;
   const void* send_;
   void* receive_;
   Blocks sends_, receives_;
   std::vector<int> ones_;
   MPI_Request request_ = MPI_REQUEST_NULL;
+  Quadrille_Request own_request_ = QUADRILLE_REQUEST_NULL;
 };
 
 // The receives of a neighbourhood as this MPI really orders them. Where one process is the
@@ -41,6 +50,6 @@ class NeighborCall {
 // which of its blocks arrives where; but MPIs before MPI 4.0, and the persistent calls of some
 // later ones, match such blocks in other orders. So every process sends the side that it
 // sends to, and sees which arrives where.
-std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, bool persistent);
+std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, Caller caller);
 
 }  // namespace heat

@@ -1,5 +1,7 @@
 #include "neighbors.hpp"
 
+#include <quadrille.h>
+
 namespace heat {
 
 ProcessGrid::ProcessGrid(MPI_Comm of, const Extents& extents, int count, bool wraps)
@@ -57,6 +59,19 @@ Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offse
                                  MPI_UNWEIGHTED, static_cast<int>(destinations.size()),
                                  destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                                  &result.comm);
+  return result;
+}
+
+Neighborhood isomorphic_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets) {
+  Neighborhood result;
+  std::vector<int> coordinates;
+  for (const Offset& offset : offsets) {
+    coordinates.insert(coordinates.end(), offset.begin(), offset.begin() + grid.dimensions);
+    if (grid.rank_at(offset) != MPI_PROC_NULL) result.sends.push_back(offset);
+    if (grid.rank_at(opposite(offset)) != MPI_PROC_NULL) result.receives.push_back(opposite(offset));
+  }
+  Quadrille_Iso_neighborhood_create(grid.comm, static_cast<int>(offsets.size()), coordinates.data(),
+                                    MPI_INFO_NULL, &result.comm);
   return result;
 }
 

@@ -44,6 +44,9 @@ Neighborhood cartesian_neighborhood(const ProcessGrid& grid);
 // Of a new communicator that lists all processes at `offsets`. To be freed by the caller.
 Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets);
 
+// The same, made by Quadrille_Iso_neighborhood_create. To be freed by the caller.
+Neighborhood isomorphic_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets);
+
 // For messages without a topology: block i goes to offsets[i] and comes from the opposite side.
 Neighborhood shift_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets);
 

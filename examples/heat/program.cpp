@@ -297,8 +297,10 @@ void add_options(CLI::App& app, const Kind& kind, Options& options) {
   app.add_option("--grid", options.grid, "Process grid, " + numbers + "; default: as MPI advises");
   app.add_option("--exchange", options.exchange,
                  "alltoallw: MPI_Neighbor_alltoallw; persistent: MPI_Neighbor_alltoallw_init; "
-                 "sendrecv: one MPI_Sendrecv for each neighbour")
-      ->check(CLI::IsMember({"alltoallw", "persistent", "sendrecv"}))
+                 "sendrecv: one MPI_Sendrecv for each neighbour; quadrille, quadrille-persistent: "
+                 "Quadrille_Neighbor_alltoallw and its persistent form on an isomorphic neighbourhood")
+      ->check(CLI::IsMember(
+          {"alltoallw", "persistent", "sendrecv", "quadrille", "quadrille-persistent"}))
       ->capture_default_str();
   app.add_option("--output", options.output,
                  kind.dimensions == 2 ? "Write the last field as a PGM image"

@@ -211,6 +211,48 @@ TEST(Carried, SizesOfEightBytesAndAllKindsOfMatrices) {
   }
 }
 
+// Counts copies.
+class Copier final : public run::Transport {
+ public:
+  int start_send(std::size_t, int, std::span<const Place>) override { return 0; }
+  int start_receive(std::size_t, int, std::span<const Place>) override { return 0; }
+  int all_done(std::size_t, bool, bool& done) override {
+    done = true;
+    return 0;
+  }
+  int any_done(std::size_t slots, bool, bool, std::size_t& slot) override {
+    slot = slots;
+    return 0;
+  }
+  int copy(const Place&, const Place&) override {
+    ++copies;
+    return 0;
+  }
+  int copies = 0;
+};
+
+// Absolute addresses, or parts of one array: the types tell the blocks apart, not the address.
+TEST(Executor, CopiesBetweenTypesThatBeginAtOneAddress) {
+  std::byte memory{};
+  const auto copies = [&](const Place& from, const Place& to) {
+    plan::Builder builder(0);
+    builder.begin_round();
+    builder.copy(plan::Buffer::send, 0, plan::Buffer::recv, 0);
+    const plan::Schedule schedule = builder.take();
+    Binding binding;
+    binding.send = {&from, 1};
+    binding.recv = {&to, 1};
+    Copier copier;
+    EXPECT_EQ(Execution(schedule, binding, copier).advance(true), 0);
+    return copier.copies;
+  };
+  const Place part{&memory, 1, 8, 3, false};
+  EXPECT_EQ(copies(part, {&memory, 1, 8, 4, false}), 1);
+  EXPECT_EQ(copies(part, {&memory, 2, 8, 3, false}), 1);
+  EXPECT_EQ(copies(part, part), 0);
+  EXPECT_EQ(copies({&memory, 1, 8, 3, true}, {&memory, 2, 8, 4, true}), 0);
+}
+
 TEST(Executor, LeavesOutEmptyMessagesOnBothSides) {
   const choose::Algorithm* algorithm = choose::find(Collective::alltoallv, "waitany-stride");
   ASSERT_NE(algorithm, nullptr);
