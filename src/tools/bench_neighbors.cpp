@@ -19,8 +19,8 @@ std::shared_ptr<const BenchNeighbors> make_neighbors(const plan::Neighborhood& n
 
 MPI_Comm make_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
   MPI_Comm comm = mpi().comm_null;
-  mpi().Dist_graph_create_adjacent(all, neighbors.size(), neighbors.sources.data(), MPI_UNWEIGHTED,
-                                   neighbors.size(), neighbors.destinations.data(), MPI_UNWEIGHTED,
+  mpi().Dist_graph_create_adjacent(all, neighbors.size(), neighbors.sources.data(), mpi().unweighted,
+                                   neighbors.size(), neighbors.destinations.data(), mpi().unweighted,
                                    mpi().info_null, 0, &comm);
   return comm;
 }
