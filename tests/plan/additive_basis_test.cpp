@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <random>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,14 +20,16 @@
 namespace quadrille::plan {
 namespace {
 
-int modulo(int number, int ring) { return ring > 0 ? (number % ring + ring) % ring : number; }
+int modulo(std::int64_t number, int ring) {
+  return static_cast<int>(ring > 0 ? (number % ring + ring) % ring : number);
+}
 
 // Sums of all sets of elements; bit j of the index stands for element j.
 std::vector<int> all_sums(const std::vector<int>& elements, int ring) {
   std::vector<int> sums = {0};
   for (const int element : elements) {
     for (std::size_t i = 0, n = sums.size(); i < n; ++i) {
-      sums.push_back(modulo(sums[i] + element, ring));
+      sums.push_back(modulo(std::int64_t{sums[i]} + element, ring));
     }
   }
   return sums;
@@ -36,7 +39,7 @@ LineBasis basis_of(const std::vector<int>& values, int ring) {
   const std::vector<int> weights(values.size(), 1);
   LineBasis basis = line_basis(values, weights, ring);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    int sum = 0;
+    std::int64_t sum = 0;
     std::set<int> used;
     for (const int element : basis.sums[i]) {
       sum += element;
