@@ -1,6 +1,6 @@
 # Quadrille's everyday commands. `make` alone prints them.
 #
-#   JOBS      compile and test jobs at a time         (default: the number of cores)
+#   JOBS      compile jobs at a time                  (default: the number of cores)
 #   PREFIX    where `make install` puts things        (default: /usr/local)
 #   DESTDIR   a root to install under, for packagers  (default: none)
 #   TESTS     a ctest regular expression: only these tests in `make test` (default: all)
@@ -15,7 +15,7 @@ export OMPI_ALLOW_RUN_AS_ROOT ?= 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ?= 1
 
 CONFIGURE := cmake -S . -G Ninja
-RUN_TESTS := python3 scripts/run_tests.py --jobs $(JOBS) $(if $(TESTS),--only '$(TESTS)')
+RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo build demo test test-sanitize test-tsan bench docs install clean
@@ -67,9 +67,8 @@ test: setup
 
 test-sanitize: setup
 	@$(MAKE) --no-print-directory build/openmpi-asan/build.ninja
-	@cmake --build build/openmpi-asan -j $(JOBS) --target quadrille_plan_tests quadrille_run_tests \
-	  quadrille_inbox_wrap_tests quadrille_mpi_tests
-	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^(plan|run|mpi)$$'
+	@cmake --build build/openmpi-asan -j $(JOBS) --target quadrille_sanitized_tests
+	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^(plan|run|tools|mpi)$$'
 
 test-tsan: setup
 	@$(MAKE) --no-print-directory build/openmpi-tsan/build.ninja

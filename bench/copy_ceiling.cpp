@@ -5,7 +5,7 @@
 // second.
 #include "tools/copy_ceiling.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <exception>

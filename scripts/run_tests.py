@@ -3,8 +3,8 @@
 
   run_tests.py --builds build/openmpi build/mpich --other-mpis
 
-Each build's tests run under ctest: those that use no MPI side by side, those that do one after the
-other. With --other-mpis the tests with the label mpi-core then run once more, from the same builds,
+Each build's tests run under ctest, those that use no MPI first. Tests run side by side, but for those
+of the collectives themselves, whose ranks alone are more than the cores. With --other-mpis the tests with the label mpi-core then run once more, from the same builds,
 on every other MPI of the same ABI (other_mpis.py). A failure never stops the tests that follow. The
 exit status is 0 when nothing failed and something passed.
 """
@@ -73,13 +73,14 @@ def run_build(build, arguments, totals):
   chosen = ['-R', arguments.only] if arguments.only else []
   chosen += ['-L', arguments.labels] if arguments.labels else []
   run_ctest(build, 'without-mpi', [*chosen, '-L', NO_MPI, '-j', str(arguments.jobs)], totals)
-  run_ctest(build, 'with-mpi', [*chosen, '-LE', NO_MPI, '-j', '1'], totals)
+  run_ctest(build, 'with-mpi', [*chosen, '-LE', NO_MPI, '-j', str(arguments.jobs)], totals)
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument('--builds', nargs='+', type=pathlib.Path, required=True)
-  parser.add_argument('--jobs', type=int, default=os.cpu_count())
+  # Many tests wait for a launcher most of their time.
+  parser.add_argument('--jobs', type=int, default=2 * os.cpu_count(), help='tests side by side')
   parser.add_argument('--labels', help='only tests with a label that matches this expression')
   parser.add_argument('--only', help='only tests with a name that matches this expression')
   parser.add_argument('--other-mpis', action='store_true')

@@ -1,6 +1,6 @@
 #include "choose/select.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace quadrille::choose {
 namespace {

@@ -1,6 +1,6 @@
 #include "choose/select_neighbors.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "choose/tuning.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>

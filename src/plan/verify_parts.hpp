@@ -1,7 +1,7 @@
 // The parts of the proof, and what they share. Used by verify*.cpp alone.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "team/config.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <charconv>

@@ -1,5 +1,5 @@
 // Making a team ready: agreement on settings, node map, inboxes. Collective.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "team/switch_points.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <fstream>

@@ -1,6 +1,6 @@
 #include "team/team.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <mutex>

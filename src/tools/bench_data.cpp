@@ -1,6 +1,6 @@
 #include "tools/bench_data.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <climits>

@@ -1,6 +1,6 @@
 #include "tools/bench_report.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cctype>

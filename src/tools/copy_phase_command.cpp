@@ -1,5 +1,5 @@
 // `quadrille bench --copy-phase`: the table and the file.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "tools/counters.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>

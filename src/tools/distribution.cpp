@@ -1,6 +1,6 @@
 #include "tools/distribution.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

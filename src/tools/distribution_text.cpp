@@ -1,5 +1,5 @@
 // Reads distributions and traffic matrices from text.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>

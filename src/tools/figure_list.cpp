@@ -1,5 +1,5 @@
 // The experiments of the papers that can be repeated on one node.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "memory/copy_threshold.hpp"
 #include "tools/figure.hpp"

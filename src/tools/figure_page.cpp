@@ -1,5 +1,5 @@
 // The page of a figure.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <set>
 

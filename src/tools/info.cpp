@@ -1,7 +1,7 @@
 #include "tools/info.hpp"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <hwloc.h>
 #include <sys/utsname.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // `quadrille`: the command line tool. Reads the options of all subcommands; the work is elsewhere.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -1,6 +1,6 @@
 #include "tools/map_grid.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <fstream>

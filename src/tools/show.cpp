@@ -1,6 +1,6 @@
 #include "tools/show.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 

@@ -1,6 +1,6 @@
 #include "tools/show_map.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 

@@ -6,7 +6,7 @@
 // Cost    Some seconds. The sizes include some that are not powers of two.
 #include "tools/tune.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "tools/tune_model.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>
