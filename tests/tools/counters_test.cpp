@@ -87,9 +87,9 @@ TEST(Counters, OfTheHardwareArePlausibleOrSayWhyNot) {
   const std::vector<Event> events = cache_events();
   Counters counters(events);
   counters.start();
-  constexpr int turns = 1'000'000;
-  volatile int sum = 0;
-  for (int i = 0; i < turns; ++i) sum = sum + i;
+  constexpr unsigned turns = 1'000'000;
+  volatile unsigned sum = 0;
+  for (unsigned i = 0; i < turns; ++i) sum = sum + i;
   counters.stop();
   const std::vector<Count> counts = counters.read();
   ASSERT_EQ(counts.size(), events.size());
