@@ -34,8 +34,7 @@ def sanitizer_environment(with_mpi):
   """For builds without sanitizers these variables mean nothing."""
   environment = dict(os.environ)
   # The preload library is loaded before the sanitizer's; that is harmless here.
-  # A size that cannot be must fail as it does without the sanitizer.
-  asan = 'detect_leaks=1:verify_asan_link_order=0:allocator_may_return_null=1'
+  asan = 'detect_leaks=1:verify_asan_link_order=0'
   # Full stacks are needed to tell the MPI's leaks from ours: Open MPI unloads its components at the
   # end, and only the frames below them still have a name that tests/lsan.supp can match. They make
   # each allocation a hundred times slower, so tests without an MPI do without.

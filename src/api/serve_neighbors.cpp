@@ -75,6 +75,7 @@ bool is_worth_it(Team& team, const Call& call, Door door) {
 
 int run_service(const Call& call, const NeighborService& service, Team& team) {
   run::Group& group = team.group;
+  if (service.in_node) return run::run_node_neighbors(call, team::node_edges_of(team), group);
   run::NeighborRun run(call, *service.schedule, service.slots, service.as_bytes,
                        {group.comm, group.quiet, group.me, 1},
                        {group.scratch, group.packed_send, group.packed_recv});
@@ -131,6 +132,7 @@ NeighborService service_for(const Call& call, Team& team, bool drop_in) {
   const choose::Choice& choice = cached.selection.choice;
   const choose::Algorithm& algorithm = *choice.algorithm;
   if (algorithm.engine == choose::Engine::mpi) return {nullptr, {}, false};
+  if (algorithm.engine == choose::Engine::node_neighbors) return {nullptr, edges, false, true};
   const bool direct = algorithm.build_neighbors == nullptr;
   return {&team::neighbor_plan_of(team, choice), direct ? edges : grid,
           algorithm.needs.contiguous};
@@ -166,7 +168,7 @@ bool serve_neighbors(const Call& call, Door door, int& error) {
   try {
     if (error == MPI_SUCCESS) {
       const NeighborService service = service_for(call, *team, door == Door::drop_in);
-      if (service.schedule == nullptr) return pass(*team);
+      if (service.schedule == nullptr && !service.in_node) return pass(*team);
       error = run_service(call, service, *team);
     }
   } catch (const std::bad_alloc&) {

@@ -25,9 +25,10 @@ bool is_sound(const run::Call& call, const team::Neighbors& neighbors);
 
 // The schedule that serves a call, and the blocks for it.
 struct NeighborService {
-  const plan::Schedule* schedule;  // null if the MPI serves it
+  const plan::Schedule* schedule;  // null if the MPI serves it, or shared memory
   run::NeighborSlots slots;
   bool as_bytes;
+  bool in_node = false;  // run/node_neighbors.hpp serves it
 };
 NeighborService service_for(const run::Call& call, team::Team& team, bool drop_in);
 // The same where the MPI cannot be asked.

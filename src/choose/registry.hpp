@@ -56,7 +56,8 @@ enum class Engine : std::uint8_t {
              // null, around the MPI's own all-to-all
   sparse,    // messages to the destinations that each rank names (run/sparse.hpp)
   neighbors,  // the executor runs the schedule that `build_neighbors` returns, or, if it is null, all
-              // messages between neighbours at once (run/run_neighbors.cpp)
+              // messages between neighbours at once (run/neighbors.cpp)
+  node_neighbors,  // blocks to the neighbours inside one node (run/node_neighbors.cpp)
   mpi,       // the MPI's own collective; always possible, except for the sparse exchange
 };
 

@@ -19,6 +19,7 @@ constexpr double most_combined = 8192;
 
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const NeighborKey& key) {
+  if (algorithm.needs.one_node && !key.in_node) return "the ranks do not share the memory of a node";
   if (algorithm.needs.isomorphic && !key.isomorphic) {
     return "the communicator is neither Cartesian nor isomorphic";
   }
@@ -50,6 +51,7 @@ Best best_combining(const NeighborKey& key) {
 }
 
 Selection select_by_cost(const NeighborKey& key) {
+  if (key.in_node) return {plain(key.collective, "rings"), "the ranks share a node"};
   // Inside a node the start of a message costs next to nothing, but each round waits for another process.
   const bool may_pay = key.costs != nullptr && key.sizes_known && key.bytes > 0 && key.rounds_are_cheap;
   if (const Best best = may_pay ? best_combining(key) : Best(); best.algorithm != nullptr) {

@@ -64,6 +64,76 @@ class Ring {
     return total;
   }
 
+  // Writes several pieces and announces them together; large ones also a quarter of the ring at a time.
+  class Writer {
+   public:
+    explicit Writer(Ring& ring)
+        : ring_(ring),
+          at_(ring.head_->pushed.load(std::memory_order_relaxed)),
+          announced_(at_),
+          begin_(at_),
+          end_(ring.head_->popped.load(std::memory_order_acquire) + ring.bytes_) {}
+    std::size_t room() const { return end_ - at_; }
+    // As far as there is room. Returns how many.
+    std::size_t write(const std::byte* from, std::size_t bytes) {
+      const std::size_t total = std::min(bytes, room());
+      for (std::size_t done = 0; done < total;) {
+        const std::size_t now = ring_.piece(at_, total - done);
+        std::memcpy(ring_.data() + at_ % ring_.bytes_, from + done, now);
+        done += now;
+        at_ += now;
+        if (at_ - announced_ >= ring_.bytes_ / 4) announce();
+      }
+      return total;
+    }
+    // True if anything was written.
+    bool publish() {
+      if (at_ != announced_) announce();
+      return at_ != begin_;
+    }
+
+   private:
+    void announce() { ring_.head_->pushed.store(announced_ = at_, std::memory_order_release); }
+    Ring& ring_;
+    std::uint64_t at_, announced_;
+    const std::uint64_t begin_, end_;
+  };
+
+  // Reads several pieces and frees their room together; large ones also a quarter of the ring at a time.
+  class Reader {
+   public:
+    explicit Reader(Ring& ring)
+        : ring_(ring),
+          at_(ring.head_->popped.load(std::memory_order_relaxed)),
+          freed_(at_),
+          begin_(at_),
+          end_(ring.head_->pushed.load(std::memory_order_acquire)) {}
+    std::size_t waiting() const { return end_ - at_; }
+    // As far as there are any; `to` may be null: then they are dropped. Returns how many.
+    std::size_t read(std::byte* to, std::size_t bytes) {
+      const std::size_t total = std::min(bytes, waiting());
+      for (std::size_t done = 0; done < total;) {
+        const std::size_t now = ring_.piece(at_, total - done);
+        if (to != nullptr) std::memcpy(to + done, ring_.data() + at_ % ring_.bytes_, now);
+        done += now;
+        at_ += now;
+        if (at_ - freed_ >= ring_.bytes_ / 4) free();
+      }
+      return total;
+    }
+    // True if anything was read.
+    bool release() {
+      if (at_ != freed_) free();
+      return at_ != begin_;
+    }
+
+   private:
+    void free() { ring_.head_->popped.store(freed_ = at_, std::memory_order_release); }
+    Ring& ring_;
+    std::uint64_t at_, freed_;
+    const std::uint64_t begin_, end_;
+  };
+
  private:
   std::byte* data() const { return reinterpret_cast<std::byte*>(head_) + sizeof(RingHead); }
   // At most a quarter of the ring, and not over its end.

@@ -53,6 +53,35 @@ Neighborhood moore(int dimensions, int radius) {
   }
 }
 
+namespace {
+
+template <class Keep>
+Neighborhood part_of_moore(int dimensions, int radius, Keep keep) {
+  const Neighborhood all = moore(dimensions, radius);
+  Neighborhood result{dimensions, {}};
+  for (int i = 0; i < all.size(); ++i) {
+    const std::span<const int> offset = all.offset(i);
+    if (keep(offset)) result.offsets.insert(result.offsets.end(), offset.begin(), offset.end());
+  }
+  return result;
+}
+
+}  // namespace
+
+Neighborhood positive_moore(int dimensions, int radius) {
+  return part_of_moore(dimensions, radius, [](std::span<const int> offset) {
+    return std::all_of(offset.begin(), offset.end(), [](int c) { return c >= 0; });
+  });
+}
+
+Neighborhood shales(int dimensions, int near, int far) {
+  return part_of_moore(dimensions, std::max(near, far), [&](std::span<const int> offset) {
+    int distance = 0;
+    for (const int c : offset) distance = std::max(distance, std::abs(c));
+    return distance == near || distance == far;
+  });
+}
+
 Neighborhood von_neumann(int dimensions) {
   const auto d = static_cast<std::size_t>(dimensions);
   Neighborhood result{dimensions, std::vector<int>(2 * d * d, 0)};

@@ -66,6 +66,12 @@ Neighborhood moore(int dimensions, int radius);
 // its recv block k is the recv block k ^ 1 of this neighbourhood (see renumber_received).
 Neighborhood von_neumann(int dimensions);
 
+// Those of a Moore neighbourhood without a negative coordinate: an asymmetric one (Traff et al., figure 2(f)).
+Neighborhood positive_moore(int dimensions, int radius);
+
+// Those at the Chebyshev distances `near` and `far`: the "shales" of Traff et al., figure 4(b).
+Neighborhood shales(int dimensions, int near, int far);
+
 // The offsets as the blocks travel: shortened in periodic dimensions. Zero for blocks that are
 // copied, and for those that no rank sends because they leave the mesh everywhere.
 Neighborhood travelled(const Grid& grid, const Neighborhood& neighborhood);

@@ -15,6 +15,7 @@
 #include "memory/xpmem.hpp"
 #include "mpi/mpi.hpp"
 #include "run/carried.hpp"
+#include "run/node_neighbors.hpp"
 #include "sys/wait.hpp"
 
 namespace quadrille::run {
@@ -73,6 +74,7 @@ struct Group {
   std::vector<memory::XpmemPeer> attached;  // memory of the peers that XPMEM maps; as many as peers
   memory::CopyPlan copying;    // which blocks this rank copies past the cache
   NodeWork node_work;
+  std::vector<NeighborProgress> neighbor_progress;  // [pair] of the call that is being carried out
   memory::Pool scratch, packed_send, packed_recv, packed_own;
   CarriedMemory carried;
 

@@ -5,6 +5,8 @@
 
 #include "mpi/mpi.hpp"
 #include "plan/cost.hpp"
+#include "team/processes.hpp"
+#include "team/world.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -190,6 +192,13 @@ bool rounds_are_cheap(const Team& team) {
   return known != nullptr && known->nodes.nodes > 1 && !known->crowded;
 }
 
+// Do all ranks share a node and have rings? Before a communicator is ready it is guessed, by what MPI_Init found;
+// after that it is looked up again.
+bool is_in_node(const Team& team) {
+  if (team.ready) return team.nodes.nodes == 1 && team.group.rings;
+  return team.eligible && world_has_met() && world()->nodes.nodes == 1;
+}
+
 }  // namespace
 
 const choose::CombiningCosts& Isomorphic::costs(bool gather) const {
@@ -247,6 +256,15 @@ const Neighbors* neighbors_of(Team& team) {
   return team.neighbors.get();
 }
 
+const run::NodeEdges& node_edges_of(Team& team) {
+  Neighbors& n = *team.neighbors;
+  if (n.node_edges.pairs.empty() && n.node_edges.own.empty()) {
+    n.node_edges = run::node_edges(team.group.me, team.group.ranks, n.sources, n.recv_block, n.destinations,
+                                   n.send_block);
+  }
+  return n.node_edges;
+}
+
 const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice) {
   const plan::BuildNeighbors build = choice.algorithm->build_neighbors;
   for (const auto& cached : team.plans) {
@@ -276,7 +294,8 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
   const bool gather = collective == neighbor_allgather || collective == neighbor_allgatherv;
   const bool uniform = collective == neighbor_alltoall || collective == neighbor_allgather;
   const bool by_ourselves = !drop_in && team.neighbors->doubtful;
-  choose::NeighborKey key{collective, by_ourselves, rounds_are_cheap(team), around != nullptr, false, bytes, nullptr};
+  choose::NeighborKey key{collective, by_ourselves, rounds_are_cheap(team), is_in_node(team),
+                          around != nullptr, false, bytes, nullptr};
   if (around != nullptr) {
     key.sizes_known = uniform || around->sizes_known();
     if (key.rounds_are_cheap) key.costs = &around->costs(gather);

@@ -8,6 +8,7 @@
 
 #include "choose/select_neighbors.hpp"
 #include "plan/neighborhood.hpp"
+#include "run/node_neighbors.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::team {
@@ -41,6 +42,7 @@ struct Neighbors {
   std::vector<int> recv_block, send_block;
   // Blocks in the user's arrays, those for absent neighbours of a Cartesian communicator included.
   int recv_blocks = 0, send_blocks = 0;
+  run::NodeEdges node_edges;  // the same, by the other rank; empty until first needed
   // Several edges may join two processes: some MPIs mix them up. True of any graph, as only some ranks would know.
   bool doubtful = false;
   // Cartesian and isomorphic communicators: where block i of the neighbourhood is in the user's arrays; -1
@@ -58,6 +60,9 @@ int keep_isomorphic(MPI_Comm comm, std::shared_ptr<const Isomorphic> isomorphic)
 // What this rank knows of its neighbours; null if the communicator has no topology. Asks the MPI once. Not
 // collective.
 const Neighbors* neighbors_of(Team& team);
+
+// The edges by the other rank, for a call inside a node.
+const run::NodeEdges& node_edges_of(Team& team);
 
 // The schedule of a neighbour algorithm on this team, built on first use. Not collective.
 const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice);

@@ -64,7 +64,7 @@ struct Team {
     int unasked = 0;
   };
   Asking asking[choose::collective_count];
-  std::shared_ptr<const Neighbors> neighbors;  // null until first asked for, or without a topology
+  std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
 
   std::vector<std::unique_ptr<CachedPlan>> plans;
   CachedSelection selections[choose::collective_count];

@@ -270,10 +270,11 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command
       .add_option("--neighborhood", options.neighborhood,
                   "For neighbour collectives, on a torus of all ranks: moore:D,R (all around in D dimensions, R "
-                  "deep) or von-neumann:D (two in each dimension)")
+                  "deep), positive-moore:D,R (no negative coordinate), shales:D,R1,R2 (at two distances) or "
+                  "von-neumann:D (two in each dimension)")
       ->default_str("moore:3,1");
   command.add_option("--figure", options.figure,
-                     "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11");
+                     "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, iso-2, iso-4, iso-5");
   command
       .add_option("--results", options.results, "Figure: folder for its page and its data (JSON)")
       ->default_str("docs/results");

@@ -47,6 +47,7 @@ BenchPlan plan_of(const BenchOptions& options, const Plot& plot) {
   BenchOptions one = options;
   one.collective = choose::name_of(plot.collective);
   one.sizes = plot.sizes;
+  one.neighborhood = plot.neighborhood;
   // Cannot fail: the names are ours, and the rest was understood before MPI started.
   understand(one, plan);
   plan.algorithms.clear();
@@ -141,6 +142,8 @@ int figure_command(const BenchOptions& options) {
     problem =
         fmt::format("'{}' is no folder to write to; give one with --results", options.results);
   }
+  // What the core reads when MPI starts.
+  if (figure.no_node) setenv("QUADRILLE_NODES", "blocked:1", 1);
   if (problem.empty()) problem = start_mpi();
   if (!problem.empty()) {
     if (speaks) complain(problem);

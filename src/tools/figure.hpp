@@ -19,6 +19,7 @@ struct Plot {
   std::string sizes;  // as --sizes
   bool cold = false;  // the benchmark of the cache-oblivious paper (its figure 9)
   std::vector<Variant> variants;
+  std::string neighborhood = "moore:3,1";  // as --neighborhood
 };
 
 // Something that the paper says: how many times as fast one line is as another, over a range of
@@ -40,12 +41,15 @@ struct Figure {
   std::string how;  // what is measured here
   std::vector<Plot> plots;
   std::vector<Claim> claims;
+  bool no_node = false;  // messages only, as between nodes
 };
 
 // The figure of that name for this machine; null if there is none. `l2_bytes` and `ranks` are what
 // the hybrid copy's threshold depends on.
 std::vector<Figure> figures(std::size_t l2_bytes, int ranks);
 std::string known_figures();
+// Those of the paper on isomorphic neighbourhoods.
+std::vector<Figure> neighbor_figures();
 
 // The rows of a plot, in the order in which they were measured.
 struct PlotRows {

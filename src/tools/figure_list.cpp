@@ -155,7 +155,9 @@ Figure co_11() {
 }  // namespace
 
 std::vector<Figure> figures(std::size_t l2_bytes, int ranks) {
-  return {hint_6(), hint_8(), hint_10(l2_bytes, ranks), co_10(), co_11()};
+  std::vector<Figure> all = {hint_6(), hint_8(), hint_10(l2_bytes, ranks), co_10(), co_11()};
+  for (Figure& figure : neighbor_figures()) all.push_back(std::move(figure));
+  return all;
 }
 
 std::string known_figures() {

@@ -29,6 +29,8 @@ std::string_view name_of(choose::Engine engine) {
       return "sparse";
     case choose::Engine::neighbors:
       return "neighbors";
+    case choose::Engine::node_neighbors:
+      return "node-neighbors";
     case choose::Engine::mpi:
       break;
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace quadrille::tools {
@@ -35,18 +36,25 @@ std::string parse_neighborhood(std::string_view text, plan::Neighborhood& neighb
     return "";
   }
   rest = text;
-  if (take(rest, "moore:") && take_number(rest, most_dimensions, dimensions) && take(rest, ",") &&
-      take_number(rest, most_radius, radius) && rest.empty()) {
-    double neighbors = 1;
-    for (int d = 0; d < dimensions; ++d) neighbors *= 2 * radius + 1;
-    if (neighbors > most_neighbors) {
-      return fmt::format("the neighbourhood '{}' has {:.0f} processes; {} are the most", text, neighbors,
+  const bool positive = take(rest, "positive-moore:");
+  const bool shales = !positive && take(rest, "shales:");
+  int far = 0;
+  if ((positive || shales || take(rest, "moore:")) && take_number(rest, most_dimensions, dimensions) &&
+      take(rest, ",") && take_number(rest, most_radius, radius) &&
+      (!shales || (take(rest, ",") && take_number(rest, most_radius, far))) && rest.empty()) {
+    double around = 1;  // those of the whole cube, of which a part is taken
+    for (int d = 0; d < dimensions; ++d) around *= 2 * std::max(radius, far) + 1;
+    if (around > most_neighbors) {
+      return fmt::format("the neighbourhood '{}' is part of {:.0f} processes; {} are the most", text, around,
                          most_neighbors);
     }
-    neighborhood = plan::moore(dimensions, radius);
+    neighborhood = positive ? plan::positive_moore(dimensions, radius)
+                   : shales ? plan::shales(dimensions, radius, far)
+                            : plan::moore(dimensions, radius);
     return "";
   }
-  return fmt::format("'{}' is no neighbourhood; write moore:D,R or von-neumann:D with D up to {} and R up to {}",
+  return fmt::format("'{}' is no neighbourhood; write moore:D,R, positive-moore:D,R, shales:D,R1,R2 or "
+                     "von-neumann:D with D up to {} and R up to {}",
                      text, most_dimensions, most_radius);
 }
 

@@ -292,6 +292,7 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
         break;
       case choose::Engine::sparse:  // not one of all_forced()
       case choose::Engine::neighbors:
+      case choose::Engine::node_neighbors:
         FAIL();
       case choose::Engine::mpi:
         EXPECT_TRUE(traffic.comms.empty());

@@ -74,7 +74,7 @@ std::string served_by(MPI_Comm comm, Collective c) {
 }
 
 bool combines(const std::string& name) {
-  return name != "direct" && name != "straightforward" && name != "mpi";
+  return name != "rings" && name != "direct" && name != "straightforward" && name != "mpi";
 }
 
 bool is_uniform(Collective c) {

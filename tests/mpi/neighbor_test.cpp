@@ -1,4 +1,7 @@
 // Neighbour collectives on Cartesian, graph and distributed graph communicators, through either door.
+#include <algorithm>
+#include <vector>
+
 #include "neighbors.hpp"
 #include "world.hpp"
 
@@ -27,7 +30,7 @@ template <class Check>
 void with_each_algorithm(const Topology& t, Check check_all) {
   check_all();
   if (!can_force) return;
-  for (const char* name : {"direct", "straightforward", "torus", "torus-direct:ports=0", "basis"}) {
+  for (const char* name : {"rings", "direct", "straightforward", "torus", "torus-direct:ports=0", "basis"}) {
     for (const Collective c : neighbor_collectives) EXPECT_EQ(force(t.where.comm, c, name), MPI_SUCCESS);
     check_all();
   }
@@ -68,6 +71,57 @@ TEST_F(Neighbors, ManyCallsAndLargeBlocks) {
       expect_good(check({c, same("int"), 64, false, static_cast<std::uint64_t>(i)}, t, tested_neighbors));
     }
     expect_good(check({c, between("vector", "int"), 3 << 20, false, 1}, t, tested_neighbors));
+  }
+  release(t.where);
+}
+
+// Nothing comes back along a chain, so its head runs ahead, as far as it is let: also with blocks that the
+// receiver reads from the sender's memory.
+TEST_F(Neighbors, OneWayChainsMayRunAhead) {
+  const int me = world().rank, size = world().size;
+  const int up = me + 1 < size ? me + 1 : -1, down = me - 1;
+  const int sources[] = {down}, destinations[] = {up};
+  MPI_Comm chain;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, down >= 0 ? 1 : 0, sources, MPI_UNWEIGHTED, up >= 0 ? 1 : 0,
+                                 destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &chain);
+  for (const int count : {3, 5000, 100'000}) {
+    std::vector<int> sent(static_cast<std::size_t>(count)), got(sent.size());
+    for (int turn = 0; turn < repeats(count < 10 ? 400 : 40, 10); ++turn) {
+      for (int i = 0; i < count; ++i) sent[static_cast<std::size_t>(i)] = me * 7919 + turn * 31 + i;
+      EXPECT_EQ(MPI_SUCCESS, tested_neighbors.alltoall(sent.data(), count, MPI_INT, got.data(), count, MPI_INT, chain));
+      std::fill(sent.begin(), sent.end(), -1);
+      int wrong = 0;
+      for (int i = 0; down >= 0 && i < count; ++i) {
+        wrong += got[static_cast<std::size_t>(i)] != down * 7919 + turn * 31 + i ? 1 : 0;
+      }
+      EXPECT_EQ(wrong, 0) << count << " ints, turn " << turn;
+    }
+  }
+  MPI_Comm_free(&chain);
+}
+
+// Inside a node a block larger than its receiver expects is an error there, and the next call is as if nothing
+// had happened; also if the block does not fit the ring, and if it stays in the sender's memory.
+TEST_F(Neighbors, ALargerBlockThanExpectedIsAnErrorOnly) {
+  if (!can_force || world().size < 2) return;
+  Topology t = cartesian(grids_of(world().size).front());
+  EXPECT_EQ(force(t.where.comm, Collective::neighbor_alltoall, "rings"), MPI_SUCCESS);
+  MPI_Comm_set_errhandler(t.where.comm, MPI_ERRORS_RETURN);
+  const std::size_t edges = t.out.size();
+  for (const int count : {8, 200'000}) {
+    std::vector<char> sent(2 * edges * static_cast<std::size_t>(count), 's');
+    std::vector<char> got(edges * static_cast<std::size_t>(count) + 1, 'g');
+    const bool sends_more = world().rank == 0;
+    const int status = tested_neighbors.alltoall(sent.data(), sends_more ? 2 * count : count, MPI_CHAR, got.data(),
+                                                 count, MPI_CHAR, t.where.comm);
+    const bool from_first = std::any_of(t.in.begin(), t.in.end(), [](const Edge& e) { return e.peer == 0; });
+    if (from_first && !sends_more) {
+      int result = MPI_SUCCESS;
+      MPI_Error_class(status, &result);
+      EXPECT_EQ(result, MPI_ERR_TRUNCATE) << count;
+    }
+    EXPECT_EQ(got.back(), 'g') << "written past the end";
+    expect_good(check({Collective::neighbor_alltoall, same("int"), 64, false, 5}, t, tested_neighbors));
   }
   release(t.where);
 }

@@ -51,6 +51,46 @@ TEST(Ring, DropsWhatNobodyWants) {
   EXPECT_EQ(to[0], value(32));
 }
 
+TEST(Ring, PiecesAreAnnouncedTogetherAndFreedTogether) {
+  Shared shared(64);
+  std::vector<std::byte> from(80), to(80);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = value(i);
+  {
+    Ring::Writer out(shared.ring);
+    EXPECT_FALSE(out.publish()) << "nothing was written";
+    EXPECT_EQ(out.write(from.data(), 6), 6U);
+    EXPECT_EQ(out.write(from.data() + 6, 5), 5U);
+    EXPECT_EQ(Ring::Reader(shared.ring).waiting(), 0U) << "less than a quarter, not announced yet";
+    EXPECT_TRUE(out.publish());
+  }
+  {
+    Ring::Writer out(shared.ring);
+    EXPECT_EQ(out.room(), 53U);
+    EXPECT_EQ(out.write(from.data() + 11, 69), 53U) << "full";
+    EXPECT_EQ(Ring::Reader(shared.ring).waiting(), 59U) << "large pieces are announced as they are written";
+    EXPECT_TRUE(out.publish());
+    EXPECT_EQ(Ring::Reader(shared.ring).waiting(), 64U);
+  }
+  {
+    Ring::Reader in(shared.ring);
+    EXPECT_EQ(in.read(to.data(), 7), 7U);
+    EXPECT_EQ(in.read(nullptr, 3), 3U) << "dropped";
+    EXPECT_EQ(Ring::Writer(shared.ring).room(), 0U);
+    EXPECT_TRUE(in.release());
+    EXPECT_FALSE(Ring::Reader(shared.ring).release());
+  }
+  Ring::Writer out(shared.ring);
+  EXPECT_EQ(out.write(from.data() + 64, 16), 10U) << "over the end";
+  EXPECT_TRUE(out.publish());
+  Ring::Reader in(shared.ring);
+  EXPECT_EQ(in.read(to.data() + 10, 80), 64U);
+  in.release();
+  for (std::size_t i = 0; i < 74; ++i) {
+    if (i >= 7 && i < 10) continue;  // dropped
+    EXPECT_EQ(to[i], value(i)) << i;
+  }
+}
+
 TEST(Ring, CarriesAStreamBetweenThreads) {
   for (const std::size_t ring_bytes : {std::size_t{64}, std::size_t{192}, std::size_t{4096}}) {
     Shared shared(ring_bytes);

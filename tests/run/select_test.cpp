@@ -97,7 +97,7 @@ TEST(Select, ChoosesTheSparseExchangeByTheRanks) {
 TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOff) {
   const Algorithm* torus = find(Collective::neighbor_alltoall, "torus");
   const CombiningCosts costs = {8, {{torus, 4, 12}}};
-  NeighborKey k{Collective::neighbor_alltoall, false, true, true, true, 1023, &costs};
+  NeighborKey k{Collective::neighbor_alltoall, false, true, false, true, true, 1023, &costs};
   const auto name = [&](const char* forced = nullptr) {
     return select_neighbors(k, forced != nullptr ? plain(k.collective, forced) : Choice()).choice.algorithm->name;
   };
@@ -115,6 +115,11 @@ TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOff) {
   EXPECT_EQ(name("straightforward"), "straightforward");
   k.isomorphic = false;
   EXPECT_EQ(name("straightforward"), "direct");
+  EXPECT_EQ(name("rings"), "direct");
+  k.in_node = true;
+  EXPECT_EQ(name(), "rings");
+  EXPECT_EQ(name("rings"), "rings");
+  EXPECT_EQ(name("direct"), "direct");
 }
 
 TEST(Select, SaysWhy) {

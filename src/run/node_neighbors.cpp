@@ -1,0 +1,312 @@
+// A neighbour collective between ranks that share a node, for any topology.
+//
+// Idea    All that a rank has for one neighbour goes into the ring of that pair (memory/ring.hpp), one block
+//         behind the other, and is announced once: several edges between two ranks, as on small tori, cost
+//         hardly more than one. A rank waits for its neighbours only; a ring bounds how far one can be ahead.
+//         A large block in the shared heap stays where it is. Its head says where, the receiver copies it
+//         from there, and says through the ring of the other direction that it has; the owner does not
+//         leave before.
+// Cost    One wait for each neighbouring rank. Blocks are copied twice, large ones in the heap once.
+// Source  Quadrille; the single copy is that of SH-Naive in Li, Zhang and Hoefler, section 3.
+//
+// What is in a ring: heads, each of them followed by its block if that travels through the ring. Sizes are
+// in the head and not looked up, so a pair that disagrees about them is an error and no disorder.
+//
+// Example, ranks 0 and 1 on a ring of two, so with two edges each way, blocks of 8 bytes: rank 0 writes
+// head, block, head, block, 48 bytes in all, and announces them; it waits until rank 1 has announced as many.
+#include "run/node_neighbors.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "memory/heap.hpp"
+#include "run/blocks.hpp"
+#include "run/call.hpp"
+#include "run/group.hpp"
+#include "run/room.hpp"
+
+namespace quadrille::run {
+namespace {
+
+using memory::Ring;
+
+struct Head {
+  std::uint64_t bytes;
+  std::uint64_t at;  // offset in the sender's heap, or one of these
+};
+constexpr std::uint64_t follows = ~std::uint64_t{0};    // the block is behind its head
+constexpr std::uint64_t was_read = follows - 1;  // no block: those that were offered have been read
+
+class NodeNeighbors {
+ public:
+  NodeNeighbors(const Call& call, const NodeEdges& edges, Group& group)
+      : call_(call),
+        edges_(edges),
+        group_(group),
+        gather_(is_allgather(call.collective)),
+        send_(call.send),
+        recv_(call.recv),
+        packed_send_(group.packed_send, bytes_to_pack()),
+        packed_recv_(group.packed_recv, bytes_to_unpack()),
+        copy_(group.copying, bytes_to_copy()) {}
+
+  int run() {
+    group_.neighbor_progress.assign(edges_.pairs.size(), {});
+    pack_all_sent();
+    left_ = edges_.pairs.size();
+    for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
+      push(p);
+      if (is_done(p)) --left_;
+    }
+    for (const auto& [from, to] : edges_.own) copy_mine(send_block(from), recv_[to]);
+    while (left_ > 0) {
+      group_.waiter.until([this] { return advance(); });
+    }
+    copy_.done();
+    return error_;
+  }
+
+ private:
+  // Only the counts of blocks that travel may be looked at.
+  std::size_t bytes_to_pack() const {
+    if (send_.all_dense()) return 0;
+    std::size_t total = 0;
+    for (const NeighborPair& pair : edges_.pairs) {
+      for (const int b : pair.send_blocks) {
+        const Block block = send_[gather_ ? 0 : b];
+        if (!block.info.dense) total += block.bytes();
+        if (gather_ && total > 0) return total;
+      }
+    }
+    return total;
+  }
+  std::size_t bytes_to_unpack() const {
+    if (recv_.all_dense()) return 0;
+    std::size_t total = 0;
+    for (const NeighborPair& pair : edges_.pairs) {
+      for (const int b : pair.recv_blocks) {
+        if (const Block block = recv_[b]; !block.info.dense) total += block.bytes();
+      }
+    }
+    return total;
+  }
+
+  // An estimate of what this rank receives.
+  std::size_t bytes_to_copy() const {
+    std::size_t total = 0;
+    for (const NeighborPair& pair : edges_.pairs) {
+      for (const int b : pair.recv_blocks) total += recv_[b].bytes();
+    }
+    return total;
+  }
+
+  Block send_block(int b) const { return send_[gather_ ? 0 : b]; }
+
+  // Blocks with gaps, one behind the other, in the order of the edges.
+  void pack_all_sent() {
+    packed_.clear();
+    if (send_.all_dense()) return;
+    const std::byte* gathered = nullptr;
+    for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
+      progress(p).first_packed = packed_.size();
+      for (const int b : edges_.pairs[p].send_blocks) {
+        const Block block = send_block(b);
+        if (block.info.dense) {
+          packed_.push_back(block.address);
+        } else if (gathered != nullptr) {
+          packed_.push_back(gathered);
+        } else {
+          std::byte* room = packed_send_.take(block.bytes());
+          keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.quiet));
+          packed_.push_back(room);
+          if (gather_) gathered = room;
+        }
+      }
+    }
+  }
+
+  void copy_mine(const Block& from, const Block& to) {
+    if (from.info.dense && to.info.dense && from.bytes() == to.bytes()) {
+      if (from.bytes() > 0) std::memmove(to.address, from.address, from.bytes());
+    } else {
+      keep(error_, copy_own(from, to, group_));
+    }
+  }
+
+  // Moves what can be moved. True if something was.
+  bool advance() {
+    bool moved = false;
+    for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
+      if (is_done(p)) continue;
+      moved |= pop(p);
+      moved |= push(p);
+      if (is_done(p)) --left_;
+    }
+    return moved;
+  }
+
+  NeighborProgress& progress(std::size_t p) { return group_.neighbor_progress[p]; }
+  bool is_done(std::size_t p) {
+    const NeighborProgress& at = progress(p);
+    const NeighborPair& pair = edges_.pairs[p];
+    return at.sent == pair.send_blocks.size() && at.taken == pair.recv_blocks.size() && !at.offered &&
+           !at.owes;
+  }
+
+  // ---- To a peer ----
+
+  const std::byte* bytes_of(std::size_t p, std::size_t k, const Block& block) const {
+    return packed_.empty() ? block.address : packed_[group_.neighbor_progress[p].first_packed + k];
+  }
+  bool stays_in_heap(int peer, const std::byte* bytes, std::size_t size) const {
+    return size >= least_offered && group_.peers[static_cast<std::size_t>(peer)].maps_my_heap &&
+           memory::heap_shareable(bytes, size);
+  }
+
+  bool push(std::size_t p) {
+    const NeighborPair& pair = edges_.pairs[p];
+    NeighborProgress& at = progress(p);
+    if (at.sent == pair.send_blocks.size() && !at.owes) return false;
+    Ring ring = group_.pairs.ring(pair.peer, group_.me);
+    Ring::Writer out(ring);
+    while (at.sent < pair.send_blocks.size() && push_block(out, p, at)) {
+      ++at.sent;
+      at.sent_part = 0;
+    }
+    // Behind all blocks, where the peer expects it, and after all of its own have been taken.
+    if (at.owes && at.sent == pair.send_blocks.size() && at.taken == pair.recv_blocks.size() &&
+        out.room() >= sizeof(Head)) {
+      put(out, {0, was_read});
+      at.owes = false;
+    }
+    return out.publish();
+  }
+
+  static void put(Ring::Writer& out, const Head& head) {
+    out.write(reinterpret_cast<const std::byte*>(&head), sizeof head);
+  }
+
+  // True if the next block of the pair is on its way as a whole.
+  bool push_block(Ring::Writer& out, std::size_t p, NeighborProgress& at) {
+    const NeighborPair& pair = edges_.pairs[p];
+    const Block block = send_block(pair.send_blocks[at.sent]);
+    const std::byte* bytes = bytes_of(p, at.sent, block);
+    const std::size_t size = block.bytes();
+    if (at.sent_part == 0) {
+      if (out.room() < sizeof(Head)) return false;
+      if (stays_in_heap(pair.peer, bytes, size)) {
+        put(out, {size, memory::heap_offset(bytes)});
+        at.offered = true;
+        return true;
+      }
+      put(out, {size, follows});
+      at.sent_part = sizeof(Head);
+    }
+    const std::size_t done = at.sent_part - sizeof(Head);
+    at.sent_part += out.write(bytes + done, size - done);
+    return at.sent_part == sizeof(Head) + size;
+  }
+
+  // ---- From a peer ----
+
+  bool pop(std::size_t p) {
+    const NeighborPair& pair = edges_.pairs[p];
+    NeighborProgress& at = progress(p);
+    if (at.taken == pair.recv_blocks.size() && !at.offered) return false;
+    Ring ring = group_.pairs.ring(group_.me, pair.peer);
+    Ring::Reader in(ring);
+    while (at.taken < pair.recv_blocks.size() && pop_block(in, p, at)) {
+      ++at.taken;
+      at.taken_part = 0;
+    }
+    // The peer says so only when it has sent all of its own. What we have not even offered yet it cannot mean.
+    if (at.offered && at.taken == pair.recv_blocks.size() && at.sent == pair.send_blocks.size() &&
+        in.waiting() >= sizeof(Head)) {
+      in.read(nullptr, sizeof(Head));
+      at.offered = false;
+    }
+    return in.release();
+  }
+
+  // True if the next block of the pair has arrived as a whole.
+  bool pop_block(Ring::Reader& in, std::size_t p, NeighborProgress& at) {
+    const NeighborPair& pair = edges_.pairs[p];
+    const Block block = recv_[pair.recv_blocks[at.taken]];
+    const std::size_t expected = block.bytes();
+    if (at.taken_part == 0) {
+      if (in.waiting() < sizeof(Head)) return false;
+      Head head;
+      in.read(reinterpret_cast<std::byte*>(&head), sizeof head);
+      // A peer that sent more than we expect made a mistake that the MPI reports as well.
+      if (head.bytes > expected) keep(error_, MPI_ERR_TRUNCATE);
+      const std::size_t fits = std::min<std::size_t>(head.bytes, expected);
+      if (head.at != follows) {
+        at.owes = true;
+        copy_in(group_.peers[static_cast<std::size_t>(pair.peer)].heap + head.at, fits, block);
+        return true;
+      }
+      at.coming = head.bytes;
+      at.room = block.info.dense ? block.address : packed_recv_.take(expected);
+      at.taken_part = sizeof(Head);
+    }
+    const std::size_t fits = std::min<std::size_t>(at.coming, expected);
+    std::size_t done = at.taken_part - sizeof(Head);
+    if (done < fits) done += in.read(at.room + done, fits - done);
+    if (done >= fits) done += in.read(nullptr, at.coming - done);
+    at.taken_part = sizeof(Head) + done;
+    if (done < at.coming) return false;
+    if (!block.info.dense) keep(error_, unpack_block(at.room, fits, block, group_.quiet));
+    return true;
+  }
+
+  void copy_in(const std::byte* bytes, std::size_t count, const Block& block) {
+    if (block.info.dense) return copy_(block.address, bytes, count);
+    keep(error_, unpack_block(bytes, count, block, group_.quiet));
+  }
+
+  // A smaller block is sooner copied twice than waited for.
+  static constexpr std::size_t least_offered = 1024;
+
+  const Call& call_;
+  const NodeEdges& edges_;
+  Group& group_;
+  const bool gather_;
+  const Blocks send_, recv_;
+  Room packed_send_, packed_recv_;
+  std::vector<const std::byte*> packed_;  // [edge] if any block has gaps
+  memory::NodeCopy copy_;
+  std::size_t left_ = 0;  // pairs that are not done
+  int error_ = MPI_SUCCESS;
+};
+
+}  // namespace
+
+NodeEdges node_edges(int me, int ranks, std::span<const int> sources, std::span<const int> recv_block,
+                     std::span<const int> destinations, std::span<const int> send_block) {
+  std::vector<NeighborPair> of(static_cast<std::size_t>(ranks));
+  for (std::size_t i = 0; i < destinations.size(); ++i) {
+    of[static_cast<std::size_t>(destinations[i])].send_blocks.push_back(send_block[i]);
+  }
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    of[static_cast<std::size_t>(sources[i])].recv_blocks.push_back(recv_block[i]);
+  }
+  NodeEdges edges;
+  const NeighborPair& own = of[static_cast<std::size_t>(me)];
+  for (std::size_t k = 0; k < std::min(own.send_blocks.size(), own.recv_blocks.size()); ++k) {
+    edges.own.emplace_back(own.send_blocks[k], own.recv_blocks[k]);
+  }
+  for (int step = 1; step < ranks; ++step) {
+    const int peer = (me + step) % ranks;
+    NeighborPair& pair = of[static_cast<std::size_t>(peer)];
+    if (pair.send_blocks.empty() && pair.recv_blocks.empty()) continue;
+    pair.peer = peer;
+    edges.pairs.push_back(std::move(pair));
+  }
+  return edges;
+}
+
+int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
+  return NodeNeighbors(call, edges, group).run();
+}
+
+}  // namespace quadrille::run
