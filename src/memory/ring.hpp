@@ -33,37 +33,6 @@ class Ring {
   // `head` is zeroed when the memory is made; `bytes` bytes of data follow it.
   Ring(RingHead* head, std::size_t bytes) : head_(head), bytes_(bytes) {}
 
-  // Copies the next bytes of `from` into the ring as far as there is room. Returns how many.
-  std::size_t push(const std::byte* from, std::size_t bytes) {
-    std::uint64_t pushed = head_->pushed.load(std::memory_order_relaxed);
-    const std::uint64_t popped = head_->popped.load(std::memory_order_acquire);
-    const std::size_t total = std::min<std::size_t>(bytes, bytes_ - (pushed - popped));
-    for (std::size_t done = 0; done < total;) {
-      const std::size_t now = piece(pushed, total - done);
-      std::memcpy(data() + pushed % bytes_, from + done, now);
-      done += now;
-      pushed += now;
-      head_->pushed.store(pushed, std::memory_order_release);
-    }
-    return total;
-  }
-
-  // Copies the next bytes out of the ring as far as there are any, at most `bytes`. `to` may be null:
-  // then they are dropped. Returns how many.
-  std::size_t pop(std::byte* to, std::size_t bytes) {
-    std::uint64_t popped = head_->popped.load(std::memory_order_relaxed);
-    const std::uint64_t pushed = head_->pushed.load(std::memory_order_acquire);
-    const std::size_t total = std::min<std::size_t>(bytes, pushed - popped);
-    for (std::size_t done = 0; done < total;) {
-      const std::size_t now = piece(popped, total - done);
-      if (to != nullptr) std::memcpy(to + done, data() + popped % bytes_, now);
-      done += now;
-      popped += now;
-      head_->popped.store(popped, std::memory_order_release);
-    }
-    return total;
-  }
-
   // Writes several pieces and announces them together; large ones also a quarter of the ring at a time.
   class Writer {
    public:
@@ -133,6 +102,23 @@ class Ring {
     std::uint64_t at_, freed_;
     const std::uint64_t begin_, end_;
   };
+
+  // Copies the next bytes of `from` into the ring as far as there is room. Returns how many.
+  std::size_t push(const std::byte* from, std::size_t bytes) {
+    Writer out(*this);
+    const std::size_t done = out.write(from, bytes);
+    out.publish();
+    return done;
+  }
+
+  // Copies the next bytes out of the ring as far as there are any, at most `bytes`. `to` may be null:
+  // then they are dropped. Returns how many.
+  std::size_t pop(std::byte* to, std::size_t bytes) {
+    Reader in(*this);
+    const std::size_t done = in.read(to, bytes);
+    in.release();
+    return done;
+  }
 
  private:
   std::byte* data() const { return reinterpret_cast<std::byte*>(head_) + sizeof(RingHead); }

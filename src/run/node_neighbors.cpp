@@ -73,7 +73,7 @@ class NodeNeighbors {
     std::size_t total = 0;
     for (const NeighborPair& pair : edges_.pairs) {
       for (const int b : pair.send_blocks) {
-        const Block block = send_[gather_ ? 0 : b];
+        const Block block = send_block(b);
         if (!block.info.dense) total += block.bytes();
         if (gather_ && total > 0) return total;
       }
@@ -81,21 +81,19 @@ class NodeNeighbors {
     return total;
   }
   std::size_t bytes_to_unpack() const {
-    if (recv_.all_dense()) return 0;
+    return recv_.all_dense() ? 0 : bytes_to_come([](const Block& b) { return !b.info.dense; });
+  }
+  // An estimate: large blocks are copied, small ones cost little.
+  std::size_t bytes_to_copy() const {
+    return bytes_to_come([](const Block&) { return true; });
+  }
+  template <class Counts>
+  std::size_t bytes_to_come(Counts counts) const {
     std::size_t total = 0;
     for (const NeighborPair& pair : edges_.pairs) {
       for (const int b : pair.recv_blocks) {
-        if (const Block block = recv_[b]; !block.info.dense) total += block.bytes();
+        if (const Block block = recv_[b]; counts(block)) total += block.bytes();
       }
-    }
-    return total;
-  }
-
-  // An estimate of what this rank receives.
-  std::size_t bytes_to_copy() const {
-    std::size_t total = 0;
-    for (const NeighborPair& pair : edges_.pairs) {
-      for (const int b : pair.recv_blocks) total += recv_[b].bytes();
     }
     return total;
   }

@@ -258,11 +258,11 @@ const Neighbors* neighbors_of(Team& team) {
 
 const run::NodeEdges& node_edges_of(Team& team) {
   Neighbors& n = *team.neighbors;
-  if (n.node_edges.pairs.empty() && n.node_edges.own.empty()) {
+  if (!n.node_edges) {
     n.node_edges = run::node_edges(team.group.me, team.group.ranks, n.sources, n.recv_block, n.destinations,
                                    n.send_block);
   }
-  return n.node_edges;
+  return *n.node_edges;
 }
 
 const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "choose/select_neighbors.hpp"
@@ -42,7 +43,7 @@ struct Neighbors {
   std::vector<int> recv_block, send_block;
   // Blocks in the user's arrays, those for absent neighbours of a Cartesian communicator included.
   int recv_blocks = 0, send_blocks = 0;
-  run::NodeEdges node_edges;  // the same, by the other rank; empty until first needed
+  std::optional<run::NodeEdges> node_edges;  // the same, by the other rank; none until first needed
   // Several edges may join two processes: some MPIs mix them up. True of any graph, as only some ranks would know.
   bool doubtful = false;
   // Cartesian and isomorphic communicators: where block i of the neighbourhood is in the user's arrays; -1
