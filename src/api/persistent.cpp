@@ -1,5 +1,6 @@
-// Persistent neighbour collectives. A request keeps its bound run and its memory; its messages have a tag of
-// their own, so that requests under way at the same time cannot mix.
+// Persistent neighbour collectives. A request keeps its bound run and its memory. Its messages have a tag of
+// their own, so that requests under way at the same time cannot mix; inside a node they go through the rings, one
+// after the other in the order in which they were started.
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -23,8 +24,13 @@ namespace team = quadrille::team;
 struct Quadrille_Request_state {
   memory::Pool scratch, send, recv;
   MPI_Comm comm;
-  std::unique_ptr<run::NeighborRun> run;
+  std::unique_ptr<run::NeighborRun> messages;  // one of these two
+  std::unique_ptr<run::NodeNeighborRun> rings;
   int error = MPI_SUCCESS;  // of what went on while another request was waited for
+
+  int start() { return messages ? messages->start(false) : rings->start(); }
+  int advance() { return messages ? messages->advance(false) : rings->advance(); }
+  bool done() const { return messages ? messages->done() : rings->done(); }
 };
 
 namespace {
@@ -53,10 +59,10 @@ int raise(MPI_Comm comm, int error) {
 // Goes on with every request that is under way. Under the lock.
 void advance_all(UnderWay& list) {
   for (Quadrille_Request request : list.requests) {
-    const int error = request->run->advance(false);
+    const int error = request->advance();
     if (error != MPI_SUCCESS) request->error = error;
   }
-  std::erase_if(list.requests, [](Quadrille_Request r) { return r->run->done(); });
+  std::erase_if(list.requests, [](Quadrille_Request r) { return r->done(); });
 }
 
 bool is_null(const Quadrille_Request* request) { return request == nullptr || *request == nullptr; }
@@ -77,10 +83,15 @@ int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
   auto made = std::make_unique<Quadrille_Request_state>();
   made->comm = call.comm;
   const api::NeighborService service = api::own_service_for(call, team);
-  made->run = std::make_unique<run::NeighborRun>(
-      call, *service.schedule, service.slots, service.as_bytes,
-      run::NeighborTraffic{team.group.comm, team.group.quiet, team.group.me, tag},
-      run::NeighborPools{made->scratch, made->send, made->recv});
+  if (service.by == api::NeighborService::By::rings) {
+    made->rings = std::make_unique<run::NodeNeighborRun>(call, team::node_edges_of(team), neighbors->send_blocks,
+                                                         neighbors->recv_blocks, team.group);
+  } else {
+    made->messages = std::make_unique<run::NeighborRun>(
+        call, *service.schedule, service.slots, service.as_bytes,
+        run::NeighborTraffic{team.group.comm, team.group.quiet, team.group.me, tag},
+        run::NeighborPools{made->scratch, made->send, made->recv});
+  }
   request = made.release();
   return MPI_SUCCESS;
 }
@@ -159,9 +170,9 @@ int Quadrille_Start(Quadrille_Request* request) {
   int error = MPI_ERR_REQUEST;
   {
     const std::lock_guard lock(list.mutex);
-    if ((*request)->run->done()) {
-      error = (*request)->run->start(false);
-      if (!(*request)->run->done()) list.requests.push_back(*request);
+    if ((*request)->done()) {
+      error = (*request)->start();
+      if (!(*request)->done()) list.requests.push_back(*request);
     }
   }
   return error == MPI_SUCCESS ? error : raise((*request)->comm, error);
@@ -174,7 +185,7 @@ int Quadrille_Test(Quadrille_Request* request, int* flag) {
   {
     const std::lock_guard lock(list.mutex);
     advance_all(list);
-    *flag = (*request)->run->done() ? 1 : 0;
+    *flag = (*request)->done() ? 1 : 0;
   }
   return *flag != 0 ? result_of(*request) : MPI_SUCCESS;
 }
@@ -186,7 +197,7 @@ int Quadrille_Wait(Quadrille_Request* request) {
     {
       const std::lock_guard lock(list.mutex);
       advance_all(list);
-      if ((*request)->run->done()) break;
+      if ((*request)->done()) break;
     }
     // Looking on lets the MPI go on; giving the core away lets the peers.
     turn < turns_before_yield ? sys::pause() : sys::yield();
@@ -196,7 +207,7 @@ int Quadrille_Wait(Quadrille_Request* request) {
 
 int Quadrille_Request_free(Quadrille_Request* request) {
   if (is_null(request)) return MPI_SUCCESS;
-  if (!(*request)->run->done()) return raise((*request)->comm, MPI_ERR_REQUEST);
+  if (!(*request)->done()) return raise((*request)->comm, MPI_ERR_REQUEST);
   delete *request;
   *request = QUADRILLE_REQUEST_NULL;
   return MPI_SUCCESS;

@@ -13,6 +13,7 @@ using run::Call;
 using run::Side;
 using team::Neighbors;
 using team::Team;
+using By = NeighborService::By;
 
 bool arrays_given(const Side& side, bool typed) {
   const bool counts = side.counts != nullptr || side.counts_large != nullptr;
@@ -68,14 +69,24 @@ bool is_worth_it(Team& team, const Call& call, Door door) {
   if (door == Door::explicit_api || team.ready) return true;
   if (!team.eligible) return false;
   if (team::config().any_forced) return true;
+  if (team::may_be_torus(team) && team::recognize(team) != MPI_SUCCESS) return false;
   const team::CachedSelection& cached = team::neighbor_selection(
       team, call.collective, global_bytes(call, *team::neighbors_of(team)), true);
   return cached.selection.choice.algorithm->engine != choose::Engine::mpi;
 }
 
+// False if some block cannot be shared, on all ranks.
+bool copy(const Call& call, plan::BuildEdges build, Team& team, int& error) {
+  const plan::Schedule* schedule = team::copy_plan_of(team, build, error);
+  if (schedule == nullptr) return true;
+  return run::run_neighbor_copies(call, *schedule, team.neighbors->node_graph->here, team.group, error);
+}
+
 int run_service(const Call& call, const NeighborService& service, Team& team) {
   run::Group& group = team.group;
-  if (service.in_node) return run::run_node_neighbors(call, team::node_edges_of(team), group);
+  int copied = MPI_SUCCESS;
+  if (service.by == By::copies && copy(call, service.build_edges, team, copied)) return copied;
+  if (service.by != By::messages) return run::run_node_neighbors(call, team::node_edges_of(team), group);
   run::NeighborRun run(call, *service.schedule, service.slots, service.as_bytes,
                        {group.comm, group.quiet, group.me, 1},
                        {group.scratch, group.packed_send, group.packed_recv});
@@ -105,7 +116,7 @@ int prepare_neighbors(Team& team) {
     team::forget_selections(team);  // made when less was known
   }
   if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
-  if (team.eligible) return MPI_SUCCESS;
+  if (team.eligible) return team::may_be_torus(team) ? team::recognize(team) : MPI_SUCCESS;
   // Nobody sends to another on it but we, and only with the tags of exchanges that are awaited.
   team.group.quiet = team.group.comm;
   mpi().Comm_rank(team.user, &team.group.me);
@@ -131,18 +142,22 @@ NeighborService service_for(const Call& call, Team& team, bool drop_in) {
   explain(team, call, bytes, cached);
   const choose::Choice& choice = cached.selection.choice;
   const choose::Algorithm& algorithm = *choice.algorithm;
-  if (algorithm.engine == choose::Engine::mpi) return {nullptr, {}, false};
-  if (algorithm.engine == choose::Engine::node_neighbors) return {nullptr, edges, false, true};
+  if (algorithm.engine == choose::Engine::mpi) return {By::mpi};
+  if (algorithm.engine == choose::Engine::node_neighbors) return {By::rings};
+  if (algorithm.engine == choose::Engine::neighbor_copies) {
+    return {By::copies, nullptr, {}, false, algorithm.build_edges};
+  }
   const bool direct = algorithm.build_neighbors == nullptr;
-  return {&team::neighbor_plan_of(team, choice), direct ? edges : grid,
+  return {By::messages, &team::neighbor_plan_of(team, choice), direct ? edges : grid,
           algorithm.needs.contiguous};
 }
 
 NeighborService own_service_for(const Call& call, Team& team) {
   const NeighborService service = service_for(call, team, false);
-  if (service.schedule != nullptr) return service;
+  if (service.by == By::messages || service.by == By::rings) return service;
+  if (service.by == By::copies) return {By::rings};
   const Neighbors& n = *team::neighbors_of(team);
-  return {&team::neighbor_plan_of(team, choose::plain(call.collective, "direct")),
+  return {By::messages, &team::neighbor_plan_of(team, choose::plain(call.collective, "direct")),
           {n.send_block, n.recv_block}, false};
 }
 
@@ -168,7 +183,7 @@ bool serve_neighbors(const Call& call, Door door, int& error) {
   try {
     if (error == MPI_SUCCESS) {
       const NeighborService service = service_for(call, *team, door == Door::drop_in);
-      if (service.schedule == nullptr && !service.in_node) return pass(*team);
+      if (service.by == By::mpi) return pass(*team);
       error = run_service(call, service, *team);
     }
   } catch (const std::bad_alloc&) {

@@ -23,15 +23,17 @@ std::string why_no_neighbors(team::Team& team);
 // False for a mistake in the arguments that the MPI reports.
 bool is_sound(const run::Call& call, const team::Neighbors& neighbors);
 
-// The schedule that serves a call, and the blocks for it.
+// What serves a call, and, of messages, by which schedule and between which blocks.
 struct NeighborService {
-  const plan::Schedule* schedule;  // null if the MPI serves it, or shared memory
-  run::NeighborSlots slots;
-  bool as_bytes;
-  bool in_node = false;  // run/node_neighbors.hpp serves it
+  enum class By : std::uint8_t { mpi, messages, rings, copies };
+  By by;
+  const plan::Schedule* schedule = nullptr;
+  run::NeighborSlots slots{};
+  bool as_bytes = false;
+  plan::BuildEdges build_edges = nullptr;  // of copies
 };
 NeighborService service_for(const run::Call& call, team::Team& team, bool drop_in);
-// The same where the MPI cannot be asked.
+// The same where the MPI cannot be asked, and a call cannot wait for all ranks: by messages or rings.
 NeighborService own_service_for(const run::Call& call, team::Team& team);
 
 }  // namespace quadrille::api

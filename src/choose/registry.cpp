@@ -5,6 +5,7 @@
 #include <array>
 
 #include "plan/algorithms.hpp"
+#include "plan/neighbor_copies.hpp"
 #include "plan/neighborhood.hpp"
 
 namespace quadrille::choose {
@@ -40,6 +41,7 @@ constexpr std::string_view kHint = "Ramesh et al., HINT, sections V.A to V.C";
 
 constexpr ParameterRange kPorts = {"ports", 0, kMost, 1,
                                    "messages that may share a round if no block needs two of them; 0: any"};
+constexpr std::string_view kLiNeighbors = "Li, Zhang and Hoefler, Cache-oblivious MPI, section 3";
 constexpr std::string_view kTraffDirect = "Träff et al., isomorphic collectives, section 3, listing 4";
 constexpr std::string_view kTraffTorus = "Träff et al., isomorphic collectives, sections 3.1 and 3.3, algorithm 1";
 constexpr std::string_view kTraffGather = "Träff et al., isomorphic collectives, section 3.2";
@@ -103,6 +105,10 @@ const std::vector<Collective>& neighbor_gathers() {
 Algorithm neighbors(std::string_view name, const std::vector<Collective>& collectives, Needs needs,
                     std::string_view line, std::string_view source, plan::BuildNeighbors build) {
   return {name, collectives, Engine::neighbors, needs, {kPorts}, line, source, nullptr, build};
+}
+
+Algorithm edge_copies(std::string_view name, std::string_view line, plan::BuildEdges build) {
+  return {name, neighbor_all(), Engine::neighbor_copies, kReached, {}, line, kLiNeighbors, nullptr, nullptr, build};
 }
 
 const std::vector<Collective>& uneven_all_to_alls() {
@@ -271,6 +277,11 @@ std::vector<Algorithm> make_table() {
        {},
        "inside a node all blocks for a neighbour as one stream, large ones straight from its heap",
        "Quadrille; the single copy of SH-Naive (Cache-oblivious, section 3)"},
+      edge_copies("sh-naive", "a rank fills its own receive buffer, sources of its NUMA domain first",
+                  plan::neighbor_sh_naive),
+      edge_copies("sh-co", "copies between neighbours of a node in Morton order", plan::neighbor_sh_co),
+      edge_copies("sh-numa-co", "copies between neighbours of a node in Morton order, one NUMA domain after the other",
+                  plan::neighbor_sh_numa_co),
       neighbors("straightforward", neighbor_all_to_alls(), kIsomorphic,
                 "one message out and one in for each neighbour, one after the other", kTraffDirect,
                 plan::neighbor_straightforward),

@@ -1,8 +1,8 @@
 // The registry: one table of all algorithms. From an entry come the dispatch, `quadrille list`,
 // the documentation, the test matrix and the tuner's search space.
 //
-// To add an algorithm: one file in plan/ with a function of type plan::Build or plan::BuildNeighbors, and one
-// entry here (registry.cpp).
+// To add an algorithm: one file in plan/ with a function of type plan::Build, plan::BuildNeighbors or
+// plan::BuildEdges, and one entry here (registry.cpp).
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,8 @@
 namespace quadrille::plan {
 struct NeighborProblem;  // plan/neighborhood.hpp
 using BuildNeighbors = Schedule (*)(const NeighborProblem&);
+struct EdgeProblem;  // plan/neighbor_copies.hpp
+using BuildEdges = Schedule (*)(const EdgeProblem&);
 }  // namespace quadrille::plan
 
 namespace quadrille::choose {
@@ -58,6 +60,7 @@ enum class Engine : std::uint8_t {
   neighbors,  // the executor runs the schedule that `build_neighbors` returns, or, if it is null, all
               // messages between neighbours at once (run/neighbors.cpp)
   node_neighbors,  // blocks to the neighbours inside one node (run/node_neighbors.cpp)
+  neighbor_copies,  // copies between the buffers of a node's ranks, by the schedule that `build_edges` returns
   mpi,       // the MPI's own collective; always possible, except for the sparse exchange
 };
 
@@ -87,6 +90,7 @@ struct Algorithm {
   std::string_view source;        // paper and section
   plan::Build build = nullptr;    // null unless engine is schedule, node or padded
   plan::BuildNeighbors build_neighbors = nullptr;  // null unless engine is neighbors
+  plan::BuildEdges build_edges = nullptr;          // null unless engine is neighbor_copies
 };
 
 // All algorithms, in the order in which `quadrille list` prints them.

@@ -20,6 +20,7 @@ constexpr double most_combined = 8192;
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const NeighborKey& key) {
   if (algorithm.needs.one_node && !key.in_node) return "the ranks do not share the memory of a node";
+  if (algorithm.needs.load_store && !key.load_store) return "not every rank reaches every rank's shared heap";
   if (algorithm.needs.isomorphic && !key.isomorphic) {
     return "the communicator is neither Cartesian nor isomorphic";
   }

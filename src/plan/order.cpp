@@ -13,20 +13,6 @@
 #include "plan/order_parts.hpp"
 
 namespace quadrille::plan {
-namespace {
-
-// The ranks of each domain, rising; domains in the order of their first rank.
-struct Domains {
-  std::vector<std::vector<int>> members;  // [domain]
-  std::vector<int> domain_of;             // [rank]
-  std::vector<int> index_of;              // [rank] which member of its domain
-
-  int count() const { return static_cast<int>(members.size()); }
-  const std::vector<int>& ranks_of(int domain) const {
-    return members[static_cast<std::size_t>(domain)];
-  }
-  int of(int rank) const { return domain_of[static_cast<std::size_t>(rank)]; }
-};
 
 Domains sort_domains(int ranks, std::span<const int> labels) {
   assert(labels.empty() || labels.size() == static_cast<std::size_t>(ranks));
@@ -43,6 +29,8 @@ Domains sort_domains(int ranks, std::span<const int> labels) {
   }
   return domains;
 }
+
+namespace {
 
 // The domain from which domain `mine` reads in step `step`: never one that another reads then.
 int source_domain(const Domains& domains, int mine, int step) {

@@ -36,17 +36,7 @@ void halve(const Box& box, Place before, Piece piece, std::vector<Pair>& pairs) 
     pairs.push_back({box.source, box.destination});
     return;
   }
-  Box first = box;
-  Box second = box;
-  if (box.destinations >= box.sources) {
-    first.destinations /= 2;
-    second.destination += first.destinations;
-    second.destinations -= first.destinations;
-  } else {
-    first.sources /= 2;
-    second.source += first.sources;
-    second.sources -= first.sources;
-  }
+  const auto [first, second] = halves(box);
   halve(first, before, piece, pairs);
   halve(second, before + pairs_in(first), piece, pairs);
 }
@@ -58,6 +48,20 @@ bool takes_bits(const Box& box) {
 }
 
 }  // namespace
+
+Halves halves(const Box& box) {
+  Halves parts = {box, box};
+  if (box.destinations >= box.sources) {
+    parts.first.destinations /= 2;
+    parts.second.destination += parts.first.destinations;
+    parts.second.destinations -= parts.first.destinations;
+  } else {
+    parts.first.sources /= 2;
+    parts.second.source += parts.first.sources;
+    parts.second.sources -= parts.first.sources;
+  }
+  return parts;
+}
 
 Pair morton_pair(std::uint32_t code) {
   return {static_cast<int>(even_bits(code)), static_cast<int>(even_bits(code >> 1))};

@@ -2,11 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "plan/order.hpp"
 
 namespace quadrille::plan {
+
+// The ranks of each domain, rising; domains in the order of their first rank.
+struct Domains {
+  std::vector<std::vector<int>> members;  // [domain]
+  std::vector<int> domain_of;             // [rank]
+  std::vector<int> index_of;              // [rank] which member of its domain
+
+  int count() const { return static_cast<int>(members.size()); }
+  const std::vector<int>& ranks_of(int domain) const {
+    return members[static_cast<std::size_t>(domain)];
+  }
+  int of(int rank) const { return domain_of[static_cast<std::size_t>(rank)]; }
+};
+
+Domains sort_domains(int ranks, std::span<const int> labels);
 
 // The pairs of `sources` consecutive sources with `destinations` consecutive destinations.
 struct Box {
@@ -37,6 +53,12 @@ inline Piece equal_piece(Place total, int index, int pieces) {
   const Place size = total / pieces;
   return {size * index, size * (index + 1)};
 }
+
+// The two parts that the Z curve goes through one after the other; not of a single pair.
+struct Halves {
+  Box first, second;
+};
+Halves halves(const Box& box);
 
 // Appends the pairs of `piece` of the Z curve through `box`.
 void append_morton(const Box& box, Piece piece, std::vector<Pair>& pairs);

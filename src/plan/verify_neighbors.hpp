@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plan/neighborhood.hpp"
+#include "plan/order_edges.hpp"
 #include "plan/verify.hpp"
 
 namespace quadrille::plan {
@@ -24,6 +25,10 @@ Report verify_neighbors(const std::vector<Schedule>& schedules, const Grid& grid
 Report verify_graph(const std::vector<Schedule>& schedules,
                     const std::vector<std::vector<int>>& sources,
                     const std::vector<std::vector<int>>& destinations,
+                    Pattern pattern = Pattern::alltoall, int orders = 3, std::uint64_t seed = 1);
+
+// Checks the schedules of all ranks of a node that copy along these edges.
+Report verify_edges(const std::vector<Schedule>& schedules, std::span<const EdgeCopy> edges,
                     Pattern pattern = Pattern::alltoall, int orders = 3, std::uint64_t seed = 1);
 
 namespace proof {

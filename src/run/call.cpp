@@ -14,6 +14,31 @@ Block block_of(const Side& side, int block) {
   return b;
 }
 
+namespace {
+
+// Makes `array`, if there is one, point to a copy of its first elements.
+template <class T>
+void own(const T*& array, std::vector<T>& copy, int elements) {
+  if (array == nullptr) return;
+  copy.assign(array, array + elements);
+  array = copy.data();
+}
+
+}  // namespace
+
+void StoredCall::Arrays::take(Side& side, int blocks) {
+  own(side.types, types, blocks);
+  own(side.counts, counts, blocks);
+  own(side.displacements, displacements, blocks);
+  own(side.counts_large, counts_large, blocks);
+  own(side.displacements_large, displacements_large, blocks);
+}
+
+StoredCall::StoredCall(const Call& call, int send_blocks, int recv_blocks) : call_(call) {
+  send_.take(call_.send, send_blocks);
+  recv_.take(call_.recv, recv_blocks);
+}
+
 Block send_block(const Call& call, int to, int me) {
   if (is_allgather(call.collective)) {
     return call.in_place ? block_of(call.recv, me) : block_of(call.send, 0);

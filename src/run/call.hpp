@@ -47,6 +47,27 @@ struct Call {
   MPI_Comm comm{};
 };
 
+// A call with arrays of its own, so that the user's may change.
+class StoredCall {
+ public:
+  // So many elements of the arrays of either side, if there are arrays.
+  StoredCall(const Call& call, int send_blocks, int recv_blocks);
+  StoredCall(const StoredCall&) = delete;
+  StoredCall& operator=(const StoredCall&) = delete;
+  const Call& call() const { return call_; }
+
+ private:
+  struct Arrays {
+    std::vector<MPI_Datatype> types;
+    std::vector<int> counts, displacements;
+    std::vector<MPI_Count> counts_large;
+    std::vector<MPI_Aint> displacements_large;
+    void take(Side& side, int blocks);
+  };
+  Call call_;
+  Arrays send_, recv_;
+};
+
 // One block of a side as the user gave it, with what is to be known of its type.
 struct Block {
   std::byte* address = nullptr;

@@ -37,31 +37,47 @@ struct Head {
 constexpr std::uint64_t follows = ~std::uint64_t{0};    // the block is behind its head
 constexpr std::uint64_t was_read = follows - 1;  // no block: those that were offered have been read
 
+}  // namespace
+
 class NodeNeighbors {
  public:
-  NodeNeighbors(const Call& call, const NodeEdges& edges, Group& group)
-      : call_(call),
-        edges_(edges),
+  NodeNeighbors(const Call& call, const NodeEdges& edges, Group& group, const NodePools& pools)
+      : edges_(edges),
         group_(group),
         gather_(is_allgather(call.collective)),
         send_(call.send),
         recv_(call.recv),
-        packed_send_(group.packed_send, bytes_to_pack()),
-        packed_recv_(group.packed_recv, bytes_to_unpack()),
-        copy_(group.copying, bytes_to_copy()) {}
-
-  int run() {
-    group_.neighbor_progress.assign(edges_.pairs.size(), {});
+        progress_(pools.progress),
+        packed_send_(pools.send, bytes_to_pack()),
+        packed_recv_(pools.recv, bytes_to_unpack()),
+        copy_(group.copying, bytes_to_copy()) {
+    progress_.assign(edges_.pairs.size(), {});
     pack_all_sent();
+  }
+
+  // Sends what there is room for.
+  void begin() {
     left_ = edges_.pairs.size();
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
       push(p);
       if (is_done(p)) --left_;
     }
     for (const auto& [from, to] : edges_.own) copy_mine(send_block(from), recv_[to]);
-    while (left_ > 0) {
-      group_.waiter.until([this] { return advance(); });
+  }
+  bool done() const { return left_ == 0; }
+  // Moves what can be moved. True if something was.
+  bool advance() {
+    bool moved = false;
+    for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
+      if (is_done(p)) continue;
+      moved |= pop(p);
+      moved |= push(p);
+      if (is_done(p)) --left_;
     }
+    return moved;
+  }
+  // When it is done.
+  int end() {
     copy_.done();
     return error_;
   }
@@ -131,19 +147,7 @@ class NodeNeighbors {
     }
   }
 
-  // Moves what can be moved. True if something was.
-  bool advance() {
-    bool moved = false;
-    for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
-      if (is_done(p)) continue;
-      moved |= pop(p);
-      moved |= push(p);
-      if (is_done(p)) --left_;
-    }
-    return moved;
-  }
-
-  NeighborProgress& progress(std::size_t p) { return group_.neighbor_progress[p]; }
+  NeighborProgress& progress(std::size_t p) { return progress_[p]; }
   bool is_done(std::size_t p) {
     const NeighborProgress& at = progress(p);
     const NeighborPair& pair = edges_.pairs[p];
@@ -154,7 +158,7 @@ class NodeNeighbors {
   // ---- To a peer ----
 
   const std::byte* bytes_of(std::size_t p, std::size_t k, const Block& block) const {
-    return packed_.empty() ? block.address : packed_[group_.neighbor_progress[p].first_packed + k];
+    return packed_.empty() ? block.address : packed_[progress_[p].first_packed + k];
   }
   bool stays_in_heap(int peer, const std::byte* bytes, std::size_t size) const {
     return size >= least_offered && group_.peers[static_cast<std::size_t>(peer)].maps_my_heap &&
@@ -265,19 +269,17 @@ class NodeNeighbors {
   // A smaller block is sooner copied twice than waited for.
   static constexpr std::size_t least_offered = 1024;
 
-  const Call& call_;
   const NodeEdges& edges_;
   Group& group_;
   const bool gather_;
   const Blocks send_, recv_;
+  std::vector<NeighborProgress>& progress_;
   Room packed_send_, packed_recv_;
   std::vector<const std::byte*> packed_;  // [edge] if any block has gaps
   memory::NodeCopy copy_;
   std::size_t left_ = 0;  // pairs that are not done
   int error_ = MPI_SUCCESS;
 };
-
-}  // namespace
 
 NodeEdges node_edges(int me, int ranks, std::span<const int> sources, std::span<const int> recv_block,
                      std::span<const int> destinations, std::span<const int> send_block) {
@@ -304,7 +306,68 @@ NodeEdges node_edges(int me, int ranks, std::span<const int> sources, std::span<
 }
 
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
-  return NodeNeighbors(call, edges, group).run();
+  finish_started(group);
+  NodeNeighbors neighbors(call, edges, group, {group.packed_send, group.packed_recv, group.neighbor_progress});
+  neighbors.begin();
+  while (!neighbors.done()) {
+    group.waiter.until([&] { return neighbors.advance(); });
+  }
+  return neighbors.end();
+}
+
+NodeNeighborRun::NodeNeighborRun(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks,
+                                 Group& group)
+    : call_(call, is_allgather(call.collective) ? 1 : send_blocks, recv_blocks), edges_(edges), group_(group) {}
+
+NodeNeighborRun::~NodeNeighborRun() = default;
+
+int NodeNeighborRun::start() {
+  if (!done()) return MPI_ERR_REQUEST;
+  const std::lock_guard lock(group_.started_mutex);
+  error_ = MPI_SUCCESS;
+  under_way_ = true;
+  group_.started.push_back(this);
+  return advance_all();
+}
+
+int NodeNeighborRun::advance() {
+  if (done()) return error_;
+  const std::lock_guard lock(group_.started_mutex);
+  return advance_all();
+}
+
+// What was started before goes first: the blocks of all lie in the same rings.
+int NodeNeighborRun::advance_all() {
+  while (under_way_) {
+    NodeNeighborRun& first = *group_.started.front();
+    if (!first.go_on()) return MPI_SUCCESS;
+    group_.started.erase(group_.started.begin());
+    first.under_way_ = false;
+  }
+  return error_;
+}
+
+bool NodeNeighborRun::go_on() {
+  if (!neighbors_) {
+    neighbors_ = std::make_unique<NodeNeighbors>(call_.call(), edges_, group_,
+                                                 NodePools{packed_send_, packed_recv_, progress_});
+    neighbors_->begin();
+  }
+  while (!neighbors_->done()) {
+    if (!neighbors_->advance()) return false;
+  }
+  error_ = neighbors_->end();
+  neighbors_.reset();
+  return true;
+}
+
+void finish_started(Group& group) {
+  const auto none = [&group] {
+    const std::lock_guard lock(group.started_mutex);
+    if (!group.started.empty()) group.started.back()->advance_all();
+    return group.started.empty();
+  };
+  if (!none()) group.waiter.until(none);
 }
 
 }  // namespace quadrille::run

@@ -1,15 +1,19 @@
 // A neighbour collective inside a node; see node_neighbors.cpp.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "memory/pool.hpp"
+#include "run/call.hpp"
+
 namespace quadrille::run {
 
-struct Call;
 struct Group;
 
 // What this rank and another exchange: blocks in the user's arrays, in the order in which they travel.
@@ -41,7 +45,51 @@ struct NeighborProgress {
   bool owes = false;         // we have read such blocks of the peer, and not yet said so
 };
 
+// Memory of a call. Not shared by calls that are under way together.
+struct NodePools {
+  memory::Pool& send;
+  memory::Pool& recv;
+  std::vector<NeighborProgress>& progress;
+};
+
 // All ranks of the communicator share a node and have rings (memory/ring.hpp). Returns an MPI error code.
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group);
+
+class NodeNeighbors;
+
+// The same as a call that can be started, advanced, and started again. All ranks start those of a communicator in
+// the same order, and in that order they are done: they share the rings.
+class NodeNeighborRun {
+ public:
+  // The edges and the group must outlive it; the arrays of the call, of so many blocks, need not.
+  NodeNeighborRun(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks, Group& group);
+  ~NodeNeighborRun();
+  NodeNeighborRun(const NodeNeighborRun&) = delete;
+  NodeNeighborRun& operator=(const NodeNeighborRun&) = delete;
+
+  // Neither waits. Both return an MPI error code.
+  int start();
+  int advance();
+  // Does not look at the group, which may be gone when it is done.
+  bool done() const { return !under_way_; }
+
+ private:
+  friend void finish_started(Group& group);
+  // These under the lock of what was started.
+  int advance_all();
+  bool go_on();  // true when it is done
+
+  const StoredCall call_;
+  const NodeEdges& edges_;
+  Group& group_;
+  memory::Pool packed_send_, packed_recv_;
+  std::vector<NeighborProgress> progress_;
+  std::unique_ptr<NodeNeighbors> neighbors_;  // while it is under way
+  int error_ = MPI_SUCCESS;
+  std::atomic<bool> under_way_ = false;
+};
+
+// Waits for all that was started on a group: before the rings may serve a blocking call.
+void finish_started(Group& group);
 
 }  // namespace quadrille::run

@@ -1,172 +1,36 @@
-// Runs a schedule that consists of copies between the buffers of a node's ranks.
-//
-// Idea    Each rank writes down where all its send and recv blocks are, as offsets in its shared heap, and
-//         says that it is there. When all are, each does its copies, whoever owns the blocks. Nobody leaves
-//         before all are done: anybody may still read its send blocks or write its recv blocks.
-// Source  Li, Zhang and Hoefler, section 2; Ramesh et al. (HINT), section V.
-// Cost    P copies a rank and two waits for all. Blocks that are not in the shared heap, have gaps, or
-//         are sent in place are copied once more by their owner, before or after.
-//
-// If a rank finds at run time that it cannot share a block (its heap is full), it says so when it enters.
-// All ranks read that, and all do the call as an exchange by pairs instead.
-#include <algorithm>
-#include <vector>
-
-#include "memory/heap.hpp"
-#include "run/blocks.hpp"
+// Runs a schedule that consists of copies between the buffers of a node's ranks (copies.hpp).
+#include "run/copies.hpp"
 #include "run/engines.hpp"
-#include "run/room.hpp"
 
 namespace quadrille::run {
 namespace {
 
-using memory::BlockPlace;
-using Owned = memory::Pairs::Owned;
-
-class Copies {
+// A block to each rank and one from each, or one block to all.
+class Dense {
  public:
-  Copies(const Call& call, const plan::Schedule& schedule, Group& group)
-      : call_(call),
-        schedule_(schedule),
-        group_(group),
-        gather_(is_allgather(call.collective)),
-        send_(call.in_place ? call.recv : call.send),
-        recv_(call.recv),
-        send_blocks_(gather_ ? 1 : group.ranks),
-        send_room_(group.packed_send, bytes_to_stage()),
-        recv_room_(group.packed_recv, bytes_to_unpack()) {}
-
-  // False if not all blocks can be shared; then nothing has happened.
-  bool run(int& error) {
-    group_.pairs.begin();
-    const bool mine = write_down();
-    group_.pairs.enter(mine);
-    bool all = mine;
-    for (int peer = 0; peer < group_.ranks; ++peer) {
-      if (peer == group_.me) continue;
-      group_.waiter.until([&] { return group_.pairs.has_entered(peer); });
-      all = all && group_.pairs.can_share(peer);
-    }
-    if (all) copy_all();
-    group_.pairs.finish();
-    for (int peer = 0; peer < group_.ranks; ++peer) {
-      if (peer == group_.me) continue;
-      group_.waiter.until([&] { return group_.pairs.has_finished(peer); });
-    }
-    if (!all) return false;
-    take_home();
-    error = error_;
-    return true;
-  }
+  Dense(const Call& call, const plan::Schedule& schedule, Group& group)
+      : schedule_(schedule), group_(group), gather_(is_allgather(call.collective)) {}
+  int sends() const { return gather_ ? 1 : group_.ranks; }
+  int recvs() const { return group_.ranks; }
+  int send_block(int i) const { return i; }
+  int recv_block(int i) const { return i; }
+  std::pair<int, int> origin(int i) const { return {i, gather_ ? 0 : group_.me}; }
+  const std::vector<plan::Copy>& copies() const { return schedule_.copies; }
+  bool open() { return true; }
+  BlockPlace* places(Owned which, int owner) const { return group_.pairs.places(which, owner); }
 
  private:
-  Block send_at(int to) const {
-    return gather_ && call_.in_place ? recv_[group_.me] : send_[to];
-  }
-  bool overwritten() const { return call_.in_place && !gather_; }
-  static bool is_shared(const Block& block) {
-    return block.info.dense && (block.bytes() == 0 ||
-                                memory::heap_shareable(block.address, block.bytes()));
-  }
-
-  std::size_t bytes_to_stage() const {
-    std::size_t total = 0;
-    for (int to = 0; to < send_blocks_; ++to) {
-      const Block block = send_at(to);
-      if (overwritten() || !is_shared(block)) total += block.bytes();
-    }
-    return total;
-  }
-  std::size_t bytes_to_unpack() const {
-    std::size_t total = 0;
-    for (int from = 0; from < group_.ranks; ++from) {
-      if (const Block block = recv_[from]; !is_shared(block)) total += block.bytes();
-    }
-    return total;
-  }
-
-  // Publishes where this rank's blocks are. False if one of them cannot be shared.
-  bool write_down() {
-    BlockPlace* send = group_.pairs.places(Owned::send, group_.me);
-    BlockPlace* recv = group_.pairs.places(Owned::recv, group_.me);
-    bool good = true;
-    for (int to = 0; to < send_blocks_; ++to) {
-      const Block block = send_at(to);
-      std::byte* bytes = block.address;
-      if (overwritten() || !is_shared(block)) {
-        bytes = send_room_.take(block.bytes());
-        keep(error_, pack(block.address, block.count, block.type, block.info, bytes, group_.quiet));
-      }
-      good = publish(send[to], bytes, block.bytes()) && good;
-    }
-    for (int from = 0; from < group_.ranks; ++from) {
-      const Block block = recv_[from];
-      std::byte* bytes = is_shared(block) ? block.address : recv_room_.take(block.bytes());
-      good = publish(recv[from], bytes, block.bytes()) && good;
-      total_ += block.bytes();
-    }
-    return good;
-  }
-
-  static bool publish(BlockPlace& place, const std::byte* address, std::size_t bytes) {
-    place = {0, bytes};
-    if (bytes == 0) return true;
-    if (!memory::heap_shareable(address, bytes)) return false;
-    place.at = memory::heap_offset(address);
-    return true;
-  }
-
-  std::byte* address_of(int rank, const BlockPlace& place) const {
-    std::byte* heap = rank == group_.me ? memory::heap_segment().base
-                                        : group_.peers[static_cast<std::size_t>(rank)].heap;
-    return heap + place.at;
-  }
-
-  void copy_all() {
-    memory::NodeCopy copy(group_.copying, total_);
-    for (const plan::Copy& c : schedule_.copies) {
-      const BlockPlace& from = group_.pairs.places(Owned::send, c.from.owner)[c.from.block];
-      const BlockPlace& to = group_.pairs.places(Owned::recv, c.to.owner)[c.to.block];
-      const std::size_t bytes = std::min(from.bytes, to.bytes);
-      if (bytes == 0) continue;
-      const std::byte* source = address_of(c.from.owner, from);
-      std::byte* destination = address_of(c.to.owner, to);
-      if (source != destination) copy(destination, source, bytes);
-    }
-    copy.done();
-  }
-
-  // What only the owner of a recv buffer can do.
-  void take_home() {
-    const BlockPlace* places = group_.pairs.places(Owned::recv, group_.me);
-    for (int from = 0; from < group_.ranks; ++from) {
-      const Block block = recv_[from];
-      const BlockPlace& sent =
-          group_.pairs.places(Owned::send, from)[gather_ ? 0 : group_.me];
-      // A peer that sent more than we expect made a mistake that the MPI reports as well.
-      if (sent.bytes > block.bytes()) keep(error_, MPI_ERR_TRUNCATE);
-      if (is_shared(block) || block.bytes() == 0) continue;
-      keep(error_, unpack_block(address_of(group_.me, places[from]),
-                                std::min(sent.bytes, block.bytes()), block, group_.quiet));
-    }
-  }
-
-  const Call& call_;
   const plan::Schedule& schedule_;
   Group& group_;
   const bool gather_;
-  const Blocks send_, recv_;
-  const int send_blocks_;
-  Room send_room_, recv_room_;
-  std::size_t total_ = 0;
-  int error_ = MPI_SUCCESS;
 };
 
 }  // namespace
 
 int run_copies(const Call& call, const plan::Schedule& schedule, Group& group) {
   int error = MPI_SUCCESS;
-  if (Copies(call, schedule, group).run(error)) return error;
+  Dense dense(call, schedule, group);
+  if (Copies(call, dense, group).run(error)) return error;
   return run_node(call, group, true);
 }
 

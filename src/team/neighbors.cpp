@@ -186,12 +186,6 @@ const Team* who_knows(const Team& team) {
   return world != nullptr && world->ready ? world : nullptr;
 }
 
-// With more ranks than processors each round waits for many others to be scheduled: that costs more than messages.
-bool rounds_are_cheap(const Team& team) {
-  const Team* known = who_knows(team);
-  return known != nullptr && known->nodes.nodes > 1 && !known->crowded;
-}
-
 // Do all ranks share a node and have rings? Before a communicator is ready it is guessed, by what MPI_Init found;
 // after that it is looked up again.
 bool is_in_node(const Team& team) {
@@ -209,6 +203,11 @@ const choose::CombiningCosts& Isomorphic::costs(bool gather) const {
                                     : choose::Collective::neighbor_alltoall);
   });
   return counted.costs;
+}
+
+bool rounds_are_cheap(const Team& team) {
+  const Team* known = who_knows(team);
+  return known != nullptr && known->nodes.nodes > 1 && !known->crowded;
 }
 
 std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood) {
@@ -295,7 +294,7 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
   const bool uniform = collective == neighbor_alltoall || collective == neighbor_allgather;
   const bool by_ourselves = !drop_in && team.neighbors->doubtful;
   choose::NeighborKey key{collective, by_ourselves, rounds_are_cheap(team), is_in_node(team),
-                          around != nullptr, false, bytes, nullptr};
+                          is_in_node(team) && (!team.ready || team.group.load_store), around != nullptr, false, bytes, nullptr};
   if (around != nullptr) {
     key.sizes_known = uniform || around->sizes_known();
     if (key.rounds_are_cheap) key.costs = &around->costs(gather);

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "choose/select_neighbors.hpp"
+#include "plan/neighbor_copies.hpp"
 #include "plan/neighborhood.hpp"
+#include "run/neighbor_copies.hpp"
 #include "run/node_neighbors.hpp"
 #include "team/team.hpp"
 
@@ -36,6 +38,13 @@ struct Isomorphic {
 // Adds to a grid and a neighbourhood what follows from them. The same on all ranks.
 std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood);
 
+// The edges between all ranks of a node.
+struct NodeGraph {
+  std::vector<plan::EdgeCopy> edges;
+  run::EdgesHere here;
+  std::vector<std::pair<plan::BuildEdges, plan::Schedule>> schedules;
+};
+
 struct Neighbors {
   // The edges that exist, and the block of the user's arrays for each. They are ordered so that the k-th
   // message to a rank is for the k-th edge that this rank has from us.
@@ -44,12 +53,15 @@ struct Neighbors {
   // Blocks in the user's arrays, those for absent neighbours of a Cartesian communicator included.
   int recv_blocks = 0, send_blocks = 0;
   std::optional<run::NodeEdges> node_edges;  // the same, by the other rank; none until first needed
+  // Of all ranks, and schedules of copies for them; none until first needed.
+  std::optional<NodeGraph> node_graph;
   // Several edges may join two processes: some MPIs mix them up. True of any graph, as only some ranks would know.
   bool doubtful = false;
   // Cartesian and isomorphic communicators: where block i of the neighbourhood is in the user's arrays; -1
   // if this rank lacks that neighbour.
   std::shared_ptr<const Isomorphic> isomorphic;
   std::vector<int> iso_send, iso_recv;
+  bool sought = false;  // a torus in a graph; see recognize()
 };
 
 // The grid of a Cartesian communicator. False if it is none, or the MPI refuses to tell.
@@ -62,8 +74,23 @@ int keep_isomorphic(MPI_Comm comm, std::shared_ptr<const Isomorphic> isomorphic)
 // collective.
 const Neighbors* neighbors_of(Team& team);
 
+// Beside messages: the ranks live on several nodes and have a processor each. With more ranks than processors each
+// round waits for many others to be scheduled. The same on all ranks.
+bool rounds_are_cheap(const Team& team);
+
+// Is it a graph in which a torus has not been sought yet, and would it be used? The same on all ranks.
+bool may_be_torus(Team& team);
+
+// Collective: looks whether the ranks form a torus in which all have the same neighbours (plan/recognize.hpp), and
+// if so treats the communicator as isomorphic from then on. Returns an MPI error code.
+int recognize(Team& team);
+
 // The edges by the other rank, for a call inside a node.
 const run::NodeEdges& node_edges_of(Team& team);
+
+// The edges of all ranks, in a schedule of this rank's copies. Collective when it is first called on a team, and for
+// the same algorithm on all ranks; `error` is an MPI error code. The team has its communicator for messages.
+const plan::Schedule* copy_plan_of(Team& team, plan::BuildEdges build, int& error);
 
 // The schedule of a neighbour algorithm on this team, built on first use. Not collective.
 const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice);

@@ -166,6 +166,11 @@ Team* team_of(MPI_Comm comm) {
   return team;
 }
 
+const std::vector<int>& domains_of(Team& team) {
+  if (team.domains.empty()) team.domains = agree_on_domains(team);
+  return team.domains;
+}
+
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   for (const auto& cached : team.plans) {
     if (cached->build != nullptr && cached->build == choice.algorithm->build &&
@@ -173,11 +178,9 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
       return cached->schedule;
     }
   }
-  if (choice.algorithm->engine == choose::Engine::node && team.domains.empty()) {
-    team.domains = agree_on_domains(team);
-  }
+  const bool copies = choice.algorithm->engine == choose::Engine::node;
   const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters,
-                              team.domains};
+                              copies ? domains_of(team) : team.domains};
   team.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{
       choice.algorithm->build, nullptr, choice.parameters, choice.algorithm->build(problem)}));
   return team.plans.back()->schedule;

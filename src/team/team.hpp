@@ -52,7 +52,7 @@ struct Team {
   plan::NodeMap nodes;
   memory::ControlArea area;    // memory of the inboxes
   std::shared_ptr<QuietComm> quiet;
-  bool crowded = false;        // more ranks on this node than processors, as this rank sees it
+  bool crowded = false;        // some node has more ranks than processors; the same on all ranks
   std::vector<int> domains;    // NUMA domain of each rank; empty until first needed
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
   choose::Forced forced;    // agreed; by the API or the environment
@@ -85,6 +85,9 @@ int setup(Team& team);
 // call that may need one. A team that is not eligible, but no intercommunicator, can have one, too. Returns an
 // MPI error code.
 int prepare_messages(Team& team);
+
+// The NUMA domain of each rank, the same on all; empty: one. Collective when it is first called.
+const std::vector<int>& domains_of(Team& team);
 
 // The schedule of an algorithm on this team, built on first use. All ranks call it for the same choice.
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);

@@ -139,7 +139,9 @@ class Bench {
   Bench(const BenchOptions& options, const BenchPlan& plan)
       : options_(options), plan_(plan), world_(make_world()), progress_(world_.rank == 0) {
     if (choose::is_neighbor(plan_.collective)) {
-      neighbors_ = make_neighbors(plan_.neighborhood, world_.ranks, world_.rank);
+      const Distribution kind = plan_.traffic.kind;
+      neighbors_ = make_neighbors(plan_.neighborhood, world_.ranks, world_.rank,
+                                  kind == Distribution::equal || kind == Distribution::stencil);
     }
   }
 
@@ -152,7 +154,8 @@ class Bench {
     header_ = make_header();
     implementations_ = make_implementations(world_, plan_, neighbors_.get());
     if (options_.counters) try_counters();
-    print(table_head(header_, case_of(0), options_.cold));
+    if (neighbors_ != nullptr) header_.setup = measure_setup(world_.comm, *neighbors_);
+    print(table_head(header_, case_of(0), options_.cold) + setup_line(header_.setup));
     int step = 0;
     for (const std::size_t bytes : plan_.sizes) {
       progress_.show(fmt::format("[{}/{}] {} {} bytes", ++step, plan_.sizes.size(),
@@ -301,7 +304,8 @@ class Bench {
       row.max_bytes = static_cast<std::size_t>(most);
       row.errors = sum_over_ranks(errors[i], world_);
       row.batches = timing.batches;
-      row.calls_per_batch = timing.calls_per_batch;
+      row.mpi_calls_per_batch = timing.calls_per_batch[0];
+      row.calls_per_batch = timing.calls_per_batch[i];
       row.cold = options_.cold;
       look_up(implementations_[i], row);
       if (copies_directly(row)) row.ceiling = ceiling;

@@ -35,10 +35,12 @@ Layout layout_of(ElementKind element) {
 }
 
 bool is_gather(Collective c) {
-  return c == Collective::allgather || c == Collective::allgatherv || c == Collective::neighbor_allgather;
+  return c == Collective::allgather || c == Collective::allgatherv || c == Collective::neighbor_allgather ||
+         c == Collective::neighbor_allgatherv;
 }
 bool is_uniform(Collective c) {
-  return c == Collective::alltoall || c == Collective::allgather || choose::is_neighbor(c);
+  return c == Collective::alltoall || c == Collective::allgather || c == Collective::neighbor_alltoall ||
+         c == Collective::neighbor_allgather;
 }
 
 std::byte byte_of(std::uint64_t key, std::size_t offset) {
@@ -76,6 +78,31 @@ std::size_t elements_of(const BenchCase& c, int source, int destination) {
   return block_size(c.traffic, c.seed, most, c.ranks, source, destination);
 }
 
+namespace {
+
+// Of the block that goes from `source` to `destination` as number `block` of the neighbourhood.
+std::size_t elements_between(const BenchCase& c, int block, int source, int destination) {
+  if (c.traffic.kind != Distribution::stencil || is_uniform(c.collective)) return elements_of(c, source, destination);
+  const std::span<const int> offset = c.neighbors->neighborhood.offset(block);
+  const auto zero = std::count(offset.begin(), offset.end(), 0);
+  const std::size_t unit = layout_of(c.element).unit;
+  const std::size_t bytes = stencil_size(c.bytes, c.neighbors->neighborhood.dimensions,
+                                         static_cast<int>(offset.size()) - static_cast<int>(zero));
+  return (bytes + unit - 1) / unit;
+}
+
+}  // namespace
+
+std::size_t elements_sent(const BenchCase& c, int block) {
+  if (c.neighbors == nullptr) return elements_of(c, c.me, block);
+  return elements_between(c, block, c.me, c.neighbors->destinations[static_cast<std::size_t>(block)]);
+}
+
+std::size_t elements_received(const BenchCase& c, int block) {
+  if (c.neighbors == nullptr) return elements_of(c, block, c.me);
+  return elements_between(c, block, c.neighbors->sources[static_cast<std::size_t>(block)], c.me);
+}
+
 std::size_t buffer_bytes(const BenchCase& c) {
   const Layout layout = layout_of(c.element);
   const std::size_t block = (c.bytes + layout.unit - 1) / layout.unit * layout.extent;
@@ -88,13 +115,13 @@ std::string why_too_large(const BenchCase& c) {
   const Layout layout = layout_of(c.element);
   const std::size_t elements = (c.bytes + layout.unit - 1) / layout.unit;
   std::size_t largest = elements;
-  if (!is_uniform(c.collective)) largest *= static_cast<std::size_t>(c.ranks);
+  if (!is_uniform(c.collective)) largest *= static_cast<std::size_t>(c.peers());
   if (c.collective == Collective::alltoallw) largest *= layout.extent;
   if (largest <= INT_MAX) return "";
   return fmt::format(
-      "blocks of {} bytes on {} ranks need counts or displacements past {}, the "
+      "{} blocks of {} bytes need counts or displacements past {}, the "
       "largest int; take smaller --sizes",
-      c.bytes, c.ranks, INT_MAX);
+      c.peers(), c.bytes, INT_MAX);
 }
 
 std::byte pattern(std::uint64_t seed, int source, int destination, std::size_t offset,
@@ -119,6 +146,7 @@ void BlockBuffer::allocate(bool shared) {
     counts_.push_back(static_cast<int>(elements));
     displacements_.push_back(static_cast<int>(starts_.back() / extent_));
     byte_displacements_.push_back(static_cast<int>(starts_.back()));
+    address_displacements_.push_back(static_cast<MPI_Aint>(starts_.back()));
     starts_.push_back(starts_.back() + elements * extent_);
   }
   size_ = starts_.back();
@@ -183,13 +211,13 @@ BenchData::BenchData(const BenchCase& c)
             layout_of(c.element).extent),
       recv_(c.peers(), layout_of(c.element).unit, layout_of(c.element).extent) {
   const std::size_t unit = layout_of(c.element).unit;
-  for (int rank = 0; rank < c.peers(); ++rank) {
-    const std::size_t sent = elements_of(c, c.me, rank);
+  for (int block = 0; block < c.peers(); ++block) {
+    const std::size_t sent = elements_sent(c, block);
     bytes_sent_ += sent * unit;
     largest_sent_ = std::max(largest_sent_, sent * unit);
     // In place nothing is sent from the send buffer: its blocks stay empty.
-    if (!c.in_place && (rank == 0 || !gathers())) send_.set_block(rank, sent);
-    recv_.set_block(rank, elements_of(c, rank, c.me));
+    if (!c.in_place && (block == 0 || !gathers())) send_.set_block(block, sent);
+    recv_.set_block(block, elements_received(c, block));
   }
   send_.allocate(c.shared_memory);
   recv_.allocate(c.shared_memory);
@@ -200,7 +228,7 @@ BenchData::BenchData(const BenchCase& c)
   } else {
     type_ = c.element == ElementKind::byte ? mpi().byte : mpi().double_type;
   }
-  types_.assign(static_cast<std::size_t>(c.ranks), type_);
+  types_.assign(static_cast<std::size_t>(c.peers()), type_);
 }
 
 BenchData::~BenchData() {
@@ -277,7 +305,10 @@ struct Functions {
   decltype(&Quadrille_Allgather) allgather;
   decltype(&Quadrille_Allgatherv) allgatherv;
   decltype(&Quadrille_Neighbor_alltoall) neighbor_alltoall;
+  decltype(&Quadrille_Neighbor_alltoallv) neighbor_alltoallv;
+  decltype(&Quadrille_Neighbor_alltoallw) neighbor_alltoallw;
   decltype(&Quadrille_Neighbor_allgather) neighbor_allgather;
+  decltype(&Quadrille_Neighbor_allgatherv) neighbor_allgatherv;
 };
 
 int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer& recv,
@@ -302,6 +333,14 @@ int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer&
       return f.neighbor_alltoall(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
     case Collective::neighbor_allgather:
       return f.neighbor_allgather(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
+    case Collective::neighbor_alltoallv:
+      return f.neighbor_alltoallv(from, send_counts, send.displacements().data(), type, recv.data(), recv_counts,
+                                  recv_at, type, comm);
+    case Collective::neighbor_alltoallw:
+      return f.neighbor_alltoallw(from, send_counts, send.address_displacements().data(), types.data(), recv.data(),
+                                  recv_counts, recv.address_displacements().data(), types.data(), comm);
+    case Collective::neighbor_allgatherv:
+      return f.neighbor_allgatherv(from, send_counts[0], type, recv.data(), recv_counts, recv_at, type, comm);
     case Collective::allgatherv:
     default:  // the benchmark offers no others
       break;
@@ -312,15 +351,19 @@ int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer&
 }  // namespace
 
 int BenchData::call_mpi(MPI_Comm comm) {
-  const Functions functions = {mpi().Alltoall, mpi().Alltoallv, mpi().Alltoallw, mpi().Allgather,
-                               mpi().Allgatherv, mpi().Neighbor_alltoall, mpi().Neighbor_allgather};
+  const Functions functions = {mpi().Alltoall,           mpi().Alltoallv,          mpi().Alltoallw,
+                               mpi().Allgather,          mpi().Allgatherv,         mpi().Neighbor_alltoall,
+                               mpi().Neighbor_alltoallv, mpi().Neighbor_alltoallw, mpi().Neighbor_allgather,
+                               mpi().Neighbor_allgatherv};
   return call(functions, case_, send_, recv_, type_, types_, comm);
 }
 
 int BenchData::call_quadrille(MPI_Comm comm) {
-  const Functions functions = {Quadrille_Alltoall, Quadrille_Alltoallv, Quadrille_Alltoallw,
-                               Quadrille_Allgather, Quadrille_Allgatherv, Quadrille_Neighbor_alltoall,
-                               Quadrille_Neighbor_allgather};
+  const Functions functions = {
+      Quadrille_Alltoall,           Quadrille_Alltoallv,          Quadrille_Alltoallw,
+      Quadrille_Allgather,          Quadrille_Allgatherv,         Quadrille_Neighbor_alltoall,
+      Quadrille_Neighbor_alltoallv, Quadrille_Neighbor_alltoallw, Quadrille_Neighbor_allgather,
+      Quadrille_Neighbor_allgatherv};
   return call(functions, case_, send_, recv_, type_, types_, comm);
 }
 

@@ -33,8 +33,11 @@ struct BenchCase {
   int peers() const { return neighbors != nullptr ? neighbors->size() : ranks; }
 };
 
-// Elements of the block from `source` to `destination`. Pure: all ranks agree.
+// Elements of the block from `source` to `destination`. Pure: all ranks agree. Not for a stencil.
 std::size_t elements_of(const BenchCase& c, int source, int destination);
+// Elements of block `block` of this rank's send or receive buffer.
+std::size_t elements_sent(const BenchCase& c, int block);
+std::size_t elements_received(const BenchCase& c, int block);
 
 // Bytes of both buffers of one rank at most.
 std::size_t buffer_bytes(const BenchCase& c);
@@ -59,6 +62,7 @@ class BlockBuffer {
   const std::vector<int>& counts() const { return counts_; }
   const std::vector<int>& displacements() const { return displacements_; }  // extents
   const std::vector<int>& byte_displacements() const { return byte_displacements_; }
+  const std::vector<MPI_Aint>& address_displacements() const { return address_displacements_; }
   std::size_t block_bytes(int block) const { return starts_[block + 1] - starts_[block]; }
 
   // Fills everything, guards and gaps included, with a background that `salt` decides.
@@ -82,6 +86,7 @@ class BlockBuffer {
   std::size_t unit_, extent_, size_ = 0;
   std::vector<std::size_t> elements_, starts_;  // starts_: in bytes, one more than blocks
   std::vector<int> counts_, displacements_, byte_displacements_;
+  std::vector<MPI_Aint> address_displacements_;  // as byte_displacements_, for neighbours
   std::unique_ptr<std::byte[], Free> memory_;
 };
 

@@ -75,12 +75,12 @@ std::string parse_name(std::string_view what, std::string_view text,
 
 // The benchmark offers these.
 std::string known_collectives() {
-  return choose::collective_names(choose::dense_collective_count) + ", neighbor_alltoall, neighbor_allgather";
+  return choose::collective_names(choose::dense_collective_count) +
+         ", neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw, neighbor_allgather, neighbor_allgatherv";
 }
 
 bool is_known(choose::Collective c) {
-  return static_cast<int>(c) < choose::dense_collective_count || c == choose::Collective::neighbor_alltoall ||
-         c == choose::Collective::neighbor_allgather;
+  return static_cast<int>(c) < choose::dense_collective_count || choose::is_neighbor(c);
 }
 
 std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) {
@@ -108,15 +108,20 @@ std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
   std::string error = parse_traffic(options.distribution, plan.traffic);
   if (!error.empty() || plan.traffic.kind == Distribution::equal) return error;
   if (plan.collective == Collective::alltoall || plan.collective == Collective::allgather ||
-      choose::is_neighbor(plan.collective)) {
+      plan.collective == Collective::neighbor_alltoall || plan.collective == Collective::neighbor_allgather) {
     return fmt::format(
-        "{} has blocks of one size; '--distribution {}' is for alltoallv, alltoallw and allgatherv",
+        "{} has blocks of one size; '--distribution {}' is for the v and w collectives",
         options.collective, options.distribution);
   }
+  const bool gathers =
+      plan.collective == Collective::allgatherv || plan.collective == Collective::neighbor_allgatherv;
+  if (plan.traffic.kind == Distribution::stencil && (gathers || !choose::is_neighbor(plan.collective))) {
+    return "a stencil is for neighbor_alltoallv and neighbor_alltoallw";
+  }
   if (plan.traffic.kind != Distribution::file) return "";
-  if (plan.collective == Collective::allgatherv) {
-    return "a rank of allgatherv sends one block to all; a traffic matrix is for alltoallv and "
-           "alltoallw";
+  if (gathers) {
+    return fmt::format("a rank of {} sends one block to all; a traffic matrix is for alltoallv and alltoallw",
+                       options.collective);
   }
   if (!options.sizes_given) plan.sizes.clear();
   return "";
@@ -265,7 +270,8 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
                   "sparse[:D]: N to D other ranks, nothing to the rest; D is 2\n"
                   "one-heavy[:F]: one rank sends and receives N, the others N/F; F is 64\n"
                   "file:PATH: a line for each rank with its bytes to each rank, '#' comments; "
-                  "scaled so that the largest is N if --sizes is given, else taken as it is")
+                  "scaled so that the largest is N if --sizes is given, else taken as it is\n"
+                  "stencil: neighbor_alltoallv and w; ghost cells of a cube: faces N, edges, corners less")
       ->default_str("equal");
   command
       .add_option("--neighborhood", options.neighborhood,
@@ -274,7 +280,7 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
                   "von-neumann:D (two in each dimension)")
       ->default_str("moore:3,1");
   command.add_option("--figure", options.figure,
-                     "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, iso-2, iso-4, iso-5");
+                     "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, iso-2, iso-3, iso-4, iso-5");
   command
       .add_option("--results", options.results, "Figure: folder for its page and its data (JSON)")
       ->default_str("docs/results");

@@ -84,6 +84,13 @@ std::string why_no_events(const std::vector<Count>& counts) {
   return names + ": " + reasons;
 }
 
+std::string setup_line(const SetupTimes& setup) {
+  if (setup.mpi <= 0) return "";
+  return fmt::format("# set-up: MPI_Dist_graph_create_adjacent {:.1f} us, Quadrille_Iso_neighborhood_create {:.1f} us "
+                     "({:.2f})\n",
+                     setup.mpi, setup.quadrille, setup.quadrille / setup.mpi);
+}
+
 ordered_json to_json(const BenchHeader& header) {
   ordered_json json = {{"version", header.version},
                        {"mpi", header.mpi},
@@ -91,6 +98,8 @@ ordered_json to_json(const BenchHeader& header) {
                        {"cpu", header.cpu},
                        {"date", header.date}};
   if (!header.no_counters.empty()) json["no_counters"] = header.no_counters;
+  if (header.setup.mpi > 0) json["mpi_setup_us"] = header.setup.mpi;
+  if (header.setup.mpi > 0) json["quadrille_setup_us"] = header.setup.quadrille;
   return json;
 }
 
@@ -117,6 +126,7 @@ ordered_json to_json(const BenchRow& row) {
   json["quadrille_MBps"] = bandwidth(row.bytes_sent, row.quadrille.median);
   json["batches"] = row.batches;
   json["calls_per_batch"] = row.calls_per_batch;
+  json["mpi_calls_per_batch"] = row.mpi_calls_per_batch;
   json["datatype"] = name_of_element(row.measured.element);
   json["distribution"] = row.measured.traffic.text;
   json["mean_bytes"] = row.mean_bytes;

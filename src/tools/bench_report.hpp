@@ -26,7 +26,7 @@ struct BenchRow {
   double mean_bytes = 0;       // of a block, over all ranks
   std::size_t max_bytes = 0;   // of the largest block of all ranks
   std::uint64_t errors = 0;
-  long batches = 0, calls_per_batch = 0;
+  long batches = 0, calls_per_batch = 0, mpi_calls_per_batch = 0;
   bool cold = false;
   Ceiling ceiling;  // of plain copies, if it was measured for this row
   std::vector<Count> mpi_events, quadrille_events;  // a call and rank; empty: not asked for
@@ -34,7 +34,8 @@ struct BenchRow {
 
 struct BenchHeader {
   std::string version, mpi, mpi_library, cpu, date;
-  std::string no_counters;  // why --counters counted nothing
+  std::string no_counters{};  // why --counters counted nothing
+  SetupTimes setup{};         // of a neighbourhood
 };
 
 // The row with the names of the JSON and CSV columns, in their order.
@@ -48,6 +49,9 @@ std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows
 
 std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold);
 std::string table_line(const BenchRow& row);
+
+// A line about the set-up of a neighbourhood; empty if there is none.
+std::string setup_line(const SetupTimes& setup);
 
 // The part of the ceiling that the row reaches: 1 is all of it; 0 if there is none.
 double part_of_ceiling(const BenchRow& row);

@@ -9,8 +9,12 @@
 namespace quadrille::tools {
 namespace {
 
-// A batch lasts about this long, so that the clock and the barrier weigh little.
+// A batch lasts about this long, so that the clock weighs little, and so many times as long as the
+// ranks' leaving of a barrier, where ranks that share a core are let go a time slice apart.
 constexpr double batch_seconds = 200e-6;
+constexpr double batch_skews = 10;
+constexpr double longest_batch_seconds = 0.1;
+constexpr long most_calls = 20'000;
 // Time spent on one kind of copy for the ceiling.
 constexpr double ceiling_seconds = 0.1;
 // Time spent on one implementation of one size.
@@ -107,6 +111,10 @@ class EventSums {
   std::vector<Count> sums_;
 };
 
+double batch_length(double skew) {
+  return std::clamp(batch_skews * skew, batch_seconds, longest_batch_seconds);
+}
+
 double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -148,19 +156,42 @@ double time_copies(CopiesInTurn& copies, bool streaming, long times, MPI_Comm wo
   return max_over_ranks(end, world) + max_over_ranks(-begin, world);
 }
 
-// Warms an implementation up and estimates the seconds of a call.
-double warm_up(BenchData& data, const Implementation& implementation,
-               const TimingOptions& options) {
-  const double first =
-      max_over_ranks(time_batch(data, implementation, 1, options.world), options.world);
-  // Slow calls need no warm-up of many.
-  const double affordable = std::max(1.0, automatic_seconds / std::max(first, 1e-9));
-  const long calls = std::min<long>(options.warmup, static_cast<long>(std::min(affordable, 1e6)));
-  double estimate = first;
-  if (calls > 0) {
-    estimate = time_batch(data, implementation, calls, options.world) / static_cast<double>(calls);
+// Seconds by which a barrier can spoil a batch: what the slowest rank needs from one to the next.
+double measure_skew(MPI_Comm world) {
+  std::vector<double> seconds;
+  for (int i = 0; i < 5; ++i) {
+    mpi().Barrier(world);
+    const double begin = mpi().Wtime();
+    mpi().Barrier(world);
+    seconds.push_back(max_over_ranks(mpi().Wtime() - begin, world));
   }
-  return std::max(max_over_ranks(estimate, options.world), 1e-9);
+  return quantile(seconds, 0.5);
+}
+
+// Seconds of `calls` calls on the slowest rank.
+double time_slowest(BenchData& data, const Implementation& implementation, long calls,
+                    MPI_Comm world) {
+  return std::max(max_over_ranks(time_batch(data, implementation, calls, world), world), 1e-9);
+}
+
+// Warms an implementation up and estimates the seconds of a call.
+double warm_up(BenchData& data, const Implementation& implementation, double skew,
+               const TimingOptions& options) {
+  long calls = 1;
+  double seconds = time_slowest(data, implementation, calls, options.world);
+  // Slow calls need no warm-up of many.
+  const double affordable = std::min(std::max(1.0, automatic_seconds / seconds), 1e6);
+  if (const long more = std::min<long>(options.warmup, static_cast<long>(affordable)); more > 0) {
+    calls = more;
+    seconds = time_slowest(data, implementation, calls, options.world);
+  }
+  if (options.cold || options.iterations > 0) return seconds / static_cast<double>(calls);
+  // So few calls may be hidden behind the barrier's skew.
+  while (seconds < batch_length(skew) / 2 && calls < most_calls) {
+    calls = std::min(calls * 4, most_calls);
+    seconds = time_slowest(data, implementation, calls, options.world);
+  }
+  return seconds / static_cast<double>(calls);
 }
 
 }  // namespace
@@ -174,18 +205,27 @@ void call_once(BenchData& data, const Implementation& implementation) {
   }
 }
 
-BatchPlan plan_batches(double fastest, double total, const TimingOptions& options) {
+BatchPlan plan_batches(const std::vector<double>& seconds, double skew,
+                       const TimingOptions& options) {
   BatchPlan plan;
-  if (!options.cold) {
-    plan.calls = std::clamp<long>(std::lround(std::min(batch_seconds / fastest, 1e4)), 1, 1000);
+  const auto count = static_cast<double>(seconds.size());
+  for (const double call : seconds) {
+    const double fit = options.cold ? 1 : std::min(batch_length(skew) / call, 1e6);
+    plan.calls.push_back(std::clamp<long>(std::lround(fit), 1, most_calls));
   }
   if (options.iterations > 0) {
-    // At least ten batches where there are ten calls: a median needs some values.
-    plan.calls = std::clamp<long>(options.iterations / 10, 1, plan.calls);
-    plan.batches = (options.iterations + plan.calls - 1) / plan.calls;
+    // All make the same number of calls, and at least ten batches where there are ten calls: a
+    // median needs some values.
+    long calls = std::max<long>(options.iterations / 10, 1);
+    for (const long fit : plan.calls) calls = std::min(calls, fit);
+    plan.calls.assign(seconds.size(), calls);
+    plan.batches = (options.iterations + calls - 1) / calls;
     return plan;
   }
-  const double batch = total * static_cast<double>(plan.calls);
+  double batch = 0;  // the mean over the implementations
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    batch += seconds[i] * static_cast<double>(plan.calls[i]) / count;
+  }
   const double fit = std::min(automatic_seconds / batch, 1e6);
   plan.batches = std::clamp<long>(std::lround(fit), 10, options.cold ? 100 : 1000);
   return plan;
@@ -194,13 +234,12 @@ BatchPlan plan_batches(double fastest, double total, const TimingOptions& option
 Timing measure(BenchData& data, const std::vector<Implementation>& implementations,
                const TimingOptions& options) {
   const std::size_t count = implementations.size();
-  double fastest = 1e9, total = 0;
+  const double skew = measure_skew(options.world);
+  std::vector<double> estimates;
   for (const Implementation& implementation : implementations) {
-    const double estimate = warm_up(data, implementation, options);
-    fastest = std::min(fastest, estimate);
-    total += estimate / static_cast<double>(count);
+    estimates.push_back(warm_up(data, implementation, skew, options));
   }
-  const BatchPlan plan = plan_batches(fastest, total, options);
+  const BatchPlan plan = plan_batches(estimates, skew, options);
   auto batches = static_cast<std::size_t>(plan.batches);
   CacheEmptier caches(options.cold ? options.evict_bytes : 0);
 
@@ -212,10 +251,10 @@ Timing measure(BenchData& data, const std::vector<Implementation>& implementatio
     for (std::size_t turn = 0; turn < count; ++turn) {
       const std::size_t which = (round + turn) % count;
       if (options.cold) caches.empty(data);
-      const double seconds = time_batch(data, implementations[which], plan.calls, options.world,
+      const double seconds = time_batch(data, implementations[which], plan.calls[which], options.world,
                                         options.events.empty() ? nullptr : &counters);
       events[which].add(counters.read());
-      local[which].push_back(seconds * 1e6 / static_cast<double>(plan.calls));
+      local[which].push_back(seconds * 1e6 / static_cast<double>(plan.calls[which]));
     }
     if (options.iterations == 0 && deadline.passed_after(round)) batches = round + 1;
   }
@@ -227,8 +266,10 @@ Timing measure(BenchData& data, const std::vector<Implementation>& implementatio
     mpi().Allreduce(times.data(), most.data(), static_cast<int>(batches), mpi().double_type,
                     mpi().op_max, options.world);
   }
-  const double calls = static_cast<double>(batches) * static_cast<double>(plan.calls);
-  for (const EventSums& sums : events) timing.events.push_back(sums.a_call(calls, options.world));
+  for (std::size_t i = 0; i < count; ++i) {
+    const double calls = static_cast<double>(batches) * static_cast<double>(plan.calls[i]);
+    timing.events.push_back(events[i].a_call(calls, options.world));
+  }
   return timing;
 }
 

@@ -40,15 +40,19 @@ struct Timing {
   // [implementation][event]: events a call, mean over the ranks; no value unless all ranks have
   // one.
   std::vector<std::vector<Count>> events;
-  long batches = 0, calls_per_batch = 0;
+  long batches = 0;
+  std::vector<long> calls_per_batch;  // [implementation]
 };
 
-// How many calls a batch has and how many batches are run, from an estimate of the seconds a call
-// takes in the fastest implementation and in all together.
+// How many calls a batch of each implementation has and how many batches are run, from an estimate
+// of the seconds a call takes in each and of the seconds between the ranks' leaving of a barrier.
+// The batches of all implementations last about as long, so that the barrier spoils them alike.
 struct BatchPlan {
-  long calls = 1, batches = 1;
+  std::vector<long> calls;  // [implementation]
+  long batches = 1;
 };
-BatchPlan plan_batches(double fastest, double total, const TimingOptions& options);
+BatchPlan plan_batches(const std::vector<double>& seconds, double skew,
+                       const TimingOptions& options);
 
 // Collective. All ranks get the same result.
 Timing measure(BenchData& data, const std::vector<Implementation>& implementations,

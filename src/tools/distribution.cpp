@@ -134,6 +134,21 @@ std::size_t from_matrix(const TrafficMatrix& matrix, std::size_t largest, int so
 
 }  // namespace
 
+std::size_t stencil_size(std::size_t largest, int dimensions, int nonzero) {
+  if (nonzero <= 1) return largest;
+  // The edge: the largest m with m^(d-1) <= largest.
+  std::size_t low = 0, high = largest;
+  while (low < high) {
+    const std::size_t middle = high - (high - low) / 2;
+    Wide face = 1;
+    for (int k = 1; k < dimensions && face <= largest; ++k) face *= middle;
+    face <= largest ? low = middle : high = middle - 1;
+  }
+  std::size_t size = 1;
+  for (int k = nonzero; k < dimensions; ++k) size *= low;
+  return std::min(size, largest);
+}
+
 int heavy_rank(std::uint64_t seed, int ranks) {
   return static_cast<int>(draw(seed, -1, -1) % static_cast<std::uint64_t>(ranks));
 }
@@ -162,6 +177,7 @@ std::size_t block_size(const Traffic& traffic, std::uint64_t seed, std::size_t l
       return source == heavy || destination == heavy ? largest : largest / traffic.parameter;
     }
     case Distribution::file:
+    case Distribution::stencil:  // not between ranks
       break;
   }
   return traffic.matrix ? from_matrix(*traffic.matrix, largest, source, destination) : 0;

@@ -26,6 +26,7 @@ enum class Distribution : std::uint8_t {
   sparse,     // a rank sends N to some others, and nothing to the rest
   one_heavy,  // one rank sends and receives N, blocks between the others are N/F
   file,       // a matrix that the user wrote
+  stencil,    // neighbour collectives: a block shrinks with the non-zero coordinates of its neighbour
 };
 
 // Bytes from each rank to each other, row by row.
@@ -59,6 +60,11 @@ std::size_t block_size(const Traffic& traffic, std::uint64_t seed, std::size_t l
 // The same where a rank sends one block to all: one size a rank. Not for a matrix.
 std::size_t gathered_size(const Traffic& traffic, std::uint64_t seed, std::size_t largest,
                           int ranks, int source);
+
+// Of the stencil: the ghost cells of a cube of edge m in d dimensions. A neighbour with k non-zero coordinates
+// gets m^(d-k), a face being `largest` = m^(d-1) (Traff et al., figure 3). m is rounded down to a whole number for
+// all but the faces.
+std::size_t stencil_size(std::size_t largest, int dimensions, int nonzero);
 
 // The rank that one_heavy draws.
 int heavy_rank(std::uint64_t seed, int ranks);

@@ -55,6 +55,7 @@ constexpr Name names[] = {
     {"sparse", Distribution::sparse, "[:D]", "2", "a number of destinations from 0 to 1000000"},
     {"one-heavy", Distribution::one_heavy, "[:F]", "64", "a factor from 1 to 1000000"},
     {"file", Distribution::file, ":PATH", "", "the name of a file"},
+    {"stencil", Distribution::stencil, "", "", ""},
 };
 
 bool parse_parameter(std::string_view text, Traffic& traffic) {

@@ -48,6 +48,7 @@ BenchPlan plan_of(const BenchOptions& options, const Plot& plot) {
   one.collective = choose::name_of(plot.collective);
   one.sizes = plot.sizes;
   one.neighborhood = plot.neighborhood;
+  one.distribution = plot.distribution;
   // Cannot fail: the names are ours, and the rest was understood before MPI started.
   understand(one, plan);
   plan.algorithms.clear();

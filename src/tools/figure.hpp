@@ -20,6 +20,7 @@ struct Plot {
   bool cold = false;  // the benchmark of the cache-oblivious paper (its figure 9)
   std::vector<Variant> variants;
   std::string neighborhood = "moore:3,1";  // as --neighborhood
+  std::string distribution = "equal";      // as --distribution
 };
 
 // Something that the paper says: how many times as fast one line is as another, over a range of

@@ -31,6 +31,8 @@ std::string_view name_of(choose::Engine engine) {
       return "neighbors";
     case choose::Engine::node_neighbors:
       return "node-neighbors";
+    case choose::Engine::neighbor_copies:
+      return "neighbor-copies";
     case choose::Engine::mpi:
       break;
   }

@@ -141,16 +141,22 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map) {
       "\nExamples:\n"
       "  quadrille show --algorithm zero-rotation-bruck:radix=3 --ranks 8 --rank 0\n"
       "  quadrille show --collective allgather --algorithm ring --ranks 4\n"
+      "  quadrille show --collective neighbor_alltoall --neighborhood moore:2,1 --grid 4x3m --rank 0\n"
       "  quadrille show --map\n"
       "  quadrille show --map --measured p8.json p16.json\n");
   command->add_option("--collective", options.collective, "Collective")->default_str("alltoall");
   command->add_option("--algorithm", options.algorithm, "Algorithm, with parameters if wanted")
-      ->default_str("zero-rotation-bruck");
+      ->default_str("zero-rotation-bruck; allgather: bruck; neighbour collectives: torus");
   command->add_option("--ranks", options.ranks, "Number of ranks")
       ->check(CLI::Range(1, 1 << 20))
       ->default_str("8");
   command->add_option("--rank", options.me, "Only this rank")->check(CLI::Range(0, 1 << 20));
   command->add_option("--nodes", options.nodes, "Node map, as in QUADRILLE_NODES");
+  command->add_option("--neighborhood", options.neighborhood, "Neighbour collectives: as in bench")
+      ->default_str("moore:2,1");
+  command->add_option("--grid", options.grid,
+                      "Neighbour collectives: extents, as 4x3; 4mx3: the first dimension is not periodic")
+      ->default_str("an even torus of --ranks");
   add_map(command, map);
   const std::string about_map = "Which algorithm of Alltoallv is fastest at which N and P";
   CLI::Option* as_map = command->add_flag("--map", about_map);

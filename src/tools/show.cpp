@@ -7,6 +7,8 @@
 #include "choose/registry.hpp"
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
+#include "tools/show_neighbors.hpp"
+#include "tools/verify_cases.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -17,6 +19,11 @@ constexpr int kMostRanks = 1 << 20;
 int refuse(const std::string& what) {
   fmt::print(stderr, "quadrille show: {}\n", what);
   return 2;
+}
+
+std::string standard_algorithm(choose::Collective collective) {
+  if (choose::name_of(collective).starts_with("neighbor")) return "torus";
+  return choose::name_of(collective).starts_with("allgather") ? "bruck" : "zero-rotation-bruck";
 }
 
 void show_rank(const choose::Choice& choice, const plan::NodeMap& nodes, int me) {
@@ -42,15 +49,21 @@ int show_command(const ShowOptions& options) {
         "unknown collective \"{}\"; known: {}", options.collective, choose::collective_names()));
   }
   choose::Choice choice;
-  std::string error = choose::parse_choice(collective, options.algorithm, choice);
+  std::string error = choose::parse_choice(
+      collective, options.algorithm.empty() ? standard_algorithm(collective) : options.algorithm, choice);
   if (!error.empty()) return refuse(error);
-  if (choice.algorithm->build == nullptr) {
+  if (!has_schedule(*choice.algorithm)) {
     return refuse(fmt::format("{} has no schedule to show", choice.algorithm->name));
   }
   if (options.ranks < 1 || options.ranks > kMostRanks) {
     return refuse(fmt::format("ranks must be from 1 to {}, not {}", kMostRanks, options.ranks));
   }
-  if (options.me < -1 || options.me >= options.ranks) {
+  if (is_for_neighbors(*choice.algorithm)) {
+    error = show_neighbors(collective, choice, options.neighborhood, options.grid, options.ranks, options.me);
+    std::fflush(stdout);
+    return error.empty() ? 0 : refuse(error);
+  }
+  if (options.me >= options.ranks) {
     return refuse(fmt::format("rank {} is not one of the {} ranks, 0 to {}", options.me,
                               options.ranks, options.ranks - 1));
   }

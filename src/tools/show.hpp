@@ -7,9 +7,11 @@ namespace quadrille::tools {
 
 struct ShowOptions {
   std::string collective = "alltoall";
-  std::string algorithm = "zero-rotation-bruck";  // with parameters: "bruck:radix=4"
+  std::string algorithm;  // with parameters: "bruck:radix=4"; empty: zero-rotation-bruck, or torus
   int ranks = 8;
   int me = -1;        // -1: all ranks
+  std::string neighborhood = "moore:2,1";  // neighbour collectives; see neighborhood_text.hpp
+  std::string grid;                        // of their ranks; empty: an even torus of `ranks`
   std::string nodes;  // a node map as in QUADRILLE_NODES; empty: one node
 };
 

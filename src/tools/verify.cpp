@@ -52,7 +52,7 @@ std::string select(const VerifyOptions& options, std::vector<Subject>& subjects)
   bool known = options.algorithm.empty();
   std::string names;
   for (const choose::Algorithm& algorithm : choose::algorithms()) {
-    if (algorithm.build == nullptr) continue;
+    if (!has_schedule(algorithm)) continue;
     const std::string name(algorithm.name);
     if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
     if (!options.algorithm.empty() && name != options.algorithm) continue;
@@ -161,7 +161,7 @@ int verify_command(const VerifyOptions& options) {
       const auto& least = *std::min_element(subject.failures.begin(), subject.failures.end());
       fmt::print("FAILED  {}\n", least.second);
     } else if (!options.quiet) {
-      fmt::print("proved  {:<11} {:<20} {:>6} cases {:>7.2f} s\n",
+      fmt::print("proved  {:<19} {:<20} {:>6} cases {:>7.2f} s\n",
                  choose::name_of(subject.collective), subject.algorithm->name, subject.cases,
                  subject.seconds);
     }

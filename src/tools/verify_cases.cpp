@@ -27,6 +27,14 @@ plan::Goal goal_of(const choose::Algorithm& algorithm, choose::Collective collec
   return goal_of(padded ? choose::Collective::alltoall : collective);
 }
 
+bool is_for_neighbors(const choose::Algorithm& algorithm) {
+  return algorithm.engine == choose::Engine::neighbors || algorithm.engine == choose::Engine::neighbor_copies;
+}
+
+bool has_schedule(const choose::Algorithm& algorithm) {
+  return algorithm.build != nullptr || is_for_neighbors(algorithm);
+}
+
 std::vector<plan::NodeMap> node_maps(int ranks) {
   std::vector<plan::NodeMap> maps = {plan::one_node(ranks)};
   for (const char* text :
@@ -73,6 +81,9 @@ std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm
 
 plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collective, int ranks,
                    int orders, long& cases) {
+  if (is_for_neighbors(algorithm)) {
+    return prove_neighbors(algorithm, collective, ranks, orders, cases);
+  }
   const bool one_node = algorithm.needs.one_node;
   const std::vector<Placement> all = placements(ranks, one_node);
   for (const plan::Parameters& parameters : parameter_cases(algorithm, ranks)) {

@@ -35,4 +35,13 @@ std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm
 plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collective, int ranks,
                    int orders, long& cases);
 
+// The same for an algorithm of the neighbour collectives: all grids of so many ranks (verify_neighbor_cases.cpp).
+plan::Report prove_neighbors(const choose::Algorithm& algorithm, choose::Collective collective, int ranks,
+                             int orders, long& cases);
+
+// Does it have schedules for neighbours?
+bool is_for_neighbors(const choose::Algorithm& algorithm);
+// Is there a schedule to prove or show?
+bool has_schedule(const choose::Algorithm& algorithm);
+
 }  // namespace quadrille::tools

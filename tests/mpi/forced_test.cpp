@@ -293,6 +293,7 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
       case choose::Engine::sparse:  // not one of all_forced()
       case choose::Engine::neighbors:
       case choose::Engine::node_neighbors:
+      case choose::Engine::neighbor_copies:
         FAIL();
       case choose::Engine::mpi:
         EXPECT_TRUE(traffic.comms.empty());

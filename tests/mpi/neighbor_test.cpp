@@ -31,7 +31,7 @@ template <class Check>
 void with_each_algorithm(const Topology& t, Check check_all) {
   check_all();
   if (!can_force) return;
-  for (const char* name : {"rings", "direct", "straightforward", "torus", "torus-direct:ports=0", "basis"}) {
+  for (const char* name : {"rings", "sh-naive", "sh-co", "sh-numa-co", "direct", "straightforward", "torus", "torus-direct:ports=0", "basis"}) {
     for (const Collective c : neighbor_collectives) EXPECT_EQ(force(t.where.comm, c, name), MPI_SUCCESS);
     check_all();
   }

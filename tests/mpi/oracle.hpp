@@ -15,7 +15,11 @@
 namespace quadrille::test {
 
 // Spreads the bits of a number over all 64 bits.
-std::uint64_t mix(std::uint64_t x);
+inline std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
 
 // A small generator that gives the same numbers on every rank.
 class Random {

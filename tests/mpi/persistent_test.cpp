@@ -48,7 +48,7 @@ TEST_F(Persistent, EveryAlgorithmOnGridsAndGraphs) {
   for (const TestGrid& grid : grids_of(world().size)) {
     Topology t = cartesian(grid);
     check_all(t);
-    for (const char* name : {"straightforward", "torus", "torus-direct", "basis"}) {
+    for (const char* name : {"rings", "straightforward", "torus", "torus-direct", "basis"}) {
       for (const Collective c : neighbor_collectives) EXPECT_EQ(force(t.where.comm, c, name), MPI_SUCCESS);
       check_all(t);
     }
@@ -61,16 +61,16 @@ TEST_F(Persistent, EveryAlgorithmOnGridsAndGraphs) {
   }
 }
 
-// Requests of several rounds, completed in another order on every rank, with blocking calls between. Were one
+// Requests, completed in another order on every rank, with blocking calls between. Were one
 // tag for all of them, or did a wait go on with its own request only, this would mix them up, or hang.
-TEST_F(Persistent, ManyUnderWay) {
+void expect_many_under_way(const char* algorithm) {
   const int extents[] = {world().size, 1}, periods[] = {1, 1}, me = world().rank, ranks = world().size;
   MPI_Comm cart;
   MPI_Cart_create(MPI_COMM_WORLD, 2, extents, periods, 0, &cart);
   const int offsets[] = {1, 0, 2, 1, -1, 0, 3, 1};
   MPI_Comm iso;
   Quadrille_Iso_neighborhood_create(cart, 4, offsets, MPI_INFO_NULL, &iso);
-  EXPECT_EQ(MPI_SUCCESS, force(iso, Collective::neighbor_alltoall, "torus"));
+  EXPECT_EQ(MPI_SUCCESS, force(iso, Collective::neighbor_alltoall, algorithm));
   constexpr int requests = 5;
   int send[requests][4], recv[requests][4];
   Quadrille_Request all[requests];
@@ -96,9 +96,50 @@ TEST_F(Persistent, ManyUnderWay) {
       }
     }
   }
-  for (Quadrille_Request& request : all) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&request));
   MPI_Comm_free(&iso);
+  for (Quadrille_Request& request : all) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&request));
   MPI_Comm_free(&cart);
+}
+
+TEST_F(Persistent, ManyUnderWay) { expect_many_under_way("torus"); }
+
+// Between nodes this is done by messages, too.
+TEST_F(Persistent, ManyUnderWayInsideANode) { expect_many_under_way("rings"); }
+
+// Blocks that do not fit a ring, small ones after them, and a dense collective that uses the same rings, all before
+// the first is waited for.
+TEST_F(Persistent, LargeBlocksBeforeOtherCalls) {
+  const int me = world().rank, ranks = world().size, extents[] = {ranks}, periods[] = {1};
+  MPI_Comm ring;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, extents, periods, 0, &ring);
+  constexpr std::size_t large = 300'000;
+  std::vector<int> sent(2 * large), got(2 * large), all_sent(static_cast<std::size_t>(ranks) * 20'000), all_got(all_sent.size());
+  int small_sent[2] = {}, small_got[2] = {};
+  Quadrille_Request first, second;
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Neighbor_alltoall_init(sent.data(), large, MPI_INT, got.data(), large, MPI_INT, ring,
+                                                          MPI_INFO_NULL, &first));
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Neighbor_alltoall_init(small_sent, 1, MPI_INT, small_got, 1, MPI_INT, ring,
+                                                          MPI_INFO_NULL, &second));
+  const int down = (me + ranks - 1) % ranks, up = (me + 1) % ranks;
+  for (int turn = 0; turn < repeats(10, 3); ++turn) {
+    for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = turn + me * 1000 + static_cast<int>(i);
+    std::fill(all_sent.begin(), all_sent.end(), turn * 100 + me);
+    small_sent[0] = me + turn, small_sent[1] = -me - turn;
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Start(&first));
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Start(&second));
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Alltoall(all_sent.data(), 20'000, MPI_INT, all_got.data(), 20'000, MPI_INT, ring));
+    EXPECT_EQ(MPI_SUCCESS, complete(&second, turn % 2 == 0));
+    EXPECT_EQ(MPI_SUCCESS, complete(&first, false));
+    // Block 0 goes down, and comes from below as what that sent up.
+    EXPECT_EQ(got[7], turn + down * 1000 + static_cast<int>(large) + 7);
+    EXPECT_EQ(got[2 * large - 1], turn + up * 1000 + static_cast<int>(large) - 1);
+    EXPECT_EQ(small_got[0], -down - turn);
+    EXPECT_EQ(small_got[1], up + turn);
+    for (int r = 0; r < ranks; ++r) EXPECT_EQ(all_got[static_cast<std::size_t>(r) * 20'000 + 19'999], turn * 100 + r);
+  }
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&first));
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&second));
+  MPI_Comm_free(&ring);
 }
 
 TEST_F(Persistent, WrongUse) {

@@ -8,9 +8,11 @@
 #include <string>
 
 #include "choose/registry.hpp"
+#include "plan/neighborhood.hpp"
 #include "tools/list.hpp"
 #include "tools/show.hpp"
 #include "tools/verify.hpp"
+#include "tools/verify_cases.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -49,6 +51,40 @@ TEST(VerifyCommandTest, ProvesASelection) {
   const Ran quiet = run([&] { return verify_command(options); });
   EXPECT_EQ(quiet.status, 0);
   EXPECT_EQ(quiet.out + quiet.err, "");
+}
+
+TEST(VerifyCommandTest, ProvesNeighbourCollectives) {
+  VerifyOptions options;
+  options.most_ranks = 6;
+  for (const char* algorithm : {"direct", "straightforward", "torus", "torus-direct", "basis"}) {
+    options.algorithm = algorithm;
+    const Ran ran = run([&] { return verify_command(options); });
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    for (const char* collective : {"neighbor_alltoall ", "neighbor_alltoallw", "neighbor_allgatherv"}) {
+      EXPECT_THAT(ran.out, HasSubstr(collective));
+    }
+    EXPECT_THAT(ran.out, HasSubstr("all proved: "));
+  }
+}
+
+// A torus whose last message is not sent by anybody, received by all.
+plan::Schedule broken_torus(const plan::NeighborProblem& problem) {
+  plan::Schedule schedule = plan::neighbor_torus(problem);
+  if (!schedule.rounds.empty() && schedule.rounds.back().sends.count > 0) --schedule.rounds.back().sends.count;
+  return schedule;
+}
+
+TEST(VerifyCommandTest, ABrokenNeighbourAlgorithmIsNotProved) {
+  choose::Choice choice;
+  ASSERT_EQ(choose::parse_choice(choose::Collective::neighbor_alltoall, "torus", choice), "");
+  choose::Algorithm algorithm = *choice.algorithm;
+  algorithm.build_neighbors = broken_torus;
+  long cases = 0;
+  const plan::Report report = prove(algorithm, choose::Collective::neighbor_alltoall, 6, 1, cases);
+  EXPECT_FALSE(report.ok);
+  EXPECT_THAT(report.what, HasSubstr("neighbor_alltoall torus"));
+  EXPECT_THAT(report.what, HasSubstr("grid "));
+  EXPECT_THAT(report.what, HasSubstr("offsets ("));
 }
 
 TEST(VerifyCommandTest, RefusesWhatItDoesNotKnow) {
@@ -97,6 +133,43 @@ TEST(ShowCommandTest, ShowsOneRankOrAll) {
   options.me = -1;
   const Ran all = run([&] { return show_command(options); });
   EXPECT_THAT(all.out, HasSubstr("rank 3 of 4"));
+}
+
+TEST(ShowCommandTest, ShowsNeighbourCollectives) {
+  ShowOptions options;
+  options.collective = "neighbor_alltoall";
+  options.neighborhood = "von-neumann:2";
+  options.ranks = 12;
+  options.me = 0;
+  const Ran torus = run([&] { return show_command(options); });
+  EXPECT_EQ(torus.status, 0) << torus.err;
+  EXPECT_THAT(torus.out, HasSubstr("neighbor_alltoall torus:ports=1, grid 4x3, 4 neighbours\n"));
+  EXPECT_THAT(torus.out, HasSubstr("offsets 0:(-1,0) 1:(1,0) 2:(0,-1) 3:(0,1)\n"));
+  EXPECT_THAT(torus.out, HasSubstr("rank 0 of 12\nrounds 4, messages 4, blocks sent 4"));
+  options.grid = "4mx3";
+  options.algorithm = "direct";
+  const Ran mesh = run([&] { return show_command(options); });
+  EXPECT_EQ(mesh.status, 0) << mesh.err;
+  EXPECT_THAT(mesh.out, HasSubstr("grid 4mx3"));
+  EXPECT_THAT(mesh.out, HasSubstr("rounds 1, messages 3"));
+}
+
+TEST(ShowCommandTest, RefusesBadNeighbourhoods) {
+  const auto problem = [](const char* neighborhood, const char* grid, int me) {
+    ShowOptions options;
+    options.collective = "neighbor_allgather";
+    options.neighborhood = neighborhood;
+    options.grid = grid;
+    options.me = me;
+    const Ran ran = run([&] { return show_command(options); });
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1);
+    return ran.err;
+  };
+  EXPECT_THAT(problem("moor:2,1", "", -1), HasSubstr("is no neighbourhood"));
+  EXPECT_THAT(problem("moore:2,1", "3x", -1), HasSubstr("is no grid"));
+  EXPECT_THAT(problem("moore:2,1", "3x3x3", -1), HasSubstr("has 3 dimensions"));
+  EXPECT_THAT(problem("moore:2,1", "3x3", 9), HasSubstr("rank 9 is not one of the 9 ranks"));
 }
 
 TEST(ShowCommandTest, RefusesBadOptions) {

@@ -97,7 +97,7 @@ TEST(Select, ChoosesTheSparseExchangeByTheRanks) {
 TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOff) {
   const Algorithm* torus = find(Collective::neighbor_alltoall, "torus");
   const CombiningCosts costs = {8, {{torus, 4, 12}}};
-  NeighborKey k{Collective::neighbor_alltoall, false, true, false, true, true, 1023, &costs};
+  NeighborKey k{Collective::neighbor_alltoall, false, true, false, false, true, true, 1023, &costs};
   const auto name = [&](const char* forced = nullptr) {
     return select_neighbors(k, forced != nullptr ? plain(k.collective, forced) : Choice()).choice.algorithm->name;
   };
@@ -120,6 +120,10 @@ TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOff) {
   EXPECT_EQ(name(), "rings");
   EXPECT_EQ(name("rings"), "rings");
   EXPECT_EQ(name("direct"), "direct");
+  EXPECT_EQ(name("sh-co"), "rings");
+  k.load_store = true;
+  EXPECT_EQ(name("sh-co"), "sh-co");
+  EXPECT_EQ(name(), "rings");
 }
 
 TEST(Select, SaysWhy) {

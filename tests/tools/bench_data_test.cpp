@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace quadrille::tools {
@@ -133,6 +134,39 @@ TEST(Elements, AGatheredBlockHasOneSizeEverywhere) {
   for (int s = 0; s < c.ranks; ++s) {
     for (int d = 0; d < c.ranks; ++d) EXPECT_EQ(elements_of(c, s, d), elements_of(c, s, 0));
   }
+}
+
+// Ghost cells of a cube of 4 cells an edge; both ends of an edge agree, and so do neighbourhoods that meet a process
+// several times.
+TEST(Elements, OfAStencilShrinkWithTheCorner) {
+  auto neighbors = std::make_shared<BenchNeighbors>();
+  neighbors->neighborhood = plan::moore(3, 1);
+  neighbors->grid = {{2, 1, 3}, {true, true, true}};
+  for (int i = 0; i < neighbors->size(); ++i) {
+    neighbors->destinations.push_back(plan::rank_at(neighbors->grid, 4, neighbors->neighborhood.offset(i), 1));
+    neighbors->sources.push_back(plan::rank_at(neighbors->grid, 4, neighbors->neighborhood.offset(i), -1));
+  }
+  BenchCase c;
+  c.collective = choose::Collective::neighbor_alltoallw;
+  c.traffic.kind = Distribution::stencil;
+  c.bytes = 17;  // a face, between 4 x 4 and 5 x 5
+  c.ranks = 6, c.me = 4;
+  c.neighbors = neighbors;
+  for (int i = 0; i < neighbors->size(); ++i) {
+    const std::span<const int> offset = neighbors->neighborhood.offset(i);
+    const auto zeros = std::count(offset.begin(), offset.end(), 0);
+    const std::size_t expected = zeros == 2 ? 17 : zeros == 1 ? 4 : 1;
+    EXPECT_EQ(elements_sent(c, i), expected) << i;
+    EXPECT_EQ(elements_received(c, i), expected) << i;
+  }
+  c.traffic.kind = Distribution::uniform;
+  std::set<std::size_t> different;
+  for (int i = 0; i < neighbors->size(); ++i) {
+    EXPECT_EQ(elements_sent(c, i), elements_of(c, 4, neighbors->destinations[static_cast<std::size_t>(i)]));
+    EXPECT_EQ(elements_received(c, i), elements_of(c, neighbors->sources[static_cast<std::size_t>(i)], 4));
+    different.insert(elements_sent(c, i));
+  }
+  EXPECT_GT(different.size(), 2u);
 }
 
 TEST(Elements, AMatrixIsRoundedUpToWholeElements) {

@@ -104,6 +104,20 @@ TEST(Understand, ImpossibleCombinationsAreRefused) {
   EXPECT_THAT(understand(options, plan), HasSubstr("one size"));
   options.distribution = "power:0.9";
   EXPECT_THAT(understand(options, plan), HasSubstr("'--distribution power:0.9' is for"));
+  options = options_for("neighbor_allgather");
+  options.distribution = "uniform";
+  EXPECT_THAT(understand(options, plan), HasSubstr("one size"));
+  for (const char* collective : {"alltoallw", "allgatherv", "neighbor_allgatherv"}) {
+    options = options_for(collective);
+    options.distribution = "stencil";
+    EXPECT_THAT(understand(options, plan), HasSubstr("neighbor_alltoallv and neighbor_alltoallw"));
+  }
+  options = options_for("neighbor_allgatherv");
+  options.distribution = "file:m";
+  EXPECT_THAT(understand(options, plan), HasSubstr("one block to all"));
+  options = options_for("neighbor_alltoallv");
+  options.distribution = "stencil";
+  EXPECT_EQ(understand(options, plan), "");
   options = options_for("alltoall");
   options.no_node = true;
   options.nodes = "blocked:2";

@@ -45,6 +45,19 @@ for collective in neighbor_alltoall neighbor_allgather; do
   expect 0 - "4 neighbours" $bench $collective --sizes 8 $short --algorithms torus-direct,basis --no-node \
     --neighborhood von-neumann:2 --datatype strided
 done
+for collective in neighbor_alltoallv neighbor_alltoallw neighbor_allgatherv; do
+  expect 0 - "26 neighbours" $bench $collective --sizes 100 $short --algorithms default,torus --no-node
+  expect 0 - "blocks uniform;" $bench $collective --sizes 100 $short --distribution uniform
+done
+expect 0 - "blocks stencil;" $bench neighbor_alltoallw --sizes 64 $short --algorithms torus,torus-direct --no-node \
+  --distribution stencil --datatype double --json "$work/n.json"
+python3 - "$work/n.json" <<'PYTHON' || fail "a stencil is not combined"
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+assert [row["served_by"] for row in rows] == ["torus:ports=1", "torus-direct:ports=1"], rows
+assert {row["max_bytes"] for row in rows} == {64}, rows
+PYTHON
+grep -q '"quadrille_setup_us": [0-9]' "$work/n.json" || fail "the set-up of a neighbourhood is not in the file"
 grep -q '"neighbors": 26' "$work/n.json" || fail "the number of neighbours is not in the file"
 
 # A matrix is taken as it is, or scaled; only rank 0 needs the file.

@@ -239,6 +239,19 @@ TEST(Sizes, AMatrixIsScaledToTheLargestSize) {
   EXPECT_THAT(row_of(traffic, seed, 1000, 2, 1), ElementsAre(0, 0));
 }
 
+TEST(Sizes, OfAStencilAreGhostCells) {
+  EXPECT_EQ(stencil_size(512 * 512, 3, 1), 512u * 512);
+  EXPECT_EQ(stencil_size(512 * 512, 3, 2), 512u);
+  EXPECT_EQ(stencil_size(512 * 512, 3, 3), 1u);
+  EXPECT_EQ(stencil_size(4095, 4, 2), 15u * 15);  // 15^3 fits, 16^3 does not
+  EXPECT_EQ(stencil_size(100, 1, 1), 100u);
+  EXPECT_EQ(stencil_size(100, 2, 2), 1u);
+  EXPECT_EQ(stencil_size(0, 3, 1), 0u);
+  EXPECT_EQ(stencil_size(0, 3, 2), 0u);
+  EXPECT_EQ(stencil_size(std::size_t{1} << 46, 2, 1), std::size_t{1} << 46);
+  EXPECT_EQ(stencil_size(std::size_t{1} << 46, 5, 4), 2896u);  // the fourth root of 2^46
+}
+
 TEST(Sizes, OfOtherSeedsDiffer) {
   for (const char* text : {"uniform", "window:50", "normal", "power:0.9", "sparse:3"}) {
     const Traffic traffic = traffic_of(text);

@@ -32,5 +32,32 @@ TEST(NeighborhoodText, IsRefusedInOneLine) {
   }
 }
 
+TEST(GridText, IsUnderstoodAndWritten) {
+  for (const char* text : {"4x3", "4mx3", "1", "2x2x2x2m", "1048576"}) {
+    plan::Grid grid;
+    EXPECT_EQ(parse_grid(text, grid), "") << text;
+    EXPECT_EQ(to_text(grid), text);
+  }
+  for (const char* text : {"", "x", "4x", "x4", "0x3", "4,3", "-1x3", "4x3p", "4mm", "1048577", "1024x1025",
+                           "2x2x2x2x2x2", "99999999999"}) {
+    plan::Grid grid;
+    const std::string problem = parse_grid(text, grid);
+    EXPECT_NE(problem, "") << text;
+    EXPECT_EQ(problem.find('\n'), std::string::npos) << text;
+  }
+}
+
+TEST(GridText, AnEvenTorusHoldsAllRanks) {
+  EXPECT_EQ(to_text(even_torus(12, 2)), "4x3");
+  EXPECT_EQ(to_text(even_torus(64, 3)), "4x4x4");
+  EXPECT_EQ(to_text(even_torus(7, 3)), "7x1x1");
+  EXPECT_EQ(to_text(even_torus(1, 2)), "1x1");
+  for (int ranks = 1; ranks <= 100; ++ranks) {
+    for (int dimensions = 1; dimensions <= 4; ++dimensions) {
+      EXPECT_EQ(even_torus(ranks, dimensions).ranks(), ranks);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quadrille::tools

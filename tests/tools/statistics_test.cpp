@@ -35,28 +35,39 @@ TEST(Statistics, AnOutlierDoesNotMoveTheMedianOfRatios) {
 
 TEST(Batches, SmallCallsAreTimedTogetherAndLargeOnesAlone) {
   TimingOptions options;
-  EXPECT_EQ(plan_batches(1e-6, 2e-6, options).calls, 200);
-  EXPECT_EQ(plan_batches(1e-3, 1e-3, options).calls, 1);
-  EXPECT_EQ(plan_batches(1e-9, 1e-9, options).calls, 1000);
+  EXPECT_EQ(plan_batches({1e-6, 1e-3, 1e-12}, 0, options).calls,
+            (std::vector<long>{200, 1, 20'000}));
   options.cold = true;
-  EXPECT_EQ(plan_batches(1e-6, 1e-6, options).calls, 1);
+  EXPECT_EQ(plan_batches({1e-6, 2e-6}, 0, options).calls, (std::vector<long>{1, 1}));
+}
+
+// Ranks that share a core leave a barrier a time slice apart. In batches of one call each, two
+// implementations would seem as fast as each other.
+TEST(Batches, LastLongerThanTheRanksNeedToLeaveABarrier) {
+  const TimingOptions options;
+  const BatchPlan plan = plan_batches({1e-5, 1e-3}, 5e-3, options);
+  EXPECT_EQ(plan.calls, (std::vector<long>{5000, 50}));
+  EXPECT_EQ(plan.batches, 10);
+  // But not for ever.
+  EXPECT_EQ(plan_batches({1e-3}, 100, options).calls, (std::vector<long>{100}));
 }
 
 TEST(Batches, TheNumberOfCallsIsObeyed) {
   TimingOptions options;
   for (const long iterations : {1L, 7L, 20L, 1000L, 12345L}) {
     options.iterations = iterations;
-    const BatchPlan plan = plan_batches(1e-6, 1e-6, options);
-    EXPECT_GE(plan.calls * plan.batches, iterations);
-    EXPECT_LT((plan.batches - 1) * plan.calls, iterations);
+    const BatchPlan plan = plan_batches({1e-6, 2e-6}, 1e-3, options);
+    EXPECT_EQ(plan.calls[0], plan.calls[1]);
+    EXPECT_GE(plan.calls[0] * plan.batches, iterations);
+    EXPECT_LT((plan.batches - 1) * plan.calls[0], iterations);
     EXPECT_GE(plan.batches, std::min(iterations, 10L));
   }
 }
 
 TEST(Batches, AutomaticNumbersStayWithinBounds) {
   const TimingOptions options;
-  EXPECT_EQ(plan_batches(5, 5, options).batches, 10);
-  EXPECT_LE(plan_batches(1e-9, 1e-9, options).batches, 1000);
+  EXPECT_EQ(plan_batches({5, 5}, 0, options).batches, 10);
+  EXPECT_LE(plan_batches({1e-9}, 0, options).batches, 1000);
 }
 
 }  // namespace

@@ -1,0 +1,114 @@
+#include "plan/order_edges.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <unordered_map>
+
+#include "plan/order_parts.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+// Sorts the edges, all of whose pairs lie in `box`, along its Z curve. Edges that join one pair stay in their order.
+// `at` gives the place of an edge in the box's numbering.
+template <class At>
+void sort_along(const Box& box, std::span<EdgeCopy> edges, const At& at) {
+  if (edges.size() < 2 || pairs_in(box) == 1) return;
+  const auto [first, second] = halves(box);
+  const auto middle = std::stable_partition(edges.begin(), edges.end(), [&](const EdgeCopy& edge) {
+    const Pair pair = at(edge);
+    return pair.source < first.source + first.sources && pair.destination < first.destination + first.destinations;
+  });
+  const auto count = static_cast<std::size_t>(middle - edges.begin());
+  sort_along(first, edges.first(count), at);
+  sort_along(second, edges.subspan(count), at);
+}
+
+void append_piece(std::span<const EdgeCopy> edges, int index, int pieces, std::vector<EdgeCopy>& part) {
+  const auto i = static_cast<std::size_t>(index), n = static_cast<std::size_t>(pieces);
+  const std::size_t first = edges.size() * i / n, end = edges.size() * (i + 1) / n;
+  part.insert(part.end(), edges.begin() + static_cast<std::ptrdiff_t>(first),
+              edges.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+std::vector<EdgeCopy> between(std::span<const EdgeCopy> edges, const Domains& domains, int from, int to) {
+  std::vector<EdgeCopy> some;
+  for (const EdgeCopy& edge : edges) {
+    if (domains.of(edge.source) == from && domains.of(edge.destination) == to) some.push_back(edge);
+  }
+  return some;
+}
+
+std::vector<EdgeCopy> row_part(std::span<const EdgeCopy> edges, const Domains& domains, int me) {
+  std::vector<EdgeCopy> part;
+  for (const EdgeCopy& edge : edges) {
+    if (edge.destination == me) part.push_back(edge);
+  }
+  const int count = domains.count(), mine = domains.of(me);
+  std::ranges::stable_sort(part, {}, [&](const EdgeCopy& edge) {
+    return std::pair((domains.of(edge.source) - mine + count) % count, edge.source);
+  });
+  return part;
+}
+
+std::vector<EdgeCopy> morton_part(int ranks, int me, std::span<const EdgeCopy> edges) {
+  std::vector<EdgeCopy> all(edges.begin(), edges.end()), part;
+  sort_along(Box{0, 0, ranks, ranks}, all, [](const EdgeCopy& e) { return Pair{e.source, e.destination}; });
+  append_piece(all, me, ranks, part);
+  return part;
+}
+
+std::vector<EdgeCopy> morton_numa_part(std::span<const EdgeCopy> edges, const Domains& domains, int me) {
+  const int mine = domains.of(me);
+  const int members = static_cast<int>(domains.ranks_of(mine).size());
+  const auto member = [&](int rank) { return domains.index_of[static_cast<std::size_t>(rank)]; };
+  std::vector<EdgeCopy> part;
+  for (int step = 0; step < domains.count(); ++step) {
+    const int from = (mine + step) % domains.count();
+    std::vector<EdgeCopy> some = between(edges, domains, from, mine);
+    sort_along(Box{0, 0, static_cast<int>(domains.ranks_of(from).size()), members}, some,
+               [&](const EdgeCopy& e) { return Pair{member(e.source), member(e.destination)}; });
+    append_piece(some, member(me), members, part);
+  }
+  return part;
+}
+
+}  // namespace
+
+std::vector<EdgeCopy> part_of_edges(Order order, int ranks, int me, std::span<const EdgeCopy> edges,
+                                    std::span<const int> domains) {
+  if (order == Order::morton) return morton_part(ranks, me, edges);
+  const Domains sorted = sort_domains(ranks, domains);
+  if (order == Order::morton_numa) return morton_numa_part(edges, sorted, me);
+  assert(order == Order::row_numa);
+  return row_part(edges, sorted, me);
+}
+
+std::vector<EdgeCopy> join_edges(std::span<const EdgeEnds> destinations, std::span<const EdgeEnds> sources) {
+  const auto pair_key = [](std::size_t source, std::size_t destination) {
+    return static_cast<std::uint64_t>(source) << 32 | destination;
+  };
+  std::unordered_map<std::uint64_t, std::vector<int>> recv_blocks;  // of a pair, in the order of its edges
+  for (std::size_t d = 0; d < sources.size(); ++d) {
+    for (std::size_t k = 0; k < sources[d].peers.size(); ++k) {
+      const int s = sources[d].peers[k];
+      if (s >= 0) recv_blocks[pair_key(static_cast<std::size_t>(s), d)].push_back(sources[d].blocks[k]);
+    }
+  }
+  std::unordered_map<std::uint64_t, std::size_t> taken;
+  std::vector<EdgeCopy> edges;
+  for (std::size_t s = 0; s < destinations.size(); ++s) {
+    for (std::size_t k = 0; k < destinations[s].peers.size(); ++k) {
+      const int d = destinations[s].peers[k];
+      if (d < 0) continue;
+      const std::uint64_t key = pair_key(s, static_cast<std::size_t>(d));
+      const auto found = recv_blocks.find(key);
+      std::size_t& next = taken[key];
+      if (found == recv_blocks.end() || next == found->second.size()) continue;
+      edges.push_back({static_cast<int>(s), d, destinations[s].blocks[k], found->second[next++]});
+    }
+  }
+  return edges;
+}
+
+}  // namespace quadrille::plan

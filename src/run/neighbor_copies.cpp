@@ -1,0 +1,71 @@
+// Runs a schedule of copies between neighbours inside a node (copies.hpp).
+//
+// A rank may have more blocks than there are ranks, so its places are in its shared heap, and the control memory
+// says only where. The size of a block stands beside its place: one look for both, also where all blocks differ
+// in size. Two tables in turn, because a peer may still read those of the call before.
+#include "run/neighbor_copies.hpp"
+
+#include "run/copies.hpp"
+
+namespace quadrille::run {
+namespace {
+
+class Sparse {
+ public:
+  Sparse(const Call& call, const plan::Schedule& schedule, const EdgesHere& edges, Group& group)
+      : schedule_(schedule), edges_(edges), group_(group), gather_(is_allgather(call.collective)) {}
+  int sends() const {
+    const int blocks = static_cast<int>(edges_.sent.size());
+    return gather_ ? std::min(blocks, 1) : blocks;
+  }
+  int recvs() const { return static_cast<int>(edges_.received.size()); }
+  int send_block(int i) const { return gather_ ? 0 : edges_.sent[static_cast<std::size_t>(i)]; }
+  int recv_block(int i) const { return edges_.received[static_cast<std::size_t>(i)]; }
+  std::pair<int, int> origin(int i) const {
+    const auto [rank, block] = edges_.origins[static_cast<std::size_t>(i)];
+    return {rank, gather_ ? 0 : block};
+  }
+  const std::vector<plan::Copy>& copies() const { return schedule_.copies; }
+
+  bool open() {
+    const std::size_t sent = static_cast<std::size_t>(gather_ ? 1 : edges_.send_blocks) * sizeof(BlockPlace);
+    const std::size_t both = sent + static_cast<std::size_t>(edges_.recv_blocks) * sizeof(BlockPlace);
+    memory::Pool& pool = group_.neighbor_places[group_.neighbor_calls++ % 2];
+    const std::byte* memory = pool.take(std::max<std::size_t>(both, 1));
+    if (!memory::heap_shareable(memory, both)) return false;
+    const std::uint64_t at = memory::heap_offset(memory);
+    group_.pairs.places(Owned::send, group_.me)[0] = {at, sent};
+    group_.pairs.places(Owned::recv, group_.me)[0] = {at + sent, both - sent};
+    return true;
+  }
+  BlockPlace* places(Owned which, int owner) const {
+    return reinterpret_cast<BlockPlace*>(heap_of(group_, owner) + group_.pairs.places(which, owner)[0].at);
+  }
+
+ private:
+  const plan::Schedule& schedule_;
+  const EdgesHere& edges_;
+  Group& group_;
+  const bool gather_;
+};
+
+}  // namespace
+
+EdgesHere edges_here(int me, int send_blocks, int recv_blocks, const std::vector<plan::EdgeCopy>& edges) {
+  EdgesHere here{send_blocks, recv_blocks, {}, {}, {}};
+  for (const plan::EdgeCopy& edge : edges) {
+    if (edge.source == me) here.sent.push_back(edge.send_block);
+    if (edge.destination != me) continue;
+    here.received.push_back(edge.recv_block);
+    here.origins.emplace_back(edge.source, edge.send_block);
+  }
+  return here;
+}
+
+bool run_neighbor_copies(const Call& call, const plan::Schedule& schedule, const EdgesHere& edges, Group& group,
+                         int& error) {
+  Sparse sparse(call, schedule, edges, group);
+  return Copies(call, sparse, group).run(error);
+}
+
+}  // namespace quadrille::run

@@ -1,0 +1,127 @@
+// Distributed graphs whose ranks form a torus are treated like isomorphic communicators. The explicit door alone.
+#include <algorithm>
+
+#include "neighbors.hpp"
+#include "plan/neighborhood.hpp"
+#include "team/neighbors.hpp"
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+using Offsets = std::vector<std::vector<int>>;
+
+// The destinations of a rank, in an order of its own.
+std::vector<Edge> destinations_of(const TestGrid& grid, const Offsets& offsets, int rank, std::uint64_t seed) {
+  std::vector<Edge> edges;
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    edges.push_back({grid.at(rank, offsets[i], 1), static_cast<int>(i)});
+  }
+  Random random(seed * 131 + static_cast<std::uint64_t>(rank));
+  for (std::size_t i = edges.size(); i > 1; --i) {
+    std::swap(edges[i - 1], edges[static_cast<std::size_t>(random.below(static_cast<int>(i)))]);
+  }
+  return edges;
+}
+
+// The sources: each one's edges in its own order, the sources themselves from the last to the first.
+std::vector<Edge> sources_of(const TestGrid& grid, const Offsets& offsets, int rank, std::uint64_t seed) {
+  std::vector<Edge> edges;
+  for (int from = world().size - 1; from >= 0; --from) {
+    for (const Edge& e : destinations_of(grid, offsets, from, seed)) {
+      if (e.peer == rank) edges.push_back({from, e.id});
+    }
+  }
+  return edges;
+}
+
+MPI_Comm create(const std::vector<Edge>& in, const std::vector<Edge>& out) {
+  std::vector<int> sources, destinations;
+  for (const Edge& e : in) sources.push_back(e.peer);
+  for (const Edge& e : out) destinations.push_back(e.peer);
+  sources.reserve(1), destinations.reserve(1);  // some MPIs refuse a null array
+  MPI_Comm graph = MPI_COMM_NULL;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, static_cast<int>(in.size()), sources.data(), MPI_UNWEIGHTED,
+                                 static_cast<int>(out.size()), destinations.data(), MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &graph);
+  return graph;
+}
+
+Topology shuffled_torus(const TestGrid& grid, const Offsets& offsets, std::uint64_t seed) {
+  const std::vector<Edge> in = sources_of(grid, offsets, world().rank, seed);
+  const std::vector<Edge> out = destinations_of(grid, offsets, world().rank, seed);
+  Topology t = around(grid, offsets, create(in, out));
+  t.in = in, t.out = out;
+  t.name += " as a graph";
+  return t;
+}
+
+bool recognized(MPI_Comm comm) {
+  const team::Neighbors* n = team::neighbors_of(*team::team_of(comm));
+  return n != nullptr && n->isomorphic != nullptr;
+}
+
+std::string served_by(MPI_Comm comm, Collective c) {
+  const auto& choice = team::team_of(comm)->selections[static_cast<std::size_t>(c)].selection.choice;
+  return choice.algorithm != nullptr ? std::string(choice.algorithm->name) : "nothing";
+}
+
+Offsets offsets_in(std::size_t dimensions, int kind) {
+  Random random(static_cast<std::uint64_t>(kind) * 31 + dimensions);
+  Offsets all;
+  for (int i = 0; i < 2 + 3 * kind; ++i) {
+    std::vector<int> one;
+    for (std::size_t d = 0; d < dimensions; ++d) one.push_back(random.below(5) - 2);
+    all.push_back(one);
+  }
+  all.push_back(all.front());
+  return all;
+}
+
+class Recognition : public MpiTest {};
+
+TEST_F(Recognition, EveryAlgorithmOnEveryTorus) {
+  if (world().size < 2) return;
+  std::uint64_t seed = 1;
+  for (TestGrid grid : grids_of(world().size)) {
+    std::fill(grid.periodic.begin(), grid.periodic.end(), 1);
+    for (int kind = 0; kind < 3; ++kind) {
+      Topology t = shuffled_torus(grid, offsets_in(grid.extents.size(), kind), ++seed);
+      for (const char* name : {"straightforward", "torus", "torus-direct", "basis"}) {
+        for (const Collective c : {Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
+          EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, name));
+          expect_good(check({c, same("double"), 24, false, ++seed}, t, tested_neighbors));
+          EXPECT_TRUE(recognized(t.where.comm)) << t.name;
+          EXPECT_EQ(served_by(t.where.comm, c), name) << t.name;
+        }
+        // Nobody knows the sizes of all, so these are not combined.
+        EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, Collective::neighbor_alltoallv, name));
+        expect_good(check({Collective::neighbor_alltoallv, same("int"), 24, false, ++seed}, t, tested_neighbors));
+      }
+      release(t.where);
+    }
+  }
+}
+
+// One rank has another neighbour than a torus would give it: served all the same, but not as a torus.
+TEST_F(Recognition, NoTorusNoCombining) {
+  const int size = world().size, me = world().rank;
+  if (size < 5) return;
+  // A ring, but what 0 sends to 1 and 2 to 3 goes to 3 and to 1.
+  const auto target = [&](int rank) { return rank == 0 ? 3 : rank == 2 ? 1 : (rank + 1) % size; };
+  std::vector<Edge> in, out{{target(me), 0}};
+  for (int from = 0; from < size; ++from) {
+    if (target(from) == me) in.push_back({from, 0});
+  }
+  Topology t = around({{size}, {1}}, {{1}}, create(in, out));
+  t.in = in, t.out = out;
+  const Collective c = Collective::neighbor_alltoall;
+  EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, "torus"));
+  expect_good(check({c, same("double"), 24, false, 5}, t, tested_neighbors));
+  EXPECT_FALSE(recognized(t.where.comm));
+  EXPECT_NE(served_by(t.where.comm, c), "torus");
+  release(t.where);
+}
+
+}  // namespace
+}  // namespace quadrille::test
