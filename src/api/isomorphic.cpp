@@ -50,16 +50,29 @@ struct Edges {
 };
 
 Edges edges_of(const plan::Grid& grid, const plan::Neighborhood& around, int s, int me) {
-  Edges edges;
-  for (int i = 0; i < s; ++i) {
-    // In a grid without dimensions every neighbour is the process itself.
-    const std::span<const int> offset =
-        grid.extents.empty() ? std::span<const int>() : around.offset(i);
-    const int from = plan::rank_at(grid, me, offset, -1), to = plan::rank_at(grid, me, offset, 1);
-    if (from >= 0) edges.sources.push_back(from);
-    if (to >= 0) edges.destinations.push_back(to);
+  // In a grid without dimensions every neighbour is the process itself.
+  if (grid.extents.empty()) {
+    const std::vector<int> self(static_cast<std::size_t>(s), me);
+    return {self, self};
   }
+  Edges edges{plan::ranks_around(grid, around, me, -1), plan::ranks_around(grid, around, me, 1)};
+  std::erase(edges.sources, -1);
+  std::erase(edges.destinations, -1);
   return edges;
+}
+
+// Info for the MPI: null if it has keys for us alone. A copy of an info can cost as much as the graph.
+MPI_Info info_for_mpi(MPI_Info info) {
+  if (info == mpi().info_null) return info;
+  int keys = 0, ours = 0;
+  mpi().Info_get_nkeys(info, &keys);
+  for (const char* key : {"quadrille_check", "quadrille_iso_sizes"}) {
+    char value[16] = {};
+    int found = 0;
+    mpi().Info_get(info, key, sizeof value - 1, value, &found);
+    ours += found != 0 ? 1 : 0;
+  }
+  return keys > ours ? info : mpi().info_null;
 }
 
 // Errors are raised by the MPI itself.
@@ -99,7 +112,7 @@ int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offset
     }
   }
   if (error != MPI_SUCCESS) return raise(cartcomm, error);
-  error = make_graph(cartcomm, edges_of(grid, around, s, me), info, isocomm);
+  error = make_graph(cartcomm, edges_of(grid, around, s, me), info_for_mpi(info), isocomm);
   if (error != MPI_SUCCESS || around.dimensions == 0) return error;
   auto kept = team::isomorphic_around(std::move(grid), std::move(around));
   kept->asserted = asserted;

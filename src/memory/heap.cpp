@@ -200,6 +200,8 @@ HeapSegment heap_segment() {
   return segment;
 }
 
+std::byte* heap_base() { return heap_active() ? heap_state().segment.base : nullptr; }
+
 bool heap_contains(const void* address, std::size_t bytes) {
   if (!heap_active() || !heap_owns(address)) return false;
   return bytes <= heap_state().segment.bytes - offset_of(address);

@@ -40,6 +40,35 @@ int rank_at(const Grid& grid, int me, std::span<const int> offset, int sign) {
   return static_cast<int>(rank);
 }
 
+std::vector<int> ranks_around(const Grid& grid, const Neighborhood& neighborhood, int me, int sign) {
+  const std::size_t d = grid.extents.size();
+  std::vector<int> place(d), stride(d);
+  int size = 1;
+  for (std::size_t j = d; j-- > 0;) {
+    place[j] = me % grid.extents[j];
+    stride[j] = size;
+    me /= grid.extents[j];
+    size *= grid.extents[j];
+  }
+  std::vector<int> ranks;
+  ranks.reserve(static_cast<std::size_t>(neighborhood.size()));
+  for (int i = 0; i < neighborhood.size(); ++i) {
+    const std::span<const int> offset = neighborhood.offset(i);
+    int rank = 0;
+    for (std::size_t j = 0; j < d && rank >= 0; ++j) {
+      const int extent = grid.extents[j];
+      std::int64_t at = place[j] + sign * static_cast<std::int64_t>(offset[j]);
+      if (at < 0 || at >= extent) {
+        // Nearly always the next process round the border: no division.
+        at = !grid.periodic[j] ? -1 : at == -1 ? extent - 1 : at == extent ? 0 : (at % extent + extent) % extent;
+      }
+      rank = at < 0 ? -1 : rank + static_cast<int>(at) * stride[j];
+    }
+    ranks.push_back(rank);
+  }
+  return ranks;
+}
+
 Neighborhood moore(int dimensions, int radius) {
   Neighborhood result{dimensions, {}};
   std::vector<int> offset(static_cast<std::size_t>(dimensions), -radius);

@@ -59,6 +59,9 @@ struct Neighborhood {
 // larger than the extent.
 int rank_at(const Grid& grid, int me, std::span<const int> offset, int sign);
 
+// rank_at() for all offsets: [offset].
+std::vector<int> ranks_around(const Grid& grid, const Neighborhood& neighborhood, int me, int sign);
+
 // All offsets but zero with coordinates from -radius to radius, in row order.
 Neighborhood moore(int dimensions, int radius);
 // The two nearest processes in each dimension, as MPI orders them: -1 and +1 in dimension 0, and so

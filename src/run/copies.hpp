@@ -27,7 +27,7 @@ using Owned = memory::Pairs::Owned;
 
 // A rank's shared heap, as it is mapped here.
 inline std::byte* heap_of(const Group& group, int rank) {
-  return rank == group.me ? memory::heap_segment().base : group.peers[static_cast<std::size_t>(rank)].heap;
+  return rank == group.me ? memory::heap_base() : group.peers[static_cast<std::size_t>(rank)].heap;
 }
 
 // `Shape` says which blocks there are:

@@ -52,6 +52,9 @@ class NodeNeighbors {
         packed_recv_(pools.recv, bytes_to_unpack()),
         copy_(group.copying, bytes_to_copy()) {
     progress_.assign(edges_.pairs.size(), {});
+    for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
+      progress_[p].least_offered = least_offered_to(edges_.pairs[p]);
+    }
     pack_all_sent();
   }
 
@@ -161,7 +164,7 @@ class NodeNeighbors {
     return packed_.empty() ? block.address : packed_[progress_[p].first_packed + k];
   }
   bool stays_in_heap(int peer, const std::byte* bytes, std::size_t size) const {
-    return size >= least_offered && group_.peers[static_cast<std::size_t>(peer)].maps_my_heap &&
+    return group_.peers[static_cast<std::size_t>(peer)].maps_my_heap &&
            memory::heap_shareable(bytes, size);
   }
 
@@ -196,7 +199,7 @@ class NodeNeighbors {
     const std::size_t size = block.bytes();
     if (at.sent_part == 0) {
       if (out.room() < sizeof(Head)) return false;
-      if (stays_in_heap(pair.peer, bytes, size)) {
+      if (size >= at.least_offered && stays_in_heap(pair.peer, bytes, size)) {
         put(out, {size, memory::heap_offset(bytes)});
         at.offered = true;
         return true;
@@ -266,8 +269,13 @@ class NodeNeighbors {
     keep(error_, unpack_block(bytes, count, block, group_.quiet));
   }
 
-  // A smaller block is sooner copied twice than waited for.
-  static constexpr std::size_t least_offered = 1024;
+  // A smaller block is sooner copied twice than waited for; unless the peer gets much: then it waits anyway.
+  static constexpr std::size_t least_offered = 1024, least_of_many = 256, many = 4096;
+  std::size_t least_offered_to(const NeighborPair& pair) const {
+    std::size_t total = 0;
+    for (const int b : pair.send_blocks) total += send_block(b).bytes();
+    return total >= many ? least_of_many : least_offered;
+  }
 
   const NodeEdges& edges_;
   Group& group_;
@@ -305,12 +313,23 @@ NodeEdges node_edges(int me, int ranks, std::span<const int> sources, std::span<
   return edges;
 }
 
+namespace {
+
+// To look means to look at all neighbours. Where ranks share a core, that is done once before the core is given away.
+sys::Waiter impatient(sys::Waiter waiter) {
+  if (waiter.crowded()) waiter.spins = 1;
+  return waiter;
+}
+
+}  // namespace
+
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
   finish_started(group);
   NodeNeighbors neighbors(call, edges, group, {group.packed_send, group.packed_recv, group.neighbor_progress});
   neighbors.begin();
+  const sys::Waiter waiter = impatient(group.waiter);
   while (!neighbors.done()) {
-    group.waiter.until([&] { return neighbors.advance(); });
+    waiter.until([&] { return neighbors.advance(); });
   }
   return neighbors.end();
 }

@@ -36,6 +36,7 @@ NodeEdges node_edges(int me, int ranks, std::span<const int> sources, std::span<
 struct NeighborProgress {
   std::size_t sent = 0;       // blocks
   std::size_t sent_part = 0;  // bytes of the next one, its head included
+  std::size_t least_offered = 0;  // bytes of a block that stays where it is
   std::size_t first_packed = 0;  // if blocks have gaps: number of the first of this pair
   std::size_t taken = 0;
   std::size_t taken_part = 0;

@@ -14,6 +14,8 @@ struct Waiter {
   // How often to look before the core is first given away. Small when there are more ranks than
   // processors: then the peer can only run once we have stopped.
   std::uint32_t spins = 4000;
+  static constexpr std::uint32_t spins_if_crowded = 8;
+  bool crowded() const { return spins <= spins_if_crowded; }
   // After the spins, the MPI is driven once every so many looks.
   std::uint32_t looks_between_progress = 16;
   void (*progress)(void*) = nullptr;

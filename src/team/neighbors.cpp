@@ -96,10 +96,10 @@ bool has_double_edges(const Isomorphic& around) {
 // The user's blocks are those of MPI's lists: absent processes are not counted.
 Neighbors of_isomorphic(Kept kept, int me) {
   Neighbors n;
-  for (int i = 0; i < kept->neighborhood.size(); ++i) {
-    const std::span<const int> offset = kept->neighborhood.offset(i);
-    const int from = plan::rank_at(kept->grid, me, offset, -1);
-    const int to = plan::rank_at(kept->grid, me, offset, 1);
+  const std::vector<int> sources = plan::ranks_around(kept->grid, kept->neighborhood, me, -1);
+  const std::vector<int> destinations = plan::ranks_around(kept->grid, kept->neighborhood, me, 1);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const int from = sources[i], to = destinations[i];
     add_edge(n, from, n.recv_blocks, to, n.send_blocks);
     n.recv_blocks += from >= 0 ? 1 : 0;
     n.send_blocks += to >= 0 ? 1 : 0;

