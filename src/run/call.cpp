@@ -16,10 +16,12 @@ Block block_of(const Side& side, int block) {
 
 namespace {
 
-// Makes `array`, if there is one, point to a copy of its first elements.
+// Makes `array`, if there is one, point to a copy of its first elements. That there is one says which form the call
+// has, also if it has no elements.
 template <class T>
 void own(const T*& array, std::vector<T>& copy, int elements) {
   if (array == nullptr) return;
+  copy.reserve(1);
   copy.assign(array, array + elements);
   array = copy.data();
 }
