@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / 'build'
 LABEL = 'mpi-core'
 DEFAULT_TIMEOUT_S = 300
-CLIENTS = r'^clients\.|^mpi\.clean-end'
+CORE = r'^mpi\.(api|dropin)\.[123]$|^clients\.|^mpi\.clean-end'
 
 
 class Mpi:
@@ -75,19 +75,18 @@ def other_mpis():
       Mpi('openmpi-5', 'openmpi', openmpi5 / 'lib', openmpi5 / 'bin' / 'mpirun',
           programs=openmpi5 / 'bin',
           settings={'PRTE_MCA_rmaps_default_mapping_policy': ':oversubscribe'},
-          tests=rf'^mpi\.(api|dropin)\.[123]$|{CLIENTS}'),
-      # The tests of tests/mpi hold the MPI's own functions to the oracle as well, with types that have
-      # gaps and negative bounds. On these two MPIs they crash: on Intel MPI in its own allgather, as
-      # with QUADRILLE=off; for Debian's MPICH the cause is not known yet. So these two run the programs
-      # of tests/clients.
+          tests=CORE),
+      # The tests of tests/mpi hold the MPI's own functions to the oracle as well, with types that have gaps.
+      # These two write outside of the buffers there: Intel MPI in its own allgather, as with QUADRILLE=off,
+      # Debian's MPICH in its own alltoallv. So only Quadrille is held to it (QUADRILLE_TEST_WEAK_MPI).
       #
       # It spins without yielding: with more ranks than cores a call takes milliseconds.
       Mpi('debian-mpich-4', 'mpich', debian_mpich_library(), pathlib.Path('/usr/bin/mpirun.mpich'),
-          most_ranks=2, tests=CLIENTS),
+          settings={'QUADRILLE_TEST_WEAK_MPI': '1'}, most_ranks=2, tests=CORE),
       # Its mpirun starts whichever mpiexec.hydra is first in PATH: PATH must lead with its own.
       Mpi('intel-mpi-2021', 'mpich', intel / 'lib', intel / 'bin' / 'mpirun',
-          programs=intel / 'bin', settings={'I_MPI_ROOT': str(intel), 'I_MPI_FABRICS': 'shm'},
-          tests=CLIENTS, machines=('x86_64',)),
+          programs=intel / 'bin', settings={'I_MPI_ROOT': str(intel), 'I_MPI_FABRICS': 'shm', 'QUADRILLE_TEST_WEAK_MPI': '1'},
+          tests=CORE, machines=('x86_64',)),
   ]
 
 

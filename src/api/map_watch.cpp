@@ -10,8 +10,11 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
+#include <cstring>
+#include <iterator>
 
 #include "memory/heap.hpp"
+#include "memory/mapping_watch.hpp"
 #include "memory/xpmem.hpp"
 #include "quadrille.h"
 
@@ -38,15 +41,112 @@ void note(void* address, std::size_t bytes) {
 
 using MmapFunction = void*(void*, std::size_t, int, int, int, off_t);
 std::atomic<MmapFunction*> next_mmap;
+std::atomic<unsigned> maps_seen{0};
 
 void* map(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset) {
+  maps_seen.fetch_add(1, std::memory_order_relaxed);
   if ((flags & MAP_FIXED) != 0) note(address, bytes);
   return next(next_mmap, "mmap")(address, bytes, protection, flags, file, offset);
 }
 
 // Whether a whole range is memory of the heap that can be shared, so no mapping of the program's own.
 bool is_heap_memory(void* address, std::size_t bytes) {
-  return bytes != 0 && memory::heap_shareable(address, bytes);
+  return bytes != 0 && memory::heap_unchanged(address, bytes);
+}
+
+// ---- Watchers that come before us ----
+//
+// UCX, over which many MPIs send, overwrites the first instructions of mmap and the others, wherever their symbols
+// lead: here. Its own functions then call the kernel, and ours never run. It tells others what it sees, so we ask it;
+// where that fails, nothing is known of the mappings any more, and no memory of the program is shared.
+
+constexpr const char* watched_names[] = {"mmap", "munmap", "mremap", "madvise"};
+struct Code {
+  unsigned char bytes[8];
+};
+Code code_of(const char* name) {
+  Code code{};
+  if (const void* at = dlsym(RTLD_DEFAULT, name)) std::memcpy(code.bytes, at, sizeof code.bytes);
+  return code;
+}
+
+struct Watched {
+  const unsigned char* at = nullptr;
+  Code code;
+};
+Watched watched[std::size(watched_names)];
+enum class Watch : int { ours, followed, lost };
+std::atomic<Watch> watch{Watch::ours};
+
+// By the symbol, as a program calls it.
+void* map_by_name(void* address, int flags) {
+  auto* function = reinterpret_cast<MmapFunction*>(dlsym(RTLD_DEFAULT, "mmap"));
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return function(address, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+}
+void unmap_by_name(void* address) {
+  auto* function = reinterpret_cast<int (*)(void*, std::size_t)>(dlsym(RTLD_DEFAULT, "munmap"));
+  function(address, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+}
+
+bool bypassed_from_start = false;  // overwritten before the code could be remembered
+
+bool is_overwritten() {
+  if (bypassed_from_start) return true;
+  for (const Watched& one : watched) {
+    if (one.at != nullptr && std::memcmp(one.at, one.code.bytes, sizeof one.code.bytes) != 0) return true;
+  }
+  return false;
+}
+
+// What UCX's ucm_event_t begins with for an address range that is about to be unmapped.
+struct UnmappedRange {
+  void* address;
+  std::size_t bytes;
+};
+constexpr int ucm_vm_unmapped = 1 << 17;
+std::atomic<void*> last_seen{nullptr};
+void on_unmapped(int, void* event, void*) {
+  const auto& range = *static_cast<const UnmappedRange*>(event);
+  last_seen.store(range.address, std::memory_order_relaxed);
+  note(range.address, range.bytes);
+}
+
+// Asks UCX, and tries whether it tells.
+bool follow_ucx() {
+  using SetHandler = signed char(int, int, void (*)(int, void*, void*), void*);
+  void* library = dlopen("libucm.so.0", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return false;
+  auto* set = reinterpret_cast<SetHandler*>(dlsym(library, "ucm_set_event_handler"));
+  if (set == nullptr || set(ucm_vm_unmapped, 0, on_unmapped, nullptr) != 0) return false;
+  void* place = map_by_name(nullptr, 0);
+  if (place == MAP_FAILED) return false;
+  const bool mapped = map_by_name(place, MAP_FIXED) == place;
+  const bool told_of_mapping = last_seen.exchange(nullptr) == place;
+  unmap_by_name(place);
+  return mapped && told_of_mapping && last_seen.exchange(nullptr) == place;
+}
+
+bool watch_holds(bool at_start) {
+  Watch now = watch.load(std::memory_order_acquire);
+  if (now == Watch::ours && is_overwritten()) {
+    now = at_start && follow_ucx() ? Watch::followed : Watch::lost;
+    watch.store(now, std::memory_order_release);
+  }
+  return now != Watch::lost;
+}
+
+__attribute__((constructor)) void begin_watch() {
+  for (std::size_t i = 0; i < std::size(watched); ++i) {
+    watched[i] = {static_cast<const unsigned char*>(dlsym(RTLD_DEFAULT, watched_names[i])),
+                  code_of(watched_names[i])};
+  }
+  const unsigned before = maps_seen.load();
+  if (void* place = map_by_name(nullptr, 0); place != MAP_FAILED) {
+    bypassed_from_start = maps_seen.load() == before;
+    unmap_by_name(place);
+  }
+  memory::set_mapping_watch(watch_holds);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "memory/mapping_watch.hpp"
 #include "memory/heap.hpp"
 
 #include <time.h>
@@ -208,6 +209,10 @@ bool heap_contains(const void* address, std::size_t bytes) {
 }
 
 bool heap_shareable(const void* address, std::size_t bytes) {
+  return heap_unchanged(address, bytes) && mappings_are_watched();
+}
+
+bool heap_unchanged(const void* address, std::size_t bytes) {
   if (!heap_contains(address, bytes)) return false;
   const std::size_t offset = offset_of(address);
   return !heap_state().foreign.touch(offset, offset + bytes);

@@ -59,6 +59,8 @@ bool heap_contains(const void* address, std::size_t bytes);
 // As heap_contains(), and what lies there is the segment: the program has not mapped something else
 // over it, or unmapped it.
 bool heap_shareable(const void* address, std::size_t bytes);
+// The same as far as changes were seen (mapping_watch.hpp).
+bool heap_unchanged(const void* address, std::size_t bytes);
 // Where the segment begins; null if the heap is not active. Costs nothing, unlike heap_segment(), which asks whether
 // the descriptor is still that of the heap.
 std::byte* heap_base();

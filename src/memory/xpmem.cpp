@@ -6,6 +6,7 @@
 #include <atomic>
 #include <utility>
 
+#include "memory/mapping_watch.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -176,6 +177,7 @@ std::uint64_t note_offered(const void* address, std::size_t bytes) {
   for (std::uint64_t known = offered.end.load();
        end > known && !offered.end.compare_exchange_weak(known, end);) {
   }
+  if (!mappings_are_watched()) offered.generation.fetch_add(1);  // peers attach anew in each call
   return offered.generation.load();
 }
 

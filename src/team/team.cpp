@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "memory/heap.hpp"
+#include "memory/mapping_watch.hpp"
 #include "mpi/mpi.hpp"
 #include "team/config.hpp"
 #include "team/numa.hpp"
@@ -238,6 +239,7 @@ bool all_agree(MPI_Comm comm, std::uint64_t value) {
 }
 
 void after_init() {
+  memory::mappings_are_watched(true);
   int rank = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);
   if (!mpi().usable) {

@@ -1,6 +1,7 @@
 #include "exchange.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <sstream>
 
@@ -144,7 +145,9 @@ bool mpi_can(const Shape& shape, int ranks) {
   const bool any_negative =
       std::any_of(shape.kinds.send.begin(), shape.kinds.send.end(), negative) ||
       std::any_of(shape.kinds.receive.begin(), shape.kinds.receive.end(), negative);
-  if (shape.in_place && any_negative) return false;
+  // Those in which datatypes with gaps go wrong anywhere.
+  static const bool weak = std::getenv("QUADRILLE_TEST_WEAK_MPI") != nullptr;
+  if (weak || (shape.in_place && any_negative)) return false;
   const bool one_type = shape.kinds.send.size() == 1 && shape.kinds.send == shape.kinds.receive;
   if (ranks > 8 && shape.collective == Collective::alltoall && !one_type) return false;
   const bool displaced = shape.layout == Layout::shuffled || any_negative;

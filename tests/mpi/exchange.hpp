@@ -87,6 +87,7 @@ Exchange exchange(const Shape& shape, const Communicator& where);
 // - in place, when a datatype has data or a lower bound before the buffer's address;
 // - in alltoallw of one rank, when the displacement is not zero;
 // - in alltoall of many ranks with small blocks, when the two sides have different datatypes.
+// With QUADRILLE_TEST_WEAK_MPI in the environment it cannot be asked at all.
 // Where the MPI cannot be asked, a call may only be made if it is sure that Quadrille serves it.
 bool mpi_can(const Shape& shape, int ranks);
 
