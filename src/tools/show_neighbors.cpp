@@ -7,14 +7,10 @@
 #include "plan/neighbor_copies.hpp"
 #include "plan/neighborhood.hpp"
 #include "tools/neighborhood_text.hpp"
+#include "tools/verify_cases.hpp"
 
 namespace quadrille::tools {
 namespace {
-
-bool gathers(choose::Collective collective) {
-  return collective == choose::Collective::neighbor_allgather ||
-         collective == choose::Collective::neighbor_allgatherv;
-}
 
 plan::EdgeEnds ends_of(const plan::Grid& grid, const plan::Neighborhood& around, int me, int sign) {
   plan::EdgeEnds ends;

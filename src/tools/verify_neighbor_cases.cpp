@@ -18,11 +18,6 @@ constexpr int most_dimensions = 3;
 constexpr std::size_t most_grids = 1000;
 constexpr int graphs = 8;
 
-bool gathers(choose::Collective collective) {
-  return collective == choose::Collective::neighbor_allgather ||
-         collective == choose::Collective::neighbor_allgatherv;
-}
-
 // Offsets that repeat, are zero, and are larger than most extents.
 plan::Neighborhood random_offsets(int dimensions, std::uint32_t seed) {
   std::mt19937 random(seed);
