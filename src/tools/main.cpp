@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "quadrille.h"
-#include "tools/bench.hpp"
-#include "tools/bench_options.hpp"
-#include "tools/info.hpp"
-#include "tools/launcher.hpp"
-#include "tools/list.hpp"
-#include "tools/process.hpp"
-#include "tools/run.hpp"
-#include "tools/show.hpp"
-#include "tools/show_map.hpp"
-#include "tools/tune.hpp"
-#include "tools/verify.hpp"
+#include "tools/bench/bench.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/launch/launcher.hpp"
+#include "tools/launch/process.hpp"
+#include "tools/launch/run.hpp"
+#include "tools/machine/info.hpp"
+#include "tools/plans/list.hpp"
+#include "tools/plans/show.hpp"
+#include "tools/plans/verify.hpp"
+#include "tools/tune/show_map.hpp"
+#include "tools/tune/tune.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -128,22 +128,26 @@ void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
 void add_map(CLI::App* command, MapOptions& map) {
   command->add_option("--map-ranks", map.ranks, "Map: numbers of ranks, as --sizes of bench")
       ->default_str("128:32768:x2");
-  command->add_option("--map-sizes", map.sizes, "Map: N of blocks uniform in 0..N")->default_str("16:2048:x2");
-  command->add_option("--model", map.model,
-                      "Map: 'paper' (its formulas), 'aries' (our model for that network) or a tuning table; by "
-                      "default that of this machine, else aries");
-  command->add_option("--measured", map.measured, "Map: JSON files of 'quadrille bench alltoallv' instead");
+  command->add_option("--map-sizes", map.sizes, "Map: N of blocks uniform in 0..N")
+      ->default_str("16:2048:x2");
+  command->add_option(
+      "--model", map.model,
+      "Map: 'paper' (its formulas), 'aries' (our model for that network) or a tuning table; by "
+      "default that of this machine, else aries");
+  command->add_option("--measured", map.measured,
+                      "Map: JSON files of 'quadrille bench alltoallv' instead");
 }
 
 void add_show(Line& line, ShowOptions& options, MapOptions& map) {
-  CLI::App* command = add_command(
-      line, "show", "Show the schedule of an algorithm, or a map of the fastest ones",
-      "\nExamples:\n"
-      "  quadrille show --algorithm zero-rotation-bruck:radix=3 --ranks 8 --rank 0\n"
-      "  quadrille show --collective allgather --algorithm ring --ranks 4\n"
-      "  quadrille show --collective neighbor_alltoall --neighborhood moore:2,1 --grid 4x3m --rank 0\n"
-      "  quadrille show --map\n"
-      "  quadrille show --map --measured p8.json p16.json\n");
+  CLI::App* command =
+      add_command(line, "show", "Show the schedule of an algorithm, or a map of the fastest ones",
+                  "\nExamples:\n"
+                  "  quadrille show --algorithm zero-rotation-bruck:radix=3 --ranks 8 --rank 0\n"
+                  "  quadrille show --collective allgather --algorithm ring --ranks 4\n"
+                  "  quadrille show --collective neighbor_alltoall --neighborhood moore:2,1 --grid "
+                  "4x3m --rank 0\n"
+                  "  quadrille show --map\n"
+                  "  quadrille show --map --measured p8.json p16.json\n");
   command->add_option("--collective", options.collective, "Collective")->default_str("alltoall");
   command->add_option("--algorithm", options.algorithm, "Algorithm, with parameters if wanted")
       ->default_str("zero-rotation-bruck; allgather: bruck; neighbour collectives: torus");
@@ -154,8 +158,10 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map) {
   command->add_option("--nodes", options.nodes, "Node map, as in QUADRILLE_NODES");
   command->add_option("--neighborhood", options.neighborhood, "Neighbour collectives: as in bench")
       ->default_str("moore:2,1");
-  command->add_option("--grid", options.grid,
-                      "Neighbour collectives: extents, as 4x3; 4mx3: the first dimension is not periodic")
+  command
+      ->add_option(
+          "--grid", options.grid,
+          "Neighbour collectives: extents, as 4x3; 4mx3: the first dimension is not periodic")
       ->default_str("an even torus of --ranks");
   add_map(command, map);
   const std::string about_map = "Which algorithm of Alltoallv is fastest at which N and P";
@@ -173,16 +179,20 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map) {
 void add_tune(Line& line, TuneOptions& options) {
   CLI::App* command = add_command(
       line, "tune", "Measure this machine, and keep what serves to choose",
-      "\nTakes some seconds. The table is used by programs with about as many ranks on this machine.\n\n"
+      "\nTakes some seconds. The table is used by programs with about as many ranks on this "
+      "machine.\n\n"
       "Examples:\n"
       "  mpirun -n 2 quadrille tune\n"
       "  mpirun -n 8 quadrille tune --file table.json   (then QUADRILLE_TUNING=table.json)\n"
-      "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille show --map')\n");
-  command->add_option("--file", options.file, "Tuning table; by default where the library looks for it");
+      "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille show "
+      "--map')\n");
+  command->add_option("--file", options.file,
+                      "Tuning table; by default where the library looks for it");
   command->add_option("--batches", options.batches, "Batches of calls of each way and size")
       ->check(CLI::Range(1, 1000))
       ->default_str("15");
-  command->add_flag("--model", options.model, "Fit the cost model of messages between nodes instead");
+  command->add_flag("--model", options.model,
+                    "Fit the cost model of messages between nodes instead");
   command->add_flag("--dry", options.dry, "Measure and print, write nothing");
   command->callback([&] { line.action = [&] { return tune_command(options); }; });
 }

@@ -9,7 +9,7 @@
 
 #include "choose/registry.hpp"
 #include "plan/draw.hpp"
-#include "tools/verify_cases.hpp"
+#include "tools/plans/verify_cases.hpp"
 
 namespace quadrille {
 namespace {
@@ -31,7 +31,8 @@ void PrintTo(const Served& served, std::ostream* out) {
 std::vector<Served> all_served() {
   std::vector<Served> all;
   for (const Algorithm& algorithm : choose::algorithms()) {
-    // The schedules between padded blocks are those of the uniform algorithms, which are proved anyway.
+    // The schedules between padded blocks are those of the uniform algorithms, which are proved
+    // anyway.
     if (algorithm.build == nullptr || algorithm.engine == choose::Engine::padded) continue;
     for (const Collective collective : algorithm.collectives) {
       all.push_back({&algorithm, collective});
@@ -68,8 +69,8 @@ TEST_P(AlgorithmTest, IsProvedAroundPowersOfTwo) {
     }
     for (const plan::Parameters& parameters : cases) {
       const auto schedules = plan::build_all(GetParam().algorithm->build, nodes, parameters);
-      const plan::Report report =
-          plan::verify(schedules, nodes, tools::goal_of(*GetParam().algorithm, GetParam().collective), 2);
+      const plan::Report report = plan::verify(
+          schedules, nodes, tools::goal_of(*GetParam().algorithm, GetParam().collective), 2);
       ASSERT_TRUE(report.ok) << ranks << " ranks: " << report.what;
     }
   }
@@ -92,8 +93,8 @@ TEST_P(AlgorithmTest, IsAPureFunction) {
   EXPECT_EQ(build(problem), build(problem));
 }
 
-// The v and w collectives have no common block size, so without sizes that travel there is nothing to make
-// scratch of.
+// The v and w collectives have no common block size, so without sizes that travel there is nothing
+// to make scratch of.
 TEST(UnevenTest, CollectivesUseNoScratchUnlessSizesTravel) {
   for (const auto& [algorithm, collective] : all_served()) {
     if (!tools::goal_of(*algorithm, collective).uneven) continue;

@@ -9,10 +9,10 @@
 
 #include "choose/registry.hpp"
 #include "plan/neighborhood.hpp"
-#include "tools/list.hpp"
-#include "tools/show.hpp"
-#include "tools/verify.hpp"
-#include "tools/verify_cases.hpp"
+#include "tools/plans/list.hpp"
+#include "tools/plans/show.hpp"
+#include "tools/plans/verify.hpp"
+#include "tools/plans/verify_cases.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -60,7 +60,8 @@ TEST(VerifyCommandTest, ProvesNeighbourCollectives) {
     options.algorithm = algorithm;
     const Ran ran = run([&] { return verify_command(options); });
     EXPECT_EQ(ran.status, 0) << ran.err;
-    for (const char* collective : {"neighbor_alltoall ", "neighbor_alltoallw", "neighbor_allgatherv"}) {
+    for (const char* collective :
+         {"neighbor_alltoall ", "neighbor_alltoallw", "neighbor_allgatherv"}) {
       EXPECT_THAT(ran.out, HasSubstr(collective));
     }
     EXPECT_THAT(ran.out, HasSubstr("all proved: "));
@@ -70,7 +71,8 @@ TEST(VerifyCommandTest, ProvesNeighbourCollectives) {
 // A torus whose last message is not sent by anybody, received by all.
 plan::Schedule broken_torus(const plan::NeighborProblem& problem) {
   plan::Schedule schedule = plan::neighbor_torus(problem);
-  if (!schedule.rounds.empty() && schedule.rounds.back().sends.count > 0) --schedule.rounds.back().sends.count;
+  if (!schedule.rounds.empty() && schedule.rounds.back().sends.count > 0)
+    --schedule.rounds.back().sends.count;
   return schedule;
 }
 

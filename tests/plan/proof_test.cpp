@@ -8,7 +8,7 @@
 
 #include "plan/algorithms.hpp"
 #include "plan/verify.hpp"
-#include "tools/verify_cases.hpp"
+#include "tools/plans/verify_cases.hpp"
 
 namespace quadrille::plan {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/abi.hpp"
+#include "tools/launch/abi.hpp"
 
 #include <gtest/gtest.h>
 

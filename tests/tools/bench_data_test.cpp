@@ -1,10 +1,10 @@
 // The oracle of the benchmark must see every kind of mistake.
-#include "tools/bench_data.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
+
+#include "tools/bench/data.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -136,15 +136,17 @@ TEST(Elements, AGatheredBlockHasOneSizeEverywhere) {
   }
 }
 
-// Ghost cells of a cube of 4 cells an edge; both ends of an edge agree, and so do neighbourhoods that meet a process
-// several times.
+// Ghost cells of a cube of 4 cells an edge; both ends of an edge agree, and so do neighbourhoods
+// that meet a process several times.
 TEST(Elements, OfAStencilShrinkWithTheCorner) {
   auto neighbors = std::make_shared<BenchNeighbors>();
   neighbors->neighborhood = plan::moore(3, 1);
   neighbors->grid = {{2, 1, 3}, {true, true, true}};
   for (int i = 0; i < neighbors->size(); ++i) {
-    neighbors->destinations.push_back(plan::rank_at(neighbors->grid, 4, neighbors->neighborhood.offset(i), 1));
-    neighbors->sources.push_back(plan::rank_at(neighbors->grid, 4, neighbors->neighborhood.offset(i), -1));
+    neighbors->destinations.push_back(
+        plan::rank_at(neighbors->grid, 4, neighbors->neighborhood.offset(i), 1));
+    neighbors->sources.push_back(
+        plan::rank_at(neighbors->grid, 4, neighbors->neighborhood.offset(i), -1));
   }
   BenchCase c;
   c.collective = choose::Collective::neighbor_alltoallw;
@@ -162,8 +164,10 @@ TEST(Elements, OfAStencilShrinkWithTheCorner) {
   c.traffic.kind = Distribution::uniform;
   std::set<std::size_t> different;
   for (int i = 0; i < neighbors->size(); ++i) {
-    EXPECT_EQ(elements_sent(c, i), elements_of(c, 4, neighbors->destinations[static_cast<std::size_t>(i)]));
-    EXPECT_EQ(elements_received(c, i), elements_of(c, neighbors->sources[static_cast<std::size_t>(i)], 4));
+    EXPECT_EQ(elements_sent(c, i),
+              elements_of(c, 4, neighbors->destinations[static_cast<std::size_t>(i)]));
+    EXPECT_EQ(elements_received(c, i),
+              elements_of(c, neighbors->sources[static_cast<std::size_t>(i)], 4));
     different.insert(elements_sent(c, i));
   }
   EXPECT_GT(different.size(), 2u);

@@ -1,7 +1,7 @@
-#include "tools/bench_options.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tools/bench/options.hpp"
 
 namespace quadrille::tools {
 namespace {

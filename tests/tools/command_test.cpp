@@ -1,4 +1,4 @@
-#include "tools/command.hpp"
+#include "tools/launch/command.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The copy phase: how fast an order is depends on the machine; that all data arrive, and that each
 // order is measured, does not.
-#include "tools/copy_phase.hpp"
+#include "tools/bench/copy_phase.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

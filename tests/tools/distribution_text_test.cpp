@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tools/distribution.hpp"
+#include "tools/bench/distribution.hpp"
 
 namespace quadrille::tools {
 namespace {

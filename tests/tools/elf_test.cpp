@@ -1,4 +1,4 @@
-#include "tools/elf.hpp"
+#include "tools/launch/elf.hpp"
 
 #include <elf.h>
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <random>
 
-#include "tools/libraries.hpp"
+#include "tools/launch/libraries.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -1,5 +1,5 @@
 // The figures: that they are measurable, and that the page says what was measured.
-#include "tools/figure.hpp"
+#include "tools/figure/figure.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

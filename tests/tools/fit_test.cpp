@@ -1,4 +1,4 @@
-#include "tools/fit.hpp"
+#include "tools/tune/fit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ std::vector<Sample> samples(const plan::Machine& truth, double noise) {
   std::uniform_real_distribution<double> amount(0, 1), error(1 - noise, 1 + noise);
   std::vector<Sample> list;
   for (int i = 0; i < 60; ++i) {
-    Sample s{1 + 100 * amount(random), 1e5 * amount(random), 1e5 * amount(random), 500 * amount(random),
-             1 + 20 * amount(random), 0};
+    Sample s{1 + 100 * amount(random), 1e5 * amount(random),    1e5 * amount(random),
+             500 * amount(random),     1 + 20 * amount(random), 0};
     s.seconds = modelled(s, truth) * error(random);
     list.push_back(s);
   }

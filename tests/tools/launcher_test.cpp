@@ -1,11 +1,11 @@
-#include "tools/launcher.hpp"
+#include "tools/launch/launcher.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "tools/machine.hpp"
-#include "tools/process.hpp"
-#include "tools/run.hpp"
+#include "tools/launch/process.hpp"
+#include "tools/launch/run.hpp"
+#include "tools/machine/machine.hpp"
 
 namespace quadrille::tools {
 namespace {

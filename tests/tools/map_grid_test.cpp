@@ -1,4 +1,4 @@
-#include "tools/map_grid.hpp"
+#include "tools/tune/map_grid.hpp"
 
 #include <gtest/gtest.h>
 
@@ -53,9 +53,10 @@ TEST_F(Measured, ReadsTheRowsOfABenchmark) {
 
 TEST_F(Measured, RefusesWhatIsNoneInOneLine) {
   EXPECT_NE(read_measured(file_ + "none", grid_).find("cannot read"), std::string::npos);
-  for (const char* text : {"", "[]", "{", R"({"rows": 3})", R"({"rows": [{}]})", R"({"rows": [7]})",
-                           R"({"rows": [{"collective": "alltoall", "ranks": 4}]})",
-                           R"({"rows": [{"collective": "alltoallv", "ranks": "x", "bytes": 1}]})"}) {
+  for (const char* text :
+       {"", "[]", "{", R"({"rows": 3})", R"({"rows": [{}]})", R"({"rows": [7]})",
+        R"({"rows": [{"collective": "alltoall", "ranks": 4}]})",
+        R"({"rows": [{"collective": "alltoallv", "ranks": "x", "bytes": 1}]})"}) {
     write(text);
     const std::string problem = read_measured(file_, grid_);
     EXPECT_NE(problem, "") << text;

@@ -1,4 +1,4 @@
-#include "tools/neighborhood_text.hpp"
+#include "tools/bench/neighborhood_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,9 +22,27 @@ TEST(NeighborhoodText, IsUnderstood) {
 }
 
 TEST(NeighborhoodText, IsRefusedInOneLine) {
-  for (const char* text : {"", "moore", "moore:", "moore:3", "moore:0,1", "moore:3,0", "moore:6,1", "moore:3,1,1",
-                           "moore:3,1x", "moore:-1,1", "moore:5,9", "von-neumann:", "von-neumann:0",
-                           "von-neumann:3,1", "Moore:3,1", "moore:3 ,1", "positive-moore:3", "shales:2,1", "shales:2,1,3,4", "shales:5,1,9", "moore:99999999999,1"}) {
+  for (const char* text : {"",
+                           "moore",
+                           "moore:",
+                           "moore:3",
+                           "moore:0,1",
+                           "moore:3,0",
+                           "moore:6,1",
+                           "moore:3,1,1",
+                           "moore:3,1x",
+                           "moore:-1,1",
+                           "moore:5,9",
+                           "von-neumann:",
+                           "von-neumann:0",
+                           "von-neumann:3,1",
+                           "Moore:3,1",
+                           "moore:3 ,1",
+                           "positive-moore:3",
+                           "shales:2,1",
+                           "shales:2,1,3,4",
+                           "shales:5,1,9",
+                           "moore:99999999999,1"}) {
     plan::Neighborhood n;
     const std::string problem = parse_neighborhood(text, n);
     EXPECT_NE(problem, "") << text;
@@ -38,8 +56,8 @@ TEST(GridText, IsUnderstoodAndWritten) {
     EXPECT_EQ(parse_grid(text, grid), "") << text;
     EXPECT_EQ(to_text(grid), text);
   }
-  for (const char* text : {"", "x", "4x", "x4", "0x3", "4,3", "-1x3", "4x3p", "4mm", "1048577", "1024x1025",
-                           "2x2x2x2x2x2", "99999999999"}) {
+  for (const char* text : {"", "x", "4x", "x4", "0x3", "4,3", "-1x3", "4x3p", "4mm", "1048577",
+                           "1024x1025", "2x2x2x2x2x2", "99999999999"}) {
     plan::Grid grid;
     const std::string problem = parse_grid(text, grid);
     EXPECT_NE(problem, "") << text;

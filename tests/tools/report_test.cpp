@@ -1,3 +1,5 @@
+#include "tools/bench/report.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,8 +8,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-
-#include "tools/bench_report.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -1,8 +1,8 @@
-#include "tools/statistics.hpp"
+#include "tools/bench/statistics.hpp"
 
 #include <gtest/gtest.h>
 
-#include "tools/bench_timing.hpp"
+#include "tools/bench/timing.hpp"
 
 namespace quadrille::tools {
 namespace {

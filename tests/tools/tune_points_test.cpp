@@ -1,4 +1,4 @@
-#include "tools/tune_points.hpp"
+#include "tools/tune/tune_points.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,9 +21,7 @@ TEST(BestCut, OneDisturbedMeasurementDoesNotMoveIt) {
   EXPECT_EQ(best_cut(Times{1, 1, 9, 9, 9, 9}, Times{2, 2, 2, 2, 9.5, 2}), 2U);
 }
 
-TEST(BestCut, OfEqualWaysTheFirst) {
-  EXPECT_EQ(best_cut(Times{1, 2, 3}, Times{1, 2, 3}), 3U);
-}
+TEST(BestCut, OfEqualWaysTheFirst) { EXPECT_EQ(best_cut(Times{1, 2, 3}, Times{1, 2, 3}), 3U); }
 
 TEST(BestCut, TimesThatWereNotMeasuredDoNotCount) {
   EXPECT_EQ(best_cut(Times{1, 0, 9}, Times{2, 5, 2}), 2U);

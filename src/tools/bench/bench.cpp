@@ -1,0 +1,419 @@
+#include "tools/bench/bench.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <utility>
+
+#include "quadrille.h"
+#include "sys/sys.hpp"
+#include "team/team.hpp"
+#include "tools/bench/copy_phase.hpp"
+#include "tools/bench/report.hpp"
+#include "tools/bench/timing.hpp"
+#include "tools/figure/figure.hpp"
+#include "tools/launch/launcher.hpp"
+#include "tools/launch/process.hpp"
+#include "tools/machine/machine.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+constexpr int wrong_result = 1;
+constexpr int bad_options = 2;
+
+struct World {
+  MPI_Comm comm{};
+  int rank = 0, ranks = 1;
+  int ranks_here = 1;  // on this machine, whatever node map Quadrille believes in
+  int processors = 1;  // of this machine, that any of its ranks may use
+};
+
+std::uint64_t sum_over_ranks(std::uint64_t value, const World& world) {
+  std::uint64_t sum = value;
+  mpi().Allreduce(&value, &sum, 1, mpi().uint64, mpi().op_sum, world.comm);
+  return sum;
+}
+
+double max_over_ranks(double value, const World& world) {
+  double most = value;
+  mpi().Allreduce(&value, &most, 1, mpi().double_type, mpi().op_max, world.comm);
+  return most;
+}
+
+// Only rank 0 reads the file, so that it need not be on every machine; the others get the numbers,
+// or learn that there is a problem, not which.
+std::string share_matrix(Traffic& traffic, const World& world) {
+  auto matrix = std::make_shared<TrafficMatrix>();
+  std::string error = world.rank == 0 ? read_matrix(traffic.path, world.ranks, *matrix) : "";
+  if (sum_over_ranks(error.empty() ? 0 : 1, world) > 0) {
+    return world.rank == 0 ? error : "rank 0 cannot read the traffic matrix";
+  }
+  matrix->ranks = static_cast<std::size_t>(world.ranks);
+  matrix->bytes.resize(matrix->ranks * matrix->ranks);
+  mpi().Bcast(matrix->bytes.data(), world.ranks * world.ranks, mpi().uint64, 0, world.comm);
+  mpi().Bcast(&matrix->largest, 1, mpi().uint64, 0, world.comm);
+  traffic.matrix = std::move(matrix);
+  return "";
+}
+
+World make_world() {
+  World world;
+  world.comm = mpi().comm_world;
+  mpi().Comm_rank(world.comm, &world.rank);
+  mpi().Comm_size(world.comm, &world.ranks);
+  MPI_Comm here = mpi().comm_null;
+  mpi().Comm_split_type(world.comm, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &here);
+  mpi().Comm_size(here, &world.ranks_here);
+  const sys::ProcessorSet mine = sys::allowed_processors();
+  sys::ProcessorSet all;
+  mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor,
+                  here);
+  world.processors = std::max(sys::count(all), 1);
+  mpi().Comm_free(&here);
+  return world;
+}
+
+// A communicator of all ranks, for one implementation.
+MPI_Comm make_comm(const World& world) {
+  MPI_Group group;
+  mpi().Comm_group(world.comm, &group);
+  MPI_Comm comm = mpi().comm_null;
+  mpi().Comm_create(world.comm, group, &comm);
+  mpi().Group_free(&group);
+  return comm;
+}
+
+std::vector<Implementation> make_implementations(const World& world, const BenchPlan& plan,
+                                                 const BenchNeighbors* neighbors) {
+  const auto make = [&](bool native) {
+    if (neighbors == nullptr) return make_comm(world);
+    return native ? make_graph_comm(world.comm, *neighbors)
+                  : make_isomorphic_comm(world.comm, *neighbors);
+  };
+  std::vector<Implementation> all = {{"mpi", true, make(true)}};
+  const std::string collective(choose::name_of(plan.collective));
+  std::vector<Variant> variants = plan.variants;
+  for (const std::string& name : plan.algorithms) variants.push_back({name, name, {}});
+  for (const Variant& variant : variants) {
+    all.push_back({variant.label, false, make(false), variant.copying});
+    if (variant.algorithm != "default") {
+      Quadrille_Set_algorithm(all.back().comm, collective.c_str(), variant.algorithm.c_str());
+    }
+  }
+  return all;
+}
+
+// The environment is what the core reads; it has to be set before MPI starts.
+void set_node_map(const BenchOptions& options) {
+  if (options.no_node) setenv("QUADRILLE_NODES", "blocked:1", 1);
+  if (!options.nodes.empty()) setenv("QUADRILLE_NODES", options.nodes.c_str(), 1);
+}
+
+BenchHeader make_header() {
+  BenchHeader header;
+  header.version = fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
+                               QUADRILLE_VERSION_PATCH);
+  std::vector<char> text(MPI_MAX_LIBRARY_VERSION_STRING + 1, '\0');
+  int length = 0;
+  mpi().Get_library_version(text.data(), &length);
+  header.mpi = first_words_of_version(text.data());
+  header.mpi_library = mpi().library;
+  header.cpu = processor_name();
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  header.date = date;
+  return header;
+}
+
+class Bench {
+ public:
+  Bench(const BenchOptions& options, const BenchPlan& plan)
+      : options_(options), plan_(plan), world_(make_world()), progress_(world_.rank == 0) {
+    if (choose::is_neighbor(plan_.collective)) {
+      const Distribution kind = plan_.traffic.kind;
+      neighbors_ = make_neighbors(plan_.neighborhood, world_.ranks, world_.rank,
+                                  kind == Distribution::equal || kind == Distribution::stencil);
+    }
+  }
+
+  int run() {
+    if (std::string problem = why_impossible(); !problem.empty()) {
+      // Ranks that the MPI did not join are all rank 0; the launcher knows better.
+      if (world_.rank == 0 && is_first_rank()) complain(problem);
+      return bad_options;
+    }
+    header_ = make_header();
+    implementations_ = make_implementations(world_, plan_, neighbors_.get());
+    if (options_.counters) try_counters();
+    if (neighbors_ != nullptr) header_.setup = measure_setup(world_.comm, *neighbors_);
+    print(table_head(header_, case_of(0), options_.cold) + setup_line(header_.setup));
+    int step = 0;
+    for (const std::size_t bytes : plan_.sizes) {
+      progress_.show(fmt::format("[{}/{}] {} {} bytes", ++step, plan_.sizes.size(),
+                                 options_.collective, bytes));
+      measure_size(bytes);
+    }
+    for (Implementation& implementation : implementations_) mpi().Comm_free(&implementation.comm);
+    return finish();
+  }
+  BenchResults results() const { return {header_, rows_, world_.rank, world_.ranks}; }
+
+ private:
+  BenchCase case_of(std::size_t bytes) const {
+    return {plan_.collective,    bytes,         plan_.element, plan_.traffic, options_.in_place,
+            plan_.shared_memory, options_.seed, world_.ranks,  world_.rank,   neighbors_};
+  }
+
+  // Reasons that are only known when MPI runs; the same on all ranks.
+  std::string why_impossible() {
+    const int expected = ranks_of_launcher();
+    if (world_.ranks == 1 && expected > 1) {
+      return fmt::format(
+          "the launcher started {} ranks, but {} sees one; this quadrille is built "
+          "for {}: use the launcher of that MPI",
+          expected, mpi().library, title_of(own_abi()));
+    }
+    plan::NodeMap map;
+    if (!options_.nodes.empty()) {
+      std::string error = plan::parse_node_map(options_.nodes, world_.ranks, map);
+      if (!error.empty()) return error;
+    }
+    if (plan_.traffic.kind == Distribution::file) {
+      std::string error = share_matrix(plan_.traffic, world_);
+      if (!error.empty()) return error;
+      if (plan_.sizes.empty()) plan_.sizes = {plan_.traffic.matrix->largest};
+    }
+    const std::size_t largest = *std::max_element(plan_.sizes.begin(), plan_.sizes.end());
+    if (std::string error = why_too_large(case_of(largest)); !error.empty()) return error;
+    if (std::string error = why_not_enough_memory(largest); !error.empty()) return error;
+    // Only rank 0 looks at the files; the others learn that there is a problem, not which.
+    std::string error = world_.rank == 0 ? why_not_writable() : "";
+    if (sum_over_ranks(error.empty() ? 0 : 1, world_) == 0) return "";
+    return world_.rank == 0 ? error : "rank 0 cannot write its files";
+  }
+
+  // Buffers, the same again for Quadrille's scratch blocks and packing, and for the MPI's own.
+  std::string why_not_enough_memory(std::size_t largest) const {
+    const std::size_t one =
+        3 * buffer_bytes(case_of(largest)) + (options_.cold ? evict_bytes() : 0);
+    const std::size_t need = one * static_cast<std::size_t>(world_.ranks_here);
+    const std::size_t have = available_memory();
+    const bool short_of = have > 0 && need > have / 10 * 9;
+    if (sum_over_ranks(short_of ? 1 : 0, world_) == 0) return "";
+    return fmt::format(
+        "blocks of {} bytes need about {} MiB on a machine of {} ranks, and {} MiB "
+        "are free; take smaller --sizes or fewer ranks",
+        largest, need >> 20, world_.ranks_here, have >> 20);
+  }
+
+  std::string why_not_writable() const {
+    for (const std::string& file : {options_.json_file, options_.csv_file}) {
+      if (!file.empty() && !std::ofstream(file, std::ios::app)) {
+        return fmt::format("cannot write '{}'; give a file in a directory that exists", file);
+      }
+    }
+    return "";
+  }
+
+  // The ranks of a machine together walk through twice its last cache.
+  std::size_t evict_bytes() const { return twice_the_caches(world_.ranks_here); }
+  // So many ranks or processors share the last cache.
+  static std::size_t twice_the_caches(int sharers) {
+    // A machine that does not tell has caches all the same.
+    const std::size_t second = std::max(sys::cache_bytes(2), std::size_t{1} << 20);
+    const std::size_t told = sys::cache_bytes(3);
+    const std::size_t last = std::max(told == 0 ? std::size_t{32} << 20 : told, second);
+    return std::max(2 * last / static_cast<std::size_t>(sharers), 2 * second);
+  }
+
+  // Says once if nothing can be counted; the run goes on without.
+  void try_counters() {
+    Counters counters(miss_events());
+    counters.start();
+    counters.stop();
+    header_.no_counters = why_no_events(counters.read());
+    if (!header_.no_counters.empty()) print("# " + header_.no_counters + "\n");
+  }
+
+  void print(const std::string& text) {
+    if (world_.rank != 0) return;
+    progress_.clear();
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+  }
+
+  // One call with checked data; adds this rank's wrong bytes to `errors`.
+  void check(BenchData& data, std::vector<std::uint64_t>& errors) {
+    for (std::size_t i = 0; i < implementations_.size(); ++i) {
+      data.fill(++calls_);
+      call_once(data, implementations_[i]);
+      set_copying(implementations_[i]);
+      errors[i] += data.mismatches(calls_);
+    }
+  }
+
+  // The first call has set the communicator up.
+  static void set_copying(const Implementation& implementation) {
+    team::Team* team = implementation.copying ? team::team_of(implementation.comm) : nullptr;
+    if (team != nullptr && team->ready) team->group.copying = *implementation.copying;
+  }
+
+  void measure_size(std::size_t bytes) {
+    const BenchCase measured = case_of(bytes);
+    BenchData data(measured);
+    std::vector<std::uint64_t> errors(implementations_.size());
+    check(data, errors);
+    TimingOptions timing_options;
+    timing_options.world = world_.comm;
+    timing_options.iterations = plan_.iterations;
+    timing_options.warmup = options_.warmup;
+    timing_options.cold = options_.cold;
+    timing_options.evict_bytes = options_.cold ? evict_bytes() : 0;
+    timing_options.ranks_a_processor =
+        (world_.ranks_here + world_.processors - 1) / world_.processors;
+    timing_options.shared_bytes = twice_the_caches(world_.processors);
+    if (options_.counters) timing_options.events = miss_events();
+    Ceiling ceiling;
+    if (has_ceiling(data, bytes)) ceiling = measure_ceiling(data, timing_options);
+    const Timing timing = measure(data, implementations_, timing_options);
+    check(data, errors);
+    const Summary native = summarize(timing.microseconds[0]);
+    native_errors_ += sum_over_ranks(errors[0], world_);
+    const auto ranks = static_cast<std::uint64_t>(world_.ranks);
+    const std::uint64_t sent = sum_over_ranks(data.bytes_sent(), world_);
+    const double most = max_over_ranks(static_cast<double>(data.largest_sent()), world_);
+    for (std::size_t i = 1; i < implementations_.size(); ++i) {
+      BenchRow row;
+      row.measured = measured;
+      row.algorithm = implementations_[i].name;
+      row.mpi = native;
+      row.quadrille = summarize(timing.microseconds[i]);
+      row.ratio = native.median > 0 ? row.quadrille.median / native.median : 0;
+      row.pair_ratio = median_of_ratios(timing.microseconds[i], timing.microseconds[0]);
+      row.bytes_sent = sent / ranks;
+      row.mean_bytes = static_cast<double>(sent) /
+                       static_cast<double>(ranks * static_cast<std::uint64_t>(measured.peers()));
+      row.max_bytes = static_cast<std::size_t>(most);
+      row.errors = sum_over_ranks(errors[i], world_);
+      row.batches = timing.batches;
+      row.mpi_calls_per_batch = timing.calls_per_batch[0];
+      row.calls_per_batch = timing.calls_per_batch[i];
+      row.cold = options_.cold;
+      look_up(implementations_[i], row);
+      if (copies_directly(row)) row.ceiling = ceiling;
+      row.mpi_events = timing.events[0];
+      row.quadrille_events = timing.events[i];
+      print(table_line(row) + events_line(row));
+      rows_.push_back(row);
+    }
+  }
+
+  // Blocks that go through inboxes are bound by latency, and those between nodes by the network.
+  static bool copies_directly(const BenchRow& row) {
+    return row.nodes == 1 && row.served_by != "mpi" && row.served_by != "inbox";
+  }
+  // The same on all ranks, because they agree on what serves a call. The calls have been made once.
+  bool has_ceiling(const BenchData& data, std::size_t bytes) const {
+    if (options_.no_ceiling || !data.plain() || bytes == 0 || neighbors_ != nullptr) return false;
+    if (world_.ranks_here != world_.ranks) return false;
+    for (std::size_t i = 1; i < implementations_.size(); ++i) {
+      BenchRow row;
+      look_up(implementations_[i], row);
+      if (copies_directly(row)) {
+        return sum_over_ranks(data.has_source() ? 0 : 1, world_) == 0;
+      }
+    }
+    return false;
+  }
+
+  // What carried the calls out, and on how many nodes Quadrille believes to be.
+  void look_up(const Implementation& implementation, BenchRow& row) const {
+    row.served_by = "mpi";
+    team::Team* team = team::team_of(implementation.comm);
+    if (team == nullptr || !team->ready) return;
+    row.nodes = team->nodes.nodes;
+    const auto place = static_cast<std::size_t>(plan_.collective);
+    const team::CachedSelection& used = team->selections[place];
+    if (used.valid) row.served_by = choose::to_string(used.selection.choice);
+  }
+
+  int finish() {
+    progress_.clear();
+    std::uint64_t errors = native_errors_;
+    for (const BenchRow& row : rows_) errors += row.errors;
+    std::string problem;
+    if (world_.rank == 0) {
+      if (!options_.json_file.empty()) problem = write_json(options_.json_file, header_, rows_);
+      if (problem.empty() && !options_.csv_file.empty()) {
+        problem = write_csv(options_.csv_file, rows_);
+      }
+      if (problem.empty() && native_errors_ > 0) {
+        problem = fmt::format("the MPI's own {} delivered {} wrong bytes", options_.collective,
+                              native_errors_);
+      } else if (problem.empty() && errors > 0) {
+        problem = fmt::format("{} wrong bytes were delivered, see the column 'errors'", errors);
+      }
+      if (!problem.empty()) complain(problem);
+    }
+    return sum_over_ranks(problem.empty() ? 0 : 1, world_) == 0 ? 0 : wrong_result;
+  }
+
+  const BenchOptions& options_;
+  BenchPlan plan_;  // a copy, because a traffic matrix comes later
+  World world_;
+  std::shared_ptr<const BenchNeighbors> neighbors_;  // null for other collectives
+  Progress progress_;
+  BenchHeader header_;
+  std::vector<Implementation> implementations_;
+  std::vector<BenchRow> rows_;
+  std::uint64_t calls_ = 0, native_errors_ = 0;
+};
+
+}  // namespace
+
+int bench_command(const BenchOptions& options) {
+  if (options.copy_phase) return copy_phase_command(options);
+  if (!options.figure.empty()) return figure_command(options);
+  const bool speaks = is_first_rank();
+  BenchPlan plan;
+  // Before MPI starts: a rank that leaves here keeps nobody waiting, and all ranks leave.
+  if (std::string problem = understand(options, plan); !problem.empty()) {
+    if (speaks) complain(problem);
+    return bad_options;
+  }
+  set_node_map(options);
+  if (std::string problem = start_mpi(); !problem.empty()) {
+    if (speaks) complain(problem);
+    return bad_options;
+  }
+  BenchResults results;
+  const int status = measure_plan(options, plan, results);
+  mpi().Finalize();
+  return status;
+}
+
+std::string start_mpi() {
+  std::string problem = load_mpi(library_of_launcher(own_abi()));
+  if (problem.empty() && !mpi().usable) problem = mpi().problem;
+  if (problem.empty()) mpi().Init(nullptr, nullptr);
+  return problem;
+}
+
+int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results) {
+  Bench bench(options, plan);
+  const int status = bench.run();
+  results = bench.results();
+  return status;
+}
+
+}  // namespace quadrille::tools

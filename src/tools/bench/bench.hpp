@@ -1,0 +1,30 @@
+// `quadrille bench`: measures collectives, the MPI's own and Quadrille's, interleaved in one run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/bench/options.hpp"
+#include "tools/bench/report.hpp"
+
+namespace quadrille::tools {
+
+// Initializes and finalizes MPI. Returns 0; 1 if a result was wrong or a file could not be written;
+// 2 if the options are wrong. Only rank 0 prints; all ranks return the same.
+int bench_command(const BenchOptions& options);
+
+// ---- The same in steps, for figures. ----
+
+// Loads the launcher's MPI and initializes it. Empty, or one line that says what is wrong.
+std::string start_mpi();
+
+struct BenchResults {
+  BenchHeader header;
+  std::vector<BenchRow> rows;
+  int rank = 0, ranks = 1;
+};
+// Collective, between start_mpi() and MPI_Finalize. Returns as bench_command() does; `results` has
+// rows on all ranks.
+int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results);
+
+}  // namespace quadrille::tools

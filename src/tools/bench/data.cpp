@@ -1,0 +1,380 @@
+#include "tools/bench/data.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "memory/copy_kernels.hpp"
+#include "memory/heap.hpp"
+#include "quadrille.h"
+#include "tools/bench/hash.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using choose::Collective;
+
+struct Layout {
+  std::size_t unit, extent;  // data bytes and extent of an element
+};
+
+Layout layout_of(ElementKind element) {
+  switch (element) {
+    case ElementKind::byte:
+      return {1, 1};
+    case ElementKind::double_float:
+      return {8, 8};
+    case ElementKind::strided:
+      break;
+  }
+  return {8, 16};
+}
+
+bool is_gather(Collective c) {
+  return c == Collective::allgather || c == Collective::allgatherv ||
+         c == Collective::neighbor_allgather || c == Collective::neighbor_allgatherv;
+}
+bool is_uniform(Collective c) {
+  return c == Collective::alltoall || c == Collective::allgather ||
+         c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
+}
+
+std::byte byte_of(std::uint64_t key, std::size_t offset) {
+  return static_cast<std::byte>(mix(key ^ (offset / 8)) >> (8 * (offset % 8)));
+}
+
+// The background is the data of a pair of ranks that does not exist.
+std::uint64_t background_key(std::uint64_t salt) { return key_of(salt, -1, -1, 0); }
+
+std::size_t fill_range(std::byte* memory, std::size_t from, std::size_t to, std::uint64_t key) {
+  for (std::size_t i = from; i < to; ++i) memory[i] = byte_of(key, i);
+  return to;
+}
+
+std::uint64_t count_wrong(const std::byte* memory, std::size_t from, std::size_t to,
+                          std::uint64_t key) {
+  std::uint64_t wrong = 0;
+  for (std::size_t i = from; i < to; ++i) wrong += memory[i] != byte_of(key, i);
+  return wrong;
+}
+
+}  // namespace
+
+std::size_t elements_of(const BenchCase& c, int source, int destination) {
+  const std::size_t unit = layout_of(c.element).unit;
+  const std::size_t most = (c.bytes + unit - 1) / unit;
+  if (is_uniform(c.collective)) return most;
+  if (is_gather(c.collective)) return gathered_size(c.traffic, c.seed, most, c.ranks, source);
+  // In place, both directions of a pair have the same size: the lower rank's.
+  if (c.in_place && source > destination) std::swap(source, destination);
+  // Sizes are drawn in elements. A matrix has bytes, and a byte is not rounded away.
+  if (c.traffic.kind == Distribution::file) {
+    return (block_size(c.traffic, c.seed, c.bytes, c.ranks, source, destination) + unit - 1) / unit;
+  }
+  return block_size(c.traffic, c.seed, most, c.ranks, source, destination);
+}
+
+namespace {
+
+// Of the block that goes from `source` to `destination` as number `block` of the neighbourhood.
+std::size_t elements_between(const BenchCase& c, int block, int source, int destination) {
+  if (c.traffic.kind != Distribution::stencil || is_uniform(c.collective))
+    return elements_of(c, source, destination);
+  const std::span<const int> offset = c.neighbors->neighborhood.offset(block);
+  const auto zero = std::count(offset.begin(), offset.end(), 0);
+  const std::size_t unit = layout_of(c.element).unit;
+  const std::size_t bytes = stencil_size(c.bytes, c.neighbors->neighborhood.dimensions,
+                                         static_cast<int>(offset.size()) - static_cast<int>(zero));
+  return (bytes + unit - 1) / unit;
+}
+
+}  // namespace
+
+std::size_t elements_sent(const BenchCase& c, int block) {
+  if (c.neighbors == nullptr) return elements_of(c, c.me, block);
+  return elements_between(c, block, c.me,
+                          c.neighbors->destinations[static_cast<std::size_t>(block)]);
+}
+
+std::size_t elements_received(const BenchCase& c, int block) {
+  if (c.neighbors == nullptr) return elements_of(c, block, c.me);
+  return elements_between(c, block, c.neighbors->sources[static_cast<std::size_t>(block)], c.me);
+}
+
+std::size_t buffer_bytes(const BenchCase& c) {
+  const Layout layout = layout_of(c.element);
+  const std::size_t block = (c.bytes + layout.unit - 1) / layout.unit * layout.extent;
+  const auto peers = static_cast<std::size_t>(c.peers());
+  const std::size_t send = c.in_place ? 0 : is_gather(c.collective) ? 1 : peers;
+  return block * (send + peers);
+}
+
+std::string why_too_large(const BenchCase& c) {
+  const Layout layout = layout_of(c.element);
+  const std::size_t elements = (c.bytes + layout.unit - 1) / layout.unit;
+  std::size_t largest = elements;
+  if (!is_uniform(c.collective)) largest *= static_cast<std::size_t>(c.peers());
+  if (c.collective == Collective::alltoallw) largest *= layout.extent;
+  if (largest <= INT_MAX) return "";
+  return fmt::format(
+      "{} blocks of {} bytes need counts or displacements past {}, the "
+      "largest int; take smaller --sizes",
+      c.peers(), c.bytes, INT_MAX);
+}
+
+std::byte pattern(std::uint64_t seed, int source, int destination, std::size_t offset,
+                  std::uint64_t call) {
+  return byte_of(key_of(seed, source, destination, call), offset);
+}
+
+BlockBuffer::BlockBuffer(int blocks, std::size_t unit, std::size_t extent)
+    : unit_(unit), extent_(extent), elements_(static_cast<std::size_t>(blocks)) {}
+
+void BlockBuffer::set_block(int block, std::size_t elements) {
+  elements_[static_cast<std::size_t>(block)] = elements;
+}
+
+void BlockBuffer::Free::operator()(std::byte* memory) const {
+  if (!memory::heap_free(memory)) std::free(memory);
+}
+
+void BlockBuffer::allocate(bool shared) {
+  starts_ = {0};
+  for (const std::size_t elements : elements_) {
+    counts_.push_back(static_cast<int>(elements));
+    displacements_.push_back(static_cast<int>(starts_.back() / extent_));
+    byte_displacements_.push_back(static_cast<int>(starts_.back()));
+    address_displacements_.push_back(static_cast<MPI_Aint>(starts_.back()));
+    starts_.push_back(starts_.back() + elements * extent_);
+  }
+  size_ = starts_.back();
+  const std::size_t total = (size_ + 2 * guard + 4095) / 4096 * 4096;
+  std::byte* memory = nullptr;
+  if (shared && memory::heap_start()) {
+    memory = static_cast<std::byte*>(memory::heap_allocate(total, 4096));
+  }
+  if (memory == nullptr) memory = static_cast<std::byte*>(std::aligned_alloc(4096, total));
+  if (memory == nullptr) throw std::bad_alloc();
+  memory_.reset(memory);
+}
+
+void BlockBuffer::poison(std::uint64_t salt) {
+  fill_range(memory_.get(), 0, size_ + 2 * guard, background_key(salt));
+}
+
+void BlockBuffer::write(int block, std::uint64_t seed, int source, int destination,
+                        std::uint64_t call) {
+  const std::uint64_t key = key_of(seed, source, destination, call);
+  std::byte* to = data() + starts_[static_cast<std::size_t>(block)];
+  for (std::size_t e = 0; e < elements_[static_cast<std::size_t>(block)]; ++e, to += extent_) {
+    for (std::size_t i = 0; i < unit_; ++i) to[i] = byte_of(key, e * unit_ + i);
+  }
+}
+
+std::uint64_t BlockBuffer::mismatches(const std::vector<Expected>& expected, std::uint64_t seed,
+                                      std::uint64_t call, std::uint64_t salt) const {
+  const std::uint64_t background = background_key(salt);
+  std::uint64_t wrong = count_wrong(memory_.get(), 0, guard, background);
+  for (std::size_t block = 0; block < expected.size(); ++block) {
+    const Expected& pair = expected[block];
+    const std::uint64_t key = key_of(seed, pair.source, pair.destination, call);
+    std::size_t at = guard + starts_[block];
+    for (std::size_t e = 0; e < elements_[block]; ++e, at += extent_) {
+      for (std::size_t i = 0; i < unit_; ++i) {
+        wrong += memory_[at + i] != byte_of(key, e * unit_ + i);
+      }
+      wrong += count_wrong(memory_.get(), at + unit_, at + extent_, background);
+    }
+  }
+  return wrong + count_wrong(memory_.get(), guard + size_, size_ + 2 * guard, background);
+}
+
+void copy_plainly(BlockBuffer& to, BlockBuffer& from, bool streaming) {
+  const memory::CopyKernels& kernels = memory::copy_kernels();
+  for (std::size_t done = 0; done < to.size() && from.size() > 0;) {
+    const std::size_t now = std::min(from.size(), to.size() - done);
+    if (streaming) {
+      kernels.streaming(to.data() + done, from.data(), now);
+    } else {
+      std::memcpy(to.data() + done, from.data(), now);
+    }
+    done += now;
+  }
+  if (streaming) memory::stream_fence();
+}
+
+BenchData::BenchData(const BenchCase& c)
+    : case_(c),
+      send_(is_gather(c.collective) ? 1 : c.peers(), layout_of(c.element).unit,
+            layout_of(c.element).extent),
+      recv_(c.peers(), layout_of(c.element).unit, layout_of(c.element).extent) {
+  const std::size_t unit = layout_of(c.element).unit;
+  for (int block = 0; block < c.peers(); ++block) {
+    const std::size_t sent = elements_sent(c, block);
+    bytes_sent_ += sent * unit;
+    largest_sent_ = std::max(largest_sent_, sent * unit);
+    // In place nothing is sent from the send buffer: its blocks stay empty.
+    if (!c.in_place && (block == 0 || !gathers())) send_.set_block(block, sent);
+    recv_.set_block(block, elements_received(c, block));
+  }
+  send_.allocate(c.shared_memory);
+  recv_.allocate(c.shared_memory);
+  if (c.element == ElementKind::strided) {
+    mpi().Type_create_resized(mpi().double_type, 0, 16, &type_);
+    mpi().Type_commit(&type_);
+    own_type_ = true;
+  } else {
+    type_ = c.element == ElementKind::byte ? mpi().byte : mpi().double_type;
+  }
+  types_.assign(static_cast<std::size_t>(c.peers()), type_);
+}
+
+BenchData::~BenchData() {
+  if (own_type_) mpi().Type_free(&type_);
+}
+
+BenchData::Pair BenchData::another_pair() const {
+  Pair pair{{1, 1, 1}, {1, 1, 1}};
+  pair.send.set_block(0, send_.size());
+  pair.recv.set_block(0, recv_.size());
+  for (BlockBuffer* buffer : {&pair.send, &pair.recv}) {
+    buffer->allocate(case_.shared_memory);
+    std::memset(buffer->data(), 1, buffer->size());  // memory that is not written is all one page
+  }
+  return pair;
+}
+
+bool BenchData::gathers() const { return is_gather(case_.collective); }
+
+std::vector<BlockBuffer::Expected> BenchData::expected_sent() const {
+  if (gathers()) return {{case_.me, 0}};
+  std::vector<BlockBuffer::Expected> blocks;
+  // Between neighbours the number of the block stands for the destination, which may be there
+  // twice.
+  for (int peer = 0; peer < case_.peers(); ++peer) blocks.push_back({case_.me, peer});
+  return blocks;
+}
+
+std::vector<BlockBuffer::Expected> BenchData::expected_received() const {
+  std::vector<BlockBuffer::Expected> blocks;
+  for (int peer = 0; peer < case_.peers(); ++peer) {
+    const int source = case_.neighbors != nullptr
+                           ? case_.neighbors->sources[static_cast<std::size_t>(peer)]
+                           : peer;
+    const int destination = case_.neighbors != nullptr ? peer : case_.me;
+    blocks.push_back({source, gathers() ? 0 : destination});
+  }
+  return blocks;
+}
+
+void BenchData::fill(std::uint64_t call) {
+  send_.poison(call);
+  recv_.poison(~call);
+  const auto sent = expected_sent();
+  if (!case_.in_place) {
+    for (std::size_t b = 0; b < sent.size(); ++b) {
+      send_.write(static_cast<int>(b), case_.seed, sent[b].source, sent[b].destination, call);
+    }
+  } else if (gathers()) {
+    recv_.write(case_.me, case_.seed, case_.me, 0, call);
+  } else {
+    for (int rank = 0; rank < case_.ranks; ++rank) {
+      recv_.write(rank, case_.seed, case_.me, rank, call);
+    }
+  }
+}
+
+std::uint64_t BenchData::mismatches(std::uint64_t call) const {
+  return send_.mismatches(expected_sent(), case_.seed, call, call) +
+         recv_.mismatches(expected_received(), case_.seed, call, ~call);
+}
+
+void BenchData::touch() {
+  for (BlockBuffer* buffer : {&send_, &recv_}) {
+    volatile std::byte* bytes = buffer->data();
+    for (std::size_t i = 0; i < buffer->size(); i += 32) bytes[i] = bytes[i];
+  }
+}
+
+namespace {
+
+// The functions, with the MPI's signatures: ours or the MPI's.
+struct Functions {
+  decltype(&Quadrille_Alltoall) alltoall;
+  decltype(&Quadrille_Alltoallv) alltoallv;
+  decltype(&Quadrille_Alltoallw) alltoallw;
+  decltype(&Quadrille_Allgather) allgather;
+  decltype(&Quadrille_Allgatherv) allgatherv;
+  decltype(&Quadrille_Neighbor_alltoall) neighbor_alltoall;
+  decltype(&Quadrille_Neighbor_alltoallv) neighbor_alltoallv;
+  decltype(&Quadrille_Neighbor_alltoallw) neighbor_alltoallw;
+  decltype(&Quadrille_Neighbor_allgather) neighbor_allgather;
+  decltype(&Quadrille_Neighbor_allgatherv) neighbor_allgatherv;
+};
+
+int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer& recv,
+         MPI_Datatype type, const std::vector<MPI_Datatype>& types, MPI_Comm comm) {
+  void* from = c.in_place ? MPI_IN_PLACE : send.data();
+  const int* send_counts = send.counts().data();
+  const int* recv_counts = recv.counts().data();
+  const int* recv_at = recv.displacements().data();
+  switch (c.collective) {
+    case Collective::alltoall:
+      return f.alltoall(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
+    case Collective::alltoallv:
+      return f.alltoallv(from, send_counts, send.displacements().data(), type, recv.data(),
+                         recv_counts, recv_at, type, comm);
+    case Collective::alltoallw:
+      return f.alltoallw(from, send_counts, send.byte_displacements().data(), types.data(),
+                         recv.data(), recv_counts, recv.byte_displacements().data(), types.data(),
+                         comm);
+    case Collective::allgather:
+      return f.allgather(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
+    case Collective::neighbor_alltoall:
+      return f.neighbor_alltoall(from, send_counts[0], type, recv.data(), recv_counts[0], type,
+                                 comm);
+    case Collective::neighbor_allgather:
+      return f.neighbor_allgather(from, send_counts[0], type, recv.data(), recv_counts[0], type,
+                                  comm);
+    case Collective::neighbor_alltoallv:
+      return f.neighbor_alltoallv(from, send_counts, send.displacements().data(), type, recv.data(),
+                                  recv_counts, recv_at, type, comm);
+    case Collective::neighbor_alltoallw:
+      return f.neighbor_alltoallw(from, send_counts, send.address_displacements().data(),
+                                  types.data(), recv.data(), recv_counts,
+                                  recv.address_displacements().data(), types.data(), comm);
+    case Collective::neighbor_allgatherv:
+      return f.neighbor_allgatherv(from, send_counts[0], type, recv.data(), recv_counts, recv_at,
+                                   type, comm);
+    case Collective::allgatherv:
+    default:  // the benchmark offers no others
+      break;
+  }
+  return f.allgatherv(from, send_counts[0], type, recv.data(), recv_counts, recv_at, type, comm);
+}
+
+}  // namespace
+
+int BenchData::call_mpi(MPI_Comm comm) {
+  const Functions functions = {mpi().Alltoall,           mpi().Alltoallv,
+                               mpi().Alltoallw,          mpi().Allgather,
+                               mpi().Allgatherv,         mpi().Neighbor_alltoall,
+                               mpi().Neighbor_alltoallv, mpi().Neighbor_alltoallw,
+                               mpi().Neighbor_allgather, mpi().Neighbor_allgatherv};
+  return call(functions, case_, send_, recv_, type_, types_, comm);
+}
+
+int BenchData::call_quadrille(MPI_Comm comm) {
+  const Functions functions = {Quadrille_Alltoall,           Quadrille_Alltoallv,
+                               Quadrille_Alltoallw,          Quadrille_Allgather,
+                               Quadrille_Allgatherv,         Quadrille_Neighbor_alltoall,
+                               Quadrille_Neighbor_alltoallv, Quadrille_Neighbor_alltoallw,
+                               Quadrille_Neighbor_allgather, Quadrille_Neighbor_allgatherv};
+  return call(functions, case_, send_, recv_, type_, types_, comm);
+}
+
+}  // namespace quadrille::tools

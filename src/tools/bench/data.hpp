@@ -1,0 +1,146 @@
+// The data of a measured collective: buffers whose every byte is known, and the calls.
+//
+// A byte is a hash of source, destination, offset and call, so that a block that comes from a wrong
+// rank, lands in a wrong place or is left over from an earlier call is seen. Around the buffers lie
+// guard zones; receive buffers start poisoned; gaps of datatypes must stay untouched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "choose/registry.hpp"
+#include "mpi/mpi.hpp"
+#include "tools/bench/neighbors.hpp"
+#include "tools/bench/options.hpp"
+
+namespace quadrille::tools {
+
+struct BenchCase {
+  choose::Collective collective = choose::Collective::alltoall;
+  std::size_t bytes = 0;  // data of a block; the most a block can have if they are not equal
+  ElementKind element = ElementKind::byte;
+  Traffic traffic{};
+  bool in_place = false;
+  bool shared_memory = true;  // buffers from the shared heap where it can be had
+  std::uint64_t seed = 1;
+  int ranks = 1;
+  int me = 0;
+  std::shared_ptr<const BenchNeighbors> neighbors = nullptr;  // of neighbour collectives
+
+  // Blocks of the two sides.
+  int peers() const { return neighbors != nullptr ? neighbors->size() : ranks; }
+};
+
+// Elements of the block from `source` to `destination`. Pure: all ranks agree. Not for a stencil.
+std::size_t elements_of(const BenchCase& c, int source, int destination);
+// Elements of block `block` of this rank's send or receive buffer.
+std::size_t elements_sent(const BenchCase& c, int block);
+std::size_t elements_received(const BenchCase& c, int block);
+
+// Bytes of both buffers of one rank at most.
+std::size_t buffer_bytes(const BenchCase& c);
+
+// Empty, or one line when counts or displacements do not fit MPI's int arguments.
+std::string why_too_large(const BenchCase& c);
+
+// The byte at `offset` of the block from `source` to `destination` in call `call`.
+std::byte pattern(std::uint64_t seed, int source, int destination, std::size_t offset,
+                  std::uint64_t call);
+
+// One of the two buffers: blocks one after the other between guard zones.
+class BlockBuffer {
+ public:
+  BlockBuffer(int blocks, std::size_t unit, std::size_t extent);
+
+  void set_block(int block, std::size_t elements);
+  void allocate(bool shared);  // after all set_block()
+
+  std::byte* data() { return memory_.get() + guard; }
+  std::size_t size() const { return size_; }
+  const std::vector<int>& counts() const { return counts_; }
+  const std::vector<int>& displacements() const { return displacements_; }  // extents
+  const std::vector<int>& byte_displacements() const { return byte_displacements_; }
+  const std::vector<MPI_Aint>& address_displacements() const { return address_displacements_; }
+  std::size_t block_bytes(int block) const { return starts_[block + 1] - starts_[block]; }
+
+  // Fills everything, guards and gaps included, with a background that `salt` decides.
+  void poison(std::uint64_t salt);
+  // Writes block `block` as sent by `source` to `destination` in call `call`.
+  void write(int block, std::uint64_t seed, int source, int destination, std::uint64_t call);
+
+  // What a block should hold: data of a pair of ranks.
+  struct Expected {
+    int source, destination;
+  };
+  // Number of bytes that are not as they should be: blocks as `expected` says, all else background.
+  std::uint64_t mismatches(const std::vector<Expected>& expected, std::uint64_t seed,
+                           std::uint64_t call, std::uint64_t salt) const;
+
+ private:
+  static constexpr std::size_t guard = 4096;
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  std::size_t unit_, extent_, size_ = 0;
+  std::vector<std::size_t> elements_, starts_;  // starts_: in bytes, one more than blocks
+  std::vector<int> counts_, displacements_, byte_displacements_;
+  std::vector<MPI_Aint> address_displacements_;  // as byte_displacements_, for neighbours
+  std::unique_ptr<std::byte[], Free> memory_;
+};
+
+// Fills `to` with what is in `from`, again and again if that is shorter (a rank of an allgather
+// sends one block, which is read once for each rank), by memcpy or by streaming stores.
+void copy_plainly(BlockBuffer& to, BlockBuffer& from, bool streaming);
+
+class BenchData {
+ public:
+  explicit BenchData(const BenchCase& c);
+  ~BenchData();
+  BenchData(const BenchData&) = delete;
+  BenchData& operator=(const BenchData&) = delete;
+
+  // Prepares the buffers for call number `call`.
+  void fill(std::uint64_t call);
+  // Bytes that are wrong after call number `call`, on this rank.
+  std::uint64_t mismatches(std::uint64_t call) const;
+
+  int call_mpi(MPI_Comm comm);
+  int call_quadrille(MPI_Comm comm);
+
+  // Reads and writes back both buffers in order: they are in this rank's cache afterwards.
+  void touch();
+
+  // Whether plain copies could do the same work: elements without gaps, not in place.
+  bool plain() const { return case_.element != ElementKind::strided && !case_.in_place; }
+  // Whether copy_alone() has something to copy from, if it has to copy.
+  bool has_source() const { return send_.size() > 0 || recv_.size() == 0; }
+  // Copies as many bytes as this rank receives in a call from its own send buffer to its own
+  // receive buffer: what the collective reads and writes, without the other ranks.
+  void copy_alone(bool streaming) { copy_plainly(recv_, send_, streaming); }
+  // Other buffers of the same sizes, as another rank on the same processor has them.
+  struct Pair {
+    BlockBuffer send, recv;
+  };
+  Pair another_pair() const;
+
+  // Data that this rank sends in a call.
+  std::size_t bytes_sent() const { return bytes_sent_; }
+  // Data of the largest block that this rank sends.
+  std::size_t largest_sent() const { return largest_sent_; }
+
+ private:
+  bool gathers() const;
+  std::vector<BlockBuffer::Expected> expected_sent() const;
+  std::vector<BlockBuffer::Expected> expected_received() const;
+
+  BenchCase case_;
+  BlockBuffer send_, recv_;
+  MPI_Datatype type_{};
+  bool own_type_ = false;
+  std::vector<MPI_Datatype> types_;
+  std::size_t bytes_sent_ = 0, largest_sent_ = 0;
+};
+
+}  // namespace quadrille::tools

@@ -1,0 +1,23 @@
+// The words for a neighbourhood and a grid on the command line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plan/neighborhood.hpp"
+
+namespace quadrille::tools {
+
+// "moore:D,R": all offsets of D dimensions with coordinates -R..R but zero; "von-neumann:D": the
+// nearest two in each dimension. Returns an empty string, or one line that says what is wrong.
+std::string parse_neighborhood(std::string_view text, plan::Neighborhood& neighborhood);
+
+// "4x3": extents of a torus; "4x3m": with an 'm' behind an extent that dimension is not periodic.
+// Returns an empty string, or one line that says what is wrong.
+std::string parse_grid(std::string_view text, plan::Grid& grid);
+std::string to_text(const plan::Grid& grid);
+
+// A torus of `ranks` whose extents differ as little as possible, the largest first.
+plan::Grid even_torus(int ranks, int dimensions);
+
+}  // namespace quadrille::tools

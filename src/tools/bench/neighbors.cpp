@@ -1,0 +1,93 @@
+#include "tools/bench/neighbors.hpp"
+
+#include "quadrille.h"
+#include "tools/bench/statistics.hpp"
+
+namespace quadrille::tools {
+
+std::shared_ptr<const BenchNeighbors> make_neighbors(const plan::Neighborhood& neighborhood,
+                                                     int ranks, int me, bool same_sizes) {
+  auto made = std::make_shared<BenchNeighbors>();
+  made->same_sizes = same_sizes;
+  made->neighborhood = neighborhood;
+  made->grid.extents.assign(static_cast<std::size_t>(neighborhood.dimensions), 0);
+  made->grid.periodic.assign(static_cast<std::size_t>(neighborhood.dimensions), true);
+  mpi().Dims_create(ranks, neighborhood.dimensions, made->grid.extents.data());
+  for (int i = 0; i < neighborhood.size(); ++i) {
+    made->destinations.push_back(plan::rank_at(made->grid, me, neighborhood.offset(i), 1));
+    made->sources.push_back(plan::rank_at(made->grid, me, neighborhood.offset(i), -1));
+  }
+  return made;
+}
+
+MPI_Comm make_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
+  MPI_Comm comm = mpi().comm_null;
+  mpi().Dist_graph_create_adjacent(
+      all, neighbors.size(), neighbors.sources.data(), mpi().unweighted, neighbors.size(),
+      neighbors.destinations.data(), mpi().unweighted, mpi().info_null, 0, &comm);
+  return comm;
+}
+
+namespace {
+
+constexpr int setups = 21;
+
+MPI_Comm make_cart(MPI_Comm all, const BenchNeighbors& neighbors) {
+  MPI_Comm cart = mpi().comm_null;
+  const std::vector<int> periodic(neighbors.grid.extents.size(), 1);
+  mpi().Cart_create(all, neighbors.neighborhood.dimensions, neighbors.grid.extents.data(),
+                    periodic.data(), 0, &cart);
+  return cart;
+}
+
+MPI_Info make_info(const BenchNeighbors& neighbors) {
+  MPI_Info info = mpi().info_null;
+  if (!neighbors.same_sizes) return info;
+  mpi().Info_create(&info);
+  mpi().Info_set(info, "quadrille_iso_sizes", "true");
+  return info;
+}
+
+MPI_Comm make_around(MPI_Comm cart, const BenchNeighbors& neighbors, MPI_Info info) {
+  MPI_Comm comm = mpi().comm_null;
+  Quadrille_Iso_neighborhood_create(cart, neighbors.size(), neighbors.neighborhood.offsets.data(),
+                                    info, &comm);
+  return comm;
+}
+
+// Seconds of the slowest rank.
+template <class Make>
+double time_setup(MPI_Comm all, const Make& make) {
+  mpi().Barrier(all);
+  const double begin = mpi().Wtime();
+  MPI_Comm comm = make();
+  double mine = mpi().Wtime() - begin, most = mine;
+  mpi().Comm_free(&comm);
+  mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, all);
+  return most;
+}
+
+}  // namespace
+
+MPI_Comm make_isomorphic_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
+  MPI_Info info = make_info(neighbors);
+  MPI_Comm cart = make_cart(all, neighbors), comm = make_around(cart, neighbors, info);
+  mpi().Comm_free(&cart);
+  if (info != mpi().info_null) mpi().Info_free(&info);
+  return comm;
+}
+
+SetupTimes measure_setup(MPI_Comm all, const BenchNeighbors& neighbors) {
+  MPI_Comm cart = make_cart(all, neighbors);
+  MPI_Info info = make_info(neighbors);
+  std::vector<double> theirs, ours;
+  for (int i = 0; i < setups; ++i) {
+    theirs.push_back(time_setup(all, [&] { return make_graph_comm(all, neighbors); }));
+    ours.push_back(time_setup(all, [&] { return make_around(cart, neighbors, info); }));
+  }
+  mpi().Comm_free(&cart);
+  if (info != mpi().info_null) mpi().Info_free(&info);
+  return {quantile(theirs, 0.5) * 1e6, quantile(ours, 0.5) * 1e6};
+}
+
+}  // namespace quadrille::tools

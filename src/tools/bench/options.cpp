@@ -1,0 +1,313 @@
+#include "tools/bench/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <limits>
+
+#include "tools/bench/neighborhood_text.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+constexpr std::size_t most_sizes = 10000;
+
+std::string wrong_size(std::string_view text) {
+  return fmt::format("'{}' is no size; write bytes as 64, 4K, 1M or 2G", text);
+}
+
+// The parts of `text` between `separator`.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// "8:1M", "8:1M:x4", "0:64:+8".
+std::string parse_range(std::string_view text, std::vector<std::size_t>& sizes) {
+  const std::vector<std::string_view> parts = split(text, ':');
+  std::size_t least = 0, most = 0, step = 2;
+  if (parts.size() > 3) {
+    return fmt::format("'{}' is no range of sizes; write 8:1M or 8:1M:x4 or 0:64:+8", text);
+  }
+  if (std::string error = parse_size(parts[0], least); !error.empty()) return error;
+  if (std::string error = parse_size(parts[1], most); !error.empty()) return error;
+  if (least > most) return fmt::format("in the sizes '{}' the first is larger than the last", text);
+  bool times = true;
+  if (parts.size() == 3) {
+    const bool known = parts[2].starts_with('x') || parts[2].starts_with('+');
+    times = !parts[2].starts_with('+');
+    if (!known || !parse_size(parts[2].substr(1), step).empty() || step < (times ? 2u : 1u)) {
+      return fmt::format("'{}' is no step between sizes; write x2 (doubling) or +8", parts[2]);
+    }
+  }
+  for (std::size_t size = least; size <= most;) {
+    sizes.push_back(size);
+    if (sizes.size() > most_sizes) {
+      return fmt::format("the sizes '{}' are more than {}; take a larger step", text, most_sizes);
+    }
+    const std::size_t limit = std::numeric_limits<std::size_t>::max();
+    if (times ? size > limit / step : size > limit - step) break;
+    size = times ? (size == 0 ? 1 : size * step) : size + step;
+  }
+  return "";
+}
+
+// Finds `text` among names; the place in the list becomes the value.
+template <class Enum>
+std::string parse_name(std::string_view what, std::string_view text,
+                       std::initializer_list<std::string_view> names, Enum& value) {
+  int place = 0;
+  for (std::string_view name : names) {
+    if (name == text) {
+      value = static_cast<Enum>(place);
+      return "";
+    }
+    ++place;
+  }
+  return fmt::format("unknown {} '{}'; known are {}", what, text, fmt::join(names, ", "));
+}
+
+// The benchmark offers these.
+std::string known_collectives() {
+  return choose::collective_names(choose::dense_collective_count) +
+         ", neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw, neighbor_allgather, "
+         "neighbor_allgatherv";
+}
+
+bool is_known(choose::Collective c) {
+  return static_cast<int>(c) < choose::dense_collective_count || choose::is_neighbor(c);
+}
+
+std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) {
+  for (const std::string& text : split_algorithms(options.algorithms)) {
+    if (text == "all") {
+      for (const choose::Algorithm& algorithm : choose::algorithms()) {
+        if (choose::serves(algorithm, plan.collective) && algorithm.engine != choose::Engine::mpi) {
+          plan.algorithms.emplace_back(algorithm.name);
+        }
+      }
+      continue;
+    }
+    choose::Choice choice;
+    if (text != "default") {
+      const std::string error = choose::parse_choice(plan.collective, text, choice);
+      if (!error.empty()) return error;
+    }
+    plan.algorithms.push_back(text);
+  }
+  return plan.algorithms.empty() ? "no algorithm is given; write 'default', 'all' or names" : "";
+}
+
+std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
+  using choose::Collective;
+  std::string error = parse_traffic(options.distribution, plan.traffic);
+  if (!error.empty() || plan.traffic.kind == Distribution::equal) return error;
+  if (plan.collective == Collective::alltoall || plan.collective == Collective::allgather ||
+      plan.collective == Collective::neighbor_alltoall ||
+      plan.collective == Collective::neighbor_allgather) {
+    return fmt::format(
+        "{} has blocks of one size; '--distribution {}' is for the v and w collectives",
+        options.collective, options.distribution);
+  }
+  const bool gathers = plan.collective == Collective::allgatherv ||
+                       plan.collective == Collective::neighbor_allgatherv;
+  if (plan.traffic.kind == Distribution::stencil &&
+      (gathers || !choose::is_neighbor(plan.collective))) {
+    return "a stencil is for neighbor_alltoallv and neighbor_alltoallw";
+  }
+  if (plan.traffic.kind != Distribution::file) return "";
+  if (gathers) {
+    return fmt::format(
+        "a rank of {} sends one block to all; a traffic matrix is for alltoallv and alltoallw",
+        options.collective);
+  }
+  if (!options.sizes_given) plan.sizes.clear();
+  return "";
+}
+
+}  // namespace
+
+std::string parse_size(std::string_view text, std::size_t& bytes) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || text.empty()) return wrong_size(text);
+  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  int shift = 0;
+  if (!unit.empty()) {
+    constexpr std::string_view letters = "KMG";
+    const std::size_t place = letters.find(static_cast<char>(unit[0] & ~0x20));
+    if (unit.size() > 1 || place == std::string_view::npos) return wrong_size(text);
+    shift = 10 * (static_cast<int>(place) + 1);
+  }
+  if (number > (std::size_t{1} << 46) >> shift)
+    return fmt::format("the size '{}' is too large", text);
+  bytes = number << shift;
+  return "";
+}
+
+std::string parse_sizes(std::string_view text, std::vector<std::size_t>& sizes) {
+  sizes.clear();
+  for (std::string_view part : split(text, ',')) {
+    if (part.find(':') != std::string_view::npos) {
+      if (std::string error = parse_range(part, sizes); !error.empty()) return error;
+      continue;
+    }
+    std::size_t size = 0;
+    if (std::string error = parse_size(part, size); !error.empty()) return error;
+    sizes.push_back(size);
+  }
+  return "";
+}
+
+std::vector<std::string> split_algorithms(std::string_view text) {
+  std::vector<std::string> algorithms;
+  for (std::string_view part : split(text, ',')) {
+    if (part.empty()) continue;
+    const std::size_t equals = part.find('=');
+    const bool parameter = equals != std::string_view::npos && part.find(':') > equals;
+    if (parameter && !algorithms.empty()) {
+      algorithms.back() += "," + std::string(part);
+    } else {
+      algorithms.emplace_back(part);
+    }
+  }
+  return algorithms;
+}
+
+std::string understand(const BenchOptions& options, BenchPlan& plan) {
+  plan = BenchPlan{};
+  if (options.collective.empty()) {
+    return fmt::format("a collective is required; known are {}", known_collectives());
+  }
+  if (!choose::collective_from_name(options.collective, plan.collective) ||
+      !is_known(plan.collective)) {
+    return fmt::format("unknown collective '{}'; known are {}", options.collective,
+                       known_collectives());
+  }
+  if (std::string error = parse_sizes(options.sizes, plan.sizes); !error.empty()) return error;
+  if (std::string error = understand_algorithms(options, plan); !error.empty()) return error;
+  if (options.iterations != "auto") {
+    const char* first = options.iterations.data();
+    const char* last = first + options.iterations.size();
+    const auto [end, error] = std::from_chars(first, last, plan.iterations);
+    if (error != std::errc{} || end != last || plan.iterations < 1) {
+      return fmt::format("'{}' is no number of iterations; write 'auto' or a number from 1",
+                         options.iterations);
+    }
+  }
+  if (std::string error =
+          parse_name("datatype", options.datatype, {"byte", "double", "strided"}, plan.element);
+      !error.empty()) {
+    return error;
+  }
+  if (std::string error = understand_traffic(options, plan); !error.empty()) return error;
+  if (std::string error = parse_neighborhood(options.neighborhood, plan.neighborhood);
+      !error.empty()) {
+    return error;
+  }
+  if (choose::is_neighbor(plan.collective) && options.in_place) {
+    return fmt::format("{} has no in-place form", options.collective);
+  }
+  if (options.memory != "shared" && options.memory != "private") {
+    return fmt::format("unknown memory '{}'; known are shared, private", options.memory);
+  }
+  plan.shared_memory = options.memory == "shared";
+  if (options.warmup < 0 || options.warmup > 1000000) {
+    return "the number of warm-up calls must be 0 to 1000000";
+  }
+  if (options.no_node && !options.nodes.empty()) {
+    return "--no-node and --nodes contradict each other; give one of them";
+  }
+  return "";
+}
+
+void add_bench_options(CLI::App& command, BenchOptions& options) {
+  command.add_option("collective", options.collective, known_collectives());
+  command
+      .add_option("--sizes", options.sizes,
+                  "Bytes of a block: 8:1M doubles, 8:1M:x4 and 0:64:+8 step, 8,64,100 lists. With "
+                  "a --distribution the N of its largest blocks")
+      ->each([&options](const std::string&) { options.sizes_given = true; })
+      ->default_str("8:64K");
+  command
+      .add_option("--algorithms", options.algorithms,
+                  "Algorithms as in 'quadrille list', such as pairwise,bruck:radix=4; 'default' "
+                  "is what Quadrille chooses, 'all' is every one")
+      ->default_str("default");
+  command.add_flag("--no-node", options.no_node,
+                   "Treat each rank as a node of its own: nothing goes through shared memory");
+  command.add_option("--nodes", options.nodes,
+                     "Believe in a node map: blocked:2, roundrobin:3, ragged:1,3,4, permuted:SEED");
+  command
+      .add_option("--iterations", options.iterations,
+                  "Timed calls of each implementation; auto fills half a second")
+      ->default_str("auto");
+  command.add_option("--warmup", options.warmup, "Untimed calls before")->default_str("10");
+  command.add_flag(
+      "--cold", options.cold,
+      "Before each timed call empty the caches, then bring in this rank's own buffers");
+  command.add_flag("--no-ceiling", options.no_ceiling,
+                   "Do not measure what plain copies of the same bytes would take");
+  command.add_flag("--counters", options.counters,
+                   "Count cache misses of the timed calls, where the machine has counters");
+  command
+      .add_option("--memory", options.memory,
+                  "Buffers shared, as malloc gives them under 'quadrille run', or private")
+      ->default_str("shared");
+  command.add_flag("--in-place", options.in_place, "Send from the receive buffer (MPI_IN_PLACE)");
+  command
+      .add_option("--datatype", options.datatype, "byte, double or strided (8 bytes of every 16)")
+      ->default_str("byte");
+  command
+      .add_option(
+          "--distribution", options.distribution,
+          "Sizes of v and w blocks, N being the size of --sizes:\n"
+          "equal: N\n"
+          "uniform: uniform in 0..N\n"
+          "window:R: uniform in (100-R)% of N..N\n"
+          "normal: around N/2, from -3 sigma at 0 to +3 sigma at N\n"
+          "power:B: a rank's blocks are N, N*B, N*B^2, ... in a drawn order; such as 0.99\n"
+          "sparse[:D]: N to D other ranks, nothing to the rest; D is 2\n"
+          "one-heavy[:F]: one rank sends and receives N, the others N/F; F is 64\n"
+          "file:PATH: a line for each rank with its bytes to each rank, '#' comments; "
+          "scaled so that the largest is N if --sizes is given, else taken as it is\n"
+          "stencil: neighbor_alltoallv and w; ghost cells of a cube: faces N, edges, corners less")
+      ->default_str("equal");
+  command
+      .add_option("--neighborhood", options.neighborhood,
+                  "For neighbour collectives, on a torus of all ranks: moore:D,R (all around in D "
+                  "dimensions, R "
+                  "deep), positive-moore:D,R (no negative coordinate), shales:D,R1,R2 (at two "
+                  "distances) or "
+                  "von-neumann:D (two in each dimension)")
+      ->default_str("moore:3,1");
+  command.add_option("--figure", options.figure,
+                     "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, "
+                     "iso-2, iso-3, iso-4, iso-5");
+  command
+      .add_option("--results", options.results, "Figure: folder for its page and its data (JSON)")
+      ->default_str("docs/results");
+  command.add_flag("--copy-phase", options.copy_phase,
+                   "Only the copies of an all-to-all inside a node, in one process without MPI: "
+                   "compares orders");
+  command.add_option("--ranks", options.ranks, "Copy phase: ranks")->default_str("64");
+  command.add_option("--orders", options.orders, "Copy phase: orders, compared with the first")
+      ->default_str("row,column,morton,hilbert");
+  command
+      .add_option("--threads", options.threads,
+                  "Copy phase: threads; 0 measures one a processor, then one alone")
+      ->default_str("0");
+  command.add_flag("--staggered", options.staggered,
+                   "Copy phase: begin each buffer at another cache line of its page");
+  command.add_option("--seed", options.seed, "Seed of data and sizes")->default_str("1");
+  command.add_option("--json", options.json_file, "Write the rows to this file as JSON");
+  command.add_option("--csv", options.csv_file, "Write the rows to this file as CSV");
+}
+
+}  // namespace quadrille::tools

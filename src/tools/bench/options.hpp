@@ -1,0 +1,91 @@
+// Options of `quadrille bench`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "choose/registry.hpp"
+#include "memory/node_copy.hpp"
+#include "plan/neighborhood.hpp"
+#include "tools/bench/distribution.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace quadrille::tools {
+
+// Elements that are sent. Sizes are bytes of data in a block, gaps not counted.
+enum class ElementKind : std::uint8_t {
+  byte,          // MPI_BYTE
+  double_float,  // MPI_DOUBLE: sizes are rounded up to 8 bytes
+  strided,       // 8 bytes of every 16: a datatype with a gap
+};
+
+struct BenchOptions {
+  // As on the command line.
+  std::string collective;
+  std::string sizes = "8:64K";
+  bool sizes_given = false;  // a traffic matrix is scaled to sizes only then
+  std::string algorithms = "default";
+  std::string iterations = "auto";
+  std::string datatype = "byte";
+  std::string distribution = "equal";
+  std::string neighborhood = "moore:3,1";
+  std::string nodes;
+  std::string memory = "shared";
+  std::string json_file, csv_file;
+  int warmup = 10;
+  std::uint64_t seed = 1;
+  bool no_node = false, cold = false, in_place = false;
+  bool no_ceiling = false, counters = false;
+  // For --figure.
+  std::string figure;
+  std::string results = "docs/results";  // folder of its page and data
+  // For --copy-phase.
+  bool copy_phase = false, staggered = false;
+  std::string orders = "row,column,morton,hilbert";
+  int ranks = 64, threads = 0;
+};
+
+// A line of a figure: an algorithm, perhaps with another way to copy.
+struct Variant {
+  std::string label;
+  std::string algorithm;                      // as Quadrille_Set_algorithm takes it, or "default"
+  std::optional<memory::CopyPlan> copying{};  // none: what Quadrille takes by itself
+};
+
+// The same, understood.
+struct BenchPlan {
+  choose::Collective collective = choose::Collective::alltoall;
+  std::vector<std::size_t> sizes;       // empty: the largest number of the traffic matrix
+  std::vector<std::string> algorithms;  // "default", or as Quadrille_Set_algorithm takes them
+  std::vector<Variant> variants;        // of a figure, in place of algorithms
+  long iterations = 0;                  // calls; 0: as many as fit a fixed time
+  ElementKind element = ElementKind::byte;
+  Traffic traffic{};
+  plan::Neighborhood neighborhood{};  // of neighbour collectives
+  bool shared_memory = true;          // buffers from the shared heap, as under `quadrille run`
+};
+
+// "64", "4K", "1M", "2G" in bytes. Returns an empty string, or one line that says what is wrong.
+std::string parse_size(std::string_view text, std::size_t& bytes);
+
+// "8:1M" (doubling), "8:1M:x4" (times four), "0:64:+8" (steps of 8), or "8,64,100". Same return
+// rule.
+std::string parse_sizes(std::string_view text, std::vector<std::size_t>& sizes);
+
+// Splits "ring,bruck:radix=4,window=2,pairwise" between algorithms, not between parameters.
+std::vector<std::string> split_algorithms(std::string_view text);
+
+// Understands the options. Same return rule.
+std::string understand(const BenchOptions& options, BenchPlan& plan);
+
+// Declares the options on the subcommand.
+void add_bench_options(CLI::App& command, BenchOptions& options);
+
+}  // namespace quadrille::tools

@@ -1,0 +1,41 @@
+#include "tools/bench/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille::tools {
+namespace {
+
+double quantile_of_sorted(std::span<const double> sorted, double q) {
+  if (sorted.empty()) return 0;
+  const double place = std::clamp(q, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double part = place - static_cast<double>(below);
+  return sorted[below] + part * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+double quantile(std::span<const double> values, double q) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return quantile_of_sorted(sorted, q);
+}
+
+Summary summarize(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return {quantile_of_sorted(sorted, 0.5), sorted.empty() ? 0 : sorted.front(),
+          quantile_of_sorted(sorted, 0.9), quantile_of_sorted(sorted, 0.99)};
+}
+
+double median_of_ratios(std::span<const double> ours, std::span<const double> theirs) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
+    if (theirs[i] > 0) ratios.push_back(ours[i] / theirs[i]);
+  }
+  return quantile(ratios, 0.5);
+}
+
+}  // namespace quadrille::tools

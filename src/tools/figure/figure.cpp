@@ -1,0 +1,158 @@
+#include "tools/figure/figure.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "mpi/mpi.hpp"
+#include "sys/sys.hpp"
+#include "tools/bench/bench.hpp"
+#include "tools/launch/launcher.hpp"
+#include "tools/launch/process.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int wrong_result = 1, bad_options = 2;
+
+// Empty if the figure can be measured. The same on all ranks.
+std::string why_impossible(const BenchOptions& options, int ranks, Figure& figure) {
+  if (!options.collective.empty()) {
+    return fmt::format("--figure has its own collectives: leave '{}' out", options.collective);
+  }
+  bool known = false;
+  for (const Figure& one : figures(sys::cache_bytes(2), std::max(ranks, 1))) {
+    if (one.name != options.figure) continue;
+    figure = one;
+    known = true;
+  }
+  if (!known)
+    return fmt::format("unknown figure '{}'; known are {}", options.figure, known_figures());
+  if (ranks > 0) return "";
+  return fmt::format(
+      "a figure is measured by the ranks of a launcher; start it with 'mpirun -n 8 "
+      "quadrille bench --figure {}' (with --oversubscribe if Open MPI sees fewer "
+      "than 8 cores)",
+      options.figure);
+}
+
+BenchPlan plan_of(const BenchOptions& options, const Plot& plot) {
+  BenchPlan plan;
+  BenchOptions one = options;
+  one.collective = choose::name_of(plot.collective);
+  one.sizes = plot.sizes;
+  one.neighborhood = plot.neighborhood;
+  one.distribution = plot.distribution;
+  // Cannot fail: the names are ours, and the rest was understood before MPI started.
+  understand(one, plan);
+  plan.algorithms.clear();
+  plan.variants = plot.variants;
+  return plan;
+}
+
+ordered_json to_json(const Figure& figure, const FigureRun& run,
+                     const std::vector<PlotRows>& plots) {
+  ordered_json json;
+  json["figure"] = figure.name;
+  json["source"] = figure.source;
+  json["header"] = quadrille::tools::to_json(run.header);
+  json["ranks"] = run.ranks;
+  json["processors"] = run.processors;
+  json["plots"] = ordered_json::array();
+  for (std::size_t p = 0; p < plots.size(); ++p) {
+    ordered_json rows = ordered_json::array();
+    for (const BenchRow& row : plots[p].rows) rows.push_back(quadrille::tools::to_json(row));
+    json["plots"].push_back({{"title", figure.plots[p].title}, {"rows", rows}});
+  }
+  json["claims"] = ordered_json::array();
+  for (const Claim& claim : figure.claims) {
+    std::size_t sizes = 0;
+    const double here = speedup_of(claim, plots[claim.plot], sizes);
+    json["claims"].push_back({{"text", claim.text},
+                              {"fast", claim.fast},
+                              {"slow", claim.slow},
+                              {"paper", claim.paper},
+                              {"here", sizes == 0 ? ordered_json(nullptr) : ordered_json(here)},
+                              {"sizes", sizes}});
+  }
+  return json;
+}
+
+bool write(const std::string& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text;
+  out.close();
+  if (!out)
+    complain(fmt::format("cannot write '{}'; give a folder that exists with --results", file));
+  return static_cast<bool>(out);
+}
+
+int write_results(const BenchOptions& options, const Figure& figure, const FigureRun& run,
+                  const std::vector<PlotRows>& plots) {
+  const std::string base = options.results + "/" + figure.name;
+  const std::string page = figure_page(figure, run, plots);
+  if (!write(base + ".json", to_json(figure, run, plots).dump(2) + "\n")) return wrong_result;
+  if (!write(base + ".md", page)) return wrong_result;
+  fmt::print("{}", page);
+  return 0;
+}
+
+int measure_figure(const BenchOptions& options, const Figure& figure) {
+  FigureRun run;
+  std::vector<PlotRows> plots;
+  BenchResults results;
+  int status = 0;
+  for (const Plot& plot : figure.plots) {
+    BenchOptions one = options;
+    one.cold = plot.cold;
+    one.no_ceiling = true;
+    one.collective = choose::name_of(plot.collective);
+    one.json_file = one.csv_file = "";
+    const int plot_status = measure_plan(one, plan_of(options, plot), results);
+    if (plot_status == bad_options) return plot_status;
+    status = std::max(status, plot_status);
+    plots.push_back({results.rows});
+  }
+  if (results.rank != 0) return status;
+  run.ranks = results.ranks;
+  run.processors = static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  run.command = fmt::format("mpirun -n {} quadrille bench --figure {}", run.ranks, figure.name);
+  run.header = results.header;
+  return std::max(status, write_results(options, figure, run, plots));
+}
+
+}  // namespace
+
+int figure_command(const BenchOptions& options) {
+  const bool speaks = is_first_rank();
+  Figure figure;
+  BenchPlan plan;
+  std::string problem = why_impossible(options, ranks_of_launcher(), figure);
+  if (problem.empty()) {
+    BenchOptions one = options;
+    one.collective = choose::name_of(figure.plots[0].collective);
+    problem = understand(one, plan);
+  }
+  if (problem.empty() && access(options.results.c_str(), W_OK) != 0) {
+    problem =
+        fmt::format("'{}' is no folder to write to; give one with --results", options.results);
+  }
+  // What the core reads when MPI starts.
+  if (figure.no_node) setenv("QUADRILLE_NODES", "blocked:1", 1);
+  if (problem.empty()) problem = start_mpi();
+  if (!problem.empty()) {
+    if (speaks) complain(problem);
+    return bad_options;
+  }
+  const int status = measure_figure(options, figure);
+  mpi().Finalize();
+  return status;
+}
+
+}  // namespace quadrille::tools

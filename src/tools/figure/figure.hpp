@@ -1,0 +1,77 @@
+// `quadrille bench --figure NAME`: repeats an experiment of one of the papers on this machine, and
+// writes its data and a page with our numbers beside what the paper says.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/bench/options.hpp"
+#include "tools/bench/report.hpp"
+
+namespace quadrille::tools {
+
+// One plot: a collective, its sizes, and a line for each variant. The MPI's own is measured with
+// each.
+struct Plot {
+  std::string title;
+  choose::Collective collective;
+  std::string sizes;  // as --sizes
+  bool cold = false;  // the benchmark of the cache-oblivious paper (its figure 9)
+  std::vector<Variant> variants;
+  std::string neighborhood = "moore:3,1";  // as --neighborhood
+  std::string distribution = "equal";      // as --distribution
+};
+
+// Something that the paper says: how many times as fast one line is as another, over a range of
+// sizes.
+struct Claim {
+  std::string text;         // of the paper
+  std::size_t plot;         // which one
+  std::string fast;         // label of a variant
+  std::string slow;         // label of a variant, or "mpi"
+  std::size_t least, most;  // bytes of a block, both included
+  std::string paper;        // the paper's number
+};
+
+struct Figure {
+  std::string name;    // "hint-6"
+  std::string title;   // of the page
+  std::string source;  // paper and figure
+  std::string paper_machine;
+  std::string how;  // what is measured here
+  std::vector<Plot> plots;
+  std::vector<Claim> claims;
+  bool no_node = false;  // messages only, as between nodes
+};
+
+// The figure of that name for this machine; null if there is none. `l2_bytes` and `ranks` are what
+// the hybrid copy's threshold depends on.
+std::vector<Figure> figures(std::size_t l2_bytes, int ranks);
+std::string known_figures();
+// Those of the paper on isomorphic neighbourhoods.
+std::vector<Figure> neighbor_figures();
+
+// The rows of a plot, in the order in which they were measured.
+struct PlotRows {
+  std::vector<BenchRow> rows;
+};
+
+// Geometric mean of slow / fast over the sizes of a claim; 0 if no size was measured. `sizes`
+// counts them.
+double speedup_of(const Claim& claim, const PlotRows& plot, std::size_t& sizes);
+
+// What the page says of the run.
+struct FigureRun {
+  std::string command;
+  int ranks = 0, processors = 0;
+  BenchHeader header;
+};
+// The page in Markdown.
+std::string figure_page(const Figure& figure, const FigureRun& run,
+                        const std::vector<PlotRows>& plots);
+
+// Runs under a launcher; without one, says how to start it. Returns the exit status.
+int figure_command(const BenchOptions& options);
+
+}  // namespace quadrille::tools

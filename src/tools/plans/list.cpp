@@ -1,0 +1,97 @@
+#include "tools/plans/list.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "choose/registry.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+std::string_view name_of(choose::Engine engine) {
+  switch (engine) {
+    case choose::Engine::schedule:
+      return "schedule";
+    case choose::Engine::node:
+      return "node";
+    case choose::Engine::inbox:
+      return "inbox";
+    case choose::Engine::exchange:
+      return "exchange";
+    case choose::Engine::padded:
+      return "padded";
+    case choose::Engine::sparse:
+      return "sparse";
+    case choose::Engine::neighbors:
+      return "neighbors";
+    case choose::Engine::node_neighbors:
+      return "node-neighbors";
+    case choose::Engine::neighbor_copies:
+      return "neighbor-copies";
+    case choose::Engine::mpi:
+      break;
+  }
+  return "mpi";
+}
+
+std::vector<std::string_view> collectives_of(const choose::Algorithm& algorithm) {
+  std::vector<std::string_view> names;
+  for (const choose::Collective c : algorithm.collectives) names.push_back(choose::name_of(c));
+  return names;
+}
+
+nlohmann::ordered_json describe(const choose::Algorithm& algorithm) {
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
+  for (const choose::ParameterRange& p : algorithm.parameters) {
+    parameters.push_back({{"name", p.name},
+                          {"least", p.least},
+                          {"most", p.most},
+                          {"standard", p.standard},
+                          {"meaning", p.meaning}});
+  }
+  return {{"name", algorithm.name},
+          {"collectives", collectives_of(algorithm)},
+          {"engine", name_of(algorithm.engine)},
+          {"needs",
+           {{"one_node", algorithm.needs.one_node},
+            {"contiguous", algorithm.needs.contiguous},
+            {"derived_types", algorithm.needs.derived_types},
+            {"load_store", algorithm.needs.load_store},
+            {"isomorphic", algorithm.needs.isomorphic},
+            {"equal_sizes", algorithm.needs.equal_sizes}}},
+          {"parameters", parameters},
+          {"line", algorithm.line},
+          {"source", algorithm.source}};
+}
+
+void print_text(const choose::Algorithm& algorithm) {
+  fmt::print("{}\n    {}\n    for {}\n", algorithm.name, algorithm.line,
+             fmt::join(collectives_of(algorithm), ", "));
+  for (const choose::ParameterRange& p : algorithm.parameters) {
+    fmt::print("    {}={} ({} to {}): {}\n", p.name, p.standard, p.least, p.most, p.meaning);
+  }
+  fmt::print("    source: {}\n", algorithm.source);
+}
+
+}  // namespace
+
+int list_command(bool json) {
+  if (json) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const choose::Algorithm& algorithm : choose::algorithms()) {
+      all.push_back(describe(algorithm));
+    }
+    fmt::print("{}\n", all.dump(2));
+  } else {
+    for (const choose::Algorithm& algorithm : choose::algorithms()) print_text(algorithm);
+  }
+  std::fflush(stdout);
+  return 0;
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,90 @@
+#include "tools/plans/show.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+
+#include "choose/registry.hpp"
+#include "plan/cost.hpp"
+#include "plan/draw.hpp"
+#include "tools/plans/show_neighbors.hpp"
+#include "tools/plans/verify_cases.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+// A schedule for more ranks than this is not for reading.
+constexpr int kMostRanks = 1 << 20;
+
+int refuse(const std::string& what) {
+  fmt::print(stderr, "quadrille show: {}\n", what);
+  return 2;
+}
+
+std::string standard_algorithm(choose::Collective collective) {
+  if (choose::name_of(collective).starts_with("neighbor")) return "torus";
+  return choose::name_of(collective).starts_with("allgather") ? "bruck" : "zero-rotation-bruck";
+}
+
+void show_rank(const choose::Choice& choice, const plan::NodeMap& nodes, int me) {
+  const plan::Schedule schedule =
+      choice.algorithm->build({nodes.ranks(), me, &nodes, choice.parameters});
+  const plan::Counts counts = plan::count(schedule);
+  fmt::print("rank {} of {}, node {}\n", me, nodes.ranks(),
+             nodes.node_of[static_cast<std::size_t>(me)]);
+  fmt::print(
+      "rounds {}, messages {}, blocks sent {}, blocks copied {}, messages with derived "
+      "datatypes {}\n",
+      counts.rounds, counts.messages, counts.blocks_sent, counts.blocks_copied,
+      counts.derived_messages);
+  fmt::print("{}", plan::draw(schedule, me));
+}
+
+}  // namespace
+
+int show_command(const ShowOptions& options) {
+  choose::Collective collective;
+  if (!choose::collective_from_name(options.collective, collective)) {
+    return refuse(fmt::format("unknown collective \"{}\"; known: {}", options.collective,
+                              choose::collective_names()));
+  }
+  choose::Choice choice;
+  std::string error = choose::parse_choice(
+      collective, options.algorithm.empty() ? standard_algorithm(collective) : options.algorithm,
+      choice);
+  if (!error.empty()) return refuse(error);
+  if (!has_schedule(*choice.algorithm)) {
+    return refuse(fmt::format("{} has no schedule to show", choice.algorithm->name));
+  }
+  if (options.ranks < 1 || options.ranks > kMostRanks) {
+    return refuse(fmt::format("ranks must be from 1 to {}, not {}", kMostRanks, options.ranks));
+  }
+  if (is_for_neighbors(*choice.algorithm)) {
+    error = show_neighbors(collective, choice, options.neighborhood, options.grid, options.ranks,
+                           options.me);
+    std::fflush(stdout);
+    return error.empty() ? 0 : refuse(error);
+  }
+  if (options.me >= options.ranks) {
+    return refuse(fmt::format("rank {} is not one of the {} ranks, 0 to {}", options.me,
+                              options.ranks, options.ranks - 1));
+  }
+  plan::NodeMap nodes = plan::one_node(options.ranks);
+  if (!options.nodes.empty()) error = plan::parse_node_map(options.nodes, options.ranks, nodes);
+  if (!error.empty()) return refuse(error);
+  if (choice.algorithm->needs.one_node && nodes.nodes != 1) {
+    return refuse(fmt::format("{} needs all ranks on one node", choice.algorithm->name));
+  }
+
+  fmt::print("{} {}\n", choose::name_of(collective), choose::to_string(choice));
+  const int first = options.me < 0 ? 0 : options.me;
+  const int last = options.me < 0 ? options.ranks - 1 : options.me;
+  for (int me = first; me <= last; ++me) {
+    fmt::print("\n");
+    show_rank(choice, nodes, me);
+  }
+  std::fflush(stdout);
+  return 0;
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,118 @@
+#include "tools/plans/verify_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace quadrille::tools {
+
+plan::Goal goal_of(choose::Collective collective) {
+  using enum choose::Collective;
+  switch (collective) {
+    case alltoall:
+      return {plan::Pattern::alltoall, false};
+    case alltoallv:
+    case alltoallw:
+      return {plan::Pattern::alltoall, true};
+    case allgather:
+      return {plan::Pattern::allgather, false};
+    default:  // no others have schedules of this kind
+      break;
+  }
+  return {plan::Pattern::allgather, true};
+}
+
+plan::Goal goal_of(const choose::Algorithm& algorithm, choose::Collective collective) {
+  const bool padded = algorithm.engine == choose::Engine::padded;
+  return goal_of(padded ? choose::Collective::alltoall : collective);
+}
+
+bool gathers(choose::Collective collective) {
+  return collective == choose::Collective::neighbor_allgather ||
+         collective == choose::Collective::neighbor_allgatherv;
+}
+
+bool is_for_neighbors(const choose::Algorithm& algorithm) {
+  return algorithm.engine == choose::Engine::neighbors ||
+         algorithm.engine == choose::Engine::neighbor_copies;
+}
+
+bool has_schedule(const choose::Algorithm& algorithm) {
+  return algorithm.build != nullptr || is_for_neighbors(algorithm);
+}
+
+std::vector<plan::NodeMap> node_maps(int ranks) {
+  std::vector<plan::NodeMap> maps = {plan::one_node(ranks)};
+  for (const char* text :
+       {"blocked:1", "blocked:3", "roundrobin:3", "ragged:1,3,4", "permuted:1", "permuted:2"}) {
+    plan::NodeMap map;
+    plan::parse_node_map(text, ranks, map);
+    if (std::find(maps.begin(), maps.end(), map) == maps.end()) maps.push_back(std::move(map));
+  }
+  return maps;
+}
+
+std::vector<Placement> placements(int ranks, bool one_node) {
+  std::vector<Placement> all;
+  for (plan::NodeMap& map : node_maps(ranks)) {
+    if (one_node) {
+      all.push_back({plan::one_node(ranks), std::move(map.node_of)});
+    } else {
+      all.push_back({std::move(map), {}});
+    }
+  }
+  return all;
+}
+
+std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm, int ranks) {
+  std::vector<plan::Parameters> cases = {{}};
+  for (const choose::ParameterRange& range : algorithm.parameters) {
+    std::vector<std::int64_t> values = {range.least, range.standard};
+    for (const std::int64_t value : {3, 4, 5, 8, ranks - 1, ranks, ranks + 1}) {
+      values.push_back(std::clamp(value, range.least, range.most));
+    }
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    std::vector<plan::Parameters> longer;
+    for (const plan::Parameters& parameters : cases) {
+      for (const std::int64_t value : values) {
+        longer.push_back(parameters);
+        longer.back().push_back({std::string(range.name), value});
+      }
+    }
+    cases = std::move(longer);
+  }
+  return cases;
+}
+
+plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collective, int ranks,
+                   int orders, long& cases) {
+  if (is_for_neighbors(algorithm)) {
+    return prove_neighbors(algorithm, collective, ranks, orders, cases);
+  }
+  const bool one_node = algorithm.needs.one_node;
+  const std::vector<Placement> all = placements(ranks, one_node);
+  for (const plan::Parameters& parameters : parameter_cases(algorithm, ranks)) {
+    std::vector<plan::Schedule> proved;  // for all placements that give the same schedules
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto& [nodes, domains] = all[i];
+      std::vector<plan::Schedule> schedules =
+          plan::build_all(algorithm.build, nodes, parameters, domains);
+      ++cases;
+      if (!proved.empty() && schedules == proved) continue;
+      plan::Report report =
+          plan::verify(schedules, nodes, goal_of(algorithm, collective), orders, i + 1);
+      if (!report.ok) {
+        report.what = fmt::format("{} {}, {} ranks, {} [{}]: {}", choose::name_of(collective),
+                                  choose::to_string({&algorithm, parameters}), ranks,
+                                  one_node ? "domains" : "nodes",
+                                  fmt::join(one_node ? domains : nodes.node_of, " "), report.what);
+        return report;
+      }
+      if (one_node || plan::ignores_nodes(schedules)) proved = std::move(schedules);
+    }
+  }
+  return {};
+}
+
+}  // namespace quadrille::tools

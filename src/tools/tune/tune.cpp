@@ -1,0 +1,322 @@
+// Idea    For a row of block sizes, batches of calls go one way and the other in turn. A batch
+// takes what its
+//         slowest rank takes; of the batches the median counts; best_cut() says where to switch.
+//         First the inbox against the single copy (through the shared heap if all ranks reach it,
+//         else by the way that private memory takes), then the ring against CMA, with private
+//         memory. The send buffer is written before each call, which is part of the time of both
+//         ways.
+// Cost    Some seconds. The sizes include some that are not powers of two.
+#include "tools/tune/tune.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "memory/heap.hpp"
+#include "quadrille.h"
+#include "sys/sys.hpp"
+#include "team/switch_points.hpp"
+#include "team/team.hpp"
+#include "tools/bench/report.hpp"
+#include "tools/bench/statistics.hpp"
+#include "tools/launch/launcher.hpp"
+#include "tools/launch/process.hpp"
+#include "tools/tune/tune_model.hpp"
+#include "tools/tune/tune_points.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using choose::Collective;
+
+constexpr int bad_options = 2;
+constexpr double batch_seconds = 0.001;
+constexpr int most_calls = 1000;
+
+const std::vector<std::size_t> small_sizes = {256,  384,  512,  768,  1000, 1024, 1536,
+                                              2000, 2048, 3000, 3072, 3584, 4000, 4096};
+const std::vector<std::size_t> large_sizes = {5000,  6144,  8192,  12000,  16384,  24000, 32768,
+                                              48000, 65536, 98304, 131072, 200000, 262144};
+
+// Send and receive buffers, in the shared heap or in private memory.
+class Buffers {
+ public:
+  Buffers(std::size_t bytes, bool shared) : bytes_(bytes), shared_(shared) {
+    for (std::byte*& base : base_) {
+      base = shared ? static_cast<std::byte*>(memory::heap_allocate(bytes, sys::page_size()))
+                    : sys::map_private(bytes);
+      if (base == nullptr) throw std::bad_alloc();
+      std::fill(base, base + bytes, std::byte{1});
+    }
+  }
+  ~Buffers() {
+    for (std::byte* base : base_) {
+      if (shared_) {
+        memory::heap_free(base);
+      } else {
+        sys::unmap_raw(base, bytes_);
+      }
+    }
+  }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+  // The send buffer, written anew as a program does: else the receiver's cache would still hold it,
+  // and whoever reads it in place would seem fast.
+  const std::byte* fresh() const {
+    for (std::size_t at = 0; at < bytes_; at += sys::cache_line) {
+      base_[0][at] = static_cast<std::byte>(static_cast<int>(base_[0][at]) + 1);
+    }
+    return base_[0];
+  }
+  std::byte* recv() const { return base_[1]; }
+
+ private:
+  std::size_t bytes_;
+  bool shared_;
+  std::byte* base_[2] = {};
+};
+
+class Tuner {
+ public:
+  Tuner(const TuneOptions& options, team::Team& team)
+      : options_(options), team_(team), group_(team.group), progress_(group_.me == 0) {}
+
+  // `crowded` of the entry is known already.
+  void run(choose::TuningEntry& entry) {
+    const bool shared = group_.load_store;
+    if (group_.me == 0) {
+      fmt::print("{} ranks, {}; large blocks {}\n", group_.ranks,
+                 entry.crowded ? "more than processors" : "a processor each",
+                 shared ? "through the shared heap" : "from private memory");
+    }
+    entry.ranks = group_.ranks;
+    const std::size_t gather = tune_inbox(Collective::allgather, shared);
+    const std::size_t all = tune_inbox(Collective::alltoall, shared);
+    entry.points.inbox_limit = {all, all, all, gather, gather};
+    entry.points.cma_from = tune_cma();
+  }
+
+ private:
+  // What calls of the next batches find. The same on all ranks.
+  void use(const choose::SwitchPoints& points) {
+    group_.points = points;
+    team::forget_selections(team_);
+  }
+
+  void call(Collective collective, const Buffers& buffers, std::size_t bytes) {
+    const int count = static_cast<int>(bytes);
+    const std::byte* send = buffers.fresh();
+    if (collective == Collective::allgather) {
+      Quadrille_Allgather(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
+    } else {
+      Quadrille_Alltoall(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
+    }
+  }
+
+  // Microseconds a call takes the slowest rank.
+  double batch(Collective collective, const Buffers& buffers, std::size_t bytes, int calls) {
+    mpi().Barrier(team_.user);
+    const double begin = mpi().Wtime();
+    for (int i = 0; i < calls; ++i) call(collective, buffers, bytes);
+    double mine = (mpi().Wtime() - begin) * 1e6 / calls, most = 0;
+    mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, team_.user);
+    return most;
+  }
+
+  struct Pair {
+    double first, second;
+  };
+  // The medians of two ways at one size.
+  Pair compare(Collective collective, std::size_t bytes, bool shared,
+               const choose::SwitchPoints& first, const choose::SwitchPoints& second) {
+    const Buffers buffers(bytes * static_cast<std::size_t>(group_.ranks), shared);
+    const choose::SwitchPoints* ways[2] = {&first, &second};
+    double estimate = 0;
+    for (const choose::SwitchPoints* way : ways) {
+      use(*way);
+      batch(collective, buffers, bytes, 3);  // pages are touched
+      estimate = std::max(estimate, batch(collective, buffers, bytes, 3));
+    }
+    const int calls =
+        std::clamp(static_cast<int>(batch_seconds * 1e6 / std::max(estimate, 0.01)), 1, most_calls);
+    std::vector<double> times[2];
+    for (int b = 0; b < 2 * options_.batches; ++b) {
+      const int way = (b + b / 2) % 2;  // one, other, other, one, ...
+      use(*ways[way]);
+      call(collective, buffers, bytes);
+      times[way].push_back(batch(collective, buffers, bytes, calls));
+    }
+    return {summarize(times[0]).median, summarize(times[1]).median};
+  }
+
+  void show(const char* what, std::size_t bytes, const Pair& times) {
+    progress_.show(fmt::format("{}: {} bytes", what, bytes));
+    if (group_.me != 0) return;
+    progress_.clear();
+    fmt::print("  {:>10} {:>12.2f} {:>12.2f}\n", bytes, times.first, times.second);
+    std::fflush(stdout);
+  }
+  void head(const std::string& what, const char* first, const char* second) {
+    if (group_.me == 0)
+      fmt::print("{}\n  {:>10} {:>12} {:>12}   us\n", what, "bytes", first, second);
+  }
+
+  std::size_t tune_inbox(Collective collective, bool shared) {
+    const std::size_t capacity = group_.slot_limit;
+    choose::SwitchPoints inbox = choose::default_switch_points(), direct = inbox;
+    inbox.inbox_limit.fill(capacity);
+    direct.inbox_limit.fill(0);
+    head(fmt::format("{}: inboxes or one copy", choose::name_of(collective)), "inbox", "one copy");
+    std::vector<double> first, second;
+    std::vector<std::size_t> sizes;
+    for (const std::size_t bytes : small_sizes) {
+      if (bytes > capacity) break;
+      const Pair times = compare(collective, bytes, shared, inbox, direct);
+      show("inboxes", bytes, times);
+      sizes.push_back(bytes);
+      first.push_back(times.first);
+      second.push_back(times.second);
+    }
+    const std::size_t cut = best_cut(first, second);
+    if (cut == sizes.size()) return capacity;  // all that was tried
+    return cut == 0 ? (sizes.empty() ? capacity : sizes.front() - 1) : sizes[cut - 1];
+  }
+
+  std::size_t tune_cma() {
+    const std::size_t unknown = choose::default_switch_points().cma_from;
+    bool every_pair = group_.rings;
+    for (int p = 0; p < group_.ranks; ++p) {
+      const memory::Peer& peer = group_.peers[static_cast<std::size_t>(p)];
+      if (p != group_.me)
+        every_pair = every_pair && !peer.attaches_me && (peer.reads_me || peer.i_write);
+    }
+    int mine = every_pair ? 1 : 0, all = 0;
+    mpi().Allreduce(&mine, &all, 1, mpi().int_type, mpi().op_min, team_.user);
+    if (all == 0) return unknown;  // there is nothing to choose
+    choose::SwitchPoints ring = choose::default_switch_points(), cma = ring;
+    ring.cma_from = SIZE_MAX;
+    cma.cma_from = 0;
+    head("alltoall of private memory: ring or CMA", "ring", "CMA");
+    std::vector<double> first, second;
+    for (const std::size_t bytes : large_sizes) {
+      const Pair times = compare(Collective::alltoall, bytes, false, ring, cma);
+      show("ring", bytes, times);
+      first.push_back(times.first);
+      second.push_back(times.second);
+    }
+    const std::size_t cut = best_cut(first, second);
+    return cut == 0 ? 0 : cut == large_sizes.size() ? large_sizes.back() + 1 : large_sizes[cut];
+  }
+
+  const TuneOptions& options_;
+  team::Team& team_;
+  run::Group& group_;
+  Progress progress_;
+};
+
+// Reads what is there already. Returns an empty string, or why it cannot be added to.
+std::string read_old_table(const std::string& path, choose::TuningTable& table) {
+  table.machine = team::this_machine();
+  choose::TuningTable old;
+  std::string why;
+  const choose::FileState state = choose::read_tuning_file(path, old, why);
+  if (state == choose::FileState::bad) {
+    return fmt::format("'{}' cannot be added to: {}; remove it", path, why);
+  }
+  if (state == choose::FileState::absent) return {};
+  if (old.machine != table.machine) {
+    return fmt::format(
+        "'{}' is of another machine ({}); name another file with --file and QUADRILLE_TUNING", path,
+        old.machine.processor);
+  }
+  table = std::move(old);
+  return {};
+}
+
+// On all ranks, what rank 0 says.
+bool agree(const std::string& problem, int rank) {
+  int good = problem.empty() ? 1 : 0;
+  mpi().Bcast(&good, 1, mpi().int_type, 0, mpi().comm_world);
+  if (rank == 0 && good == 0) complain(problem);
+  return good == 1;
+}
+
+// Collective: the switch points, which rank 0 prints.
+choose::TuningEntry tune_points(const TuneOptions& options, team::Team& team) {
+  choose::TuningEntry entry;
+  entry.crowded = team.crowded;
+  Tuner(options, team).run(entry);
+  const auto limit = [&](Collective c) {
+    return entry.points.inbox_limit[static_cast<std::size_t>(c)];
+  };
+  if (team.group.me == 0) {
+    fmt::print("inboxes up to {} bytes (alltoall), {} (allgather); CMA from {} bytes\n",
+               limit(Collective::alltoall), limit(Collective::allgather), entry.points.cma_from);
+    std::fflush(stdout);
+  }
+  return entry;
+}
+
+int tune(const TuneOptions& options) {
+  int rank = 0, ranks = 1;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  mpi().Comm_size(mpi().comm_world, &ranks);
+  if (ranks == 1) {
+    if (is_first_rank()) complain("there is one rank; start more: mpirun -n 4 quadrille tune");
+    return bad_options;
+  }
+  const std::string path =
+      !options.file.empty() ? options.file : choose::tuning_path(sys::environment);
+  choose::TuningTable table;
+  std::string problem;
+  if (rank == 0 && !options.dry) {
+    problem = path.empty() ? "there is no place for a table; name one with --file"
+                           : read_old_table(path, table);
+  }
+  if (!agree(problem, rank)) return bad_options;
+
+  team::Team* team = team::team_of(mpi().comm_world);
+  std::byte none{};
+  std::vector<std::byte> some(static_cast<std::size_t>(ranks));
+  Quadrille_Allgather(&none, 1, mpi().byte, some.data(), 1, mpi().byte,
+                      mpi().comm_world);  // sets it up
+  if (team == nullptr || !team->ready) problem = "Quadrille must be switched on";
+  if (problem.empty() && !options.model && !team->group.direct)
+    problem = "the ranks must share a node";
+  if (!agree(problem, rank)) return bad_options;
+
+  if (options.model) {
+    put_model(table, tune_model(*team, options.batches));
+  } else {
+    put_entry(table, tune_points(options, *team));
+  }
+  problem.clear();
+  if (rank == 0 && !options.dry) {
+    problem = choose::write_tuning_file(path, table);
+    if (problem.empty()) fmt::print("written to {}\n", path);
+    std::fflush(stdout);
+  }
+  return agree(problem, rank) ? 0 : 1;
+}
+
+}  // namespace
+
+int tune_command(const TuneOptions& options) {
+  // The model is of messages.
+  if (options.model) setenv("QUADRILLE_NODES", "blocked:1", 1);
+  std::string problem = load_mpi(library_of_launcher(own_abi()));
+  if (problem.empty() && !mpi().usable) problem = mpi().problem;
+  if (!problem.empty()) {
+    if (is_first_rank()) complain(problem);
+    return bad_options;
+  }
+  mpi().Init(nullptr, nullptr);
+  const int status = tune(options);
+  mpi().Finalize();
+  return status;
+}
+
+}  // namespace quadrille::tools
