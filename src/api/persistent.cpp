@@ -88,7 +88,7 @@ int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
                                                          neighbors->recv_blocks, team.group);
   } else {
     made->messages = std::make_unique<run::NeighborRun>(
-        call, *service.schedule, service.slots, service.as_bytes,
+        call, *service.schedule, service.slots, service.combining,
         run::NeighborTraffic{team.group.comm, team.group.quiet, team.group.me, tag},
         run::NeighborPools{made->scratch, made->send, made->recv});
   }

@@ -87,7 +87,7 @@ int run_service(const Call& call, const NeighborService& service, Team& team) {
   int copied = MPI_SUCCESS;
   if (service.by == By::copies && copy(call, service.build_edges, team, copied)) return copied;
   if (service.by != By::messages) return run::run_node_neighbors(call, team::node_edges_of(team), group);
-  run::NeighborRun run(call, *service.schedule, service.slots, service.as_bytes,
+  run::NeighborRun run(call, *service.schedule, service.slots, service.combining,
                        {group.comm, group.quiet, group.me, 1},
                        {group.scratch, group.packed_send, group.packed_recv});
   int error = run.start(true);
@@ -145,11 +145,12 @@ NeighborService service_for(const Call& call, Team& team, bool drop_in) {
   if (algorithm.engine == choose::Engine::mpi) return {By::mpi};
   if (algorithm.engine == choose::Engine::node_neighbors) return {By::rings};
   if (algorithm.engine == choose::Engine::neighbor_copies) {
-    return {By::copies, nullptr, {}, false, algorithm.build_edges};
+    return {By::copies, nullptr, {}, {}, algorithm.build_edges};
   }
   const bool direct = algorithm.build_neighbors == nullptr;
+  const std::int64_t pack = plan::value_of(choice.parameters, "pack", 0);
   return {By::messages, &team::neighbor_plan_of(team, choice), direct ? edges : grid,
-          algorithm.needs.contiguous};
+          {algorithm.needs.contiguous, static_cast<std::size_t>(pack)}};
 }
 
 NeighborService own_service_for(const Call& call, Team& team) {
@@ -158,7 +159,7 @@ NeighborService own_service_for(const Call& call, Team& team) {
   if (service.by == By::copies) return {By::rings};
   const Neighbors& n = *team::neighbors_of(team);
   return {By::messages, &team::neighbor_plan_of(team, choose::plain(call.collective, "direct")),
-          {n.send_block, n.recv_block}, false};
+          {n.send_block, n.recv_block}, {}};
 }
 
 bool serve_neighbors(const Call& call, Door door, int& error) {

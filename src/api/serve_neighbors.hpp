@@ -29,7 +29,7 @@ struct NeighborService {
   By by;
   const plan::Schedule* schedule = nullptr;
   run::NeighborSlots slots{};
-  bool as_bytes = false;
+  run::Combining combining{};
   plan::BuildEdges build_edges = nullptr;  // of copies
 };
 NeighborService service_for(const run::Call& call, team::Team& team, bool drop_in);

@@ -12,9 +12,6 @@ namespace {
 
 constexpr int copy_tag = 2;  // a copy inside the rank begins and ends at once, so all calls may use this one
 
-// Larger messages go from and to where their blocks lie, as derived datatypes.
-constexpr std::size_t most_packed = 16384;
-
 bool is_uniform(choose::Collective c) {
   return c == choose::Collective::neighbor_alltoall || c == choose::Collective::neighbor_allgather;
 }
@@ -69,14 +66,14 @@ std::size_t largest_block(const Call& call, const NeighborSlots& slots) {
 }
 
 NeighborRun::NeighborRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots,
-                         bool as_bytes, const NeighborTraffic& traffic, const NeighborPools& pools)
+                         const Combining& combining, const NeighborTraffic& traffic, const NeighborPools& pools)
     : schedule_(schedule),
       traffic_(traffic),
-      send_(send_blocks(call, slots, as_bytes)),
+      send_(send_blocks(call, slots, combining.on)),
       recv_(blocks_of(call.recv, slots.recv)),
       transport_(traffic.comm, traffic.me, copy_tag, traffic.tag) {
-  if (as_bytes) {
-    transport_.pack_up_to(most_packed);
+  if (combining.on) {
+    transport_.pack_up_to(combining.pack_up_to);
     binding_.block_bytes = largest_block(call, slots);
     bind_bytes(is_allgather(call.collective) || is_uniform(call.collective), pools);
   } else {

@@ -20,6 +20,14 @@ struct NeighborSlots {
   std::span<const int> send, recv;
 };
 
+// How the messages of a schedule that passes blocks on are made: its blocks must be plain bytes, and block i has
+// one size on all ranks. Messages of several blocks are packed up to `pack_up_to` bytes; larger ones go from and to
+// where their blocks lie, as derived datatypes (the paper's zero-copy).
+struct Combining {
+  bool on = false;
+  std::size_t pack_up_to = 0;
+};
+
 // Memory for blocks that are packed or pass through. Not shared by calls that are under way together.
 struct NeighborPools {
   memory::Pool& scratch;
@@ -42,10 +50,9 @@ std::size_t largest_block(const Call& call, const NeighborSlots& slots);
 
 class NeighborRun {
  public:
-  // `as_bytes`: the schedule passes blocks on, so that they must be plain bytes, and block i has one size on
-  // all ranks. The schedule and the pools must outlive the run; the arrays of the call need not.
-  NeighborRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots, bool as_bytes,
-              const NeighborTraffic& traffic, const NeighborPools& pools);
+  // The schedule and the pools must outlive the run; the arrays of the call need not.
+  NeighborRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots,
+              const Combining& combining, const NeighborTraffic& traffic, const NeighborPools& pools);
   NeighborRun(const NeighborRun&) = delete;
   NeighborRun& operator=(const NeighborRun&) = delete;
 

@@ -145,7 +145,7 @@ TEST(ShowCommandTest, ShowsNeighbourCollectives) {
   options.me = 0;
   const Ran torus = run([&] { return show_command(options); });
   EXPECT_EQ(torus.status, 0) << torus.err;
-  EXPECT_THAT(torus.out, HasSubstr("neighbor_alltoall torus:ports=1, grid 4x3, 4 neighbours\n"));
+  EXPECT_THAT(torus.out, HasSubstr("neighbor_alltoall torus:ports=1,pack=16384, grid 4x3, 4 neighbours\n"));
   EXPECT_THAT(torus.out, HasSubstr("offsets 0:(-1,0) 1:(1,0) 2:(0,-1) 3:(0,1)\n"));
   EXPECT_THAT(torus.out, HasSubstr("rank 0 of 12\nrounds 4, messages 4, blocks sent 4"));
   options.grid = "4mx3";

@@ -54,7 +54,7 @@ expect 0 - "blocks stencil;" $bench neighbor_alltoallw --sizes 64 $short --algor
 python3 - "$work/n.json" <<'PYTHON' || fail "a stencil is not combined"
 import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
-assert [row["served_by"] for row in rows] == ["torus:ports=1", "torus-direct:ports=1"], rows
+assert [row["served_by"] for row in rows] == ["torus:ports=1,pack=16384", "torus-direct:ports=1,pack=16384"], rows
 assert {row["max_bytes"] for row in rows} == {64}, rows
 PYTHON
 grep -q '"quadrille_setup_us": [0-9]' "$work/n.json" || fail "the set-up of a neighbourhood is not in the file"
