@@ -72,11 +72,11 @@ Code code_of(const char* name) {
 
 struct Watched {
   const unsigned char* at = nullptr;
-  Code code;
+  Code code{};
 };
-Watched watched[std::size(watched_names)];
-enum class Watch : int { ours, followed, lost };
-std::atomic<Watch> watch{Watch::ours};
+// constinit: initialised later it would forget what begin_watch() finds.
+constinit Watched watched[std::size(watched_names)] = {};
+std::atomic<memory::MappingWatch> watch{memory::MappingWatch::ours};
 
 // By the symbol, as a program calls it.
 void* map_by_name(void* address, int flags) {
@@ -89,7 +89,7 @@ void unmap_by_name(void* address) {
   function(address, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
 }
 
-bool bypassed_from_start = false;  // overwritten before the code could be remembered
+constinit bool bypassed_from_start = false;  // overwritten before the code could be remembered
 
 bool is_overwritten() {
   if (bypassed_from_start) return true;
@@ -127,13 +127,14 @@ bool follow_ucx() {
   return mapped && told_of_mapping && last_seen.exchange(nullptr) == place;
 }
 
-bool watch_holds(bool at_start) {
-  Watch now = watch.load(std::memory_order_acquire);
-  if (now == Watch::ours && is_overwritten()) {
-    now = at_start && follow_ucx() ? Watch::followed : Watch::lost;
+memory::MappingWatch find_watch(bool at_start) {
+  using memory::MappingWatch;
+  MappingWatch now = watch.load(std::memory_order_acquire);
+  if (now == MappingWatch::ours && is_overwritten()) {
+    now = at_start && follow_ucx() ? MappingWatch::through_ucx : MappingWatch::lost;
     watch.store(now, std::memory_order_release);
   }
-  return now != Watch::lost;
+  return now;
 }
 
 __attribute__((constructor)) void begin_watch() {
@@ -146,7 +147,7 @@ __attribute__((constructor)) void begin_watch() {
     bypassed_from_start = maps_seen.load() == before;
     unmap_by_name(place);
   }
-  memory::set_mapping_watch(watch_holds);
+  memory::set_mapping_watch(find_watch);
 }
 
 }  // namespace

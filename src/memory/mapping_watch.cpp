@@ -5,15 +5,15 @@
 namespace quadrille::memory {
 namespace {
 
-std::atomic<WatchHolds> watch{nullptr};
+std::atomic<FindMappingWatch> watch{nullptr};
 
 }  // namespace
 
-void set_mapping_watch(WatchHolds holds) { watch.store(holds, std::memory_order_release); }
+void set_mapping_watch(FindMappingWatch find) { watch.store(find, std::memory_order_release); }
 
-bool mappings_are_watched(bool at_start) {
-  const WatchHolds holds = watch.load(std::memory_order_acquire);
-  return holds == nullptr || holds(at_start);
+MappingWatch mapping_watch(bool at_start) {
+  const FindMappingWatch find = watch.load(std::memory_order_acquire);
+  return find == nullptr ? MappingWatch::none : find(at_start);
 }
 
 }  // namespace quadrille::memory

@@ -148,6 +148,16 @@ std::vector<int> agree_on_domains(const Team& team) {
   return all;
 }
 
+// Says where sharing of the program's memory depends on another library.
+void explain_mapping_watch(memory::MappingWatch watch) {
+  if (watch == memory::MappingWatch::through_ucx) {
+    say("UCX watches what the program maps, and tells Quadrille: its memory is shared inside a node");
+  } else if (watch == memory::MappingWatch::lost) {
+    say("another library took mmap over and tells nothing of what the program maps: its memory is not shared "
+        "inside a node");
+  }
+}
+
 }  // namespace
 
 Team* team_of(MPI_Comm comm) {
@@ -239,7 +249,7 @@ bool all_agree(MPI_Comm comm, std::uint64_t value) {
 }
 
 void after_init() {
-  memory::mappings_are_watched(true);
+  const memory::MappingWatch watch = memory::mapping_watch(true);
   int rank = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);
   if (!mpi().usable) {
@@ -260,7 +270,10 @@ void after_init() {
   int ranks = 1;
   mpi().Comm_size(mpi().comm_world, &ranks);
   if (ranks == 1 || settings.off) return;
-  if (settings.ways.heap) memory::heap_start();
+  if (settings.ways.heap) {
+    memory::heap_start();
+    if (explains && rank == 0) explain_mapping_watch(watch);
+  }
   // What takes long is done here, where it is lost in the time that MPI_Init takes anyway, and not in a call
   // that the program may time.
   meet_world(settings.ways);
