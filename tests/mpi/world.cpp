@@ -71,6 +71,16 @@ void free_communicators() {
   made_communicators().clear();
 }
 
+bool on_one_node() {
+  if (std::getenv("QUADRILLE_NODES") != nullptr) return false;
+  MPI_Comm node;
+  int ranks = 0;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_size(node, &ranks);
+  MPI_Comm_free(&node);
+  return ranks == world().size;
+}
+
 int repeats(int full, int least) {
   static const int effort = [] {
     const char* const text = std::getenv("QUADRILLE_TEST_EFFORT");

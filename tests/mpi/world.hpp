@@ -31,6 +31,9 @@ Communicator duplicate(const std::string& name, MPI_Comm of = MPI_COMM_WORLD);
 void release(Communicator& communicator);
 void free_communicators();
 
+// Do all ranks share a node, also as QUADRILLE_NODES tells Quadrille? Collective.
+bool on_one_node();
+
 // How often a test repeats something that it would do `full` times at one or two ranks. Falls with
 // the number of ranks, as all of them share a few cores; never below `least`. Depends on the number
 // of ranks alone. QUADRILLE_TEST_EFFORT, a percentage, scales it.

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <random>
 
 namespace quadrille::choose {
 namespace {
@@ -160,6 +161,55 @@ TEST(Tuning, EveryBadTableIsRefusedWithTheLine) {
     EXPECT_EQ(table.machine.cores, 77) << "left as it was";
     EXPECT_TRUE(table.entries.empty());
   }
+}
+
+// What may happen to a file: letters lost, changed, added, doubled, and values put where others were.
+std::string mutated(const std::string& text, std::mt19937_64& random) {
+  static const std::vector<std::string> pieces = {
+      "0",  "-1", "1e309", "18446744073709551616", "null", "true", "\"\"", "{}", "[]", "[[[[[[[[[[[[", ",",
+      "\\", "\"", "\xff", std::string(1, '\0'), "\n", "\"ranks\": 2,", "\"alltoall\"", "}", "NaN"};
+  std::string result = text;
+  const auto below = [&](std::size_t end) { return random() % std::max<std::size_t>(end, 1); };
+  for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
+    const std::size_t at = below(result.size()), length = below(12);
+    const std::string piece = result.substr(at, length);
+    switch (below(5)) {
+      case 0: result.erase(at, length); break;
+      case 1: result.insert(at, pieces[below(pieces.size())]); break;
+      case 2: result.replace(at, std::min<std::size_t>(1 + below(3), result.size() - at), pieces[below(pieces.size())]); break;
+      case 3: result.insert(below(result.size()), piece); break;
+      default: result.resize(at); break;
+    }
+  }
+  return result;
+}
+
+// Refused, and then nothing has changed; or read, and then it is within the limits and can be written again.
+TEST(Tuning, WhateverHappensToATableItIsRefusedOrRight) {
+  std::mt19937_64 random(20);
+  int read = 0, refused = 0;
+  for (int turn = 0; turn < 20'000; ++turn) {
+    const std::string text = mutated(turn % 2 == 0 ? good : with_models(model_text), random);
+    TuningTable table, again;
+    table.machine.cores = 77;
+    const std::string why = parse_tuning(text, table);
+    if (!why.empty()) {
+      ++refused;
+      ASSERT_TRUE(why.starts_with("line ") && why.find('\n') == std::string::npos) << why << "\n" << text;
+      ASSERT_TRUE(table.machine.cores == 77 && table.entries.empty() && table.models.empty()) << text;
+      continue;
+    }
+    ++read;
+    for (const TuningEntry& e : table.entries) {
+      ASSERT_GE(e.ranks, 2) << text;
+      for (const std::size_t limit : e.points.inbox_limit) ASSERT_LE(limit, std::size_t{1} << 40) << text;
+    }
+    ASSERT_EQ(parse_tuning(tuning_text(table), again), "") << text;
+    ASSERT_EQ(again.entries, table.entries) << text;
+    ASSERT_EQ(again.machine, table.machine) << text;
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_GT(read, 300) << "else most of this test is void";
 }
 
 TEST(Tuning, TheNearestEntryOfTheSameCrowdednessCounts) {
