@@ -108,6 +108,8 @@ def launcher(arguments, shell):
     return words + ['--host', ','.join(names), '--map-by', order, '--oversubscribe',
                     '--allow-run-as-root', '--bind-to', 'none',
                     '--mca', 'plm', 'rsh', '--mca', 'plm_rsh_agent', str(shell),
+                    # Each host believes that all cores are its own.
+                    '--mca', 'mpi_yield_when_idle', '1',
                     '--mca', 'oob_tcp_if_include', INTERFACE,
                     '--mca', 'btl_tcp_if_include', INTERFACE, '--mca', 'pml', 'ob1']
   if not arguments.blocked:
