@@ -7,10 +7,6 @@
 namespace quadrille::api {
 namespace {
 
-// After so many vain questions the next calls do not ask; twice as many each time, up to the most.
-constexpr int patience = 2;
-constexpr int most_unasked = 64;
-
 // Bytes of the largest block and of all blocks that this rank sends.
 struct Bytes {
   std::uint64_t largest = 0;
@@ -32,11 +28,8 @@ Bytes bytes_sent(const run::Call& call, int ranks) {
 }  // namespace
 
 int choose_by_load(const run::Call& call, team::Team& team, choose::Choice& choice) {
-  team::Team::Asking& asking = team.asking[static_cast<std::size_t>(call.collective)];
-  if (asking.unasked > 0) {  // then the last answer was the MPI's own
-    --asking.unasked;
-    return MPI_SUCCESS;
-  }
+  choose::Asking& asking = team.asking[static_cast<std::size_t>(call.collective)];
+  if (!choose::must_ask(asking)) return MPI_SUCCESS;
   if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
   const int ranks = team.group.ranks;
   const Bytes mine = bytes_sent(call, ranks);
@@ -45,11 +38,7 @@ int choose_by_load(const run::Call& call, team::Team& team, choose::Choice& choi
   if (error != MPI_SUCCESS) return error;
   const choose::Load load{static_cast<double>(most.all) / ranks, static_cast<double>(most.largest)};
   choice = choose::fastest(call.collective, ranks, load, team.model).choice;
-  if (choice.algorithm->engine != choose::Engine::mpi) {
-    asking.in_vain = 0;
-  } else if (++asking.in_vain >= patience) {
-    asking.unasked = std::min(1 << std::min(asking.in_vain - patience, 16), most_unasked);
-  }
+  choose::note_answer(asking, choice.algorithm->engine == choose::Engine::mpi);
   return MPI_SUCCESS;
 }
 

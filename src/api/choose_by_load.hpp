@@ -7,8 +7,8 @@
 namespace quadrille::api {
 
 // Collective over an eligible team that is ready, for a call whose selection says `by_load`: `choice`, that of the
-// last call, becomes the model's for this one. If that was the MPI's own several times in a row, the next calls
-// keep it without asking. Returns an MPI error code.
+// last call, becomes the model's for this one. After the same answer several times in a row the next calls keep it
+// without asking (choose/asking.hpp). Returns an MPI error code.
 int choose_by_load(const run::Call& call, team::Team& team, choose::Choice& choice);
 
 }  // namespace quadrille::api

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "choose/asking.hpp"
 #include "choose/registry.hpp"
 #include "choose/select.hpp"
 #include "memory/control_pool.hpp"
@@ -57,13 +58,7 @@ struct Team {
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
   choose::Forced forced;    // agreed; by the API or the environment
   choose::Model model;      // agreed; all zero: none
-  // The model said of so many calls in a row that the MPI's own is best; the next `unasked` calls of this
-  // collective do not ask. The same on all ranks.
-  struct Asking {
-    int in_vain = 0;
-    int unasked = 0;
-  };
-  Asking asking[choose::collective_count];
+  choose::Asking asking[choose::collective_count];
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
 
   std::vector<std::unique_ptr<CachedPlan>> plans;

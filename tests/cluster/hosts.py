@@ -102,20 +102,21 @@ def launcher(arguments, shell):
   """The words that start the ranks: hosts take turns, or each gets a run of ranks (--blocked)."""
   per_host = -(-arguments.ranks // arguments.hosts)
   names = [f'{PREFIX}{number}:{per_host}' for number in range(1, arguments.hosts + 1)]
+  # Each host believes that all cores are its own, so ranks that wait must be told to let others run.
   words = [*shlex.split(arguments.under), arguments.mpirun, '-n', str(arguments.ranks)]
   if arguments.mpi == 'openmpi':
     order = 'slot' if arguments.blocked else 'node'
     return words + ['--host', ','.join(names), '--map-by', order, '--oversubscribe',
                     '--allow-run-as-root', '--bind-to', 'none',
                     '--mca', 'plm', 'rsh', '--mca', 'plm_rsh_agent', str(shell),
-                    # Each host believes that all cores are its own.
                     '--mca', 'mpi_yield_when_idle', '1',
                     '--mca', 'oob_tcp_if_include', INTERFACE,
                     '--mca', 'btl_tcp_if_include', INTERFACE, '--mca', 'pml', 'ob1']
   if not arguments.blocked:
     names = [name.split(':')[0] for name in names]
   return words + ['-hosts', ','.join(names), '-launcher', 'ssh', '-launcher-exec', str(shell),
-                  '-iface', INTERFACE]
+                  '-iface', INTERFACE, '-genv', 'MPIR_CVAR_CH4_PROGRESS_THROTTLE', '1',
+                  '-genv', 'MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT', '100']
 
 
 def run(arguments, folder):

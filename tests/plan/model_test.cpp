@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "choose/asking.hpp"
 #include "plan/algorithms.hpp"
 #include "plan/closed_forms.hpp"
 
@@ -107,10 +108,32 @@ TEST(Model, PadsWhereWaitingCostsMoreThanPadding) {
 
 TEST(Model, AsksForTheLoadOnlyIfItCanMatter) {
   EXPECT_TRUE(worth_agreeing(Collective::alltoallv, 256, aries()));
-  EXPECT_FALSE(worth_agreeing(Collective::alltoallv, 4, aries()));
+  EXPECT_FALSE(worth_agreeing(Collective::alltoallv, 3, aries())) << "two rounds, as two messages";
   Model fast_mpi = aries();
   fast_mpi.mpi.alpha = fast_mpi.mpi.beta = 0;
   EXPECT_FALSE(worth_agreeing(Collective::alltoallv, 256, fast_mpi));
+}
+
+// In an alternation every call is asked about; while nothing changes ever fewer are, and at most 8 calls keep what
+// may have become wrong.
+TEST(Model, AsksLessOftenWhileTheAnswerStays) {
+  const auto calls = [](const std::vector<bool>& is_mpi_by_call) {
+    Asking asking;
+    std::string asked;
+    for (const bool is_mpi : is_mpi_by_call) {
+      const bool asks = must_ask(asking);
+      asked += asks ? 'a' : '-';
+      if (asks) note_answer(asking, is_mpi);
+    }
+    return asked;
+  };
+  const std::vector<bool> ours(40, false), theirs(40, true);
+  EXPECT_EQ(calls(ours), "aa-a--a----a--------a--------a--------a-");
+  EXPECT_EQ(calls(theirs), "aa-a--a----a--------a----------------a--");
+  EXPECT_EQ(calls({true, false, true, false, false, false, false}), "aaaaa-a");
+  std::vector<bool> changes(12, false);
+  changes.insert(changes.end(), 12, true);  // seen when the eight calls that keep it are over
+  EXPECT_EQ(calls(changes), "aa-a--a----a--------aa-a");
 }
 
 // Each candidate of a choice has finite time, and radices are in range.

@@ -108,6 +108,10 @@ TEST(Figures, ThePageWarns) {
   EXPECT_THAT(page, HasSubstr("`a` was carried out by `mpi`"));
   EXPECT_THAT(page, HasSubstr("3 wrong bytes"));
   EXPECT_THAT(page, HasSubstr("4 ranks on 2 processors"));
+  run.hosts = 2;
+  const std::string several = figure_page(figure(), run, {measured});
+  EXPECT_THAT(several, HasSubstr("4 ranks on 2 hosts with 2 processors"));
+  EXPECT_THAT(several, testing::Not(HasSubstr("time slices")));
 }
 
 }  // namespace

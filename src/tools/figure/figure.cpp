@@ -63,6 +63,7 @@ ordered_json to_json(const Figure& figure, const FigureRun& run,
   json["source"] = figure.source;
   json["header"] = quadrille::tools::to_json(run.header);
   json["ranks"] = run.ranks;
+  json["hosts"] = run.hosts;
   json["processors"] = run.processors;
   json["plots"] = ordered_json::array();
   for (std::size_t p = 0; p < plots.size(); ++p) {
@@ -103,6 +104,18 @@ int write_results(const BenchOptions& options, const Figure& figure, const Figur
   return 0;
 }
 
+// Collective.
+int count_hosts(MPI_Comm all) {
+  MPI_Comm host = mpi().comm_null;
+  int rank = 0;
+  mpi().Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &host);
+  mpi().Comm_rank(host, &rank);
+  mpi().Comm_free(&host);
+  std::uint64_t first = rank == 0 ? 1 : 0, hosts = 0;
+  mpi().Allreduce(&first, &hosts, 1, mpi().uint64, mpi().op_sum, all);
+  return static_cast<int>(hosts);
+}
+
 int measure_figure(const BenchOptions& options, const Figure& figure) {
   FigureRun run;
   std::vector<PlotRows> plots;
@@ -119,6 +132,7 @@ int measure_figure(const BenchOptions& options, const Figure& figure) {
     status = std::max(status, plot_status);
     plots.push_back({results.rows});
   }
+  run.hosts = count_hosts(mpi().comm_world);
   if (results.rank != 0) return status;
   run.ranks = results.ranks;
   run.processors = static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));

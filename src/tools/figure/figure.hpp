@@ -64,7 +64,7 @@ double speedup_of(const Claim& claim, const PlotRows& plot, std::size_t& sizes);
 // What the page says of the run.
 struct FigureRun {
   std::string command;
-  int ranks = 0, processors = 0;
+  int ranks = 0, hosts = 1, processors = 0;  // processors of one host
   BenchHeader header;
 };
 // The page in Markdown.

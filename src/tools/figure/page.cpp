@@ -68,11 +68,11 @@ std::string warnings(const Figure& figure, const FigureRun& run,
   }
   for (const std::string& other : others) text += fmt::format("Beware: {}.\n\n", other);
   if (errors > 0) text += fmt::format("Beware: {} wrong bytes were delivered.\n\n", errors);
-  if (run.ranks > run.processors) {
+  if (run.ranks > run.hosts * run.processors) {
     text += fmt::format(
         "There were {} ranks on {} processors: the time slices of the system are "
         "measured too, and the ranks of a processor share its caches.\n\n",
-        run.ranks, run.processors);
+        run.ranks, run.hosts * run.processors);
   }
   return text;
 }
@@ -94,8 +94,9 @@ std::string figure_page(const Figure& figure, const FigureRun& run,
                         const std::vector<PlotRows>& plots) {
   std::string text =
       fmt::format("# {}\n\nSource: {}.\n\n{}\n\n", figure.title, figure.source, figure.how);
-  text += fmt::format("`{}`, {} rank{} on {} processor{} of {}, {}. The paper: {}.\n\n",
-                      run.command, run.ranks, run.ranks == 1 ? "" : "s", run.processors,
+  const std::string hosts = run.hosts > 1 ? fmt::format("{} hosts with ", run.hosts) : "";
+  text += fmt::format("`{}`, {} rank{} on {}{} processor{} of {}, {}. The paper: {}.\n\n",
+                      run.command, run.ranks, run.ranks == 1 ? "" : "s", hosts, run.processors,
                       run.processors == 1 ? "" : "s", run.header.cpu, run.header.mpi,
                       figure.paper_machine);
   text += warnings(figure, run, plots);
