@@ -28,6 +28,7 @@ class Totals:
   def __init__(self):
     self.passed = 0
     self.failures = []
+    self.skipped = []
 
 
 def sanitizer_environment(with_mpi):
@@ -63,6 +64,8 @@ def run_ctest(build, with_mpi, arguments, totals):
     for case in xml.etree.ElementTree.parse(report).iter('testcase'):
       if case.get('status') == 'run':
         totals.passed += 1
+      elif case.get('status') == 'notrun':
+        totals.skipped.append(f'{build.name}: {case.get("name")}')
       elif case.get('status') == 'fail':
         failures.append(f'{build.name}: {case.get("name")}')
   if status != 0 and not failures:
@@ -99,6 +102,8 @@ def main():
     totals.passed += passed
     totals.failures += failures
 
+  for skipped in totals.skipped:
+    print(f'skipped: {skipped}')
   for failure in totals.failures:
     print(f'failed: {failure}')
   print(f'{totals.passed} passed, {len(totals.failures)} failed', flush=True)

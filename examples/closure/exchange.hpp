@@ -7,16 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "common/world.hpp"
 #include "blocks.hpp"
 #include "relation.hpp"
 
 namespace closure {
 
-struct World {
-  MPI_Comm comm;
-  int rank;
-  int ranks;
-};
+using examples::World;
 
 // The datatype of one tuple. Counts are in tuples throughout, so that blocks may have more bytes
 // than an int can count.

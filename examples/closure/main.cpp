@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/world.hpp"
 #include "debian.hpp"
 #include "distribute.hpp"
 #include "exchange.hpp"
@@ -55,24 +56,6 @@ std::string origin(const Options& options) {
 Graph read_graph(const Options& options) {
   if (options.debian.empty()) return parse_edge_list(read_text(options.graph), options.graph);
   return package_graph(read_packages(options.debian), options.sections);
-}
-
-// Rank 0 works, and its error is everybody's.
-template <typename Work>
-void on_first_rank(const World& world, Work work) {
-  std::string error;
-  if (world.rank == 0) {
-    try {
-      work();
-    } catch (const std::runtime_error& thrown) {
-      error = thrown.what();
-    }
-  }
-  int length = static_cast<int>(error.size());
-  MPI_Bcast(&length, 1, MPI_INT, 0, world.comm);
-  error.resize(length);
-  MPI_Bcast(error.data(), length, MPI_CHAR, 0, world.comm);
-  if (length > 0) throw std::runtime_error(error);
 }
 
 // ---- Output ----
@@ -156,9 +139,9 @@ int check(const Options& options, const Graph& graph, const Result& result, cons
 
 int run(const Options& options, const World& world) {
   Graph graph;  // on rank 0
-  on_first_rank(world, [&] { graph = read_graph(options); });
+  examples::on_first_rank(world, [&] { graph = read_graph(options); });
   if (!options.write.empty()) {
-    on_first_rank(world, [&] { write_graph(graph, options.write, origin(options)); });
+    examples::on_first_rank(world, [&] { write_graph(graph, options.write, origin(options)); });
     return 0;
   }
   if (!force_algorithm(world, options.algorithm)) return 2;
@@ -217,21 +200,4 @@ int program(int argc, char** argv, const World& world) {
 }  // namespace
 }  // namespace closure
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  closure::World world{MPI_COMM_WORLD, 0, 1};
-  MPI_Comm_rank(world.comm, &world.rank);
-  MPI_Comm_size(world.comm, &world.ranks);
-  int status = 2;
-  try {
-    status = closure::program(argc, argv, world);
-  } catch (const std::runtime_error& error) {
-    // Thrown by all ranks alike, so an orderly end is possible.
-    if (world.rank == 0) std::fprintf(stderr, "closure: %s\n", error.what());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "closure: rank %d: %s\n", world.rank, error.what());
-    MPI_Abort(world.comm, 3);
-  }
-  MPI_Finalize();
-  return status;
-}
+int main(int argc, char** argv) { return examples::run_program("closure", argc, argv, closure::program); }

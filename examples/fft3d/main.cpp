@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/world.hpp"
 #include "report.hpp"
 #include "transform.hpp"
 #include "volume.hpp"
@@ -33,11 +34,7 @@ struct Options {
   bool verify = false;
 };
 
-struct World {
-  MPI_Comm comm;
-  int rank;
-  int ranks;
-};
+using examples::World;
 
 // Reads numbers joined by 'x', such as 64x64x64.
 bool parse_product(const std::string& text, int* numbers, int count) {
@@ -307,21 +304,4 @@ int program(int argc, char** argv, const World& world) {
 }  // namespace
 }  // namespace fft3d
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  fft3d::World world{MPI_COMM_WORLD, 0, 1};
-  MPI_Comm_rank(world.comm, &world.rank);
-  MPI_Comm_size(world.comm, &world.ranks);
-  int status = 2;
-  try {
-    status = fft3d::program(argc, argv, world);
-  } catch (const std::runtime_error& error) {
-    // Thrown by all ranks alike, so an orderly end is possible.
-    if (world.rank == 0) std::fprintf(stderr, "fft3d: %s\n", error.what());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "fft3d: rank %d: %s\n", world.rank, error.what());
-    MPI_Abort(world.comm, 3);
-  }
-  MPI_Finalize();
-  return status;
-}
+int main(int argc, char** argv) { return examples::run_program("fft3d", argc, argv, fft3d::program); }

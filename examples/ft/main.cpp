@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/world.hpp"
 #include "problem.hpp"
 #include "transform.hpp"
 
@@ -23,11 +24,7 @@ struct Options {
   int iterations = 0;  // 0: as many as the class has
 };
 
-struct World {
-  MPI_Comm comm;
-  int rank;
-  int ranks;
-};
+using examples::World;
 
 struct Result {
   std::vector<Complex> checksums;
@@ -171,21 +168,4 @@ int program(int argc, char** argv, const World& world) {
 }  // namespace
 }  // namespace ft
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  ft::World world{MPI_COMM_WORLD, 0, 1};
-  MPI_Comm_rank(world.comm, &world.rank);
-  MPI_Comm_size(world.comm, &world.ranks);
-  int status = 2;
-  try {
-    status = ft::program(argc, argv, world);
-  } catch (const std::runtime_error& error) {
-    // Thrown by all ranks alike, so an orderly end is possible.
-    if (world.rank == 0) std::fprintf(stderr, "ft: %s\n", error.what());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "ft: rank %d: %s\n", world.rank, error.what());
-    MPI_Abort(world.comm, 3);
-  }
-  MPI_Finalize();
-  return status;
-}
+int main(int argc, char** argv) { return examples::run_program("ft", argc, argv, ft::program); }

@@ -1,3 +1,4 @@
+#include "common/world.hpp"
 #include "program.hpp"
 
 #include <mpi.h>
@@ -22,11 +23,7 @@
 namespace heat {
 namespace {
 
-struct World {
-  MPI_Comm comm;
-  int rank;
-  int ranks;
-};
+using examples::World;
 
 // A block and its place in the field. Two arrays take turns: one is read, the other written.
 struct Block {
@@ -46,24 +43,6 @@ struct Seconds {
 };
 
 // ---- Input ----
-
-// Rank 0 works, and its error is everybody's.
-template <typename Work>
-void on_first_rank(const World& world, Work work) {
-  std::string error;
-  if (world.rank == 0) {
-    try {
-      work();
-    } catch (const std::runtime_error& thrown) {
-      error = thrown.what();
-    }
-  }
-  int length = static_cast<int>(error.size());
-  MPI_Bcast(&length, 1, MPI_INT, 0, world.comm);
-  error.resize(length);
-  MPI_Bcast(error.data(), length, MPI_CHAR, 0, world.comm);
-  if (length > 0) throw std::runtime_error(error);
-}
 
 Field read_field(const Kind& kind, const Options& options) {
   try {
@@ -247,13 +226,13 @@ std::string check(const Kind& kind, const Options& options, const Field& start,
 
 int run(const Kind& kind, const Options& options, const World& world) {
   Field start;  // on rank 0
-  on_first_rank(world, [&] { start = read_field(kind, options); });
+  examples::on_first_rank(world, [&] { start = read_field(kind, options); });
   Extents extents = start.extents;
   MPI_Bcast(extents.data(), 3, MPI_INT, 0, world.comm);
   const Extents shape = choose_grid(kind, options, world.ranks);
   check_grid(extents, shape, kind.dimensions, world.ranks);
   // Written twice, so that a path that cannot be written is known before the work.
-  on_first_rank(world, [&] { write_picture(options, start, start); });
+  examples::on_first_rank(world, [&] { write_picture(options, start, start); });
 
   const ProcessGrid grid(world.comm, shape, kind.dimensions, options.boundary == "periodic");
   Block block = make_block(start, extents, grid, world.ranks);
@@ -263,7 +242,7 @@ int run(const Kind& kind, const Options& options, const World& world) {
 
   if (options.check || !options.output.empty()) {
     const Field found = gather(extents, grid, world.ranks, block);
-    on_first_rank(world, [&] {
+    examples::on_first_rank(world, [&] {
       write_picture(options, start, found);
       if (options.check) report.check = check(kind, options, start, found);
     });
@@ -328,22 +307,9 @@ int program(const Kind& kind, int argc, char** argv, const World& world) {
 }  // namespace
 
 int main_of(const Kind& kind, int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  World world{MPI_COMM_WORLD, 0, 1};
-  MPI_Comm_rank(world.comm, &world.rank);
-  MPI_Comm_size(world.comm, &world.ranks);
-  int status = 2;
-  try {
-    status = program(kind, argc, argv, world);
-  } catch (const std::runtime_error& error) {
-    // Thrown by all ranks alike, so an orderly end is possible.
-    if (world.rank == 0) std::fprintf(stderr, "%s: %s\n", kind.name, error.what());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: rank %d: %s\n", kind.name, world.rank, error.what());
-    MPI_Abort(world.comm, 3);
-  }
-  MPI_Finalize();
-  return status;
+  return examples::run_program(kind.name, argc, argv, [&](int count, char** words, const World& world) {
+    return program(kind, count, words, world);
+  });
 }
 
 }  // namespace heat

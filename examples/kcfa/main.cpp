@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "common/world.hpp"
 #include "exchange.hpp"
 #include "partition.hpp"
 #include "reference.hpp"
@@ -31,11 +32,7 @@ struct Options {
   bool show = false;
 };
 
-struct World {
-  MPI_Comm comm;
-  int rank;
-  int ranks;
-};
+using examples::World;
 
 struct Result {
   Summary found;                 // by all ranks together
@@ -213,21 +210,4 @@ int program(int argc, char** argv, const World& world) {
 }  // namespace
 }  // namespace kcfa
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  kcfa::World world{MPI_COMM_WORLD, 0, 1};
-  MPI_Comm_rank(world.comm, &world.rank);
-  MPI_Comm_size(world.comm, &world.ranks);
-  int status = 2;
-  try {
-    status = kcfa::program(argc, argv, world);
-  } catch (const std::runtime_error& error) {
-    // Thrown by all ranks alike, so an orderly end is possible.
-    if (world.rank == 0) std::fprintf(stderr, "kcfa: %s\n", error.what());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "kcfa: rank %d: %s\n", world.rank, error.what());
-    MPI_Abort(world.comm, 3);
-  }
-  MPI_Finalize();
-  return status;
-}
+int main(int argc, char** argv) { return examples::run_program("kcfa", argc, argv, kcfa::program); }

@@ -25,6 +25,11 @@ Bytes bytes_sent(const run::Call& call, int ranks) {
   return bytes;
 }
 
+choose::Answer answer_of(const choose::Algorithm& algorithm) {
+  if (algorithm.engine == choose::Engine::mpi) return choose::Answer::mpi;
+  return algorithm.engine == choose::Engine::schedule ? choose::Answer::ours : choose::Answer::ours_for_once;
+}
+
 }  // namespace
 
 int choose_by_load(const run::Call& call, team::Team& team, choose::Choice& choice) {
@@ -38,7 +43,7 @@ int choose_by_load(const run::Call& call, team::Team& team, choose::Choice& choi
   if (error != MPI_SUCCESS) return error;
   const choose::Load load{static_cast<double>(most.all) / ranks, static_cast<double>(most.largest)};
   choice = choose::fastest(call.collective, ranks, load, team.model).choice;
-  choose::note_answer(asking, choice.algorithm->engine == choose::Engine::mpi);
+  choose::note_answer(asking, answer_of(*choice.algorithm));
   return MPI_SUCCESS;
 }
 

@@ -3,26 +3,32 @@
 // more and more calls keep it unasked.
 //
 //   answer   mpi  mpi   -   mpi   -  -  mpi ...      "-": a call that keeps the last answer
-//   unasked       1         2          4             at most 64; for an algorithm of ours at most 8
 //
-// Ours is kept for fewer calls: if blocks grow all at once, it costs up to log P / 2 times as much
-// as it should, the MPI's own only what it costs without Quadrille.
+// How many calls keep it is drawn at random below a bound that doubles, so that asking does not
+// fall into step with a program whose calls repeat: what differs is found sooner or later. Each
+// time it is, twice as many equal answers are wanted before any call keeps one. So a program whose
+// calls change for ever is asked about each call after a while, and one that does not hardly any.
+//
+// An algorithm of ours is kept for at most 8 calls: if blocks grow all at once, two-phase Bruck
+// costs up to log P / 2 times as much as it should, the MPI's own only what it costs without us.
+// Padding, which may move any multiple of the data, is never kept.
 //
 // Pure, and fed with nothing but what all ranks agreed on: so all ranks ask at the same calls.
 #pragma once
 
-#include <algorithm>
+#include <cstdint>
 
 namespace quadrille::choose {
 
-struct Asking {
-  int same = 0;         // answers in a row that were the same
-  int unasked = 0;      // calls that will keep the answer
-  bool is_mpi = false;  // the last answer
-};
+enum class Answer : std::uint8_t { none, mpi, ours, ours_for_once };
 
-constexpr int most_unasked_of_mpi = 64;
-constexpr int most_unasked_of_ours = 8;
+struct Asking {
+  Answer last = Answer::none;
+  int same = 0;     // answers in a row that were the same
+  int wanted = 2;   // so many before any call keeps one
+  int unasked = 0;  // calls that will keep the answer
+  std::uint64_t drawn = 0;
+};
 
 // Must this call ask?
 inline bool must_ask(Asking& asking) {
@@ -31,12 +37,6 @@ inline bool must_ask(Asking& asking) {
   return false;
 }
 
-inline void note_answer(Asking& asking, bool is_mpi) {
-  asking.same = asking.is_mpi == is_mpi ? asking.same + 1 : 1;
-  asking.is_mpi = is_mpi;
-  if (asking.same < 2) return;
-  const int most = is_mpi ? most_unasked_of_mpi : most_unasked_of_ours;
-  asking.unasked = std::min(1 << std::min(asking.same - 2, 16), most);
-}
+void note_answer(Asking& asking, Answer answer);
 
 }  // namespace quadrille::choose

@@ -4,7 +4,6 @@
 #include <limits>
 #include <string_view>
 
-#include "choose/asking.hpp"
 #include "plan/bruck_index.hpp"
 #include "plan/closed_forms.hpp"
 
@@ -103,7 +102,7 @@ bool worth_agreeing(Collective collective, int ranks, const Model& model) {
   const Choice own = with_radix(collective, "mpi", 0);
   const Prediction best = fastest(collective, ranks, least, model);
   return best.choice.algorithm->engine != Engine::mpi &&
-         best.seconds + agreement(ranks, model) / (1 + most_unasked_of_ours) < margin * predict(own, ranks, least, model);
+         best.seconds + agreement(ranks, model) < margin * predict(own, ranks, least, model);
 }
 
 Model aries() {

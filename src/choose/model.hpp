@@ -42,8 +42,8 @@ Prediction fastest(Collective collective, int ranks, const Load& load, const Mod
 // Seconds of agreeing on the load.
 double agreement(int ranks, const Model& model);
 
-// Is it worth while to agree on the loads of v and w calls: could anything but the MPI's own win? Where the answer
-// stays the same most calls do not ask.
+// Is it worth while to agree on the loads of v and w calls: could anything but the MPI's own win, even if every call
+// had to ask?
 bool worth_agreeing(Collective collective, int ranks, const Model& model);
 
 // Latency 1.5 us and 2 GB/s a rank: a rank's share of a Cray Aries network, as on the machine of the paper.

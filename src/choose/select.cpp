@@ -60,7 +60,7 @@ Selection select_by_model(const GlobalKey& key, const std::string& obstacle) {
   if (key.model == nullptr || key.nodes != key.ranks || !is_all_to_all) return own;
   if (!is_sized(key.collective)) {
     if (!worth_agreeing(key.collective, key.ranks, *key.model)) return own;
-    own.why = "the cost model chooses by the load of each call";
+    own.why = "the cost model chooses by the load";
     own.by_load = true;
     return own;
   }

@@ -10,13 +10,16 @@ something else, on the other. Files are shared, as they are by NFS. All hosts ha
 namespace that plays the switch.
 
 Wants root. Exits with 77 where the system does not let it make namespaces. Everything is gone when it
-ends, however it ends: all of it runs in a process namespace, whose first process this is.
+ends: all of it runs in a process namespace, whose first process dies with this program. (What a
+killed one leaves is its folder in the place for temporary files.)
 """
 
 import argparse
+import ctypes
 import os
 import pathlib
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,7 +31,7 @@ INTERFACE = 'eth0'
 # program, because from within one namespace of processes its sibling cannot be entered.
 FIRST = ['--net', '--uts', '--ipc', '--mount']
 OTHERS = FIRST + ['--pid']
-INSIDE = 'QUADRILLE_HOSTS_INSIDE'
+INSIDE = 'QUADRILLE_HOSTS_FOLDER'
 
 
 class Unable(Exception):
@@ -81,7 +84,8 @@ def plug_in(switch, host, number, delay):
 
 
 def write_remote_shell(folder, hosts):
-  """A stand-in for ssh: `remote-shell [options] ADDRESS command...`."""
+  """A stand-in for ssh: `remote-shell [options] ADDRESS command...`. As with ssh, the command does not
+  get the environment of the caller."""
   cases = '\n'.join(f'  {PREFIX}{number}) pid={host.pid} ;;'
                     for number, host in enumerate(hosts, start=1))
   shell = folder / 'remote-shell'
@@ -92,7 +96,8 @@ case "$1" in
   *) echo "remote-shell: unknown host $1" >&2; exit 255 ;;
 esac
 shift
-exec nsenter --target "$pid" {' '.join(OTHERS)} "--wd=$PWD" -- sh -c "$*"
+exec nsenter --target "$pid" {' '.join(OTHERS)} "--wd=$PWD" -- \\
+  env -i PATH="$PATH" HOME="$HOME" TMPDIR="$TMPDIR" sh -c "$*"
 ''')
   shell.chmod(0o755)
   return shell
@@ -131,15 +136,31 @@ def run(arguments, folder):
   # As a user who is logged in on the first host starts it.
   command = hosts[0].enter() + launcher(arguments, shell) + arguments.command
   environment = {name: value for name, value in os.environ.items() if name != INSIDE}
+  environment['TMPDIR'] = str(folder)
   return subprocess.call(command, stdin=subprocess.DEVNULL, env=environment)
+
+
+def die_with_parent():
+  """The kernel ends the child when we end, however that happens."""
+  ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def enter_own_processes():
   """Starts this program again as the first process of a namespace: with it all others end."""
   unshare = ['unshare', '--pid', '--mount', '--fork', '--kill-child', '--mount-proc']
-  call(*unshare, 'true')
-  return subprocess.call([*unshare, sys.executable, *sys.argv],
-                         env=dict(os.environ, **{INSIDE: '1'}))
+  if subprocess.call([*unshare, 'true'], stderr=subprocess.DEVNULL) != 0:
+    print('hosts: the system does not let us make namespaces (unshare); root may', file=sys.stderr)
+    return SKIPPED
+  for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, lambda *_: sys.exit(1))
+  with tempfile.TemporaryDirectory(prefix='quadrille-hosts-') as folder:
+    child = subprocess.Popen([*unshare, sys.executable, *sys.argv], preexec_fn=die_with_parent,
+                             env=dict(os.environ, **{INSIDE: folder}))
+    try:
+      return child.wait()
+    finally:
+      child.kill()
+      child.wait()
 
 
 def main():
@@ -155,13 +176,12 @@ def main():
   parser.add_argument('command', nargs='+')
   arguments = parser.parse_args()
   try:
-    if os.environ.get(INSIDE) != '1':
+    if INSIDE not in os.environ:
       return enter_own_processes()
-    with tempfile.TemporaryDirectory(prefix='quadrille-hosts-') as folder:
-      return run(arguments, pathlib.Path(folder))
+    return run(arguments, pathlib.Path(os.environ[INSIDE]))
   except (Unable, FileNotFoundError) as reason:
     print(f'hosts: {reason}', file=sys.stderr)
-    return SKIPPED
+    return 1
 
 
 if __name__ == '__main__':

@@ -75,8 +75,8 @@ Images make_images(const Exchange& exchange, const Communicator& where) {
   // Bytes may lie anywhere; other types at any address that is aligned for them.
   const bool bytes = exchange.receive.front().type->base == Base::byte;
   const std::size_t shift = bytes ? static_cast<std::size_t>(where.calls + 3U * me) % 16 : 0;
-  Images images{Image(exchange.send, seed * 2, shift), Image(exchange.receive, seed * 2 + 1, shift),
-                Image(exchange.receive, seed * 2 + 1, shift)};
+  const Image poisoned(exchange.receive, seed * 2 + 1, shift);
+  Images images{Image(exchange.send, seed * 2, shift), poisoned, poisoned};
   for (std::size_t d = 0; d < exchange.send.size(); ++d) {
     images.send.write(exchange.send[d], key(me, static_cast<int>(d)));
   }
@@ -91,15 +91,15 @@ Images make_images(const Exchange& exchange, const Communicator& where) {
 
 // Makes the call with buffers of its own. Returns what is wrong.
 std::string run(const Door& door, const Exchange& exchange, const Communicator& where,
-                Images images) {
+                const Images& images) {
   const bool in_bytes = exchange.collective == Collective::alltoallw;
   const Arguments send = arguments_of(exchange.send, in_bytes);
   const Arguments receive = arguments_of(exchange.receive, in_bytes);
   const Arguments send_before = send;
   const Arguments receive_before = receive;
-  const Image source = images.send;
-  const int code = call(door, exchange, images.send.address(), send, images.receive.address(),
-                        receive, where.comm);
+  Image sent = images.send, received = images.receive;
+  const int code =
+      call(door, exchange, sent.address(), send, received.address(), receive, where.comm);
   std::string problem;
   if (code != MPI_SUCCESS) {
     char text[MPI_MAX_ERROR_STRING];
@@ -107,10 +107,10 @@ std::string run(const Door& door, const Exchange& exchange, const Communicator& 
     MPI_Error_string(code, text, &length);
     return "it returned an error: " + std::string(text, static_cast<std::size_t>(length));
   }
-  if (std::string text = images.receive.difference(images.expected); !text.empty()) {
+  if (std::string text = received.difference(images.expected); !text.empty()) {
     problem += "receive buffer: " + text + ". ";
   }
-  if (std::string text = images.send.difference(source); !text.empty()) {
+  if (std::string text = sent.difference(images.send); !text.empty()) {
     problem += "send buffer was changed: " + text + ". ";
   }
   if (send != send_before || receive != receive_before) {

@@ -1,6 +1,7 @@
 // Isomorphic neighbourhoods: every algorithm, on every grid, with offsets of all kinds. The explicit door alone.
 #include <quadrille.h>
 
+#include "mpi/mpi.hpp"
 #include "neighbors.hpp"
 #include "team/team.hpp"
 #include "world.hpp"
@@ -144,6 +145,37 @@ TEST_F(Isomorphic, CombinesSmallBlocks) {
   if (world().size >= 4) {
     EXPECT_FALSE(combines(served_by(t.where.comm, c)));
   }
+  release(t.where);
+}
+
+int types_made = 0;
+int noted_type_create_struct(int count, const int lengths[], const MPI_Aint places[], const MPI_Datatype types[],
+                             MPI_Datatype* made) {
+  ++types_made;
+  return PMPI_Type_create_struct(count, lengths, places, types, made);
+}
+
+// Up to `pack` bytes the blocks of a message are copied together; else a derived datatype says where they lie.
+TEST_F(Isomorphic, PacksMessagesOrSendsThemWithoutACopy) {
+  if (world().size < 3) return;  // fewer messages, of more blocks
+  // The blocks of a message are the third, the sixth and the ninth of the user.
+  const TestGrid grid{{world().size, 1}, {1, 1}};
+  Topology t = isomorphic(grid, offsets_of(0, 2), nullptr);
+  const auto c = Collective::neighbor_alltoall;
+  static const Mpi real = mpi();
+  static Mpi spied = real;
+  spied.Type_create_struct = &noted_type_create_struct;
+  detail::mpi_table.store(&spied);
+  const auto types_made_by = [&](const char* algorithm) {
+    EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, algorithm));
+    types_made = 0;
+    expect_good(check({c, same("byte"), 100, false, 1}, t, tested_neighbors));
+    return types_made;
+  };
+  EXPECT_EQ(types_made_by("torus:pack=300"), 0);
+  EXPECT_GT(types_made_by("torus:pack=299"), 0) ;
+  EXPECT_GT(types_made_by("torus:pack=0"), 0);
+  detail::mpi_table.store(&real);
   release(t.where);
 }
 

@@ -3,6 +3,7 @@
 //
 //   --threads=single|multiple   what is asked of MPI_Init_thread; multiple is the default
 //   QUADRILLE_TEST_LIMIT        seconds after which one test counts as hung; 120 is the default
+//   QUADRILLE_TEST_HOSTS        on how many hosts the ranks must be
 //   QUADRILLE_TEST_EFFORT       percentage of the repeats of the long tests
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -106,7 +107,12 @@ int run(int argc, char** argv) {
   if (world().rank == 0) std::printf("door %s, %d ranks\n", door_name, world().size);
 
   communicators();
-  int failed = RUN_ALL_TESTS();
+  int failed = 0;
+  if (const char* const hosts = std::getenv("QUADRILLE_TEST_HOSTS"); hosts != nullptr && count_hosts() != std::atoi(hosts)) {
+    std::printf("the ranks are on %d hosts, not on %s\n", count_hosts(), hosts);
+    failed = 1;
+  }
+  if (RUN_ALL_TESTS() != 0) failed = 1;
   if (testing::UnitTest::GetInstance()->test_to_run_count() == 0) failed = 1;
   watchdog.begin("the end");
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

@@ -7,20 +7,33 @@
 
 namespace quadrille::test {
 
+namespace {
+
+constexpr std::uint64_t step = 0x9e3779b97f4a7c15U;
+
+// 8 bytes of a message. Cheaper than mix(): much of the tests' time is spent here.
+std::uint64_t word_of(std::uint64_t seed_and_place) {
+  const std::uint64_t word = (seed_and_place ^ (seed_and_place >> 32)) * 0xbf58476d1ce4e5b9U;
+  return word ^ (word >> 29);
+}
+
+}  // namespace
+
 void fill(Key key, std::size_t first, std::size_t count, unsigned char* out) {
   const std::uint64_t ranks = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.source))
                                << 32) |
                               static_cast<std::uint32_t>(key.destination);
   const std::uint64_t seed = mix(mix(ranks + 1) ^ key.call);
-  const auto word_at = [seed](std::size_t offset) { return mix(seed + 0x9e3779b97f4a7c15U * (offset / 8)); };
+  // Up to the next word, then whole words, then what is left.
   for (std::size_t done = 0; done < count;) {
     const std::size_t offset = first + done, inside = offset % 8;
-    const std::uint64_t word = word_at(offset);
-    if (inside == 0 && count - done >= 8) {  // nearly always: with a length that is known a store, no call
+    std::uint64_t place = seed + step * (offset / 8);
+    for (; inside == 0 && count - done >= 8; done += 8, place += step) {
+      const std::uint64_t word = word_of(place);
       std::memcpy(out + done, &word, 8);
-      done += 8;
-      continue;
     }
+    if (done == count) return;
+    const std::uint64_t word = word_of(place);
     const std::size_t now = std::min(count - done, 8 - inside);
     std::memcpy(out + done, reinterpret_cast<const unsigned char*>(&word) + inside, now);
     done += now;

@@ -1,11 +1,18 @@
 #!/bin/sh
-# says.sh TEXT COMMAND...: runs the command; passes if it passes and its output has TEXT in one line.
-text="$1"
+# says.sh PATTERN... -- COMMAND...: runs the command; passes if it passes and its output has each pattern.
+patterns=""
+while [ "$1" != "--" ]; do
+  patterns="$patterns$1
+"
+  shift
+done
 shift
-output="$("$@" 2>&1)"
-status=$?
-printf '%s\n' "$output"
+output="$(mktemp)"
+trap 'rm -f "$output"' EXIT
+status="$({ { "$@" 2>&1; echo $? >&3; } | tee "$output" >&4; } 3>&1 4>&2)"
 [ "$status" -eq 0 ] || exit "$status"
-printf '%s\n' "$output" | grep -qF -- "$text" && exit 0
-echo "says.sh: no line with: $text" >&2
-exit 1
+printf '%s' "$patterns" | while read -r pattern; do
+  grep -q -- "$pattern" "$output" && continue
+  echo "says.sh: no line with: $pattern" >&2
+  exit 1
+done

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "choices.hpp"
+#include "shapes.hpp"
 #include "world.hpp"
 
 namespace quadrille::test {
@@ -48,28 +49,7 @@ class Uniform : public MpiTest, public testing::WithParamInterface<Forced> {};
 
 TEST_P(Uniform, EveryShape) {
   const Forced& forced = GetParam();
-  const std::vector<Shape> shapes = all_shapes(forced.collective);
-  // Quadrille's own choice gets all shapes, a forced algorithm a sample of them.
-  const int some = forced.algorithm.empty() ? static_cast<int>(shapes.size()) : 60;
-  const int samples = repeats(some, 6);
-  const bool all = samples >= static_cast<int>(shapes.size());
-  for (const Communicator& where : communicators()) {
-    if (can_force) {
-      EXPECT_EQ(MPI_SUCCESS, force(where.comm, forced.collective, forced.algorithm));
-    }
-    Random random(mix(std::hash<std::string>()(forced.algorithm)) + where.number);
-    const int count = where.name == "self" ? std::min(samples, 40) : samples;
-    for (int i = 0; i < count; ++i) {
-      const int chosen = all ? i : random.below(static_cast<int>(shapes.size()));
-      const Shape& shape = shapes[static_cast<std::size_t>(chosen)];
-      if (mpi_can(shape, where.size) || (where.size > 1 && surely_served(forced))) {
-        expect_good(check(shape, where));
-      }
-    }
-    if (can_force) {
-      EXPECT_EQ(MPI_SUCCESS, force(where.comm, forced.collective, ""));
-    }
-  }
+  check_shapes(forced, all_shapes(forced.collective), {.forced = 60, .least = 6, .self = 40});
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "choices.hpp"
+#include "shapes.hpp"
 #include "world.hpp"
 
 namespace quadrille::test {
@@ -52,27 +53,7 @@ class Vector : public MpiTest, public testing::WithParamInterface<Forced> {};
 
 TEST_P(Vector, EveryShape) {
   const Forced& forced = GetParam();
-  const std::vector<Shape> shapes = all_shapes(forced.collective);
-  const int some = forced.algorithm.empty() ? static_cast<int>(shapes.size()) : 100;
-  const int samples = repeats(some, 8);
-  const bool all = samples >= static_cast<int>(shapes.size());
-  for (const Communicator& where : communicators()) {
-    if (can_force) {
-      EXPECT_EQ(MPI_SUCCESS, force(where.comm, forced.collective, forced.algorithm));
-    }
-    Random random(mix(std::hash<std::string>()(forced.algorithm)) + where.number);
-    const int count = where.name == "self" ? std::min(samples, 60) : samples;
-    for (int i = 0; i < count; ++i) {
-      const int chosen = all ? i : random.below(static_cast<int>(shapes.size()));
-      const Shape& shape = shapes[static_cast<std::size_t>(chosen)];
-      if (mpi_can(shape, where.size) || (where.size > 1 && surely_served(forced))) {
-        expect_good(check(shape, where));
-      }
-    }
-    if (can_force) {
-      EXPECT_EQ(MPI_SUCCESS, force(where.comm, forced.collective, ""));
-    }
-  }
+  check_shapes(forced, all_shapes(forced.collective), {.forced = 100, .least = 8, .self = 60});
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -71,15 +71,18 @@ void free_communicators() {
   made_communicators().clear();
 }
 
-bool on_one_node() {
-  if (std::getenv("QUADRILLE_NODES") != nullptr) return false;
-  MPI_Comm node;
-  int ranks = 0;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  MPI_Comm_size(node, &ranks);
-  MPI_Comm_free(&node);
-  return ranks == world().size;
+int count_hosts() {
+  MPI_Comm host;
+  int rank = 0, hosts = 0;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  MPI_Comm_rank(host, &rank);
+  MPI_Comm_free(&host);
+  const int first = rank == 0 ? 1 : 0;
+  MPI_Allreduce(&first, &hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return hosts;
 }
+
+bool on_one_node() { return std::getenv("QUADRILLE_NODES") == nullptr && count_hosts() == 1; }
 
 int repeats(int full, int least) {
   static const int effort = [] {

@@ -34,6 +34,9 @@ void free_communicators();
 // Do all ranks share a node, also as QUADRILLE_NODES tells Quadrille? Collective.
 bool on_one_node();
 
+// On how many hosts the ranks really are. Collective.
+int count_hosts();
+
 // How often a test repeats something that it would do `full` times at one or two ranks. Falls with
 // the number of ranks, as all of them share a few cores; never below `least`. Depends on the number
 // of ranks alone. QUADRILLE_TEST_EFFORT, a percentage, scales it.

@@ -108,32 +108,52 @@ TEST(Model, PadsWhereWaitingCostsMoreThanPadding) {
 
 TEST(Model, AsksForTheLoadOnlyIfItCanMatter) {
   EXPECT_TRUE(worth_agreeing(Collective::alltoallv, 256, aries()));
-  EXPECT_FALSE(worth_agreeing(Collective::alltoallv, 3, aries())) << "two rounds, as two messages";
+  EXPECT_FALSE(worth_agreeing(Collective::alltoallv, 4, aries()));
   Model fast_mpi = aries();
   fast_mpi.mpi.alpha = fast_mpi.mpi.beta = 0;
   EXPECT_FALSE(worth_agreeing(Collective::alltoallv, 256, fast_mpi));
 }
 
-// In an alternation every call is asked about; while nothing changes ever fewer are, and at most 8 calls keep what
-// may have become wrong.
+// What becomes of the calls of a program.
+struct Asked {
+  int asks = 0;   // of the last 1000 calls
+  int wrong = 0;  // calls that ran what the call before them was right for
+};
+template <class AnswerOfCall>
+Asked ask_for(int calls, const AnswerOfCall& right) {
+  Asking asking;
+  Asked result;
+  for (int call = 0; call < calls; ++call) {
+    const bool asks = must_ask(asking);
+    if (asks) note_answer(asking, right(call));
+    if (call >= calls - 1000) result.asks += asks ? 1 : 0;
+    result.wrong += asking.last != right(call) ? 1 : 0;
+  }
+  return result;
+}
+
 TEST(Model, AsksLessOftenWhileTheAnswerStays) {
-  const auto calls = [](const std::vector<bool>& is_mpi_by_call) {
-    Asking asking;
-    std::string asked;
-    for (const bool is_mpi : is_mpi_by_call) {
-      const bool asks = must_ask(asking);
-      asked += asks ? 'a' : '-';
-      if (asks) note_answer(asking, is_mpi);
+  EXPECT_LT(ask_for(2000, [](int) { return Answer::mpi; }).asks, 50);
+  EXPECT_LT(ask_for(2000, [](int) { return Answer::ours; }).asks, 300);
+  EXPECT_EQ(ask_for(2000, [](int) { return Answer::ours_for_once; }).asks, 1000) << "padding is never kept";
+}
+
+// Whatever the period and the phase in which a program's calls change, they are asked about in the end, and few ran
+// what was wrong for them until then.
+TEST(Model, ChangingCallsAreAskedAbout) {
+  for (int period = 2; period <= 40; ++period) {
+    for (int phase = 0; phase < period; ++phase) {
+      const Asked often = ask_for(20'000, [&](int call) {
+        return call % period == phase ? Answer::mpi : Answer::ours;
+      });
+      EXPECT_GT(often.asks, 999) << period << ' ' << phase;
+      EXPECT_LT(often.wrong, 100) << period << ' ' << phase;
     }
-    return asked;
-  };
-  const std::vector<bool> ours(40, false), theirs(40, true);
-  EXPECT_EQ(calls(ours), "aa-a--a----a--------a--------a--------a-");
-  EXPECT_EQ(calls(theirs), "aa-a--a----a--------a----------------a--");
-  EXPECT_EQ(calls({true, false, true, false, false, false, false}), "aaaaa-a");
-  std::vector<bool> changes(12, false);
-  changes.insert(changes.end(), 12, true);  // seen when the eight calls that keep it are over
-  EXPECT_EQ(calls(changes), "aa-a--a----a--------aa-a");
+  }
+  // One change for good costs at most the calls that still keep the old answer.
+  const Asked once = ask_for(2000, [](int call) { return call < 500 ? Answer::ours : Answer::mpi; });
+  EXPECT_LE(once.wrong, 8);
+  EXPECT_LT(once.asks, 50);
 }
 
 // Each candidate of a choice has finite time, and radices are in range.
