@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <random>
 
 namespace quadrille::choose {
 
@@ -27,7 +28,7 @@ struct Asking {
   int same = 0;     // answers in a row that were the same
   int wanted = 2;   // so many before any call keeps one
   int unasked = 0;  // calls that will keep the answer
-  std::uint64_t drawn = 0;
+  std::minstd_rand random;  // the standard says what it gives: the same on all ranks
 };
 
 // Must this call ask?

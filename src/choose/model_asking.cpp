@@ -20,14 +20,6 @@ int most_unasked(Answer answer) {
   return 0;
 }
 
-// In [0, end), the same on all ranks.
-int draw(Asking& asking, int end) {
-  std::uint64_t x = asking.drawn += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return static_cast<int>((x >> 33) % static_cast<std::uint64_t>(end));
-}
-
 }  // namespace
 
 void note_answer(Asking& asking, Answer answer) {
@@ -37,8 +29,8 @@ void note_answer(Asking& asking, Answer answer) {
   asking.last = answer;
   const int most = most_unasked(answer);
   if (asking.same < asking.wanted || most == 0) return;
-  const int bound = std::min(2 << std::min(asking.same - asking.wanted, 16), 2 * most);
-  asking.unasked = std::min(1 + draw(asking, bound), most);
+  const auto bound = static_cast<unsigned>(std::min(2 << std::min(asking.same - asking.wanted, 16), 2 * most));
+  asking.unasked = std::min(1 + static_cast<int>(asking.random() % bound), most);
 }
 
 }  // namespace quadrille::choose

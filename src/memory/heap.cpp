@@ -1,4 +1,3 @@
-#include "memory/mapping_watch.hpp"
 #include "memory/heap.hpp"
 
 #include <time.h>
@@ -9,6 +8,7 @@
 
 #include "memory/heap_arena.hpp"
 #include "memory/heap_parts.hpp"
+#include "memory/mapping_watch.hpp"
 
 namespace quadrille::memory {
 
