@@ -8,3 +8,9 @@ if(QUADRILLE_SANITIZE)
                          -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1)
   target_link_options(quadrille_options INTERFACE -fsanitize=${QUADRILLE_SANITIZE})
 endif()
+
+# quadrille_reads_options(files...): what does little but read options with CLI11 needs no speed, and takes twice as
+# long to optimise well.
+function(quadrille_reads_options)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O1)
+endfunction()

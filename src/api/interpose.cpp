@@ -2,7 +2,8 @@
 //
 // Fortran reaches us too. The Fortran layers of MPICH and Intel MPI call the C functions MPI_X; those of
 // Open MPI call PMPI_X. Both have turned Fortran's MPI_IN_PLACE and MPI_BOTTOM into C's by then. So the
-// MPI_ names are defined here for every ABI, and the PMPI_ names for Open MPI as well. We ourselves
+// MPI_ names are defined here for every ABI, and the PMPI_ names for Open MPI as well. Only MPI_Init of
+// MPICH's mpi_f08 calls PMPI_Init, so that name and PMPI_Init_thread are defined for all. We ourselves
 // reach the MPI by looking its symbols up in its own library, so there is no way back to here.
 #include "api/doors.hpp"
 #include "api/memory_doors.hpp"
@@ -85,6 +86,12 @@ extern "C" {
     return api::neighbor_allgatherv(Door::drop_in, mpi().Neighbor_allgatherv, sendbuf, sendcount,  \
                                     sendtype, recvbuf, recvcounts, displs, recvtype, comm);        \
   }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {           \
+    return quadrille::api::alloc_mem(size, info, baseptr);                                         \
+  }                                                                                                \
+  QUADRILLE_EXPORT int PREFIX##_Free_mem(void* base) { return quadrille::api::free_mem(base); }
+
+#define QUADRILLE_INTERPOSE_START(PREFIX)                                                          \
   QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) {                                    \
     const int error = mpi().Init(argc, argv);                                                      \
     if (error == MPI_SUCCESS) quadrille::team::after_init();                                       \
@@ -95,16 +102,14 @@ extern "C" {
     const int error = mpi().Init_thread(argc, argv, required, provided);                           \
     if (error == MPI_SUCCESS) quadrille::team::after_init();                                       \
     return error;                                                                                  \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {           \
-    return quadrille::api::alloc_mem(size, info, baseptr);                                         \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Free_mem(void* base) { return quadrille::api::free_mem(base); }
+  }
 
 QUADRILLE_INTERPOSE(MPI)
 #if defined(QUADRILLE_ABI_OPENMPI)
 QUADRILLE_INTERPOSE(PMPI)
 #endif
+QUADRILLE_INTERPOSE_START(MPI)
+QUADRILLE_INTERPOSE_START(PMPI)
 
 #if defined(QUADRILLE_HAVE_LARGE_COUNT)
 QUADRILLE_EXPORT int MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "memory/heap.hpp"
 #include "memory/mapping_watch.hpp"
@@ -249,6 +250,9 @@ bool all_agree(MPI_Comm comm, std::uint64_t value) {
 }
 
 void after_init() {
+  // An MPI_Init may call PMPI_Init by that name, and a profiler's MPI_Init does: both come here.
+  static bool done = false;
+  if (std::exchange(done, true)) return;
   const memory::MappingWatch watch = memory::mapping_watch(true);
   int rank = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);

@@ -41,6 +41,7 @@ program client_neighbors_f08
                                 MPI_INTEGER, line)
     call check(recvs(2), recvs(1), 1, 2)
 
+#ifndef WITHOUT_ALLTOALLW
     recvs = -1
     do i = 1, 2
       call MPI_Get_address(sends(i), address(1))
@@ -58,6 +59,7 @@ program client_neighbors_f08
       call MPI_Type_free(from_types(i))
       call MPI_Type_free(to_types(i))
     end do
+#endif
 
     recvs = -1
     call MPI_Neighbor_allgather(sends, 1, MPI_INTEGER, recvs, 1, MPI_INTEGER, line)

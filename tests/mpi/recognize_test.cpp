@@ -84,6 +84,9 @@ TEST_F(Recognition, EveryAlgorithmOnEveryTorus) {
   if (world().size < 2) return;
   std::uint64_t seed = 1;
   for (TestGrid grid : grids_of(world().size)) {
+    // With many ranks each torus once, else several times, shuffled otherwise.
+    const bool torus = std::count(grid.periodic.begin(), grid.periodic.end(), 0) == 0;
+    if (world().size > 4 && !torus) continue;
     std::fill(grid.periodic.begin(), grid.periodic.end(), 1);
     for (int kind = 0; kind < 3; ++kind) {
       Topology t = shuffled_torus(grid, offsets_in(grid.extents.size(), kind), ++seed);

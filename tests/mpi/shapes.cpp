@@ -26,7 +26,8 @@ void check_shapes(const Forced& forced, const std::vector<Shape>& shapes, const 
       const int chosen = some >= every ? i : random.below(every);
       const Shape& shape = shapes[static_cast<std::size_t>(chosen)];
       if (mpi_can(shape, where.size) || (where.size > 1 && surely_served(forced))) {
-        expect_good(check(shape, where));
+        // The MPI's own result does not depend on what is forced: once it has been compared, samples do.
+        expect_good(check(shape, where, forced.algorithm.empty() || i % 4 == 0));
       }
     }
     EXPECT_EQ(MPI_SUCCESS, set_algorithm(where.comm, forced.collective, ""));

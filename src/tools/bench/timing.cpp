@@ -285,9 +285,12 @@ Ceiling measure_ceiling(BenchData& data, const TimingOptions& options) {
     long times = 1;
     if (!options.cold) times = std::clamp<long>(std::lround(batch_seconds / estimate), 1, 1000);
     const double fit = ceiling_seconds / (estimate * static_cast<double>(times));
-    const long batches = std::clamp<long>(std::lround(fit), 5, 200);
+    const auto batches = static_cast<std::size_t>(std::clamp<long>(std::lround(fit), 5, 200));
+    // To empty the caches takes a hundred times as long as the copies.
+    Deadline deadline(5 * ceiling_seconds, batches, options.world);
     std::vector<double> seconds;
-    for (long batch = 0; batch < batches; ++batch) {
+    for (std::size_t batch = 0; batch < batches; ++batch) {
+      if (batch > 0 && deadline.passed_after(batch - 1)) break;
       if (options.cold) caches.empty(data);
       seconds.push_back(time_copies(copies, streaming, times, options.world) /
                         static_cast<double>(times));
