@@ -41,16 +41,25 @@ class Ring {
           at_(ring.head_->pushed.load(std::memory_order_relaxed)),
           announced_(at_),
           begin_(at_),
-          end_(ring.head_->popped.load(std::memory_order_acquire) + ring.bytes_) {}
+          end_(ring.head_->popped.load(std::memory_order_acquire) + ring.bytes_),
+          place_(room() == 0 ? 0 : ring.place_of(at_)) {}
     std::size_t room() const { return end_ - at_; }
+    // Room that is not cut in two by the end of the ring.
+    std::size_t room_in_one_piece() const { return std::min(room(), ring_.bytes_ - place_); }
+    // Where to write `bytes` bytes, at most room_in_one_piece(). They are announced together.
+    std::byte* claim(std::size_t bytes) {
+      std::byte* const claimed = ring_.data() + place_;
+      step(bytes);
+      return claimed;
+    }
     // As far as there is room. Returns how many.
     std::size_t write(const std::byte* from, std::size_t bytes) {
       const std::size_t total = std::min(bytes, room());
       for (std::size_t done = 0; done < total;) {
-        const std::size_t now = ring_.piece(at_, total - done);
-        std::memcpy(ring_.data() + at_ % ring_.bytes_, from + done, now);
+        const std::size_t now = ring_.piece(place_, total - done);
+        std::memcpy(ring_.data() + place_, from + done, now);
         done += now;
-        at_ += now;
+        step(now);
         if (at_ - announced_ >= ring_.bytes_ / 4) announce();
       }
       return total;
@@ -63,9 +72,15 @@ class Ring {
 
    private:
     void announce() { ring_.head_->pushed.store(announced_ = at_, std::memory_order_release); }
+    void step(std::size_t bytes) {
+      at_ += bytes;
+      place_ += bytes;
+      if (place_ == ring_.bytes_) place_ = 0;
+    }
     Ring& ring_;
     std::uint64_t at_, announced_;
     const std::uint64_t begin_, end_;
+    std::size_t place_;  // at_ modulo the size: a division for each piece would cost as much as a small piece
   };
 
   // Reads several pieces and frees their room together; large ones also a quarter of the ring at a time.
@@ -76,16 +91,23 @@ class Ring {
           at_(ring.head_->popped.load(std::memory_order_relaxed)),
           freed_(at_),
           begin_(at_),
-          end_(ring.head_->pushed.load(std::memory_order_acquire)) {}
+          end_(ring.head_->pushed.load(std::memory_order_acquire)),
+          place_(waiting() == 0 ? 0 : ring.place_of(at_)) {}
     std::size_t waiting() const { return end_ - at_; }
+    // The next `bytes` bytes, which the writer claimed, or a part of those.
+    const std::byte* take(std::size_t bytes) {
+      const std::byte* const taken = ring_.data() + place_;
+      step(bytes);
+      return taken;
+    }
     // As far as there are any; `to` may be null: then they are dropped. Returns how many.
     std::size_t read(std::byte* to, std::size_t bytes) {
       const std::size_t total = std::min(bytes, waiting());
       for (std::size_t done = 0; done < total;) {
-        const std::size_t now = ring_.piece(at_, total - done);
-        if (to != nullptr) std::memcpy(to + done, ring_.data() + at_ % ring_.bytes_, now);
+        const std::size_t now = ring_.piece(place_, total - done);
+        if (to != nullptr) std::memcpy(to + done, ring_.data() + place_, now);
         done += now;
-        at_ += now;
+        step(now);
         if (at_ - freed_ >= ring_.bytes_ / 4) free();
       }
       return total;
@@ -98,9 +120,15 @@ class Ring {
 
    private:
     void free() { ring_.head_->popped.store(freed_ = at_, std::memory_order_release); }
+    void step(std::size_t bytes) {
+      at_ += bytes;
+      place_ += bytes;
+      if (place_ == ring_.bytes_) place_ = 0;
+    }
     Ring& ring_;
     std::uint64_t at_, freed_;
     const std::uint64_t begin_, end_;
+    std::size_t place_;
   };
 
   // Copies the next bytes of `from` into the ring as far as there is room. Returns how many.
@@ -122,9 +150,10 @@ class Ring {
 
  private:
   std::byte* data() const { return reinterpret_cast<std::byte*>(head_) + sizeof(RingHead); }
+  std::size_t place_of(std::uint64_t at) const { return static_cast<std::size_t>(at % bytes_); }
   // At most a quarter of the ring, and not over its end.
-  std::size_t piece(std::uint64_t at, std::size_t bytes) const {
-    return std::min({bytes, bytes_ / 4, bytes_ - static_cast<std::size_t>(at % bytes_)});
+  std::size_t piece(std::size_t place, std::size_t bytes) const {
+    return std::min({bytes, bytes_ / 4, bytes_ - place});
   }
 
   RingHead* head_;

@@ -27,6 +27,10 @@ class Blocks {
     b.address = side_.base + side_.displacement_of(index, side_.count) * info_.extent;
     return b;
   }
+  // True if all blocks are certain to be of one size.
+  bool equal() const {
+    return one_type_ && side_.counts == nullptr && side_.counts_large == nullptr;
+  }
   // True if no block can have gaps.
   bool all_dense() const { return one_type_ && info_.dense; }
 

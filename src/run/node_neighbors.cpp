@@ -9,16 +9,18 @@
 // Cost    One wait for each neighbouring rank. Blocks are copied twice, large ones in the heap once.
 // Source  Quadrille; the single copy is that of SH-Naive in Li, Zhang and Hoefler, section 3.
 //
-// What is in a ring: heads, each of them followed by its block if that travels through the ring. Sizes are
-// in the head and not looked up, so a pair that disagrees about them is an error and no disorder.
+// What is in a ring: heads, each of them followed by its block if that travels through the ring. Small blocks of
+// one size share a head (a run); what a gather sends along several edges to one rank is there once. Sizes are in
+// the head and not looked up, so a pair that disagrees about them is an error and no disorder.
 //
 // Example, ranks 0 and 1 on a ring of two, so with two edges each way, blocks of 8 bytes: rank 0 writes
-// head, block, head, block, 48 bytes in all, and announces them; it waits until rank 1 has announced as many.
+// head, block, block, 32 bytes in all, and announces them; it waits until rank 1 has announced as many.
 #include "run/node_neighbors.hpp"
 
 #include <algorithm>
 #include <cstring>
 
+#include "memory/copy.hpp"
 #include "memory/heap.hpp"
 #include "run/blocks.hpp"
 #include "run/call.hpp"
@@ -31,11 +33,15 @@ namespace {
 using memory::Ring;
 
 struct Head {
-  std::uint64_t bytes;
-  std::uint64_t at;  // offset in the sender's heap, or one of these
+  std::uint64_t bytes;  // of a block
+  std::uint64_t at;     // offset in the sender's heap, or one of these
 };
 constexpr std::uint64_t follows = ~std::uint64_t{0};    // the block is behind its head
 constexpr std::uint64_t was_read = follows - 1;  // no block: those that were offered have been read
+// Several blocks of that size are behind the head, in one piece and announced with it: how many is in the low half.
+constexpr std::uint64_t run = std::uint64_t{1} << 62;
+constexpr std::uint64_t repeated = run >> 1;  // one block is, for so many edges
+bool is_run(const Head& head) { return head.at >> 62 == 1; }
 
 }  // namespace
 
@@ -100,24 +106,30 @@ class NodeNeighbors {
     return total;
   }
   std::size_t bytes_to_unpack() const {
-    return recv_.all_dense() ? 0 : bytes_to_come([](const Block& b) { return !b.info.dense; });
-  }
-  // An estimate: large blocks are copied, small ones cost little.
-  std::size_t bytes_to_copy() const {
-    return bytes_to_come([](const Block&) { return true; });
-  }
-  template <class Counts>
-  std::size_t bytes_to_come(Counts counts) const {
+    if (recv_.all_dense()) return 0;
     std::size_t total = 0;
     for (const NeighborPair& pair : edges_.pairs) {
       for (const int b : pair.recv_blocks) {
-        if (const Block block = recv_[b]; counts(block)) total += block.bytes();
+        if (const Block block = recv_[b]; !block.info.dense) total += block.bytes();
       }
     }
     return total;
   }
+  // An estimate: large blocks are copied, small ones cost little.
+  std::size_t bytes_to_copy() const {
+    std::size_t total = 0;
+    for (const NeighborPair& pair : edges_.pairs) total += bytes_of_all(recv_, pair.recv_blocks);
+    return total;
+  }
+  static std::size_t bytes_of_all(const Blocks& blocks, const std::vector<int>& which) {
+    if (blocks.equal()) return which.empty() ? 0 : which.size() * blocks[which[0]].bytes();
+    std::size_t total = 0;
+    for (const int b : which) total += blocks[b].bytes();
+    return total;
+  }
 
   Block send_block(int b) const { return send_[gather_ ? 0 : b]; }
+  bool sends_equal_blocks() const { return gather_ || send_.equal(); }
 
   // Blocks with gaps, one behind the other, in the order of the edges.
   void pack_all_sent() {
@@ -174,9 +186,15 @@ class NodeNeighbors {
     if (at.sent == pair.send_blocks.size() && !at.owes) return false;
     Ring ring = group_.pairs.ring(pair.peer, group_.me);
     Ring::Writer out(ring);
-    while (at.sent < pair.send_blocks.size() && push_block(out, p, at)) {
-      ++at.sent;
-      at.sent_part = 0;
+    while (at.sent < pair.send_blocks.size()) {
+      if (const std::size_t sent = push_run(out, p, at); sent > 0) {
+        at.sent += sent;
+      } else if (push_block(out, p, at)) {
+        ++at.sent;
+        at.sent_part = 0;
+      } else {
+        break;
+      }
     }
     // Behind all blocks, where the peer expects it, and after all of its own have been taken.
     if (at.owes && at.sent == pair.send_blocks.size() && at.taken == pair.recv_blocks.size() &&
@@ -189,6 +207,29 @@ class NodeNeighbors {
 
   static void put(Ring::Writer& out, const Head& head) {
     out.write(reinterpret_cast<const std::byte*>(&head), sizeof head);
+  }
+
+  // Small blocks of one size behind one head, as far as there is room in one piece. Returns how many.
+  std::size_t push_run(Ring::Writer& out, std::size_t p, const NeighborProgress& at) {
+    if (at.sent_part > 0) return 0;
+    const std::vector<int>& blocks = edges_.pairs[p].send_blocks;
+    const Block first = send_block(blocks[at.sent]);
+    const std::size_t size = first.bytes(), room = std::min(out.room_in_one_piece(), group_.pairs.ring_bytes() / 4);
+    if (size >= at.least_offered || room < sizeof(Head) + size) return 0;
+    const std::size_t fit = gather_ || size == 0 ? blocks.size() : (room - sizeof(Head)) / size;
+    const std::size_t end = at.sent + std::min(fit, blocks.size() - at.sent);
+    std::size_t next = sends_equal_blocks() ? end : at.sent + 1;
+    while (next < end && send_block(blocks[next]).bytes() == size) ++next;
+    const std::size_t count = next - at.sent;
+    std::byte* to = out.claim(sizeof(Head) + (gather_ ? 1 : count) * size);
+    const Head head = {size, run | (gather_ ? repeated : 0) | count};
+    std::memcpy(to, &head, sizeof head);
+    to += sizeof head;
+    memory::copy_bytes(to, bytes_of(p, at.sent, first), size);
+    for (std::size_t k = at.sent + 1; k < next && !gather_; ++k) {
+      memory::copy_bytes(to += size, bytes_of(p, k, send_block(blocks[k])), size);
+    }
+    return count;
   }
 
   // True if the next block of the pair is on its way as a whole.
@@ -220,8 +261,10 @@ class NodeNeighbors {
     if (at.taken == pair.recv_blocks.size() && !at.offered) return false;
     Ring ring = group_.pairs.ring(group_.me, pair.peer);
     Ring::Reader in(ring);
-    while (at.taken < pair.recv_blocks.size() && pop_block(in, p, at)) {
-      ++at.taken;
+    while (at.taken < pair.recv_blocks.size()) {
+      const std::size_t taken = pop_blocks(in, p, at);
+      if (taken == 0) break;
+      at.taken += taken;
       at.taken_part = 0;
     }
     // The peer says so only when it has sent all of its own. What we have not even offered yet it cannot mean.
@@ -233,22 +276,23 @@ class NodeNeighbors {
     return in.release();
   }
 
-  // True if the next block of the pair has arrived as a whole.
-  bool pop_block(Ring::Reader& in, std::size_t p, NeighborProgress& at) {
+  // How many of the next blocks of the pair have arrived as a whole: all of a run, or one, or none.
+  std::size_t pop_blocks(Ring::Reader& in, std::size_t p, NeighborProgress& at) {
     const NeighborPair& pair = edges_.pairs[p];
     const Block block = recv_[pair.recv_blocks[at.taken]];
     const std::size_t expected = block.bytes();
     if (at.taken_part == 0) {
-      if (in.waiting() < sizeof(Head)) return false;
+      if (in.waiting() < sizeof(Head)) return 0;
       Head head;
       in.read(reinterpret_cast<std::byte*>(&head), sizeof head);
       // A peer that sent more than we expect made a mistake that the MPI reports as well.
       if (head.bytes > expected) keep(error_, MPI_ERR_TRUNCATE);
       const std::size_t fits = std::min<std::size_t>(head.bytes, expected);
+      if (is_run(head)) return pop_run(in, head, pair, at.taken);
       if (head.at != follows) {
         at.owes = true;
         copy_in(group_.peers[static_cast<std::size_t>(pair.peer)].heap + head.at, fits, block);
-        return true;
+        return 1;
       }
       at.coming = head.bytes;
       at.room = block.info.dense ? block.address : packed_recv_.take(expected);
@@ -259,9 +303,28 @@ class NodeNeighbors {
     if (done < fits) done += in.read(at.room + done, fits - done);
     if (done >= fits) done += in.read(nullptr, at.coming - done);
     at.taken_part = sizeof(Head) + done;
-    if (done < at.coming) return false;
+    if (done < at.coming) return 0;
     if (!block.info.dense) keep(error_, unpack_block(at.room, fits, block, group_.quiet));
-    return true;
+    return 1;
+  }
+
+  std::size_t pop_run(Ring::Reader& in, const Head& head, const NeighborPair& pair, std::size_t taken) {
+    const std::size_t count = static_cast<std::uint32_t>(head.at);
+    const std::size_t step = (head.at & repeated) != 0 ? 0 : head.bytes;
+    const std::byte* from = in.take(step == 0 ? head.bytes : count * step);
+    const std::size_t end = std::min(taken + count, pair.recv_blocks.size());
+    for (std::size_t k = taken; k < end; ++k, from += step) {
+      const Block block = recv_[pair.recv_blocks[k]];
+      const std::size_t expected = block.bytes();
+      if (head.bytes > expected) keep(error_, MPI_ERR_TRUNCATE);
+      const std::size_t fits = std::min<std::size_t>(head.bytes, expected);
+      if (block.info.dense) {
+        memory::copy_bytes(block.address, from, fits);
+      } else {
+        keep(error_, unpack_block(from, fits, block, group_.quiet));
+      }
+    }
+    return end - taken;
   }
 
   void copy_in(const std::byte* bytes, std::size_t count, const Block& block) {
@@ -272,8 +335,8 @@ class NodeNeighbors {
   // A smaller block is sooner copied twice than waited for; unless the peer gets much: then it waits anyway.
   static constexpr std::size_t least_offered = 1024, least_of_many = 256, many = 4096;
   std::size_t least_offered_to(const NeighborPair& pair) const {
-    std::size_t total = 0;
-    for (const int b : pair.send_blocks) total += send_block(b).bytes();
+    const std::vector<int>& blocks = pair.send_blocks;
+    const std::size_t total = gather_ ? blocks.size() * send_[0].bytes() : bytes_of_all(send_, blocks);
     return total >= many ? least_of_many : least_offered;
   }
 

@@ -251,7 +251,7 @@ int run_tool(int argc, char** argv) {
   add_tune(line, tune);
   if (!words.empty() && !words[0].starts_with('-')) {
     if (const std::string problem = why_unknown(line.app, words[0]); !problem.empty()) {
-      if (is_first_rank()) complain(problem);
+      complain_once(problem);
       return bad_usage;
     }
   }
@@ -266,7 +266,7 @@ int run_tool(int argc, char** argv) {
     line.app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return line.app.exit(error);  // --help, --version
-    if (is_first_rank()) complain(one_line(line.app, error));
+    complain_once(one_line(line.app, error));
     return bad_usage;
   }
   return line.action();

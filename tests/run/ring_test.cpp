@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -88,6 +89,42 @@ TEST(Ring, PiecesAreAnnouncedTogetherAndFreedTogether) {
   for (std::size_t i = 0; i < 74; ++i) {
     if (i >= 7 && i < 10) continue;  // dropped
     EXPECT_EQ(to[i], value(i)) << i;
+  }
+}
+
+TEST(Ring, ClaimedPiecesLieInOnePiece) {
+  Shared shared(64);
+  std::vector<std::byte> to(64);
+  std::size_t written = 0, read = 0;
+  // 1, 2, .. 16 bytes each, so that pieces end at every place; between them ordinary ones, which may be cut in two.
+  for (int turn = 0; turn < 200; ++turn) {
+    const std::size_t want = static_cast<std::size_t>(turn % 16) + 1;
+    Ring::Writer out(shared.ring);
+    ASSERT_EQ(out.room(), 64U);
+    const bool claims = out.room_in_one_piece() >= want;
+    if (!claims) {
+      for (std::size_t i = 0; i < want; ++i) to[i] = value(written + i);
+      ASSERT_EQ(out.write(to.data(), want), want);
+    } else {
+      std::byte* const claimed = out.claim(want);
+      ASSERT_EQ(out.room(), 64 - want);
+      for (std::size_t i = 0; i < want; ++i) claimed[i] = value(written + i);
+      EXPECT_EQ(Ring::Reader(shared.ring).waiting(), 0U) << "announced too early";
+    }
+    EXPECT_TRUE(out.publish());
+    written += want;
+    Ring::Reader in(shared.ring);
+    ASSERT_EQ(in.waiting(), want);
+    if (claims && turn % 2 == 0) {
+      ASSERT_EQ(in.read(to.data(), 1), 1U) << "it may be taken in parts";
+      const std::byte* const taken = in.take(want - 1);
+      std::copy(taken, taken + want - 1, to.begin() + 1);
+    } else {
+      ASSERT_EQ(in.read(to.data(), want), want);
+    }
+    EXPECT_TRUE(in.release());
+    for (std::size_t i = 0; i < want; ++i) ASSERT_EQ(to[i], value(read + i)) << turn;
+    read += want;
   }
 }
 

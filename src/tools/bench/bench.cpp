@@ -149,7 +149,7 @@ class Bench {
   int run() {
     if (std::string problem = why_impossible(); !problem.empty()) {
       // Ranks that the MPI did not join are all rank 0; the launcher knows better.
-      if (world_.rank == 0 && is_first_rank()) complain(problem);
+      if (world_.rank == 0) complain_once(problem);
       return bad_options;
     }
     header_ = make_header();
@@ -384,16 +384,15 @@ class Bench {
 int bench_command(const BenchOptions& options) {
   if (options.copy_phase) return copy_phase_command(options);
   if (!options.figure.empty()) return figure_command(options);
-  const bool speaks = is_first_rank();
   BenchPlan plan;
   // Before MPI starts: a rank that leaves here keeps nobody waiting, and all ranks leave.
   if (std::string problem = understand(options, plan); !problem.empty()) {
-    if (speaks) complain(problem);
+    complain_once(problem);
     return bad_options;
   }
   set_node_map(options);
   if (std::string problem = start_mpi(); !problem.empty()) {
-    if (speaks) complain(problem);
+    complain_once(problem);
     return bad_options;
   }
   BenchResults results;

@@ -153,7 +153,7 @@ class Table {
 int copy_phase_command(const BenchOptions& options) {
   Understood plan;
   if (std::string problem = why_impossible(options, plan); !problem.empty()) {
-    if (is_first_rank()) complain(problem);
+    complain_once(problem);
     return bad_options;
   }
   ordered_json json;

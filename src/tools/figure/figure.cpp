@@ -144,7 +144,6 @@ int measure_figure(const BenchOptions& options, const Figure& figure) {
 }  // namespace
 
 int figure_command(const BenchOptions& options) {
-  const bool speaks = is_first_rank();
   Figure figure;
   BenchPlan plan;
   std::string problem = why_impossible(options, ranks_of_launcher(), figure);
@@ -161,7 +160,7 @@ int figure_command(const BenchOptions& options) {
   if (figure.no_node) setenv("QUADRILLE_NODES", "blocked:1", 1);
   if (problem.empty()) problem = start_mpi();
   if (!problem.empty()) {
-    if (speaks) complain(problem);
+    complain_once(problem);
     return bad_options;
   }
   const int status = measure_figure(options, figure);

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "tools/launch/command.hpp"
 #include "tools/launch/process.hpp"
@@ -123,6 +125,14 @@ int ranks_of_launcher() { return number_from_environment({"OMPI_COMM_WORLD_SIZE"
 bool is_first_rank() {
   return number_from_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"},
                                  0) == 0;
+}
+
+void complain_once(std::string_view problem) {
+  if (is_first_rank()) {
+    complain(problem);
+  } else {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
 }
 
 std::vector<std::string> preload_candidates(Abi abi) {

@@ -29,6 +29,9 @@ std::string library_of_launcher(Abi abi);
 int ranks_of_launcher();
 // True unless the launcher says that this process is not rank 0.
 bool is_first_rank();
+// Rank 0 says what is wrong; all ranks are to end then. The others wait a moment: a launcher kills all when it sees
+// the first end, and nobody would learn why.
+void complain_once(std::string_view problem);
 
 // Files where the preload library for `abi` may be, best first. QUADRILLE_LIB_DIR comes before the
 // places around this binary.

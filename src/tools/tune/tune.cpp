@@ -265,7 +265,7 @@ int tune(const TuneOptions& options) {
   mpi().Comm_rank(mpi().comm_world, &rank);
   mpi().Comm_size(mpi().comm_world, &ranks);
   if (ranks == 1) {
-    if (is_first_rank()) complain("there is one rank; start more: mpirun -n 4 quadrille tune");
+    complain_once("there is one rank; start more: mpirun -n 4 quadrille tune");
     return bad_options;
   }
   const std::string path =
@@ -310,7 +310,7 @@ int tune_command(const TuneOptions& options) {
   std::string problem = load_mpi(library_of_launcher(own_abi()));
   if (problem.empty() && !mpi().usable) problem = mpi().problem;
   if (!problem.empty()) {
-    if (is_first_rank()) complain(problem);
+    complain_once(problem);
     return bad_options;
   }
   mpi().Init(nullptr, nullptr);
