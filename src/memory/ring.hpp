@@ -36,13 +36,10 @@ class Ring {
   // Writes several pieces and announces them together; large ones also a quarter of the ring at a time.
   class Writer {
    public:
-    explicit Writer(Ring& ring)
-        : ring_(ring),
-          at_(ring.head_->pushed.load(std::memory_order_relaxed)),
-          announced_(at_),
-          begin_(at_),
-          end_(ring.head_->popped.load(std::memory_order_acquire) + ring.bytes_),
-          place_(room() == 0 ? 0 : ring.place_of(at_)) {}
+    explicit Writer(Ring& ring) : Writer(ring, ring.pushed(), ring.popped()) {}
+    // `seen` is how far the consumer was when last looked at, zero at first. It is looked at again only when half of
+    // the ring may be in use: that counter lies in a cache of the consumer, and to look at it costs a transfer.
+    Writer(Ring& ring, std::uint64_t& seen) : Writer(ring, ring.pushed(), ring.look_again(seen)) {}
     std::size_t room() const { return end_ - at_; }
     // Room that is not cut in two by the end of the ring.
     std::size_t room_in_one_piece() const { return std::min(room(), ring_.bytes_ - place_); }
@@ -71,6 +68,13 @@ class Ring {
     }
 
    private:
+    Writer(Ring& ring, std::uint64_t pushed, std::uint64_t popped)
+        : ring_(ring),
+          at_(pushed),
+          announced_(pushed),
+          begin_(pushed),
+          end_(popped + ring.bytes_),
+          place_(room() == 0 ? 0 : ring.place_of(pushed)) {}
     void announce() { ring_.head_->pushed.store(announced_ = at_, std::memory_order_release); }
     void step(std::size_t bytes) {
       at_ += bytes;
@@ -131,6 +135,19 @@ class Ring {
     std::size_t place_;
   };
 
+  // Starts to bring in what the next Reader looks at first.
+  void prefetch_read() const {
+    __builtin_prefetch(&head_->pushed);
+    __builtin_prefetch(data() + place_of(head_->popped.load(std::memory_order_relaxed)));
+  }
+
+  // And a Writer.
+  void prefetch_write() const {
+    const std::uint64_t at = head_->pushed.load(std::memory_order_relaxed);
+    __builtin_prefetch(&head_->pushed, 1);
+    __builtin_prefetch(data() + place_of(at), 1);
+  }
+
   // Copies the next bytes of `from` into the ring as far as there is room. Returns how many.
   std::size_t push(const std::byte* from, std::size_t bytes) {
     Writer out(*this);
@@ -150,6 +167,12 @@ class Ring {
 
  private:
   std::byte* data() const { return reinterpret_cast<std::byte*>(head_) + sizeof(RingHead); }
+  std::uint64_t pushed() const { return head_->pushed.load(std::memory_order_relaxed); }
+  std::uint64_t popped() const { return head_->popped.load(std::memory_order_acquire); }
+  std::uint64_t look_again(std::uint64_t& seen) const {
+    if (pushed() - seen > bytes_ / 2) seen = popped();
+    return seen;
+  }
   std::size_t place_of(std::uint64_t at) const { return static_cast<std::size_t>(at % bytes_); }
   // At most a quarter of the ring, and not over its end.
   std::size_t piece(std::size_t place, std::size_t bytes) const {

@@ -76,6 +76,7 @@ struct Group {
   memory::CopyPlan copying;    // which blocks this rank copies past the cache
   NodeWork node_work;
   std::vector<NeighborProgress> neighbor_progress;  // [pair] of the call that is being carried out
+  std::vector<std::uint64_t> popped_seen;  // [rank]: see Ring::Writer
   std::vector<NodeNeighborRun*> started;  // in that order; only the first may use the rings
   std::mutex started_mutex;  // one thread may wait for them while another makes a call
   memory::Pool neighbor_places[2];  // see neighbor_copies.cpp

@@ -62,15 +62,18 @@ class NodeNeighbors {
       progress_[p].least_offered = least_offered_to(edges_.pairs[p]);
     }
     pack_all_sent();
+    if (group_.popped_seen.empty()) group_.popped_seen.resize(static_cast<std::size_t>(group_.ranks));
   }
 
   // Sends what there is room for.
   void begin() {
     left_ = edges_.pairs.size();
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
+      if (p + ahead < edges_.pairs.size()) ring_to(p + ahead).prefetch_write();
       push(p);
       if (is_done(p)) --left_;
     }
+    in_turn_ = group_.waiter.crowded() && needs_no_answer();
     for (const auto& [from, to] : edges_.own) copy_mine(send_block(from), recv_[to]);
   }
   bool done() const { return left_ == 0; }
@@ -79,9 +82,14 @@ class NodeNeighbors {
     bool moved = false;
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
       if (is_done(p)) continue;
+      if (p + ahead < edges_.pairs.size()) ring_from(p + ahead).prefetch_read();
       moved |= pop(p);
       moved |= push(p);
-      if (is_done(p)) --left_;
+      if (is_done(p)) {
+        --left_;
+      } else if (in_turn_) {
+        break;
+      }
     }
     return moved;
   }
@@ -170,6 +178,21 @@ class NodeNeighbors {
            !at.owes;
   }
 
+  // The rings of so many pairs further on are brought in meanwhile: they lie in the caches of others.
+  static constexpr std::size_t ahead = 2;
+  Ring ring_to(std::size_t p) const { return group_.pairs.ring(edges_.pairs[p].peer, group_.me); }
+  Ring ring_from(std::size_t p) const { return group_.pairs.ring(group_.me, edges_.pairs[p].peer); }
+
+  // All is sent, and nothing of it waits to be read. Then this rank needs nothing but what the others send anyway, so
+  // it may wait for one after the other; to look at all of them each time costs more where cores are shared.
+  bool needs_no_answer() {
+    for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
+      const NeighborProgress& at = progress(p);
+      if (at.sent < edges_.pairs[p].send_blocks.size() || at.offered) return false;
+    }
+    return true;
+  }
+
   // ---- To a peer ----
 
   const std::byte* bytes_of(std::size_t p, std::size_t k, const Block& block) const {
@@ -184,8 +207,8 @@ class NodeNeighbors {
     const NeighborPair& pair = edges_.pairs[p];
     NeighborProgress& at = progress(p);
     if (at.sent == pair.send_blocks.size() && !at.owes) return false;
-    Ring ring = group_.pairs.ring(pair.peer, group_.me);
-    Ring::Writer out(ring);
+    Ring ring = ring_to(p);
+    Ring::Writer out(ring, group_.popped_seen[static_cast<std::size_t>(pair.peer)]);
     while (at.sent < pair.send_blocks.size()) {
       if (const std::size_t sent = push_run(out, p, at); sent > 0) {
         at.sent += sent;
@@ -259,7 +282,7 @@ class NodeNeighbors {
     const NeighborPair& pair = edges_.pairs[p];
     NeighborProgress& at = progress(p);
     if (at.taken == pair.recv_blocks.size() && !at.offered) return false;
-    Ring ring = group_.pairs.ring(group_.me, pair.peer);
+    Ring ring = ring_from(p);
     Ring::Reader in(ring);
     while (at.taken < pair.recv_blocks.size()) {
       const std::size_t taken = pop_blocks(in, p, at);
@@ -349,6 +372,7 @@ class NodeNeighbors {
   std::vector<const std::byte*> packed_;  // [edge] if any block has gaps
   memory::NodeCopy copy_;
   std::size_t left_ = 0;  // pairs that are not done
+  bool in_turn_ = false;  // see needs_no_answer()
   int error_ = MPI_SUCCESS;
 };
 
@@ -392,7 +416,11 @@ int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
   neighbors.begin();
   const sys::Waiter waiter = impatient(group.waiter);
   while (!neighbors.done()) {
-    waiter.until([&] { return neighbors.advance(); });
+    waiter.until([&] {
+      const bool moved = neighbors.advance();
+      // What else there is comes when others have run.
+      return waiter.crowded() ? neighbors.done() : moved;
+    });
   }
   return neighbors.end();
 }
