@@ -3,6 +3,11 @@ add_library(quadrille_options INTERFACE)
 target_compile_options(quadrille_options INTERFACE -Wall -Wextra -Wpedantic)
 target_include_directories(quadrille_options INTERFACE ${CMAKE_SOURCE_DIR}/src
                                                        ${CMAKE_SOURCE_DIR}/include)
+# For what runs inside malloc.
+set(QUADRILLE_BEFORE_SANITIZER)
+if(QUADRILLE_SANITIZE MATCHES "address")
+  set(QUADRILLE_BEFORE_SANITIZER -fno-sanitize=address)
+endif()
 if(QUADRILLE_SANITIZE)
   target_compile_options(quadrille_options INTERFACE -fsanitize=${QUADRILLE_SANITIZE}
                          -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1)
