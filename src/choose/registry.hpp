@@ -59,7 +59,7 @@ enum class Engine : std::uint8_t {
   sparse,    // messages to the destinations that each rank names (run/sparse.hpp)
   neighbors,  // the executor runs the schedule that `build_neighbors` returns, or, if it is null, all
               // messages between neighbours at once (run/neighbors.cpp)
-  node_neighbors,  // blocks to the neighbours inside one node (run/node_neighbors.cpp)
+  node_neighbors,  // blocks to the neighbours inside one node (run/node_neighbor_exchange.hpp)
   neighbor_copies,  // copies between the buffers of a node's ranks, by the schedule that `build_edges` returns
   mpi,       // the MPI's own collective; always possible, except for the sparse exchange
 };

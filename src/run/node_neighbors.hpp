@@ -1,4 +1,4 @@
-// A neighbour collective inside a node; see node_neighbors.cpp.
+// A neighbour collective inside a node; see node_neighbor_exchange.hpp.
 #pragma once
 
 #include <atomic>
@@ -44,6 +44,7 @@ struct NeighborProgress {
   std::byte* room = nullptr;  // where it goes
   bool offered = false;      // blocks of ours that the peer reads where they are, and has not yet
   bool owes = false;         // we have read such blocks of the peer, and not yet said so
+  std::size_t refused = 0;   // such blocks that we could not read, and that shall come through the ring
 };
 
 // Memory of a call. Not shared by calls that are under way together.
