@@ -2,9 +2,10 @@
 //
 // Fortran reaches us too. The Fortran layers of MPICH and Intel MPI call the C functions MPI_X; those of
 // Open MPI call PMPI_X. Both have turned Fortran's MPI_IN_PLACE and MPI_BOTTOM into C's by then. So the
-// MPI_ names are defined here for every ABI, and the PMPI_ names for Open MPI as well. Only MPI_Init of
-// MPICH's mpi_f08 calls PMPI_Init, so that name and PMPI_Init_thread are defined for all. We ourselves
-// reach the MPI by looking its symbols up in its own library, so there is no way back to here.
+// MPI_ names are defined here for every ABI, and the PMPI_ names for Open MPI as well. There is one
+// exception, MPI_Init of MPICH's mpi_f08, which calls PMPI_Init: the functions that start an MPI have
+// both names for every ABI. We ourselves reach the MPI by looking its symbols up in its own library, so
+// there is no way back to here.
 #include "api/doors.hpp"
 #include "api/memory_doors.hpp"
 #include "api/neighbor_doors.hpp"

@@ -78,8 +78,7 @@ class Ring {
     void announce() { ring_.head_->pushed.store(announced_ = at_, std::memory_order_release); }
     void step(std::size_t bytes) {
       at_ += bytes;
-      place_ += bytes;
-      if (place_ == ring_.bytes_) place_ = 0;
+      place_ = ring_.place_after(place_, bytes);
     }
     Ring& ring_;
     std::uint64_t at_, announced_;
@@ -126,8 +125,7 @@ class Ring {
     void free() { ring_.head_->popped.store(freed_ = at_, std::memory_order_release); }
     void step(std::size_t bytes) {
       at_ += bytes;
-      place_ += bytes;
-      if (place_ == ring_.bytes_) place_ = 0;
+      place_ = ring_.place_after(place_, bytes);
     }
     Ring& ring_;
     std::uint64_t at_, freed_;
@@ -174,6 +172,10 @@ class Ring {
     return seen;
   }
   std::size_t place_of(std::uint64_t at) const { return static_cast<std::size_t>(at % bytes_); }
+  // `bytes` end at the end of the ring at the latest.
+  std::size_t place_after(std::size_t place, std::size_t bytes) const {
+    return place + bytes == bytes_ ? 0 : place + bytes;
+  }
   // At most a quarter of the ring, and not over its end.
   std::size_t piece(std::size_t place, std::size_t bytes) const {
     return std::min({bytes, bytes_ / 4, bytes_ - place});
