@@ -95,6 +95,11 @@ Config read_config(std::string (*get)(const char*)) {
       warn(c, "QUADRILLE_SETUP_AFTER", text, "it must be a number of calls, 0 to 1000000");
     }
   }
+  if (const std::string text = get("QUADRILLE_MPI_WAITS"); text == "keep") {
+    c.keep_mpi_waits = true;
+  } else if (!text.empty() && text != "yield") {
+    warn(c, "QUADRILLE_MPI_WAITS", text, "it must be yield or keep");
+  }
   if (const std::string problem = memory::read_heap_settings(get).problem; !problem.empty()) {
     c.warnings.push_back(problem);
   }

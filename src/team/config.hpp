@@ -10,6 +10,8 @@
 //   QUADRILLE_TOPOLOGY         another machine in hwloc's words, "package:2 numa:1 core:4 pu:1"
 //   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door; the world is set up
 //                              in MPI_Init)
+//   QUADRILLE_MPI_WAITS        "keep": leave the MPI's own waits alone where ranks share processors; else
+//                              "yield", see mpi/waits.hpp
 //   QUADRILLE_HEAP, ...        see memory/heap.hpp
 //   QUADRILLE_CHECK=1          check what the ranks must agree on and are trusted with otherwise
 //   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
@@ -40,6 +42,7 @@ struct Config {
   memory::StreamWish stream;  // steers no collective choice
   std::string topology;       // empty: the real machine
   int setup_after = 10;
+  bool keep_mpi_waits = false;  // steers no collective choice
   std::vector<std::string> warnings;   // one line each, not printed yet
 };
 

@@ -9,6 +9,7 @@
 
 #include "memory/pairs.hpp"
 #include "mpi/mpi.hpp"
+#include "mpi/waits.hpp"
 #include "team/config.hpp"
 #include "team/processes.hpp"
 #include "team/switch_points.hpp"
@@ -37,6 +38,15 @@ void set_waiting(run::Group& group, bool crowded) {
   if (crowded) group.waiter.spins = sys::Waiter::spins_if_crowded;
   group.waiter.progress = drive_mpi;
   group.waiter.progress_data = &group;
+}
+
+// Once a process, on a node with more ranks than processors.
+void share_processors(const Config& settings, bool speaks) {
+  static std::atomic<bool> done{false};
+  if (settings.keep_mpi_waits || done.exchange(true)) return;
+  if (let_waits_give_way() && speaks) {
+    say("more ranks than processors: the MPI's own waits are asked to let other ranks run");
+  }
 }
 
 // What all ranks of a communicator go by.
@@ -185,6 +195,9 @@ int setup(Team& team) {
   team.crowded = std::find(processes.crowded.begin(), processes.crowded.end(), 1) !=
                  processes.crowded.end();
   set_waiting(group, team.crowded);
+  if (processes.crowded[static_cast<std::size_t>(group.me)] != 0) {
+    share_processors(settings, settings.explain && group.me == 0);
+  }
   apply_node_map(team, settings, processes.nodes);
 
   if (settings.inbox_limit == 0) {

@@ -62,6 +62,7 @@ TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
       {"QUADRILLE_STREAM", "-1"},
       {"QUADRILLE_REACH", "heap,knem"},
       {"QUADRILLE_REACH", "heap,"},
+      {"QUADRILLE_MPI_WAITS", "maybe"},
       {"QUADRILLE_SETUP_AFTER", "many"}};
   for (const auto& [name, value] : bad) {
     const Config c = read({{name, value}});
@@ -81,6 +82,7 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_SETUP_AFTER", "9"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_REACH", "ring"}})));
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_EXPLAIN", "1"}}))) << "explaining steers nothing";
+  EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_MPI_WAITS", "keep"}}))) << "each rank waits as it likes";
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_STREAM", "on"}}))) << "each rank copies as it likes";
 }
 
