@@ -9,12 +9,21 @@
 #include "api/doors.hpp"
 #include "api/memory_doors.hpp"
 #include "api/neighbor_doors.hpp"
+#include "api/warm_up.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"
 
 using quadrille::mpi;
 using quadrille::api::Door;
 namespace api = quadrille::api;
+
+namespace {
+
+void start() {
+  if (quadrille::team::after_init()) api::warm_up();
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -95,13 +104,13 @@ extern "C" {
 #define QUADRILLE_INTERPOSE_START(PREFIX)                                                          \
   QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) {                                    \
     const int error = mpi().Init(argc, argv);                                                      \
-    if (error == MPI_SUCCESS) quadrille::team::after_init();                                       \
+    if (error == MPI_SUCCESS) start();                                                             \
     return error;                                                                                  \
   }                                                                                                \
   QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required,                 \
                                             int* provided) {                                       \
     const int error = mpi().Init_thread(argc, argv, required, provided);                           \
-    if (error == MPI_SUCCESS) quadrille::team::after_init();                                       \
+    if (error == MPI_SUCCESS) start();                                                             \
     return error;                                                                                  \
   }
 

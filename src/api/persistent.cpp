@@ -24,6 +24,7 @@ namespace team = quadrille::team;
 struct Quadrille_Request_state {
   memory::Pool scratch, send, recv;
   MPI_Comm comm;
+  bool crowded = false;  // ranks share processors: who looks in vain must let others run
   std::unique_ptr<run::NeighborRun> messages;  // one of these two
   std::unique_ptr<run::NodeNeighborRun> rings;
   int error = MPI_SUCCESS;  // of what went on while another request was waited for
@@ -49,7 +50,7 @@ UnderWay& under_way() {
   return *list;
 }
 
-constexpr int turns_before_yield = 100;
+constexpr int turns_before_yield = 100, turns_if_crowded = 4;
 
 int raise(MPI_Comm comm, int error) {
   mpi().Comm_call_errhandler(comm, error);
@@ -82,6 +83,7 @@ int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
   if (!api::is_sound(call, *neighbors)) return MPI_ERR_ARG;
   auto made = std::make_unique<Quadrille_Request_state>();
   made->comm = call.comm;
+  made->crowded = team.crowded;
   const api::NeighborService service = api::own_service_for(call, team);
   if (service.by == api::NeighborService::By::rings) {
     made->rings = std::make_unique<run::NodeNeighborRun>(call, team::node_edges_of(team), neighbors->send_blocks,
@@ -187,12 +189,16 @@ int Quadrille_Test(Quadrille_Request* request, int* flag) {
     advance_all(list);
     *flag = (*request)->done() ? 1 : 0;
   }
-  return *flag != 0 ? result_of(*request) : MPI_SUCCESS;
+  if (*flag != 0) return result_of(*request);
+  // A program that tests until it is done would keep its core for a whole time slice.
+  if ((*request)->crowded) sys::yield();
+  return MPI_SUCCESS;
 }
 
 int Quadrille_Wait(Quadrille_Request* request) {
   if (is_null(request)) return raise(mpi().comm_world, MPI_ERR_REQUEST);
   UnderWay& list = under_way();
+  const int turns = (*request)->crowded ? turns_if_crowded : turns_before_yield;
   for (int turn = 0;; ++turn) {
     {
       const std::lock_guard lock(list.mutex);
@@ -200,7 +206,7 @@ int Quadrille_Wait(Quadrille_Request* request) {
       if ((*request)->done()) break;
     }
     // Looking on lets the MPI go on; giving the core away lets the peers.
-    turn < turns_before_yield ? sys::pause() : sys::yield();
+    turn < turns ? sys::pause() : sys::yield();
   }
   return result_of(*request);
 }

@@ -249,16 +249,16 @@ bool all_agree(MPI_Comm comm, std::uint64_t value) {
   return least[0] == ~least[1];
 }
 
-void after_init() {
+bool after_init() {
   // An MPI_Init may call PMPI_Init by that name, and a profiler's MPI_Init does: both come here.
   static bool done = false;
-  if (std::exchange(done, true)) return;
+  if (std::exchange(done, true)) return false;
   const memory::MappingWatch watch = memory::mapping_watch(true);
   int rank = 0;
   mpi().Comm_rank(mpi().comm_world, &rank);
   if (!mpi().usable) {
     if (rank == 0) say("not used: " + mpi().problem);
-    return;
+    return false;
   }
   Config& settings = config();
   const bool explains = settings.explain;
@@ -273,7 +273,7 @@ void after_init() {
   // From now on large allocations can be shared. A program of one rank has nobody to share them with.
   int ranks = 1;
   mpi().Comm_size(mpi().comm_world, &ranks);
-  if (ranks == 1 || settings.off) return;
+  if (ranks == 1 || settings.off) return false;
   if (settings.ways.heap) {
     memory::heap_start();
     if (explains && rank == 0) explain_mapping_watch(watch);
@@ -283,6 +283,7 @@ void after_init() {
   meet_world(settings.ways);
   Team* team = team_of(mpi().comm_world);
   if (team != nullptr && team->eligible) setup(*team);
+  return true;
 }
 
 }  // namespace quadrille::team

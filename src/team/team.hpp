@@ -108,7 +108,7 @@ void explain(Team& team, choose::Collective collective, std::size_t bytes,
 void count_passed();
 
 // Called by the drop-in door right after MPI_Init: agrees on the environment over all ranks, so that
-// ranks with different settings do not choose differently.
-void after_init();
+// ranks with different settings do not choose differently. True the first time, if the MPI can be served.
+bool after_init();
 
 }  // namespace quadrille::team

@@ -1,0 +1,77 @@
+#include "api/warm_up.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "api/doors.hpp"
+#include "team/config.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::api {
+namespace {
+
+// A block that goes through slots, one that may be too large for the heap, one that is copied once.
+constexpr int small = 64, middle = 4096, large = 32768;
+// With more ranks the calls themselves would take longer than what they save.
+constexpr int most_ranks = 64, most_ranks_for_large_blocks = 16;
+
+class Rehearsal {
+ public:
+  Rehearsal(MPI_Comm comm, int ranks)
+      : comm_(comm), ranks_(ranks), places_(static_cast<std::size_t>(ranks)) {
+    for (int rank = 0; rank < ranks; ++rank) places_[static_cast<std::size_t>(rank)] = rank * small;
+    counts_.assign(static_cast<std::size_t>(ranks), small);
+  }
+
+  void alltoall(int bytes) const {
+    // As the program's own memory would be: in the shared heap if it is large.
+    const std::size_t all = static_cast<std::size_t>(bytes) * static_cast<std::size_t>(ranks_);
+    const auto send = std::make_unique<char[]>(all), recv = std::make_unique<char[]>(all);
+    api::alltoall(Door::drop_in, mpi().Alltoall, send.get(), bytes, mpi().byte, recv.get(), bytes, mpi().byte, comm_);
+  }
+
+  void others() const {
+    const std::size_t all = std::size_t{small} * static_cast<std::size_t>(ranks_);
+    const std::vector<char> send(all);
+    std::vector<char> recv(all);
+    api::alltoallv(Door::drop_in, mpi().Alltoallv, send.data(), counts_.data(), places_.data(), mpi().byte,
+                   recv.data(), counts_.data(), places_.data(), mpi().byte, comm_);
+    api::allgather(Door::drop_in, mpi().Allgather, send.data(), small, mpi().byte, recv.data(), small, mpi().byte,
+                   comm_);
+    api::allgatherv(Door::drop_in, mpi().Allgatherv, send.data(), small, mpi().byte, recv.data(), counts_.data(),
+                    places_.data(), mpi().byte, comm_);
+  }
+
+ private:
+  MPI_Comm comm_;
+  int ranks_;
+  std::vector<int> counts_, places_;
+};
+
+}  // namespace
+
+void warm_up() {
+  if (!mpi().usable) return;
+  team::Team* team = team::team_of(mpi().comm_world);
+  if (team == nullptr || !team->ready || team->group.may_send() || team->group.ranks > most_ranks) return;
+  if (team::config().any_forced) return;
+  const bool explains = std::exchange(team->explains, false);
+  const team::Counters counters = team->counters;
+  const Rehearsal rehearsal(mpi().comm_world, team->group.ranks);
+  // Twice: consecutive calls use different slots.
+  for (int time = 0; time < 2; ++time) {
+    rehearsal.alltoall(small);
+    rehearsal.others();
+  }
+  if (team->group.ranks <= most_ranks_for_large_blocks) {
+    for (int time = 0; time < 2; ++time) {
+      rehearsal.alltoall(middle);
+      rehearsal.alltoall(large);
+    }
+  }
+  team->counters = counters;
+  team->explains = explains;
+}
+
+}  // namespace quadrille::api
