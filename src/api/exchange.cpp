@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "api/serve.hpp"
 #include "quadrille.h"
 #include "run/sparse.hpp"
 #include "sys/sys.hpp"
@@ -16,6 +17,7 @@
 #include "team/team.hpp"
 
 using quadrille::mpi;
+namespace api = quadrille::api;
 using quadrille::type_info;
 using quadrille::TypeInfo;
 namespace choose = quadrille::choose;
@@ -32,11 +34,6 @@ struct Arguments {
   MPI_Datatype recvtype;
   Quadrille_Received* received;
 };
-
-int raise(MPI_Comm comm, int error) {
-  mpi().Comm_call_errhandler(comm, error);
-  return error;
-}
 
 // ---- What is wrong with the arguments of this rank ----
 
@@ -239,9 +236,9 @@ int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destina
                        MPI_Datatype sendtype, MPI_Datatype recvtype, MPI_Comm comm,
                        Quadrille_Received* received) {
   if (received != nullptr) *received = {};
-  if (!mpi().usable) return raise(comm, MPI_ERR_OTHER);
+  if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
   team::Team* team = team::team_of(comm);
-  if (team == nullptr || is_inter(comm)) return raise(comm, MPI_ERR_COMM);
+  if (team == nullptr || is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
   const Arguments call{
       {static_cast<const std::byte*>(sendbuf), {destinations, 0}, sendcounts, sdispls, sendtype},
       ndestinations,
@@ -257,7 +254,7 @@ int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destina
   ++team->counters.served;
   if (error == MPI_SUCCESS) return error;
   Quadrille_Received_free(received);
-  return raise(comm, error);
+  return api::raise(comm, error);
 }
 
 int Quadrille_Received_free(Quadrille_Received* received) {

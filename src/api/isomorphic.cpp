@@ -4,20 +4,17 @@
 #include <cstring>
 #include <string>
 
+#include "api/serve.hpp"
 #include "quadrille.h"
 #include "team/config.hpp"
 #include "team/neighbors.hpp"
 
 using quadrille::mpi;
+namespace api = quadrille::api;
 namespace plan = quadrille::plan;
 namespace team = quadrille::team;
 
 namespace {
-
-int raise(MPI_Comm comm, int error) {
-  mpi().Comm_call_errhandler(comm, error);
-  return error;
-}
 
 bool is_set(MPI_Info info, const char* key) {
   if (info == mpi().info_null) return false;
@@ -90,8 +87,8 @@ int make_graph(MPI_Comm cartcomm, Edges edges, MPI_Info info, MPI_Comm* isocomm)
 int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info,
                                       MPI_Comm* isocomm) {
   if (isocomm != nullptr) *isocomm = mpi().comm_null;
-  if (!mpi().usable) return raise(cartcomm, MPI_ERR_OTHER);
-  if (cartcomm == mpi().comm_null) return raise(cartcomm, MPI_ERR_COMM);
+  if (!mpi().usable) return api::raise(cartcomm, MPI_ERR_OTHER);
+  if (cartcomm == mpi().comm_null) return api::raise(cartcomm, MPI_ERR_COMM);
   plan::Grid grid;
   const bool checked = is_set(info, "quadrille_check") || team::config().check;
   int error = check(cartcomm, s, offsets, isocomm, grid);
@@ -111,11 +108,11 @@ int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offset
       error = MPI_ERR_ARG;
     }
   }
-  if (error != MPI_SUCCESS) return raise(cartcomm, error);
+  if (error != MPI_SUCCESS) return api::raise(cartcomm, error);
   error = make_graph(cartcomm, edges_of(grid, around, s, me), info_for_mpi(info), isocomm);
   if (error != MPI_SUCCESS || around.dimensions == 0) return error;
   auto kept = team::isomorphic_around(std::move(grid), std::move(around));
   kept->asserted = asserted;
   error = team::keep_isomorphic(*isocomm, std::move(kept));
-  return error == MPI_SUCCESS ? error : raise(cartcomm, error);
+  return error == MPI_SUCCESS ? error : api::raise(cartcomm, error);
 }

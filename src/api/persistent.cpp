@@ -52,11 +52,6 @@ UnderWay& under_way() {
 
 constexpr int turns_before_yield = 100, turns_if_crowded = 4;
 
-int raise(MPI_Comm comm, int error) {
-  mpi().Comm_call_errhandler(comm, error);
-  return error;
-}
-
 // Goes on with every request that is under way. Under the lock.
 void advance_all(UnderWay& list) {
   for (Quadrille_Request request : list.requests) {
@@ -71,7 +66,7 @@ bool is_null(const Quadrille_Request* request) { return request == nullptr || *r
 // What became of a request that is complete.
 int result_of(Quadrille_Request request) {
   const int error = std::exchange(request->error, MPI_SUCCESS);
-  return error == MPI_SUCCESS ? error : raise(request->comm, error);
+  return error == MPI_SUCCESS ? error : api::raise(request->comm, error);
 }
 
 int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
@@ -107,10 +102,10 @@ bool is_inter(MPI_Comm comm) {
 int init(choose::Collective collective, const void* sendbuf, const run::Side& send,
          const run::Side& recv, MPI_Comm comm, Quadrille_Request* request) {
   if (request != nullptr) *request = QUADRILLE_REQUEST_NULL;
-  if (!mpi().usable) return raise(comm, MPI_ERR_OTHER);
+  if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
   team::Team* team = team::team_of(comm);
-  if (team == nullptr || is_inter(comm)) return raise(comm, MPI_ERR_COMM);
-  if (request == nullptr) return raise(comm, MPI_ERR_ARG);
+  if (team == nullptr || is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
+  if (request == nullptr) return api::raise(comm, MPI_ERR_ARG);
   const api::Serving guard;
   int error = MPI_SUCCESS;
   try {
@@ -118,7 +113,7 @@ int init(choose::Collective collective, const void* sendbuf, const run::Side& se
   } catch (const std::bad_alloc&) {
     error = MPI_ERR_NO_MEM;
   }
-  return error == MPI_SUCCESS ? error : raise(comm, error);
+  return error == MPI_SUCCESS ? error : api::raise(comm, error);
 }
 
 }  // namespace
@@ -167,7 +162,7 @@ int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_D
 }
 
 int Quadrille_Start(Quadrille_Request* request) {
-  if (is_null(request)) return raise(mpi().comm_world, MPI_ERR_REQUEST);
+  if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   UnderWay& list = under_way();
   int error = MPI_ERR_REQUEST;
   {
@@ -177,12 +172,12 @@ int Quadrille_Start(Quadrille_Request* request) {
       if (!(*request)->done()) list.requests.push_back(*request);
     }
   }
-  return error == MPI_SUCCESS ? error : raise((*request)->comm, error);
+  return error == MPI_SUCCESS ? error : api::raise((*request)->comm, error);
 }
 
 int Quadrille_Test(Quadrille_Request* request, int* flag) {
-  if (is_null(request)) return raise(mpi().comm_world, MPI_ERR_REQUEST);
-  if (flag == nullptr) return raise((*request)->comm, MPI_ERR_ARG);
+  if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
+  if (flag == nullptr) return api::raise((*request)->comm, MPI_ERR_ARG);
   UnderWay& list = under_way();
   {
     const std::lock_guard lock(list.mutex);
@@ -196,7 +191,7 @@ int Quadrille_Test(Quadrille_Request* request, int* flag) {
 }
 
 int Quadrille_Wait(Quadrille_Request* request) {
-  if (is_null(request)) return raise(mpi().comm_world, MPI_ERR_REQUEST);
+  if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   UnderWay& list = under_way();
   const int turns = (*request)->crowded ? turns_if_crowded : turns_before_yield;
   for (int turn = 0;; ++turn) {
@@ -213,7 +208,7 @@ int Quadrille_Wait(Quadrille_Request* request) {
 
 int Quadrille_Request_free(Quadrille_Request* request) {
   if (is_null(request)) return MPI_SUCCESS;
-  if (!(*request)->done()) return raise((*request)->comm, MPI_ERR_REQUEST);
+  if (!(*request)->done()) return api::raise((*request)->comm, MPI_ERR_REQUEST);
   delete *request;
   *request = QUADRILLE_REQUEST_NULL;
   return MPI_SUCCESS;

@@ -14,11 +14,6 @@ namespace team = quadrille::team;
 
 namespace {
 
-int raise(MPI_Comm comm, int error) {
-  mpi().Comm_call_errhandler(comm, error);
-  return error;
-}
-
 std::uint64_t hash(const std::string& text) {
   std::uint64_t value = 0xcbf29ce484222325ULL;
   for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
@@ -81,7 +76,7 @@ int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* a
   // One rank alone can have neighbours: itself.
   const bool alone = team != nullptr && !team->eligible && team->group.ranks == 1;
   if (team == nullptr || (!team->eligible && !alone && wrong.empty())) {
-    return team == nullptr ? raise(comm, MPI_ERR_COMM) : MPI_SUCCESS;
+    return team == nullptr ? api::raise(comm, MPI_ERR_COMM) : MPI_SUCCESS;
   }
   if (team->eligible) {
     if (!team->ready) {
@@ -91,12 +86,12 @@ int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* a
                                 (algorithm != nullptr ? algorithm : "");
     if (!team::all_agree(team->user, hash(request))) {
       if (team->group.me == 0) team::say("Quadrille_Set_algorithm: the ranks gave different names");
-      return raise(comm, MPI_ERR_ARG);
+      return api::raise(comm, MPI_ERR_ARG);
     }
   }
   if (!wrong.empty()) {
     if (team->group.me == 0) team::say("Quadrille_Set_algorithm: " + wrong);
-    return raise(comm, MPI_ERR_ARG);
+    return api::raise(comm, MPI_ERR_ARG);
   }
   const auto index = static_cast<std::size_t>(which);
   team->forced.by_collective[index] =

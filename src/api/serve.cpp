@@ -120,12 +120,17 @@ void explain_not_eligible(team::Team& team, const Call& call) {
   team::explain(team, call.collective, 0, "mpi", team.why_not);
 }
 
+}  // namespace
+
+int raise(MPI_Comm comm, int error) {
+  mpi().Comm_call_errhandler(comm, error);
+  return error;
+}
+
 bool pass(team::Team& team) {
   ++team.counters.passed;
   return false;
 }
-
-}  // namespace
 
 bool is_serving() { return serving; }
 Serving::Serving() { serving = true; }

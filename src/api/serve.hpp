@@ -5,6 +5,7 @@
 
 #include "run/call.hpp"
 #include "run/group.hpp"
+#include "team/team.hpp"
 
 namespace quadrille::api {
 
@@ -23,5 +24,11 @@ struct Serving {
 // Serves a call, or returns false: then the caller hands it to the MPI unchanged. When it returns true,
 // `error` is what the collective returns; errors have been raised through the error handler.
 bool serve(const run::Call& call, Door door, int& error);
+
+// Counts a call that goes to the MPI. Returns false.
+bool pass(team::Team& team);
+
+// Calls the error handler of `comm`, and returns `error` if that comes back.
+int raise(MPI_Comm comm, int error);
 
 }  // namespace quadrille::api

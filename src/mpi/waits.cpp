@@ -6,6 +6,8 @@
 #include "mpi/mpi.hpp"
 
 namespace quadrille {
+#if defined(QUADRILLE_ABI_MPICH)
+
 namespace {
 
 // MPICH sleeps once after so many looks in vain. Its own default, 4096, keeps the processor for a good part of
@@ -34,7 +36,6 @@ bool write_variable(const std::string& name, int value) {
 }  // namespace
 
 bool let_waits_give_way() {
-#if defined(QUADRILLE_ABI_MPICH)
   const Mpi& t = mpi();
   if (chosen_by_user("CH4_PROGRESS_THROTTLE") || chosen_by_user("CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT")) {
     return false;
@@ -45,9 +46,13 @@ bool let_waits_give_way() {
                      write_variable("MPIR_CVAR_CH4_PROGRESS_THROTTLE", 1);
   t.T_finalize();
   return asked;
-#else
-  return false;  // Open MPI gives way by itself where its launcher sees more ranks than processors
-#endif
 }
+
+#else
+
+// Open MPI gives way by itself where its launcher sees more ranks than processors.
+bool let_waits_give_way() { return false; }
+
+#endif
 
 }  // namespace quadrille

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "processors.hpp"
 #include "sys/sys.hpp"
 #include "sys/wait.hpp"
 
@@ -182,23 +183,13 @@ TEST(HybridCopy, BelowTheThresholdNothingIsStreamed) {
   EXPECT_EQ(calls_of(3, 1000, SIZE_MAX), (Calls{{'t', 1000}}));
 }
 
-// The first two processors that this process may use; the same one twice if there is no other.
-std::array<int, 2> two_processors() {
-  const sys::ProcessorSet allowed = sys::allowed_processors();
-  std::vector<int> found;
-  for (int p = 0; p < sys::max_processors && found.size() < 2; ++p) {
-    if (allowed.words[p / 64] >> (p % 64) & 1) found.push_back(p);
-  }
-  return {found.front(), found.back()};
-}
-
 // Streamed data is there once the flag that follows the fence is seen. The reader looks at the line
 // that was streamed last, at once: without the fence, on two cores of an x86, about half the calls
 // go wrong.
 TEST_P(CopyKernelsTest, FenceThenFlagPublishesTheData) {
   constexpr std::size_t bytes = 16 * 1024;
   constexpr int calls_to_make = 1000;
-  const std::array<int, 2> processors = two_processors();
+  const std::array<int, 2> processors = sys::two_processors();
   alignas(line) std::atomic<int> flag{0};
   alignas(line) std::atomic<int> seen{0};
   int wrong = 0;

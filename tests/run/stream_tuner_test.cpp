@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "memory/node_copy.hpp"
+#include "processors.hpp"
 #include "sys/sys.hpp"
 #include "sys/wait.hpp"
 
@@ -220,16 +221,6 @@ TEST(NodeCopy, ACallThatCopiedLittleTellsNothing) {
   EXPECT_FALSE(plan.tuner->has_decided(1 << 20)) << "18 such calls would have been enough";
 }
 
-// The first two processors that this process may use; the same one twice if there is no other.
-std::array<int, 2> two_processors() {
-  const sys::ProcessorSet allowed = sys::allowed_processors();
-  std::vector<int> found;
-  for (int p = 0; p < sys::max_processors && found.size() < 2; ++p) {
-    if (allowed.words[p / 64] >> (p % 64) & 1) found.push_back(p);
-  }
-  return {found.front(), found.back()};
-}
-
 // As the test of the fence itself: without the one in done(), many calls go wrong on an x86.
 TEST(NodeCopy, WhatIsDoneIsThereOnceAFlagSaysSo) {
   constexpr std::size_t bytes = 16 * 1024;
@@ -240,7 +231,7 @@ TEST(NodeCopy, WhatIsDoneIsThereOnceAFlagSaysSo) {
   alignas(64) std::atomic<int> seen{0};
   int wrong = 0;
   const sys::Waiter waiter;
-  const std::array<int, 2> processors = two_processors();
+  const std::array<int, 2> processors = sys::two_processors();
   std::thread reader([&] {
     sys::run_on(processors[0]);
     for (int c = 1; c <= calls; ++c) {

@@ -16,6 +16,7 @@
 #include "team/team.hpp"
 #include "tools/bench/copy_phase.hpp"
 #include "tools/bench/report.hpp"
+#include "tools/bench/status.hpp"
 #include "tools/bench/timing.hpp"
 #include "tools/figure/figure.hpp"
 #include "tools/launch/launcher.hpp"
@@ -25,8 +26,6 @@
 namespace quadrille::tools {
 namespace {
 
-constexpr int wrong_result = 1;
-constexpr int bad_options = 2;
 
 struct World {
   MPI_Comm comm{};

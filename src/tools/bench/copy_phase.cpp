@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // A batch lasts about this long, so that the clock and the meeting weigh little.
-constexpr double batch_seconds = 200e-6;
+constexpr double phase_batch_seconds = 200e-6;
 
 // The buffers of all ranks, each rank's in a shared heap of its own, as peers map it: far apart, so
 // that each has page tables of its own.
@@ -358,7 +358,7 @@ CopyPhaseResult measure_copy_phase(const CopyPhaseCase& c) {
   }
   long calls = 1;
   if (c.evict_bytes == 0) {
-    calls = std::clamp<long>(std::lround(std::min(batch_seconds / call, 1e6)), 1, 1000);
+    calls = std::clamp<long>(std::lround(std::min(phase_batch_seconds / call, 1e6)), 1, 1000);
   }
   const long most =
       c.evict_bytes == 0 ? 1000 : 100;  // emptying the caches takes longer than a call

@@ -12,6 +12,7 @@
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/statistics.hpp"
+#include "tools/bench/status.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
 #include "tools/machine/machine.hpp"
@@ -21,7 +22,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int wrong_result = 1, bad_options = 2;
 
 struct Understood {
   std::vector<std::size_t> sizes;

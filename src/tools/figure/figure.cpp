@@ -1,3 +1,4 @@
+#include "tools/bench/status.hpp"
 #include "tools/figure/figure.hpp"
 
 #include <fmt/core.h>
@@ -19,7 +20,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int wrong_result = 1, bad_options = 2;
 
 // Empty if the figure can be measured. The same on all ranks.
 std::string why_impossible(const BenchOptions& options, int ranks, Figure& figure) {

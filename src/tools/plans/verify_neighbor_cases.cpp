@@ -14,7 +14,7 @@
 namespace quadrille::tools {
 namespace {
 
-constexpr int most_dimensions = 3;
+constexpr int most_proved_dimensions = 3;
 constexpr std::size_t most_grids = 1000;
 constexpr int graphs = 8;
 
@@ -38,7 +38,7 @@ std::vector<plan::Neighborhood> neighborhoods(int dimensions, std::uint32_t seed
 // The grids of so many ranks, one rank included, each with a dimension more in which all are at the
 // same place.
 std::vector<plan::Grid> grids(int ranks) {
-  std::vector<plan::Grid> all = plan::tori(ranks, most_dimensions, most_grids);
+  std::vector<plan::Grid> all = plan::tori(ranks, most_proved_dimensions, most_grids);
   if (all.empty()) all.push_back({{1}, {true}});
   plan::Grid flat = all.front();
   flat.extents.push_back(1), flat.periodic.push_back(true);

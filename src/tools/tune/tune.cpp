@@ -6,6 +6,7 @@
 //         memory. The send buffer is written before each call, which is part of the time of both
 //         ways.
 // Cost    Some seconds. The sizes include some that are not powers of two.
+#include "tools/bench/status.hpp"
 #include "tools/tune/tune.hpp"
 
 #include <fmt/core.h>
@@ -32,9 +33,8 @@ namespace {
 
 using choose::Collective;
 
-constexpr int bad_options = 2;
-constexpr double batch_seconds = 0.001;
-constexpr int most_calls = 1000;
+constexpr double tuning_batch_seconds = 0.001;
+constexpr int most_tuning_calls = 1000;
 
 const std::vector<std::size_t> small_sizes = {256,  384,  512,  768,  1000, 1024, 1536,
                                               2000, 2048, 3000, 3072, 3584, 4000, 4096};
@@ -141,7 +141,7 @@ class Tuner {
       estimate = std::max(estimate, batch(collective, buffers, bytes, 3));
     }
     const int calls =
-        std::clamp(static_cast<int>(batch_seconds * 1e6 / std::max(estimate, 0.01)), 1, most_calls);
+        std::clamp(static_cast<int>(tuning_batch_seconds * 1e6 / std::max(estimate, 0.01)), 1, most_tuning_calls);
     std::vector<double> times[2];
     for (int b = 0; b < 2 * options_.batches; ++b) {
       const int way = (b + b / 2) % 2;  // one, other, other, one, ...

@@ -18,8 +18,8 @@ namespace {
 
 using choose::Collective;
 
-constexpr double batch_seconds = 0.002;
-constexpr int most_calls = 1000;
+constexpr double model_batch_seconds = 0.002;
+constexpr int most_model_calls = 1000;
 constexpr std::size_t most_bytes = std::size_t{64} << 20;  // of a rank's buffer
 const std::vector<std::size_t> sizes = {8, 32, 100, 256, 700, 2048, 6000, 16384};
 
@@ -133,7 +133,7 @@ class ModelTuner {
       estimate = std::max(estimate, batch(2));
     }
     const int calls =
-        std::clamp(static_cast<int>(batch_seconds / std::max(estimate, 1e-9)), 1, most_calls);
+        std::clamp(static_cast<int>(model_batch_seconds / std::max(estimate, 1e-9)), 1, most_model_calls);
     std::vector<std::vector<double>> times(cases.size());
     for (int b = 0; b < batches_; ++b) {
       progress_.show(fmt::format("{} bytes: batch {} of {}", bytes, b + 1, batches_));

@@ -1,0 +1,21 @@
+// Where threads of a test run.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "sys/sys.hpp"
+
+namespace quadrille::sys {
+
+// The first two processors that this process may use; the same one twice if there is no other.
+inline std::array<int, 2> two_processors() {
+  const ProcessorSet allowed = allowed_processors();
+  std::vector<int> found;
+  for (int p = 0; p < max_processors && found.size() < 2; ++p) {
+    if (allowed.words[p / 64] >> (p % 64) & 1) found.push_back(p);
+  }
+  return {found.front(), found.back()};
+}
+
+}  // namespace quadrille::sys
