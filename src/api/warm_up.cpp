@@ -11,7 +11,8 @@
 namespace quadrille::api {
 namespace {
 
-// A block that goes through slots, one that may be too large for the heap, one that is copied once.
+// A block that goes through slots, one that goes through rings where it is not in the shared heap, one that is copied
+// once.
 constexpr int small = 64, middle = 4096, large = 32768;
 // With more ranks the calls themselves would take longer than what they save.
 constexpr int most_ranks = 64, most_ranks_for_large_blocks = 16;
@@ -24,11 +25,28 @@ class Rehearsal {
     counts_.assign(static_cast<std::size_t>(ranks), small);
   }
 
+  // As the program's own memory would be: in the shared heap if it is large.
   void alltoall(int bytes) const {
-    // As the program's own memory would be: in the shared heap if it is large.
     const std::size_t all = static_cast<std::size_t>(bytes) * static_cast<std::size_t>(ranks_);
     const auto send = std::make_unique<char[]>(all), recv = std::make_unique<char[]>(all);
-    api::alltoall(Door::drop_in, mpi().Alltoall, send.get(), bytes, mpi().byte, recv.get(), bytes, mpi().byte, comm_);
+    alltoall(send.get(), recv.get(), bytes);
+  }
+
+  // Of a type that the program made.
+  void alltoall_of_a_made_type() const {
+    MPI_Datatype pair;
+    if (mpi().Type_contiguous(2, mpi().double_type, &pair) != MPI_SUCCESS) return;
+    mpi().Type_commit(&pair);
+    const std::vector<double> send(2 * static_cast<std::size_t>(ranks_));
+    std::vector<double> recv(send.size());
+    api::alltoall(Door::drop_in, mpi().Alltoall, send.data(), 1, pair, recv.data(), 1, pair, comm_);
+    mpi().Type_free(&pair);
+  }
+
+  // On the stack: never in the heap. So often that each page of the rings is written and read.
+  void through_rings(std::size_t ring_bytes) const {
+    char send[most_ranks_for_large_blocks * middle] = {}, recv[sizeof send] = {};
+    for (std::size_t at = 0; at <= ring_bytes; at += middle) alltoall(send, recv, middle);
   }
 
   void others() const {
@@ -44,6 +62,10 @@ class Rehearsal {
   }
 
  private:
+  void alltoall(const char* send, char* recv, int bytes) const {
+    api::alltoall(Door::drop_in, mpi().Alltoall, send, bytes, mpi().byte, recv, bytes, mpi().byte, comm_);
+  }
+
   MPI_Comm comm_;
   int ranks_;
   std::vector<int> counts_, places_;
@@ -64,11 +86,10 @@ void warm_up() {
     rehearsal.alltoall(small);
     rehearsal.others();
   }
+  rehearsal.alltoall_of_a_made_type();
   if (team->group.ranks <= most_ranks_for_large_blocks) {
-    for (int time = 0; time < 2; ++time) {
-      rehearsal.alltoall(middle);
-      rehearsal.alltoall(large);
-    }
+    if (team->group.rings) rehearsal.through_rings(team->group.pairs.ring_bytes());
+    for (int time = 0; time < 2; ++time) rehearsal.alltoall(large);
   }
   team->counters = counters;
   team->explains = explains;

@@ -25,15 +25,16 @@ namespace quadrille {
   X(Comm_split_type) X(Comm_test_inter) X(Dims_create) X(Dist_graph_create_adjacent)               \
   X(Dist_graph_neighbors) X(Dist_graph_neighbors_count) X(Error_class) X(Finalize) X(Finalized)    \
   X(Free_mem) X(Gather) X(Get_elements_x) X(Get_library_version) X(Get_processor_name)             \
-  X(Get_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_free)                         \
-  X(Group_translate_ranks) X(Ibarrier) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys)   \
-  X(Info_set) X(Init) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend)          \
-  X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv)          \
-  X(Neighbor_alltoallw) X(Pack) X(Reduce) X(Sendrecv) X(T_cvar_get_index) X(T_cvar_handle_alloc)        \
-  X(T_cvar_handle_free) X(T_cvar_write) X(T_finalize) X(T_init_thread) X(Testall) X(Testany) X(Topo_test) \
-  X(Type_commit) X(Type_contiguous) X(Type_create_keyval) X(Type_create_resized)                   \
-  X(Type_create_struct) X(Type_free) X(Type_get_attr) X(Type_get_extent) X(Type_get_true_extent)   \
-  X(Type_set_attr) X(Type_size_x) X(Type_vector) X(Unpack) X(Waitall) X(Waitany) X(Wtime)
+  X(Get_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_free) X(Group_translate_ranks)\
+  X(Ibarrier) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_set) X(Init)        \
+  X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Neighbor_allgather)        \
+  X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) X(Neighbor_alltoallw) X(Pack)  \
+  X(Reduce) X(Sendrecv) X(T_cvar_get_index) X(T_cvar_handle_alloc) X(T_cvar_handle_free)           \
+  X(T_cvar_write) X(T_finalize) X(T_init_thread) X(Testall) X(Testany) X(Topo_test) X(Type_commit) \
+  X(Type_contiguous) X(Type_create_keyval) X(Type_create_resized) X(Type_create_struct)            \
+  X(Type_free) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)       \
+  X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Type_vector) X(Unpack) X(Waitall)      \
+  X(Waitany) X(Wtime)
 
 // Functions for large counts, where mpi.h has them. Null if the library that is loaded has not.
 #if defined(QUADRILLE_HAVE_LARGE_COUNT)

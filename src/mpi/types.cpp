@@ -34,6 +34,22 @@ bool packs_to_itself(MPI_Datatype type, std::size_t size) {
   return true;
 }
 
+// A predefined type, or so many of one in a row, is as it looks: that saves the MPI the packing.
+bool is_plain(MPI_Datatype type) {
+  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  if (mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
+  if (combiner == MPI_COMBINER_NAMED) return true;
+  if (combiner != MPI_COMBINER_CONTIGUOUS || integers != 1 || addresses != 0 || types != 1) return false;
+  int count = 0;
+  MPI_Aint none = 0;
+  MPI_Datatype of;
+  if (mpi().Type_get_contents(type, 1, 0, 1, &count, &none, &of) != MPI_SUCCESS) return false;
+  if (mpi().Type_get_envelope(of, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
+  if (combiner == MPI_COMBINER_NAMED) return true;
+  mpi().Type_free(&of);
+  return false;
+}
+
 // What is kept as an attribute of a type.
 struct Remembered {
   TypeInfo info;
@@ -50,7 +66,7 @@ TypeInfo examine(MPI_Datatype type, std::vector<TypeRun>& runs) {
   info.extent = extent;
   info.size = static_cast<std::size_t>(size);
   info.dense = lower == 0 && true_lower == 0 && extent == size && true_extent == size &&
-               info.size <= most_bytes_to_test && (size == 0 || packs_to_itself(type, info.size));
+               info.size <= most_bytes_to_test && (size == 0 || is_plain(type) || packs_to_itself(type, info.size));
   if (!info.dense && find_runs(type, info.size, true_lower, true_extent, runs)) info.runs = &runs;
   return info;
 }
