@@ -19,8 +19,10 @@ namespace api = quadrille::api;
 
 namespace {
 
-void start() {
+int start(int error) {
+  if (error != MPI_SUCCESS) return error;
   if (quadrille::team::after_init()) api::warm_up();
+  return error;
 }
 
 }  // namespace
@@ -103,15 +105,13 @@ extern "C" {
 
 #define QUADRILLE_INTERPOSE_START(PREFIX)                                                          \
   QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) {                                    \
-    const int error = mpi().Init(argc, argv);                                                      \
-    if (error == MPI_SUCCESS) start();                                                             \
-    return error;                                                                                  \
+    quadrille::team::before_init();                                                                \
+    return start(mpi().Init(argc, argv));                                                          \
   }                                                                                                \
   QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required,                 \
                                             int* provided) {                                       \
-    const int error = mpi().Init_thread(argc, argv, required, provided);                           \
-    if (error == MPI_SUCCESS) start();                                                             \
-    return error;                                                                                  \
+    quadrille::team::before_init();                                                                \
+    return start(mpi().Init_thread(argc, argv, required, provided));                               \
   }
 
 QUADRILLE_INTERPOSE(MPI)

@@ -114,6 +114,14 @@ void explain(team::Team& team, const Call& call, team::CachedSelection& cached) 
                 cached.selection.why);
 }
 
+// Why a call goes to the MPI although the communicator could be served.
+void explain_passed(team::Team& team, const Call& call) {
+  if (!team.explains) return;
+  team::explain(team, call.collective, 0, "mpi",
+                team.ready ? "an argument that the MPI must look at"
+                           : "the first calls on a communicator go to the MPI (QUADRILLE_SETUP_AFTER)");
+}
+
 void explain_not_eligible(team::Team& team, const Call& call) {
   if (team.explained || !team.explains) return;
   team.explained = true;
@@ -148,7 +156,10 @@ bool serve(const Call& call, Door door, int& error) {
     return pass(*team);
   }
   const Serving guard;
-  if (!make_ready(*team, door) || !is_sound(call, team->group.ranks)) return pass(*team);
+  if (!make_ready(*team, door) || !is_sound(call, team->group.ranks)) {
+    explain_passed(*team, call);
+    return pass(*team);
+  }
   const std::size_t bytes = global_bytes(call, team->group.ranks);
   if (bytes == 0 && !is_vector(call.collective)) {
     // Nothing moves, on no rank, and no rank need wait for another.

@@ -93,6 +93,7 @@ void warm_up() {
   }
   team->counters = counters;
   team->explains = explains;
+  if (explains) team::forget_selections(*team);  // or calls like these would take the short way, and say nothing
 }
 
 }  // namespace quadrille::api

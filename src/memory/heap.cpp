@@ -153,13 +153,13 @@ HeapSettings read_heap_settings(std::string (*get)(const char*)) {
   } else if (mode == "early") {
     s.mode = HeapSettings::Mode::early;
   } else if (!mode.empty() && mode != "on" && mode != "1" && mode != "yes") {
-    s.problem = "QUADRILLE_HEAP=\"" + mode + "\" is ignored: it must be on, off or early";
+    s.problems.push_back("QUADRILLE_HEAP=\"" + mode + "\" is ignored: it must be on, off or early");
   }
   for (const auto& [name, value] : {std::pair<const char*, std::size_t*>{"QUADRILLE_HEAP_FROM", &s.from},
                                     {"QUADRILLE_HEAP_BYTES", &s.bytes}}) {
     const std::string text = get(name);
     if (!text.empty() && !read_bytes(text, *value)) {
-      s.problem = std::string(name) + "=\"" + text + "\" is ignored: it must be a number of bytes";
+      s.problems.push_back(std::string(name) + "=\"" + text + "\" is ignored: it must be a number of bytes");
     }
   }
   return s;

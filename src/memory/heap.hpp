@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace quadrille::memory {
 
@@ -33,7 +34,7 @@ struct HeapSettings {
   enum class Mode { off, on, early } mode = Mode::on;
   std::size_t from = heap_from_default;
   std::size_t bytes = 0;  // 0: what suits the machine
-  std::string problem;    // one line about a malformed variable, which is then ignored
+  std::vector<std::string> problems;  // a line about each malformed variable, which is then ignored
 };
 // Reads the variables above; `get` returns a variable's value or "".
 HeapSettings read_heap_settings(std::string (*get)(const char*));

@@ -115,6 +115,7 @@ constexpr const char* usual_names[] = {"libmpi.so.40", "libmpi.so"};
 void load_handles(void* library, Mpi& t) {
   if (dlsym(library, "ompi_mpi_comm_world") != nullptr) {
     t.problem = t.library + " is Open MPI; this Quadrille is built for the ABI of MPICH";
+    t.foreign = true;
   }
   t.comm_world = MPI_COMM_WORLD, t.comm_self = MPI_COMM_SELF, t.comm_null = MPI_COMM_NULL;
   t.group_null = MPI_GROUP_NULL, t.info_null = MPI_INFO_NULL;

@@ -61,9 +61,12 @@ struct Mpi {
   MPI_Op op_max, op_min, op_sum, op_bor;
   int* unweighted = nullptr;  // MPI_UNWEIGHTED
 
-  // False if the library that was found has another ABI than this build; the functions can still be
-  // called, so calls can be passed on, but no handle may be used.
+  // False if the library that was found has another ABI than this build, or lacks something. No handle of ours
+  // may be used then.
   bool usable = false;
+  // The handles of the library that was found do not fit into those of this build: not even the program's own
+  // calls can be passed on.
+  bool foreign = false;
   std::string library;  // path of the MPI library
   std::string problem;  // one line, when not usable
 };

@@ -3,11 +3,16 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <numeric>
+#include <utility>
 
 #include "memory/heap.hpp"
 #include "plan/problem.hpp"
 #include "sys/sys.hpp"
+#include "team/numa.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -34,8 +39,22 @@ void read_switch(Config& c, const char* name, const std::string& value, bool& on
   } else if (is_off(value)) {
     on = false;
   } else {
-    warn(c, name, value, "it must be 1 or 0");
+    warn(c, name, value, "it must be on or off");
   }
+}
+
+// How many letters must be changed, put in or left out to make one word the other.
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({changed, row[j] + 1, row[j - 1] + 1}));
+    }
+  }
+  return row[b.size()];
 }
 
 void mix(std::uint64_t& hash, std::string_view text) {
@@ -86,7 +105,13 @@ Config read_config(std::string (*get)(const char*)) {
       warn(c, "QUADRILLE_STREAM", text, why);
     }
   }
-  c.topology = get("QUADRILLE_TOPOLOGY");
+  if (const std::string text = get("QUADRILLE_TOPOLOGY"); !text.empty()) {
+    if (const std::string why = check_topology(text); !why.empty()) {
+      warn(c, "QUADRILLE_TOPOLOGY", text, why);
+    } else {
+      c.topology = text;
+    }
+  }
   if (const std::string text = get("QUADRILLE_SETUP_AFTER"); !text.empty()) {
     std::size_t calls = 0;
     if (read_number(text, 1'000'000, calls)) {
@@ -100,9 +125,7 @@ Config read_config(std::string (*get)(const char*)) {
   } else if (!text.empty() && text != "yield") {
     warn(c, "QUADRILLE_MPI_WAITS", text, "it must be yield or keep");
   }
-  if (const std::string problem = memory::read_heap_settings(get).problem; !problem.empty()) {
-    c.warnings.push_back(problem);
-  }
+  for (const std::string& problem : memory::read_heap_settings(get).problems) c.warnings.push_back(problem);
   return c;
 }
 
@@ -119,8 +142,31 @@ std::uint64_t fingerprint(const Config& c) {
   return hash;
 }
 
+std::string guess_variable(const std::string& name) {
+  constexpr std::string_view known[] = {
+      "QUADRILLE_ALGORITHM", "QUADRILLE_CHECK",     "QUADRILLE_EXPLAIN",     "QUADRILLE_HEAP",
+      "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES", "QUADRILLE_INBOX",      "QUADRILLE_LIBMPI",
+      "QUADRILLE_LIB_DIR",   "QUADRILLE_MPI_WAITS", "QUADRILLE_NODES",       "QUADRILLE_REACH",
+      "QUADRILLE_STREAM",    "QUADRILLE_TOPOLOGY",  "QUADRILLE_SETUP_AFTER", "QUADRILLE_TUNING"};
+  if (!name.starts_with("QUADRILLE_")) return {};
+  std::string guess;
+  for (const std::string_view candidate : known) {
+    if (candidate == name) return {};
+    if (edits(name, candidate) <= 2) guess = candidate;
+  }
+  return guess;
+}
+
 Config& config() {
-  static auto* read = new Config(read_config(sys::environment));  // outlives all destructors
+  static auto* read = [] {
+    auto* made = new Config(read_config(sys::environment));  // outlives all destructors
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+      const std::string name(*entry, std::strcspn(*entry, "="));
+      const std::string guess = guess_variable(name);
+      if (!guess.empty()) made->warnings.push_back(fmt::format("{} means nothing; {} is meant?", name, guess));
+    }
+    return made;
+  }();
   return *read;
 }
 

@@ -49,6 +49,9 @@ struct Config {
 // Reads the environment; pure apart from that. `get` returns a variable's value or "".
 Config read_config(std::string (*get)(const char*));
 
+// The variable that was meant where a name is nearly that of one of ours, else "".
+std::string guess_variable(const std::string& name);
+
 // One number that is equal on two ranks if all settings that steer collective choices are.
 std::uint64_t fingerprint(const Config& config);
 

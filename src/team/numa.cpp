@@ -106,4 +106,14 @@ int numa_domain(int rank_on_node, const std::string& synthetic) {
   return domain;
 }
 
+std::string check_topology(const std::string& synthetic) {
+  const Hwloc& h = hwloc();
+  if (!h.usable) return "libhwloc.so.15 is not on this machine";
+  hwloc_topology_t topology;
+  if (h.topology_init(&topology) != 0) return {};
+  const bool understood = h.topology_set_synthetic(topology, synthetic.c_str()) == 0;
+  h.topology_destroy(topology);
+  return understood ? "" : "it must describe a machine in hwloc's words, such as \"package:2 numa:1 core:4 pu:1\"";
+}
+
 }  // namespace quadrille::team

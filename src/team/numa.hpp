@@ -19,4 +19,7 @@ namespace quadrille::team {
 // Not collective, and not a value that all ranks know: agree on it before anything is chosen by it.
 int numa_domain(int rank_on_node, const std::string& synthetic);
 
+// Empty if hwloc understands the description of another machine, else why not.
+std::string check_topology(const std::string& synthetic);
+
 }  // namespace quadrille::team

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
 
@@ -149,6 +150,14 @@ std::vector<int> agree_on_domains(const Team& team) {
   return all;
 }
 
+// Where the MPI cannot be asked, what the launcher says.
+bool looks_like_rank_0() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (const std::string rank = sys::environment(name); !rank.empty()) return rank == "0";
+  }
+  return true;
+}
+
 // Says where sharing of the program's memory depends on another library.
 void explain_mapping_watch(memory::MappingWatch watch) {
   if (watch == memory::MappingWatch::through_ucx) {
@@ -224,17 +233,22 @@ void forget_selections(Team& team) {
 
 void explain(Team& team, choose::Collective collective, std::size_t bytes,
              const std::string& algorithm, const std::string& why) {
-  if (team.group.me != 0) return;
+  int rank = team.group.me, ranks = team.group.ranks;
+  if (!team.ready) {
+    mpi().Comm_rank(team.user, &rank);
+    mpi().Comm_size(team.user, &ranks);
+  }
+  if (rank != 0) return;
   const std::string nodes =
       team.ready ? fmt::format(", {} node{}", team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s")
                  : "";
   const bool sized = collective == choose::Collective::alltoall ||
                      collective == choose::Collective::allgather ||
                      collective == choose::Collective::allgatherv ||
-                     (choose::is_neighbor(collective) && bytes > 0);
+                     choose::is_neighbor(collective);
   const std::string line =
-      fmt::format("{} on {} ranks{}{} -> {}: {}", choose::name_of(collective), team.group.ranks,
-                  nodes, sized ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);
+      fmt::format("{} on {} ranks{}{} -> {}: {}", choose::name_of(collective), ranks,
+                  nodes, sized && bytes > 0 ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);
   if (team.said.insert(line).second) say(line);
 }
 
@@ -249,17 +263,25 @@ bool all_agree(MPI_Comm comm, std::uint64_t value) {
   return least[0] == ~least[1];
 }
 
+void before_init() {
+  if (!mpi().foreign) return;
+  if (looks_like_rank_0()) {
+    say(mpi().problem + "; start the program with `quadrille run`, which takes the right library, or without Quadrille");
+  }
+  std::_Exit(EXIT_FAILURE);
+}
+
 bool after_init() {
   // An MPI_Init may call PMPI_Init by that name, and a profiler's MPI_Init does: both come here.
   static bool done = false;
   if (std::exchange(done, true)) return false;
   const memory::MappingWatch watch = memory::mapping_watch(true);
-  int rank = 0;
-  mpi().Comm_rank(mpi().comm_world, &rank);
   if (!mpi().usable) {
-    if (rank == 0) say("not used: " + mpi().problem);
+    if (looks_like_rank_0()) say("not used: " + mpi().problem);
     return false;
   }
+  int rank = 0;
+  mpi().Comm_rank(mpi().comm_world, &rank);
   Config& settings = config();
   const bool explains = settings.explain;
   if (!all_agree(mpi().comm_world, fingerprint(settings))) {

@@ -107,6 +107,9 @@ void explain(Team& team, choose::Collective collective, std::size_t bytes,
 // Calls that no team counted (no communicator state).
 void count_passed();
 
+// Called by the drop-in door right before MPI_Init: ends a program whose calls cannot even be passed on.
+void before_init();
+
 // Called by the drop-in door right after MPI_Init: agrees on the environment over all ranks, so that
 // ranks with different settings do not choose differently. True the first time, if the MPI can be served.
 bool after_init();

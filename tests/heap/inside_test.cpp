@@ -314,14 +314,20 @@ TEST(HeapSettings, AreRead) {
   EXPECT_EQ(read({{"QUADRILLE_HEAP", "early"}}).mode, HeapSettings::Mode::early);
   EXPECT_EQ(read({{"QUADRILLE_HEAP_FROM", "4096"}}).from, 4096U);
   EXPECT_EQ(read({{"QUADRILLE_HEAP_BYTES", "1048576"}}).bytes, 1048576U);
-  EXPECT_EQ(read({{"QUADRILLE_HEAP", "early"}}).problem, "");
+  EXPECT_EQ(read({{"QUADRILLE_HEAP", "early"}}).problems.size(), 0U);
+}
+
+TEST(HeapSettings, EachMalformedValueIsNamed) {
+  EXPECT_EQ(read({{"QUADRILLE_HEAP", "maybe"}, {"QUADRILLE_HEAP_FROM", "x"}, {"QUADRILLE_HEAP_BYTES", "y"}}).problems.size(),
+            3U);
 }
 
 TEST(HeapSettings, MalformedValuesAreNamedAndIgnored) {
   for (const char* name : {"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES"}) {
     for (const char* value : {"maybe", "-1", "12x", "99999999999999999999999"}) {
       const HeapSettings settings = read({{name, value}});
-      EXPECT_NE(settings.problem.find(name), std::string::npos) << name << " " << value;
+      ASSERT_EQ(settings.problems.size(), 1U) << name << " " << value;
+      EXPECT_NE(settings.problems[0].find(name), std::string::npos) << name << " " << value;
       EXPECT_EQ(settings.mode, HeapSettings::Mode::on);
       EXPECT_EQ(settings.from, heap_from_default);
       EXPECT_EQ(settings.bytes, 0U);

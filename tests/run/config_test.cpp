@@ -63,6 +63,7 @@ TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
       {"QUADRILLE_REACH", "heap,knem"},
       {"QUADRILLE_REACH", "heap,"},
       {"QUADRILLE_MPI_WAITS", "maybe"},
+      {"QUADRILLE_TOPOLOGY", "a village"},
       {"QUADRILLE_SETUP_AFTER", "many"}};
   for (const auto& [name, value] : bad) {
     const Config c = read({{name, value}});
@@ -70,6 +71,15 @@ TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
     EXPECT_NE(c.warnings[0].find(name), std::string::npos) << c.warnings[0];
     EXPECT_EQ(c.warnings[0].find('\n'), std::string::npos) << "one line";
     EXPECT_EQ(fingerprint(c), fingerprint(Config{})) << name << " must be ignored";
+  }
+}
+
+TEST(Config, GuessesWhatAMisspeltNameMeans) {
+  EXPECT_EQ(guess_variable("QUADRILLE_ALGORITM"), "QUADRILLE_ALGORITHM");
+  EXPECT_EQ(guess_variable("QUADRILLE_NODE"), "QUADRILLE_NODES");
+  EXPECT_EQ(guess_variable("QUADRILLE_EXPLIAN"), "QUADRILLE_EXPLAIN");
+  for (const char* right : {"QUADRILLE_NODES", "QUADRILLE", "QUADRILLE_TEST_EFFORT", "QUADRILLE_HOME", "PATH", ""}) {
+    EXPECT_EQ(guess_variable(right), "") << right;
   }
 }
 

@@ -217,14 +217,26 @@ std::string table_line(const BenchRow& row) {
              ceiling, part, row.errors);
 }
 
-Progress::Progress(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
+Progress::Progress(bool wanted) {
+  if (!wanted) return;
+  if (isatty(STDERR_FILENO) != 0) {
+    terminal_ = stderr;
+  } else if (isatty(STDOUT_FILENO) != 0) {
+    terminal_ = std::fopen("/dev/tty", "we");  // open as long as the process: one a run
+  }
+}
 
 void Progress::show(const std::string& text) {
-  if (wanted_) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  if (terminal_ == nullptr) return;
+  // Back to the start of the line: a row that a launcher passes on late is written over it.
+  std::fprintf(terminal_, "\r\033[K%s\r", text.c_str());
+  std::fflush(terminal_);
 }
 
 void Progress::clear() {
-  if (wanted_) std::fputs("\r\033[K", stderr);
+  if (terminal_ == nullptr) return;
+  std::fputs("\r\033[K", terminal_);
+  std::fflush(terminal_);
 }
 
 }  // namespace quadrille::tools

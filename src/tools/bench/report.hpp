@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -64,7 +65,8 @@ std::string why_no_events(const std::vector<Count>& counts);
 // Megabytes (10^6 bytes) a second.
 double bandwidth(std::size_t bytes, double microseconds);
 
-// A line on stderr that is overwritten by the next; nothing if stderr is no terminal.
+// A line on the terminal that is overwritten by the next; nothing without one. Open MPI's launcher gives a rank no
+// terminal as stderr, but leaves it that of the session.
 class Progress {
  public:
   explicit Progress(bool wanted);
@@ -72,7 +74,7 @@ class Progress {
   void clear();
 
  private:
-  bool wanted_;
+  std::FILE* terminal_ = nullptr;
 };
 
 }  // namespace quadrille::tools

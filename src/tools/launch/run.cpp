@@ -118,9 +118,12 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
   if (abi == Abi::none) {
     if (!command.problem.empty()) {
       complain(
-          fmt::format("cannot find the MPI program: {}; give its path, or {} if it is only on "
-                      "other hosts",
-                      command.problem, how_to_force()));
+          command.launcher < 0 && !options.command.empty() && options.command[0].find('/') == std::string::npos
+              ? fmt::format("cannot find '{}', neither as a launcher nor as a program; install it, add it to PATH or "
+                            "give its full path", options.command[0])
+              : fmt::format("cannot find the MPI program: {}; give its path, or {} if it is only on "
+                            "other hosts",
+                            command.problem, how_to_force()));
       return command.launcher < 0 ? not_found : bad_command;
     }
     const Verdict verdict = judge_programs(command);
@@ -136,10 +139,15 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
     complain(fmt::format("cannot tell which MPI this command uses; {}", how_to_force()));
     return bad_command;
   }
+  if (launcher_abi != Abi::none && launcher_abi != abi && options.abi != Abi::none) {
+    complain(fmt::format("--mpi says {}, but the launcher '{}' belongs to {}; leave --mpi out, or use the launcher "
+                         "of that MPI, such as mpirun.{}",
+                         name_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi)));
+    return bad_command;
+  }
   if (launcher_abi != Abi::none && launcher_abi != abi) {
-    const std::string what = command.programs.empty() || options.abi != Abi::none
-                                 ? std::string("the program")
-                                 : words[command.programs.front().word];
+    const std::string what =
+        command.programs.empty() ? std::string("the program") : words[command.programs.front().word];
     complain(fmt::format(
         "{} uses {}, but the launcher '{}' belongs to {}; use the launcher of the "
         "program's MPI, such as mpirun.{}",

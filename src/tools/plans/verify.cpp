@@ -63,6 +63,10 @@ std::string select(const VerifyOptions& options, std::vector<Subject>& subjects)
       }
     }
   }
+  if (!known && options.algorithm.find(':') != std::string::npos) {
+    return fmt::format("verify tries all parameters of an algorithm: give its name alone, --algorithm {}",
+                       options.algorithm.substr(0, options.algorithm.find(':')));
+  }
   if (!known) {
     return fmt::format("no schedule to verify is called \"{}\"; known: {}", options.algorithm,
                        names);
