@@ -20,7 +20,8 @@ MPI_Datatype part_type(const Extents& array, const Box& part, int dimensions);
 // that tells where its points lie in the array, so all displacements are 0.
 class Exchange {
  public:
-  // `how` is alltoallw, persistent, sendrecv, quadrille or quadrille-persistent. Throws std::runtime_error, on all ranks alike, if
+  // `how` is alltoallw, persistent, sendrecv, quadrille or quadrille-persistent. Throws std::runtime_error, on all ranks alike,
+  // if
   // the MPI cannot do it.
   Exchange(const ProcessGrid& grid, const Layout& layout, int stencil, const std::string& how,
            std::array<double*, 2> arrays);

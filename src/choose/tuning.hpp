@@ -17,7 +17,8 @@
 //
 // An entry holds for `ranks` ranks of a communicator on one node; crowded: there are more ranks than
 // processors. Sizes are bytes. A model (choose/model.hpp) holds for ranks that are nodes of their own; its
-// numbers are nanoseconds. "models" may be missing. A table is refused as a whole if anything in it is wrong: nothing is guessed.
+// numbers are nanoseconds. "models" may be missing. A table is refused as a whole if anything in it is wrong: nothing is
+// guessed.
 #pragma once
 
 #include <array>

@@ -22,7 +22,8 @@ namespace quadrille::memory {
 struct Ways {
   bool heap = true, xpmem = true, cma_read = true, cma_write = true, ring = true;
 };
-// Reads "heap,cma,ring"; "cma-read" and "cma-write" are one direction of cma. Returns an empty string, or what is wrong.
+// Reads "heap,cma,ring"; "cma-read" and "cma-write" are one direction of cma. Returns an empty string, or what
+// is wrong.
 std::string parse_ways(const std::string& text, Ways& ways);
 std::string to_string(const Ways& ways);
 

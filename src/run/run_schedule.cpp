@@ -49,7 +49,8 @@ int run_carried(const plan::Schedule& schedule, Binding& binding, MpiTransport& 
     binding.block_bytes = largest;
     binding.scratch = group.carried.working.take(binding.recv.size() * largest);
   }
-  const int error = CarriedExecution(schedule, binding, transport, group.carried, {.eager = options.eager}).advance(true);
+  const int error =
+      CarriedExecution(schedule, binding, transport, group.carried, {.eager = options.eager}).advance(true);
   group.carried.trim();
   return error;
 }

@@ -294,7 +294,8 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
   const bool uniform = collective == neighbor_alltoall || collective == neighbor_allgather;
   const bool by_ourselves = !drop_in && team.neighbors->doubtful;
   choose::NeighborKey key{collective, by_ourselves, rounds_are_cheap(team), is_in_node(team),
-                          is_in_node(team) && (!team.ready || team.group.load_store), around != nullptr, false, bytes, nullptr};
+                          is_in_node(team) && (!team.ready || team.group.load_store), around != nullptr, false,
+                          bytes, nullptr};
   if (around != nullptr) {
     key.sizes_known = uniform || around->sizes_known();
     if (key.rounds_are_cheap) key.costs = &around->costs(gather);

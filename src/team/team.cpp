@@ -266,7 +266,8 @@ bool all_agree(MPI_Comm comm, std::uint64_t value) {
 void before_init() {
   if (!mpi().foreign) return;
   if (looks_like_rank_0()) {
-    say(mpi().problem + "; start the program with `quadrille run`, which takes the right library, or without Quadrille");
+    say(mpi().problem +
+        "; start the program with `quadrille run`, which takes the right library, or without Quadrille");
   }
   std::_Exit(EXIT_FAILURE);
 }

@@ -318,8 +318,9 @@ TEST(HeapSettings, AreRead) {
 }
 
 TEST(HeapSettings, EachMalformedValueIsNamed) {
-  EXPECT_EQ(read({{"QUADRILLE_HEAP", "maybe"}, {"QUADRILLE_HEAP_FROM", "x"}, {"QUADRILLE_HEAP_BYTES", "y"}}).problems.size(),
-            3U);
+  const HeapSettings bad =
+      read({{"QUADRILLE_HEAP", "maybe"}, {"QUADRILLE_HEAP_FROM", "x"}, {"QUADRILLE_HEAP_BYTES", "y"}});
+  EXPECT_EQ(bad.problems.size(), 3U);
 }
 
 TEST(HeapSettings, MalformedValuesAreNamedAndIgnored) {

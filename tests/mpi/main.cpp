@@ -108,7 +108,8 @@ int run(int argc, char** argv) {
 
   communicators();
   int failed = 0;
-  if (const char* const hosts = std::getenv("QUADRILLE_TEST_HOSTS"); hosts != nullptr && count_hosts() != std::atoi(hosts)) {
+  const char* const hosts = std::getenv("QUADRILLE_TEST_HOSTS");
+  if (hosts != nullptr && count_hosts() != std::atoi(hosts)) {
     std::printf("the ranks are on %d hosts, not on %s\n", count_hosts(), hosts);
     failed = 1;
   }

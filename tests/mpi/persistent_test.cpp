@@ -117,7 +117,8 @@ TEST_F(Persistent, LargeBlocksBeforeOtherCalls) {
   MPI_Comm ring;
   MPI_Cart_create(MPI_COMM_WORLD, 1, extents, periods, 0, &ring);
   constexpr std::size_t large = 300'000;
-  std::vector<int> sent(2 * large), got(2 * large), all_sent(static_cast<std::size_t>(ranks) * 20'000), all_got(all_sent.size());
+  std::vector<int> sent(2 * large), got(2 * large);
+  std::vector<int> all_sent(static_cast<std::size_t>(ranks) * 20'000), all_got(all_sent.size());
   int small_sent[2] = {}, small_got[2] = {};
   Quadrille_Request first, second;
   EXPECT_EQ(MPI_SUCCESS, Quadrille_Neighbor_alltoall_init(sent.data(), large, MPI_INT, got.data(), large, MPI_INT, ring,

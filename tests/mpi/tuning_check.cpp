@@ -54,7 +54,9 @@ std::string write_table(const std::string& file, const std::string& name, int ra
 // Blocks around the limits arrive whole.
 bool exchanges(int ranks, int rank, int block) {
   std::vector<char> send(static_cast<std::size_t>(ranks * block)), recv(send.size());
-  for (int to = 0; to < ranks; ++to) std::memset(&send[static_cast<std::size_t>(to * block)], rank * 16 + to, static_cast<std::size_t>(block));
+  for (int to = 0; to < ranks; ++to) {
+    std::memset(&send[static_cast<std::size_t>(to * block)], rank * 16 + to, static_cast<std::size_t>(block));
+  }
   Quadrille_Alltoall(send.data(), block, MPI_CHAR, recv.data(), block, MPI_CHAR, MPI_COMM_WORLD);
   for (int i = 0; i < ranks * block; ++i) {
     if (recv[static_cast<std::size_t>(i)] != static_cast<char>(i / block * 16 + rank)) return false;

@@ -176,7 +176,11 @@ std::string mutated(const std::string& text, std::mt19937_64& random) {
     switch (below(5)) {
       case 0: result.erase(at, length); break;
       case 1: result.insert(at, pieces[below(pieces.size())]); break;
-      case 2: result.replace(at, std::min<std::size_t>(1 + below(3), result.size() - at), pieces[below(pieces.size())]); break;
+      case 2: {
+        const std::size_t few = std::min<std::size_t>(1 + below(3), result.size() - at);
+        result.replace(at, few, pieces[below(pieces.size())]);
+        break;
+      }
       case 3: result.insert(below(result.size()), piece); break;
       default: result.resize(at); break;
     }
