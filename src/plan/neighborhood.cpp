@@ -51,8 +51,9 @@ std::vector<int> ranks_around(const Grid& grid, const Neighborhood& neighborhood
     size *= grid.extents[j];
   }
   std::vector<int> ranks;
-  ranks.reserve(static_cast<std::size_t>(neighborhood.size()));
-  for (int i = 0; i < neighborhood.size(); ++i) {
+  const int neighbors = neighborhood.size();  // a division
+  ranks.reserve(static_cast<std::size_t>(neighbors));
+  for (int i = 0; i < neighbors; ++i) {
     const std::span<const int> offset = neighborhood.offset(i);
     int rank = 0;
     for (std::size_t j = 0; j < d && rank >= 0; ++j) {
