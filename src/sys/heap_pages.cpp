@@ -14,8 +14,19 @@
 namespace quadrille::sys {
 namespace {
 
-// Descriptors from here up are ours if the limit allows it; programs count from 3.
-constexpr int high_descriptor = 900;
+// A number for a descriptor of ours, far from those of the program, which counts from 3; and one that the table of
+// this process has room for. A table that several threads share grows only after all processors have passed through
+// the kernel, which takes 5 to 20 ms.
+int high_descriptor() {
+  constexpr int most = 900, from_the_end = 16;
+  int room = 0;
+  if (std::FILE* status = std::fopen("/proc/self/status", "re")) {
+    char line[256];
+    while (room == 0 && std::fgets(line, sizeof line, status) != nullptr) std::sscanf(line, "FDSize: %d", &room);
+    std::fclose(status);
+  }
+  return room > 2 * from_the_end ? std::min(most, room - from_the_end) : most;
+}
 
 std::byte* raw_mmap(void* address, std::size_t bytes, int protection, int flags, int descriptor) {
   const long result = syscall(SYS_mmap, address, bytes, protection, flags, descriptor, 0L);
@@ -78,7 +89,7 @@ int create_heap_file(std::size_t bytes) {
     close(low);
     return -1;
   }
-  const int high = fcntl(low, F_DUPFD_CLOEXEC, high_descriptor);
+  const int high = fcntl(low, F_DUPFD_CLOEXEC, high_descriptor());
   if (high < 0) return low;
   close(low);
   return high;

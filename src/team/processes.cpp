@@ -35,6 +35,15 @@ bool any_true(MPI_Comm comm, bool mine) { return !all_true(comm, !mine); }
 
 // ---- Who shares a node ----
 
+// How many ranks the launcher says to have started on this node; 0 if it says nothing.
+int ranks_here_by_launcher() {
+  int ranks = 0;
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    ranks = std::max(ranks, std::atoi(sys::environment(name).c_str()));
+  }
+  return ranks;
+}
+
 // More ranks on this node than processors they may use? Ranks of other communicators count too: the
 // launchers tell how many live here.
 bool oversubscribed(const NodeView& node) {
@@ -42,10 +51,7 @@ bool oversubscribed(const NodeView& node) {
   sys::ProcessorSet all;
   mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor,
                   node.comm);
-  int ranks_here = node.ranks;
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
-    ranks_here = std::max(ranks_here, std::atoi(sys::environment(name).c_str()));
-  }
+  const int ranks_here = std::max(node.ranks, ranks_here_by_launcher());
   // A rank bound to some processors leaves the others to ranks outside this communicator.
   return node.ranks > sys::count(all) ||
          (ranks_here > node.ranks && ranks_here > sys::count(all) && sys::count(mine) > 1);
@@ -363,6 +369,11 @@ void forget_processes() {
   const std::lock_guard lock(mapped_heaps_mutex());
   for (const MappedHeap& heap : mapped_heaps()) memory::heap_unmap_peer(heap.base, heap.bytes);
   mapped_heaps().clear();
+}
+
+bool crowded_by_launcher() {
+  const int processors = sys::count(sys::allowed_processors());
+  return processors > 1 && ranks_here_by_launcher() > processors;
 }
 
 }  // namespace quadrille::team

@@ -78,4 +78,8 @@ void forget_processes();
 // Bytes of the control memory of the ranks of a node's communicator.
 std::size_t control_bytes(int ranks);
 
+// Without asking the others: has the launcher started more ranks on this node than processors are left to this one?
+// False where it may have bound each rank to some of them.
+bool crowded_by_launcher();
+
 }  // namespace quadrille::team

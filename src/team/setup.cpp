@@ -40,14 +40,6 @@ void set_waiting(run::Group& group, bool crowded) {
   group.waiter.progress_data = &group;
 }
 
-// Once a process, on a node with more ranks than processors.
-void share_processors(const Config& settings, bool speaks) {
-  static std::atomic<bool> done{false};
-  if (settings.keep_mpi_waits || done.exchange(true)) return;
-  if (let_waits_give_way() && speaks) {
-    say("more ranks than processors: the MPI's own waits are asked to let other ranks run");
-  }
-}
 
 // What all ranks of a communicator go by.
 struct Agreed {
@@ -185,6 +177,14 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
 }
 
 }  // namespace
+
+void share_processors(const Config& settings, bool speaks) {
+  static std::atomic<bool> done{false};
+  if (settings.keep_mpi_waits || done.exchange(true)) return;
+  if (let_waits_give_way() && speaks) {
+    say("more ranks than processors: the MPI's own waits are asked to let other ranks run");
+  }
+}
 
 int setup(Team& team) {
   run::Group& group = team.group;

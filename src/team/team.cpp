@@ -285,6 +285,8 @@ bool after_init() {
   mpi().Comm_rank(mpi().comm_world, &rank);
   Config& settings = config();
   const bool explains = settings.explain;
+  // First of all: what follows waits a lot.
+  if (!settings.off && crowded_by_launcher()) share_processors(settings, explains && rank == 0);
   if (!all_agree(mpi().comm_world, fingerprint(settings))) {
     settings = {};
     settings.explain = explains;

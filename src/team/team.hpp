@@ -37,6 +37,8 @@ struct CachedSelection {
   choose::Selection selection;
 };
 
+struct Config;
+
 struct Counters {
   std::uint64_t served = 0;
   std::uint64_t passed = 0;
@@ -72,6 +74,9 @@ struct Team {
 // The team of a communicator, made on first use. Not collective. Null for the null communicator and
 // when the MPI cannot keep the attribute.
 Team* team_of(MPI_Comm comm);
+
+// On a node with more ranks than processors: asks the MPI to let others run while it waits. Once a process.
+void share_processors(const Config& settings, bool speaks);
 
 // Collective over the communicator of an eligible team: makes it ready. Returns an MPI error code.
 int setup(Team& team);
