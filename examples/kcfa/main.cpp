@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -144,14 +145,17 @@ bool check(const Machine& machine, const Summary& found, const World& world) {
 std::string read_file(const std::string& name, const World& world) {
   std::string text;
   int length = -1;
-  if (world.rank == 0) {
+  // A folder can be opened, and throws when it is read: the others would wait for rank 0.
+  if (world.rank == 0 && std::filesystem::is_regular_file(name)) {
     std::ifstream file(name, std::ios::binary);
     text.assign(std::istreambuf_iterator<char>(file), {});
     // More could not be a program: the parser would refuse it.
     if (file && text.size() <= 1'000'000) length = static_cast<int>(text.size());
   }
   MPI_Bcast(&length, 1, MPI_INT, 0, world.comm);
-  if (length < 0) throw std::runtime_error("cannot read " + name + ", or it is too long");
+  if (length < 0) {
+    throw std::runtime_error("cannot read " + name + "; give a readable file of at most 1,000,000 bytes");
+  }
   text.resize(length);
   MPI_Bcast(text.data(), length, MPI_CHAR, 0, world.comm);
   return text;
