@@ -9,7 +9,6 @@
 #include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -145,10 +144,13 @@ bool check(const Machine& machine, const Summary& found, const World& world) {
 std::string read_file(const std::string& name, const World& world) {
   std::string text;
   int length = -1;
-  // A folder can be opened, and throws when it is read: the others would wait for rank 0.
-  if (world.rank == 0 && std::filesystem::is_regular_file(name)) {
+  if (world.rank == 0) {
     std::ifstream file(name, std::ios::binary);
-    text.assign(std::istreambuf_iterator<char>(file), {});
+    try {
+      text.assign(std::istreambuf_iterator<char>(file), {});
+    } catch (const std::ios_base::failure&) {  // a folder; the others wait to hear of it
+      file.setstate(std::ios::failbit);
+    }
     // More could not be a program: the parser would refuse it.
     if (file && text.size() <= 1'000'000) length = static_cast<int>(text.size());
   }

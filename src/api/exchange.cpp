@@ -223,12 +223,6 @@ const choose::Choice& choose_for(team::Team& team) {
   return cached.selection.choice;
 }
 
-bool is_inter(MPI_Comm comm) {
-  int inter = 0;
-  mpi().Comm_test_inter(comm, &inter);
-  return inter != 0;
-}
-
 }  // namespace
 
 int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destinations[],
@@ -238,7 +232,7 @@ int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destina
   if (received != nullptr) *received = {};
   if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
   team::Team* team = team::team_of(comm);
-  if (team == nullptr || is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
+  if (team == nullptr || api::is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
   const Arguments call{
       {static_cast<const std::byte*>(sendbuf), {destinations, 0}, sendcounts, sdispls, sendtype},
       ndestinations,

@@ -93,18 +93,12 @@ int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
   return MPI_SUCCESS;
 }
 
-bool is_inter(MPI_Comm comm) {
-  int inter = 0;
-  mpi().Comm_test_inter(comm, &inter);
-  return inter != 0;
-}
-
 int init(choose::Collective collective, const void* sendbuf, const run::Side& send,
          const run::Side& recv, MPI_Comm comm, Quadrille_Request* request) {
   if (request != nullptr) *request = QUADRILLE_REQUEST_NULL;
   if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
   team::Team* team = team::team_of(comm);
-  if (team == nullptr || is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
+  if (team == nullptr || api::is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
   if (request == nullptr) return api::raise(comm, MPI_ERR_ARG);
   const api::Serving guard;
   int error = MPI_SUCCESS;

@@ -140,6 +140,12 @@ bool pass(team::Team& team) {
   return false;
 }
 
+bool is_inter(MPI_Comm comm) {
+  int inter = 0;
+  mpi().Comm_test_inter(comm, &inter);
+  return inter != 0;
+}
+
 bool is_serving() { return serving; }
 Serving::Serving() { serving = true; }
 Serving::~Serving() { serving = false; }

@@ -28,6 +28,8 @@ bool serve(const run::Call& call, Door door, int& error);
 // Counts a call that goes to the MPI. Returns false.
 bool pass(team::Team& team);
 
+bool is_inter(MPI_Comm comm);
+
 // Calls the error handler of `comm`, and returns `error` if that comes back.
 int raise(MPI_Comm comm, int error);
 

@@ -41,12 +41,6 @@ bool side_is_sound(const Side& side, Form form, int blocks) {
   return true;
 }
 
-bool is_inter(MPI_Comm comm) {
-  int inter = 0;
-  mpi().Comm_test_inter(comm, &inter);
-  return inter != 0;
-}
-
 void explain_passed(Team& team, const Call& call, const std::string& why) {
   if (team.explains) team::explain(team, call.collective, 0, "mpi", why);
 }

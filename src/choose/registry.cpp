@@ -43,7 +43,7 @@ constexpr ParameterRange kPorts = {"ports", 0, kMost, 1,
                                    "messages that may share a round if no block needs two of them; 0: any"};
 constexpr ParameterRange kPack = {"pack", 0, kMost, 16384,
                                   "messages of at most so many bytes are packed; others need no copy, as "
-                                   "derived types"};
+                                  "derived types"};
 constexpr std::string_view kLiNeighbors = "Li, Zhang and Hoefler, Cache-oblivious MPI, section 3";
 constexpr std::string_view kTraffDirect = "Träff et al., isomorphic collectives, section 3, listing 4";
 constexpr std::string_view kTraffTorus = "Träff et al., isomorphic collectives, sections 3.1 and 3.3, algorithm 1";
