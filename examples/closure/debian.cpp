@@ -1,7 +1,12 @@
 #include "debian.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <stdexcept>
@@ -78,6 +83,43 @@ void finish(Paragraph& paragraph, std::vector<Package>& packages) {
     packages.push_back(std::move(paragraph.package));
   }
   paragraph = {};
+}
+
+// ---- Files ----
+
+constexpr const char* kAptHelper = "/usr/lib/apt/apt-helper";
+
+bool is_compressed_otherwise(const std::string& path) {
+  const std::string kind = std::filesystem::path(path).extension().string();
+  return kind == ".lz4" || kind == ".xz" || kind == ".zst" || kind == ".bz2" || kind == ".lzma";
+}
+
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+// What apt keeps compressed apt's own helper writes out.
+std::string read_by_apt(const std::string& path) {
+  if (access(path.c_str(), R_OK) != 0) throw std::runtime_error(path + ": " + std::strerror(errno));
+  if (access(kAptHelper, X_OK) != 0) {
+    throw std::runtime_error(path + ": needs " + kAptHelper + "; or decompress it, and give the result");
+  }
+  const std::string command = std::string(kAptHelper) + " cat-file " + quoted(path);
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error(path + ": " + std::strerror(errno));
+  std::string text;
+  std::vector<char> piece(1 << 20);
+  for (std::size_t got; (got = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;) {
+    text.append(piece.data(), got);
+  }
+  if (pclose(pipe) != 0) throw std::runtime_error(path + ": " + kAptHelper + " could not read it");
+  return text;
+}
+
+std::string read_index(const std::string& path) {
+  return is_compressed_otherwise(path) ? read_by_apt(path) : read_text(path);
 }
 
 // ---- The graph ----
@@ -165,14 +207,14 @@ std::vector<Package> parse_packages(std::string_view text, const std::string& na
   finish(paragraph, packages);
   if (!found) {
     throw std::runtime_error(name +
-                             ": no index of Debian packages (other compression than gzip must " +
-                             "be undone first)");
+                             ": no index of Debian packages (compressed ones end in .gz, .lz4, .xz, "
+                             ".zst or .bz2)");
   }
   return packages;
 }
 
 std::vector<Package> read_packages(const std::string& path) {
-  if (!std::filesystem::is_directory(path)) return parse_packages(read_text(path), path);
+  if (!std::filesystem::is_directory(path)) return parse_packages(read_index(path), path);
   Names files;
   for (const auto& entry : std::filesystem::directory_iterator(path)) {
     const std::string file = entry.path().filename().string();
@@ -182,7 +224,7 @@ std::vector<Package> read_packages(const std::string& path) {
   std::sort(files.begin(), files.end());
   std::vector<Package> packages;
   for (const std::string& file : files) {
-    std::vector<Package> more = parse_packages(read_text(file), file);
+    std::vector<Package> more = parse_packages(read_index(file), file);
     std::move(more.begin(), more.end(), std::back_inserter(packages));
   }
   return packages;

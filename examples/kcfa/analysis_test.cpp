@@ -101,14 +101,14 @@ TEST(Parser, TakesAllForms) {
 }
 
 TEST(Parser, NamesTheTrouble) {
-  EXPECT_EQ(trouble(""), "program, line 1: a name expected, but there is the end");
-  EXPECT_EQ(trouble("(f"), "program, line 1: ')' expected, but there is the end");
-  EXPECT_EQ(trouble("()"), "program, line 1: an application needs a function");
-  EXPECT_EQ(trouble("\n(lambda x x)"), "program, line 2: '(' expected, but there is 'x'");
-  EXPECT_EQ(trouble("#t #f"), "program, line 1: nothing may follow the program, but there is '#f'");
-  EXPECT_EQ(trouble("(lambda (x"), "program, line 1: a name expected, but there is the end");
-  EXPECT_EQ(trouble("(#t z)"), "program: 'z' is not bound");
-  EXPECT_EQ(trouble(std::string(100'000, '(')), "program, line 1: more than 2000 expressions");
+  EXPECT_EQ(trouble(""), "line 1: a name expected, but there is the end");
+  EXPECT_EQ(trouble("(f"), "line 1: ')' expected, but there is the end");
+  EXPECT_EQ(trouble("()"), "line 1: an application needs a function");
+  EXPECT_EQ(trouble("\n(lambda x x)"), "line 2: '(' expected, but there is 'x'");
+  EXPECT_EQ(trouble("#t #f"), "line 1: nothing may follow the program, but there is '#f'");
+  EXPECT_EQ(trouble("(lambda (x"), "line 1: a name expected, but there is the end");
+  EXPECT_EQ(trouble("(#t z)"), "'z' is not bound");
+  EXPECT_EQ(trouble(std::string(100'000, '(')), "line 1: more than 2000 expressions");
 }
 
 TEST(Parser, TakesTheDeepestProgram) {

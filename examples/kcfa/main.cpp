@@ -163,6 +163,15 @@ std::string read_file(const std::string& name, const World& world) {
   return text;
 }
 
+// What is wrong with a program is said with the name of its file.
+Program compile(const std::string& source, const std::string& file) {
+  try {
+    return to_cps(parse(source));
+  } catch (const std::exception& error) {
+    throw std::runtime_error(file.empty() ? error.what() : file + ": " + error.what());
+  }
+}
+
 int run(const Options& options, const World& world) {
   const std::string source =
       options.file.empty() ? worst_case(options.terms) : read_file(options.file, world);
@@ -170,7 +179,7 @@ int run(const Options& options, const World& world) {
     if (world.rank == 0) std::printf("%s\n", source.c_str());
     return 0;
   }
-  const Program program = to_cps(parse(source));
+  const Program program = compile(source, options.file);
   const Machine machine = make_machine(program, options.k);
   Exchange exchange(world.comm, options.algorithm, machine.width);
   if (!exchange.valid()) return 2;

@@ -70,7 +70,7 @@ class Converter {
     if (expression.kind == Expression::Kind::lambda) return function(expression, scope);
     const auto found = scope.find(expression.names[0]);
     if (found == scope.end()) {
-      throw std::runtime_error("program: '" + expression.names[0] + "' is not bound");
+      throw std::runtime_error("'" + expression.names[0] + "' is not bound");
     }
     return {Atom::Kind::variable, found->second};
   }

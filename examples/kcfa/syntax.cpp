@@ -18,7 +18,7 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw std::runtime_error("program, line " + std::to_string(line_) + ": " + what);
+    throw std::runtime_error("line " + std::to_string(line_) + ": " + what);
   }
 
   void skip_blanks() {

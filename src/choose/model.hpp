@@ -31,7 +31,7 @@ struct Prediction {
   double seconds = 0;
 };
 
-// Seconds of `choice` on `ranks` ranks, each a node of its own. Knows mpi, spread-out, zero-rotation-bruck,
+// Seconds of `choice` on `ranks` ranks over messages, all of which cost the same. Knows mpi, spread-out, zero-rotation-bruck,
 // two-phase-bruck, sloav, padded-bruck and padded-alltoall; of others it returns infinity.
 double predict(const Choice& choice, int ranks, const Load& load, const Model& model);
 

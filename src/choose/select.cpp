@@ -52,12 +52,12 @@ Selection select_exchange(const GlobalKey& key, const Choice& forced) {
   return {plain(key.collective, "consensus"), "many ranks: each block goes straight to its place"};
 }
 
-// Over several nodes, by the model alone. It knows ranks that are nodes of their own.
+// Over several nodes, by the model alone.
 Selection select_by_model(const GlobalKey& key, const std::string& obstacle) {
   const bool is_all_to_all = key.collective == Collective::alltoall || key.collective == Collective::alltoallv ||
                              key.collective == Collective::alltoallw;
   Selection own{plain(key.collective, "mpi"), obstacle};
-  if (key.model == nullptr || key.nodes != key.ranks || !is_all_to_all) return own;
+  if (key.model == nullptr || key.nodes == 1 || !is_all_to_all) return own;
   if (!is_sized(key.collective)) {
     if (!worth_agreeing(key.collective, key.ranks, *key.model)) return own;
     own.why = "the cost model chooses by the load";

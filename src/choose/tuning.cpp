@@ -250,10 +250,19 @@ plan::Machine read_machine(Table& table, const std::string& parent, const char* 
 ModelEntry read_model(Table& table, const std::string& path) {
   ModelEntry entry;
   entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks));
+  if (table.has(path + "/ranks_on_node")) {
+    entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks));
+  }
   entry.crowded = table.truth(path, "crowded");
   entry.model.quadrille = read_machine(table, path, "quadrille");
   entry.model.mpi = read_machine(table, path, "mpi");
   return entry;
+}
+
+// Of ranks on a node and crowdedness; without the number of ranks.
+bool alike(const TuningEntry& a, const TuningEntry& b) { return a.crowded == b.crowded; }
+bool alike(const ModelEntry& a, const ModelEntry& b) {
+  return a.crowded == b.crowded && a.ranks_on_node == b.ranks_on_node;
 }
 
 // The objects of the list at `list`, no two of them for the same case.
@@ -266,19 +275,19 @@ void read_list(Table& table, const std::string& list, Entry (*read)(Table&, cons
     table.enter(path, '{', list);
     const Entry entry = read(table, path);
     for (const Entry& other : entries) {
-      const bool same = entry.ranks == other.ranks && entry.crowded == other.crowded;
-      if (same) table.fail(table.line_of(path), "these ranks are there twice");
+      if (entry.ranks == other.ranks && alike(entry, other)) table.fail(table.line_of(path), "these ranks are there twice");
     }
     entries.push_back(entry);
   }
 }
 
 template <class Entry>
-const Entry* nearest(const std::vector<Entry>& entries, int ranks, bool crowded) {
+const Entry* nearest(const std::vector<Entry>& entries, const Entry& wanted) {
+  const int ranks = wanted.ranks;
   const Entry* found = nullptr;
   double least = 0;
   for (const Entry& e : entries) {
-    if (e.crowded != crowded) continue;
+    if (!alike(e, wanted)) continue;
     const double distance = static_cast<double>(std::max(e.ranks, ranks)) / std::min(e.ranks, ranks);
     if (found == nullptr || distance < least || (distance == least && e.ranks < found->ranks)) {
       found = &e;
@@ -291,7 +300,7 @@ const Entry* nearest(const std::vector<Entry>& entries, int ranks, bool crowded)
 template <class Entry>
 void put(std::vector<Entry>& entries, const Entry& entry) {
   const auto known = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) {
-    return e.ranks == entry.ranks && e.crowded == entry.crowded;
+    return e.ranks == entry.ranks && alike(e, entry);
   });
   if (known != entries.end()) {
     *known = entry;
@@ -313,8 +322,8 @@ std::string models_text(const std::vector<ModelEntry>& models) {
   std::string text = ",\n  \"models\": [";
   const char* before = "\n";
   for (const ModelEntry& e : models) {
-    text += fmt::format("{}    {{\"ranks\": {}, \"crowded\": {},\n     \"quadrille\": {},\n     \"mpi\": {}}}",
-                        before, e.ranks, e.crowded, machine_text(e.model.quadrille),
+    text += fmt::format("{}    {{\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},\n     \"quadrille\": {},\n     \"mpi\": {}}}",
+                        before, e.ranks, e.ranks_on_node, e.crowded, machine_text(e.model.quadrille),
                         machine_text(e.model.mpi));
     before = ",\n";
   }
@@ -382,11 +391,11 @@ std::string tuning_text(const TuningTable& table) {
 }
 
 const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded) {
-  return nearest(table.entries, ranks, crowded);
+  return nearest(table.entries, {ranks, crowded, {}});
 }
 
-const ModelEntry* nearest_model(const TuningTable& table, int ranks, bool crowded) {
-  return nearest(table.models, ranks, crowded);
+const ModelEntry* nearest_model(const TuningTable& table, int ranks, int ranks_on_node, bool crowded) {
+  return nearest(table.models, {ranks, ranks_on_node, crowded, {}});
 }
 
 void put_entry(TuningTable& table, const TuningEntry& entry) { put(table.entries, entry); }

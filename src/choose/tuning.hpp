@@ -9,15 +9,15 @@
 //                      "allgather": 2048, "allgatherv": 2048}}
 //   ],
 //   "models": [
-//     {"ranks": 64, "crowded": false,
+//     {"ranks": 64, "ranks_on_node": 1, "crowded": false,
 //      "quadrille": {"message": 1500, "byte": 0.5, "copied_byte": 0.1, "copied_block": 8, "round": 0},
 //      "mpi": {"message": 1400, "byte": 0.5, "copied_byte": 0, "copied_block": 0, "round": 2000}}
 //   ]
 // }
 //
 // An entry holds for `ranks` ranks of a communicator on one node; crowded: there are more ranks than
-// processors. Sizes are bytes. A model (choose/model.hpp) holds for ranks that are nodes of their own; its
-// numbers are nanoseconds. "models" may be missing. A table is refused as a whole if anything in it is wrong: nothing is
+// processors. Sizes are bytes. A model (choose/model.hpp) holds for communicators whose fullest node has
+// `ranks_on_node` ranks (1 if it is missing); its numbers are nanoseconds. "models" may be missing. A table is refused as a whole if anything in it is wrong: nothing is
 // guessed.
 #pragma once
 
@@ -54,6 +54,7 @@ struct TuningEntry {
 
 struct ModelEntry {
   int ranks = 0;
+  int ranks_on_node = 1;  // of the fullest node
   bool crowded = false;
   Model model;
   bool operator==(const ModelEntry&) const = default;
@@ -78,8 +79,9 @@ std::string tuning_text(const TuningTable& table);
 // The entry of the same crowdedness whose number of ranks is nearest by ratio, of two the one with fewer;
 // null if there is none.
 const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded);
-const ModelEntry* nearest_model(const TuningTable& table, int ranks, bool crowded);
-// Adds an entry, or replaces the one of the same ranks and crowdedness.
+// Likewise, among the models of as many ranks on a node.
+const ModelEntry* nearest_model(const TuningTable& table, int ranks, int ranks_on_node, bool crowded);
+// Adds an entry, or replaces the one of the same case.
 void put_entry(TuningTable& table, const TuningEntry& entry);
 void put_model(TuningTable& table, const ModelEntry& entry);
 

@@ -86,6 +86,12 @@ std::string parse_ragged(std::string_view text, std::string_view list, std::vect
 
 NodeMap one_node(int ranks) { return {std::vector<int>(static_cast<std::size_t>(ranks), 0), 1}; }
 
+int NodeMap::ranks_on_fullest_node() const {
+  std::vector<int> ranks_of(static_cast<std::size_t>(nodes));
+  for (const int node : node_of) ++ranks_of[static_cast<std::size_t>(node)];
+  return ranks_of.empty() ? 0 : *std::max_element(ranks_of.begin(), ranks_of.end());
+}
+
 NodeMap node_map_from_labels(const std::vector<int>& labels) {
   NodeMap map;
   map.node_of.reserve(labels.size());

@@ -17,6 +17,7 @@ struct NodeMap {
   int nodes = 0;
 
   int ranks() const { return static_cast<int>(node_of.size()); }
+  int ranks_on_fullest_node() const;
   friend bool operator==(const NodeMap&, const NodeMap&) = default;
 };
 

@@ -215,7 +215,7 @@ int setup(Team& team) {
   if (settings.inbox_limit != SIZE_MAX) group.points.inbox_limit.fill(settings.inbox_limit);
   if (team.nodes.nodes > 1) {
     // Another rank may have another table: one looks and tells the others.
-    if (group.me == 0) team.model = look_up_model(group.ranks, team.crowded);
+    if (group.me == 0) team.model = look_up_model(team.nodes, team.crowded);
     mpi().Bcast(&team.model, sizeof team.model, mpi().byte, 0, team.user);
   }
   team.forced = settings.forced;

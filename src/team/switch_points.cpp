@@ -73,8 +73,9 @@ choose::SwitchPoints look_up_switch_points(int ranks, bool crowded) {
   return entry != nullptr ? entry->points : choose::default_switch_points(crowded);
 }
 
-choose::Model look_up_model(int ranks, bool crowded) {
-  const auto* entry = choose::nearest_model(table_of_this_process(), ranks, crowded);
+choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded) {
+  const auto* entry = choose::nearest_model(table_of_this_process(), nodes.ranks(),
+                                            nodes.ranks_on_fullest_node(), crowded);
   return entry != nullptr ? entry->model : choose::Model{};
 }
 

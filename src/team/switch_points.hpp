@@ -10,8 +10,8 @@ namespace quadrille::team {
 // the others.
 choose::SwitchPoints look_up_switch_points(int ranks, bool crowded);
 
-// The cost model for a communicator whose ranks are nodes of their own. All zero if there is none.
-choose::Model look_up_model(int ranks, bool crowded);
+// The cost model for a communicator on several nodes. All zero if there is none.
+choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded);
 
 // Of this machine, as tables name it.
 choose::Machine this_machine();

@@ -135,7 +135,10 @@ void add_map(CLI::App* command, MapOptions& map) {
       "Map: 'paper' (its formulas), 'aries' (our model for that network) or a tuning table; by "
       "default that of this machine, else aries");
   command->add_option("--measured", map.measured,
-                      "Map: JSON files of 'quadrille bench alltoallv' instead");
+                      "Map: JSON files of 'quadrille bench alltoallv' instead; all of blocks of one kind");
+  for (const char* of_model : {"--map-ranks", "--map-sizes", "--model"}) {
+    command->get_option("--measured")->excludes(command->get_option(of_model));
+  }
 }
 
 void add_show(Line& line, ShowOptions& options, MapOptions& map) {
@@ -203,6 +206,14 @@ std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
   const std::string where =
       chosen.empty() ? "quadrille --help" : "quadrille " + chosen.front()->get_name() + " --help";
   std::string text = error.what();
+  // CLI11 says "Could not convert: --seed = x".
+  if (const std::string before = "Could not convert: "; text.starts_with(before)) {
+    const std::size_t equals = text.find(" = ");
+    if (equals != std::string::npos) {
+      text = fmt::format("'{}' is no value for {}", text.substr(equals + 3),
+                         text.substr(before.size(), equals - before.size()));
+    }
+  }
   for (char& letter : text) {
     if (letter == '\n') letter = ' ';
   }

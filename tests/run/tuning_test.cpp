@@ -85,11 +85,19 @@ TEST(Tuning, ReadsAndWritesModels) {
   ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
   EXPECT_EQ(again.models, table.models);
   EXPECT_EQ(again.entries, table.entries);
-  EXPECT_EQ(nearest_model(table, 1000, false), nullptr);
-  EXPECT_EQ(nearest_model(table, 1000, true), table.models.data());
-  put_model(table, {16, true, {}});
-  put_model(table, {16, false, {}});
+  EXPECT_EQ(table.models[0].ranks_on_node, 1);
+  EXPECT_EQ(nearest_model(table, 1000, 1, false), nullptr);
+  EXPECT_EQ(nearest_model(table, 1000, 1, true), table.models.data());
+  EXPECT_EQ(nearest_model(table, 16, 4, true), nullptr);
+  put_model(table, {16, 1, true, {}});
+  put_model(table, {16, 1, false, {}});
   ASSERT_EQ(table.models.size(), 2U);
+  put_model(table, {64, 4, true, {}});
+  ASSERT_EQ(table.models.size(), 3U);
+  EXPECT_EQ(nearest_model(table, 16, 4, true), &table.models[2]);
+  EXPECT_EQ(nearest_model(table, 64, 1, true), &table.models[0]);
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  EXPECT_EQ(again.models, table.models);
   EXPECT_EQ(table.models[0].model, Model{});
 }
 
@@ -105,6 +113,7 @@ TEST(Tuning, BadModelsAreRefused) {
   EXPECT_NE(problem("1500", "-1").find("line 10: \"message\" " + range), std::string::npos);
   EXPECT_NE(problem("1500", "1e13").find(range), std::string::npos);
   EXPECT_NE(problem("1500", "\"1\"").find(range), std::string::npos);
+  EXPECT_NE(problem("\"ranks\": 16,", "\"ranks\": 16, \"ranks_on_node\": 0,"), "");
   EXPECT_NE(problem("\"byte\"", "\"bite\""), "");
   EXPECT_NE(problem(R"("byte": 0.5, )", ""), "");
   EXPECT_NE(problem(R"("mpi": )" + machine_text, R"("mpi": 3)"), "");

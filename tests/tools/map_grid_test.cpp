@@ -34,31 +34,37 @@ TEST(MapGrid, KeepsTheFastest) {
             "T two-phase Bruck, S each block straight to its place; behind it the radix\n");
 }
 
-class Measured : public testing::Test {
+class MeasuredMap : public testing::Test {
  protected:
   std::string file_ = testing::TempDir() + "map_grid_test.json";
   void write(const std::string& text) { std::ofstream(file_) << text; }
   void TearDown() override { std::remove(file_.c_str()); }
-  MapGrid grid_;
+  Measured measured_;
 };
 
-TEST_F(Measured, ReadsTheRowsOfABenchmark) {
+TEST_F(MeasuredMap, ReadsTheRowsOfABenchmark) {
   write(R"({"header": {}, "rows": [
-    {"collective": "alltoallv", "ranks": 4, "bytes": 32, "algorithm": "sloav", "mpi_us": 3, "quadrille_us": 2},
-    {"collective": "alltoallv", "ranks": 4, "bytes": 64, "algorithm": "sloav", "mpi_us": 3, "quadrille_us": 4}]})");
-  EXPECT_EQ(read_measured(file_, grid_), "");
-  EXPECT_EQ(grid_.at({32, 4}).algorithm, "sloav");
-  EXPECT_EQ(grid_.at({64, 4}).algorithm, "mpi");
+    {"collective": "alltoallv", "ranks": 4, "bytes": 32, "algorithm": "sloav", "mpi_us": 3, "quadrille_us": 2,
+     "distribution": "uniform", "datatype": "byte"},
+    {"collective": "alltoallv", "ranks": 4, "bytes": 64, "algorithm": "sloav", "mpi_us": 3, "quadrille_us": 4,
+     "distribution": "uniform", "datatype": "byte"}]})");
+  EXPECT_EQ(read_measured(file_, measured_), "");
+  EXPECT_EQ(measured_.grid.at({32, 4}).algorithm, "sloav");
+  EXPECT_EQ(measured_.grid.at({64, 4}).algorithm, "mpi");
+  EXPECT_EQ(measured_.load, "uniform, byte");
+  write(R"({"rows": [{"collective": "alltoallv", "ranks": 4, "bytes": 32, "algorithm": "sloav", "mpi_us": 3,
+    "quadrille_us": 1, "distribution": "sparse:0.1", "datatype": "byte"}]})");
+  EXPECT_NE(read_measured(file_, measured_).find("one map has one kind"), std::string::npos);
 }
 
-TEST_F(Measured, RefusesWhatIsNoneInOneLine) {
-  EXPECT_NE(read_measured(file_ + "none", grid_).find("cannot read"), std::string::npos);
+TEST_F(MeasuredMap, RefusesWhatIsNoneInOneLine) {
+  EXPECT_NE(read_measured(file_ + "none", measured_).find("cannot read"), std::string::npos);
   for (const char* text :
        {"", "[]", "{", R"({"rows": 3})", R"({"rows": [{}]})", R"({"rows": [7]})",
         R"({"rows": [{"collective": "alltoall", "ranks": 4}]})",
         R"({"rows": [{"collective": "alltoallv", "ranks": "x", "bytes": 1}]})"}) {
     write(text);
-    const std::string problem = read_measured(file_, grid_);
+    const std::string problem = read_measured(file_, measured_);
     EXPECT_NE(problem, "") << text;
     EXPECT_EQ(problem.find('\n'), std::string::npos) << text;
   }

@@ -7,8 +7,11 @@ bench="$TOOL bench alltoallv --no-node --distribution uniform --iterations 20 --
 expect 0 - "median error" $MPIRUN -n 3 $TOOL tune --model --batches 1 --file "$file"
 expect 0 - "two-phase-bruck:radix=2" $MPIRUN -n 2 $TOOL tune --model --batches 1 --file "$file"
 expect 0 - "fitted on" "$TOOL" show --map --model "$file"
-expect 0 - "fitted on" env QUADRILLE_TUNING="$file" "$TOOL" show --map --map-ranks 4:64:x2 --map-sizes 1,100
-QUADRILLE_TUNING=none expect 0 - "Bruck is ahead up to N = 2048 (P = 256)" "$TOOL" show --map --model aries --map-ranks 256
+expect 0 - "the model is extended beyond what was measured" \
+  env QUADRILLE_TUNING="$file" "$TOOL" show --map --map-ranks 4:64:x2 --map-sizes 1,100
+# A first table is not missed by those who write it.
+QUADRILLE_TUNING=$work/first expect 0 0 "written to" $MPIRUN -n 2 $TOOL tune --model --batches 1
+QUADRILLE_TUNING=none expect 0 - "Bruck is ahead up to 2048 (P = 256)" "$TOOL" show --map --model aries --map-ranks 256
 expect 0 - "2048       S" "$TOOL" show --map --model paper --map-ranks 256
 
 # Messages of the MPI's own are made dear in the table, then cheap.
@@ -50,7 +53,31 @@ QUADRILLE_EXPLAIN=1 expect 0 - "the cost model chooses by the load" $MPIRUN -n 8
 price 1
 expect 0 - "" $MPIRUN -n 8 $bench --sizes 8 --json "$work/b.json"
 served mpi
-expect 0 - "N as measured" "$TOOL" show --map --measured "$work/b.json"
+expect 0 - "blocks 'uniform, byte' of N bytes, as measured" "$TOOL" show --map --measured "$work/b.json"
+QUADRILLE_TUNING=none expect 0 - "" $MPIRUN -n 2 $TOOL bench alltoallv --distribution one-heavy --sizes 8 --iterations 20 --json "$work/h.json"
+expect 2 1 "one map has one kind" "$TOOL" show --map --measured "$work/b.json" "$work/h.json"
+
+# Ranks that share nodes have models of their own.
+unset QUADRILLE_TUNING
+expect 0 - "at most 2 on a node" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 4 $TOOL tune --model --batches 1 --file "$work/two"
+python3 - "$work/two" <<'PYTHON'
+import json, sys
+table = json.load(open(sys.argv[1]))
+[model] = table["models"]
+assert model["ranks_on_node"] == 2, model
+model["quadrille"] = {"message": 100, "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}
+model["mpi"] = {"message": 1e6, "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}
+table["models"].append(model | {"crowded": not model["crowded"]})
+json.dump(table, open(sys.argv[1], "w"))
+PYTHON
+export QUADRILLE_TUNING=$work/two
+bench="$TOOL bench alltoall --sizes 8 --iterations 20 --json $work/b.json"
+expect 0 - "" $MPIRUN -n 4 $bench --nodes blocked:2
+served zero-rotation-bruck
+expect 0 - "" $MPIRUN -n 4 $bench --no-node
+served mpi
+expect 0 - "" $MPIRUN -n 4 $bench
+served inbox
 unset QUADRILLE_TUNING
 
 printf '{"quadrille_tuning": 1, "machine": {"processor": "x", "cores": 1}, "entries": []}' >"$work/empty"
@@ -58,6 +85,12 @@ expect 2 1 "no model" "$TOOL" show --map --model "$work/empty"
 expect 2 1 "there is no" "$TOOL" show --map --model "$work/nowhere"
 expect 2 1 "ranks must be from 2" "$TOOL" show --map --map-ranks 1
 expect 2 1 "cannot read" "$TOOL" show --map --measured "$work/nowhere"
+expect 2 1 "cannot read" "$TOOL" show --map --measured "$work"
+expect 2 1 "takes 'paper', 'aries' or" "$TOOL" show --map --model nosuch
+expect 2 1 "excludes" "$TOOL" show --map --model aries --measured "$work/b.json"
+expect 2 1 "--map-ranks: 'x' is no list" "$TOOL" show --map --map-ranks x
+expect 0 - "ahead nowhere (P = 32768)" "$TOOL" show --map --model aries --map-ranks 32768 --map-sizes 1M
 expect 2 1 "--map" "$TOOL" show --measured "$work/b.json"
 expect 2 1 "one rank" "$TOOL" tune --model
+expect 2 - "says that there is one" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 2 $TOOL tune --model --dry
 finish

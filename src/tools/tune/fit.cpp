@@ -1,7 +1,6 @@
 // Idea    Least squares with no negative constant, by coordinate descent: the normal equations of 5
-// unknowns
-//         are solved for one unknown at a time, cut off at 0, until nothing changes. The sum is
-//         convex, so this finds the least one.
+//         unknowns are solved for one unknown at a time, cut off at 0, until nothing changes. The
+//         sum is convex, so this finds the least one.
 #include "tools/tune/fit.hpp"
 
 #include <algorithm>

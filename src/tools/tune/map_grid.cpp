@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 namespace quadrille::tools {
@@ -87,10 +88,12 @@ std::string map_text(const MapGrid& grid) {
   return text + legend(grid);
 }
 
-std::string read_measured(const std::string& file, MapGrid& grid) {
+std::string read_measured(const std::string& file, Measured& measured) {
   std::ifstream stream(file);
-  if (!stream) return fmt::format("cannot read '{}'", file);
-  const nlohmann::json json = nlohmann::json::parse(stream, nullptr, false);
+  std::ostringstream text;
+  // A folder can be opened, but not read.
+  if (!stream || !(text << stream.rdbuf())) return fmt::format("cannot read '{}'", file);
+  const nlohmann::json json = nlohmann::json::parse(text.str(), nullptr, false);
   if (!json.is_object() || !json.contains("rows") || !json["rows"].is_array()) {
     return fmt::format("'{}' is no file of quadrille bench --json", file);
   }
@@ -99,16 +102,23 @@ std::string read_measured(const std::string& file, MapGrid& grid) {
       if (row.at("collective") != "alltoallv") {
         return fmt::format("'{}' is not of alltoallv", file);
       }
+      const auto load = fmt::format("{}, {}", row.at("distribution").get<std::string>(),
+                                    row.at("datatype").get<std::string>());
+      if (measured.load.empty()) measured.load = load;
+      if (measured.load != load) {
+        return fmt::format("'{}' has blocks '{}', others have '{}'; one map has one kind", file, load,
+                           measured.load);
+      }
       const auto bytes = row.at("bytes").get<std::size_t>();
       const auto ranks = row.at("ranks").get<std::size_t>();
       const double own = row.at("mpi_us").get<double>() * 1e-6;
       const double ours = row.at("quadrille_us").get<double>() * 1e-6;
       const auto algorithm = row.at("algorithm").get<std::string>();
-      put_faster(grid, bytes, ranks, {"mpi", own, own});
-      put_faster(grid, bytes, ranks, {algorithm, ours, algorithm == "spread-out" ? ours : 0});
+      put_faster(measured.grid, bytes, ranks, {"mpi", own, own});
+      put_faster(measured.grid, bytes, ranks, {algorithm, ours, algorithm == "spread-out" ? ours : 0});
     }
   } catch (const nlohmann::json::exception&) {
-    return fmt::format("'{}' has a row without ranks, bytes, algorithm or times", file);
+    return fmt::format("'{}' has a row without ranks, bytes, algorithm, kind of blocks or times", file);
   }
   return {};
 }

@@ -28,8 +28,13 @@ std::string mark_of(const std::string& algorithm);
 // Rows are N, columns P; then a line that says what the marks mean.
 std::string map_text(const MapGrid& grid);
 
-// Reads the rows of a file that `quadrille bench alltoallv --json` wrote. Returns an empty string,
-// or one line that says what is wrong.
-std::string read_measured(const std::string& file, MapGrid& grid);
+struct Measured {
+  std::string load;  // the kind of blocks: "uniform, byte"
+  MapGrid grid;
+};
+
+// Adds the rows of a file that `quadrille bench alltoallv --json` wrote. Returns an empty string,
+// or one line that says what is wrong; so also if its blocks are of another kind than those before.
+std::string read_measured(const std::string& file, Measured& measured);
 
 }  // namespace quadrille::tools

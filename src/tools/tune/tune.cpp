@@ -1,6 +1,5 @@
 // Idea    For a row of block sizes, batches of calls go one way and the other in turn. A batch
-// takes what its
-//         slowest rank takes; of the batches the median counts; best_cut() says where to switch.
+//         takes what its slowest rank takes; of the batches the median counts; best_cut() says where to switch.
 //         First the inbox against the single copy (through the shared heap if all ranks reach it,
 //         else by the way that private memory takes), then the ring against CMA, with private
 //         memory. The send buffer is written before each call, which is part of the time of both
@@ -260,6 +259,18 @@ choose::TuningEntry tune_points(const TuneOptions& options, team::Team& team) {
   return entry;
 }
 
+// The model is of messages: where all ranks share a node, each is taken for a node of its own, unless the user says
+// where they are. Before Quadrille looks.
+void spread_over_nodes(int ranks) {
+  MPI_Comm here = mpi().comm_null;
+  int ranks_here = 0, most = 0;
+  mpi().Comm_split_type(mpi().comm_world, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &here);
+  mpi().Comm_size(here, &ranks_here);
+  mpi().Comm_free(&here);
+  mpi().Allreduce(&ranks_here, &most, 1, mpi().int_type, mpi().op_max, mpi().comm_world);
+  if (most == ranks) setenv("QUADRILLE_NODES", "blocked:1", 0);
+}
+
 int tune(const TuneOptions& options) {
   int rank = 0, ranks = 1;
   mpi().Comm_rank(mpi().comm_world, &rank);
@@ -278,6 +289,9 @@ int tune(const TuneOptions& options) {
   }
   if (!agree(problem, rank)) return bad_options;
 
+  // What was measured before must not steer what is measured now.
+  setenv("QUADRILLE_TUNING", "none", 1);
+  if (options.model) spread_over_nodes(ranks);
   team::Team* team = team::team_of(mpi().comm_world);
   std::byte none{};
   std::vector<std::byte> some(static_cast<std::size_t>(ranks));
@@ -286,6 +300,8 @@ int tune(const TuneOptions& options) {
   if (team == nullptr || !team->ready) problem = "Quadrille must be switched on";
   if (problem.empty() && !options.model && !team->group.direct)
     problem = "the ranks must share a node";
+  if (problem.empty() && options.model && team->nodes.nodes == 1)
+    problem = "the model is of several nodes, but QUADRILLE_NODES says that there is one";
   if (!agree(problem, rank)) return bad_options;
 
   if (options.model) {
@@ -305,8 +321,6 @@ int tune(const TuneOptions& options) {
 }  // namespace
 
 int tune_command(const TuneOptions& options) {
-  // The model is of messages.
-  if (options.model) setenv("QUADRILLE_NODES", "blocked:1", 1);
   std::string problem = load_mpi(library_of_launcher(own_abi()));
   if (problem.empty() && !mpi().usable) problem = mpi().problem;
   if (!problem.empty()) {

@@ -180,12 +180,13 @@ class ModelTuner {
 
 choose::ModelEntry tune_model(team::Team& team, int batches) {
   if (team.group.me == 0) {
-    fmt::print("{} ranks, {}; Alltoallv over messages\n", team.group.ranks,
+    fmt::print("{} ranks, at most {} on a node, {}; Alltoallv over messages\n", team.group.ranks,
+               team.nodes.ranks_on_fullest_node(),
                team.crowded ? "more than processors" : "a processor each");
   }
   choose::Model model = ModelTuner(team, batches).run();
   // Times differ between ranks by nothing: all have the same maxima, so all have the same model.
-  return {team.group.ranks, team.crowded, model};
+  return {team.group.ranks, team.nodes.ranks_on_fullest_node(), team.crowded, model};
 }
 
 }  // namespace quadrille::tools
