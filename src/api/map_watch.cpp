@@ -1,8 +1,9 @@
 // The drop-in door of mappings and forks: what a program does to addresses of the shared heap, and of
-// memory that peers may have attached, by other ways than malloc. Each call is passed on to the next
-// function in the loader's order, so that the MPI, which may watch these calls too, still sees them.
+// memory that peers may have attached, by other ways than malloc. Each call is passed on to the next function in the
+// loader's order, so that the MPI, which may watch these calls too, still sees them. Calls by syscall() go past this.
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -184,6 +185,26 @@ QUADRILLE_EXPORT void* mremap(void* address, std::size_t old_bytes, std::size_t 
   }
   note(address, old_bytes);
   return next<Function>(known, "mremap")(address, old_bytes, bytes, flags, target);
+}
+
+// System V shared memory may be put in the place of what is there, too.
+QUADRILLE_EXPORT void* shmat(int segment, const void* address, int flags) noexcept {
+  static std::atomic<void* (*)(int, const void*, int)> known;
+  if ((flags & SHM_REMAP) != 0 && address != nullptr) {
+    shmid_ds status{};
+    // Of unknown size: all that follows.
+    const std::size_t bytes =
+        shmctl(segment, IPC_STAT, &status) == 0 ? status.shm_segsz : ~reinterpret_cast<std::uintptr_t>(address);
+    note(const_cast<void*>(address), bytes);
+  }
+  return next<void*(int, const void*, int)>(known, "shmat")(segment, address, flags);
+}
+
+// How much goes is not said: nothing that peers may have attached beyond this address counts any more.
+QUADRILLE_EXPORT int shmdt(const void* address) noexcept {
+  static std::atomic<int (*)(const void*)> known;
+  memory::note_unmapped(address, ~reinterpret_cast<std::uintptr_t>(address));
+  return next<int(const void*)>(known, "shmdt")(address);
 }
 
 // Private memory reads as zeros after MADV_DONTNEED; shared memory would keep its content. The heap

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "memory/heap_arena.hpp"
+#include "memory/heap_limits.hpp"
 #include "memory/heap_parts.hpp"
 #include "memory/mapping_watch.hpp"
 
@@ -97,7 +98,7 @@ std::string make_heap(HeapSegment& segment) {
   segment.base = sys::map_heap(segment.descriptor, segment.bytes);
   if (segment.base == nullptr) return "the segment cannot be mapped";
   if (!sys::identify(segment.descriptor, heap_state().identity)) return "the segment has no status";
-  return arena_start({segment.base, segment.bytes, sys::open_pages, drop_pages});
+  return arena_start({segment.base, segment.bytes, detail::open_heap_pages, drop_pages});
 }
 
 void discard(HeapSegment& segment) {
@@ -268,10 +269,15 @@ void heap_trim() {
 }
 
 std::byte* heap_map_peer(int descriptor, std::size_t bytes) {
-  return sys::map_peer(descriptor, bytes);
+  std::byte* base = sys::map_peer(descriptor, bytes);
+  if (base != nullptr) detail::note_peer(base, bytes);
+  return base;
 }
 
-void heap_unmap_peer(std::byte* base, std::size_t bytes) { sys::unmap_raw(base, bytes); }
+void heap_unmap_peer(std::byte* base, std::size_t bytes) {
+  detail::forget_peer(base);
+  sys::unmap_raw(base, bytes);
+}
 
 void heap_note_mapping(const void* address, std::size_t bytes) {
   HeapState& state = heap_state();

@@ -23,6 +23,7 @@
 
 #include "memory/heap_arena.hpp"
 #include "memory/heap_parts.hpp"
+#include "sys/mappings.hpp"
 
 namespace quadrille::memory {
 namespace {
@@ -36,13 +37,51 @@ struct Snapshot {
   bool wanted = false;       // the heap was active before the fork
   std::byte* copy = nullptr;
   std::size_t bytes = 0;
+  // The parts of the segment that the program has not mapped over, if it has done so too often for them to be known.
+  ForeignRanges::Range* own = nullptr;
+  std::size_t own_count = 0;
 };
 Snapshot snapshot;
 std::atomic_flag under_way;
 
+// A process has no more mappings than this, unless its administrator says otherwise.
+constexpr std::size_t most_own = 65536;
+constexpr std::size_t own_bytes = most_own * sizeof(ForeignRanges::Range);
+
+bool note_own(void*, const sys::Mapping& mapping) {
+  const HeapState& state = heap_state();
+  const auto base = reinterpret_cast<std::uintptr_t>(state.segment.base);
+  const bool is_heap = mapping.file == state.identity.file && mapping.device == state.identity.device &&
+                       mapping.begin >= base && mapping.end <= base + state.segment.bytes;
+  if (!is_heap) return true;
+  if (snapshot.own_count == most_own) return false;
+  snapshot.own[snapshot.own_count++] = {mapping.begin - base, mapping.end - base};
+  return true;
+}
+
+void drop_own() {
+  if (snapshot.own != nullptr) sys::unmap_raw(reinterpret_cast<std::byte*>(snapshot.own), own_bytes);
+  snapshot.own = nullptr;
+}
+
+// Asks the kernel which parts are left. False if it does not say.
+bool find_own() {
+  snapshot.own = reinterpret_cast<ForeignRanges::Range*>(sys::map_private(own_bytes));
+  if (snapshot.own == nullptr) return false;
+  if (sys::for_each_mapping(note_own, nullptr) && snapshot.own_count < most_own) return true;
+  drop_own();
+  return false;
+}
+
 // Runs `use(begin, end)` for the parts of [0, end) that the program has not mapped over.
 template <class Use>
 void for_each_own_part(std::size_t end, Use use) {
+  if (snapshot.own != nullptr) {
+    for (std::size_t i = 0; i < snapshot.own_count && snapshot.own[i].begin < end; ++i) {
+      use(snapshot.own[i].begin, std::min(snapshot.own[i].end, end));
+    }
+    return;
+  }
   const ForeignRanges& foreign = heap_state().foreign;
   const std::size_t count = foreign.count.load(std::memory_order_acquire);
   std::size_t at = 0;
@@ -80,9 +119,11 @@ void take_snapshot() {
   snapshot.wanted = state.stage.load(std::memory_order_acquire) == HeapState::active;
   if (!snapshot.wanted) return;
   snapshot.bytes = arena_reach();
-  if (snapshot.bytes == 0 || state.foreign.too_many.load()) return;
+  if (snapshot.bytes == 0) return;
   const int error = errno;
-  snapshot.copy = sys::still_is(state.segment.descriptor, state.identity)
+  const bool known = !state.foreign.too_many.load() || find_own();
+  snapshot.copy = !known ? nullptr
+                  : sys::still_is(state.segment.descriptor, state.identity)
                       ? sys::copy_segment(state.segment.descriptor, snapshot.bytes)
                       : copy_mapped(snapshot.bytes);
   errno = error;
@@ -90,6 +131,7 @@ void take_snapshot() {
 
 void drop_snapshot() {
   if (snapshot.copy != nullptr) sys::unmap_raw(snapshot.copy, snapshot.bytes);
+  drop_own();
   snapshot = {};
 }
 
@@ -110,11 +152,14 @@ void become_private() {
   for_each_own_part(snapshot.bytes, [&](std::size_t begin, std::size_t end) {
     moved &= sys::move_pages(snapshot.copy + begin, end - begin, segment.base + begin);
   });
+  if (!moved) give_up();
+  // The rest is not needed: the child takes no more. So its addresses go, and count under no limit.
+  detail::heap_gate.bytes.store(snapshot.bytes, std::memory_order_release);
   for_each_own_part(segment.bytes, [&](std::size_t begin, std::size_t end) {
     begin = std::max(begin, snapshot.bytes);
-    if (begin < end) moved &= sys::block_pages(segment.base + begin, end - begin);
+    if (begin < end) sys::unmap_raw(segment.base + begin, end - begin);
   });
-  if (!moved) give_up();
+  drop_own();
   // What the program mapped over leaves its part of the copy behind: nothing refers to it.
   if (sys::still_is(segment.descriptor, state.identity)) sys::close_descriptor(segment.descriptor);
 }

@@ -178,9 +178,4 @@ bool move_pages(std::byte* from, std::size_t bytes, std::byte* target) {
   return syscall(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target) != -1;
 }
 
-bool block_pages(std::byte* base, std::size_t bytes) {
-  return raw_mmap(base, bytes, PROT_NONE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1) != nullptr;
-}
-
 }  // namespace quadrille::sys

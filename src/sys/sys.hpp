@@ -71,7 +71,7 @@ bool still_is(int descriptor, const FileIdentity& identity);
 // Bytes of memory that a segment holds; 0 if unknown.
 std::size_t resident_bytes(int descriptor);
 
-// Maps the segment with no access: neither core dumps nor mlockall may touch what is not in use.
+// Maps the segment with no access: neither core dumps nor locked memory may touch what is not in use.
 std::byte* map_heap(int descriptor, std::size_t bytes);
 // Makes pages of it accessible.
 bool open_pages(std::byte* base, std::size_t bytes);
@@ -88,8 +88,6 @@ std::byte* map_private(std::size_t bytes);
 void unmap_raw(std::byte* base, std::size_t bytes);
 // Moves pages to `target` in place of what is mapped there.
 bool move_pages(std::byte* from, std::size_t bytes, std::byte* target);
-// Replaces what is mapped at `base` by nothing that could be read or written.
-bool block_pages(std::byte* base, std::size_t bytes);
 
 // ---- Processors ----
 

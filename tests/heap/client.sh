@@ -50,6 +50,28 @@ address-limit)
     expect "$kilobytes" "$(ulimit -v $kilobytes; under "$client")" "$sum none"
   done
   ;;
+address-limit-later)
+  # In MiB above what the program has taken already, natively and with a heap of all memory.
+  program='
+import resource
+def taken():
+    return int(next(l for l in open("/proc/self/status") if l.startswith("VmSize")).split()[1]) << 10
+early = bytearray(1 << 20)
+maps = open("/proc/self/maps").read()
+limit = 1 << 30
+resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+blocks = [bytearray(1 << 20) for _ in range(300)]
+try:
+    bytearray(2 << 30)
+    large = "too much"
+except MemoryError:
+    large = "refused"
+found = resource.getrlimit(resource.RLIMIT_AS)[0] == limit
+print(len(blocks), large, found, "heap" if "quadrille-heap" in maps else "none")
+'
+  expect native "$("$python" -c "$program")" "300 refused True none"
+  expect limited "$(under "$python" -c "$program")" "300 refused True heap"
+  ;;
 file-limit)
   # In blocks of 512 bytes. A heap's file would raise a signal here.
   expect limited "$(ulimit -f 1000; under "$client")" "$sum none"

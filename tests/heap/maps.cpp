@@ -33,6 +33,19 @@ std::string find_mapping(const void* address, const char* name) {
   return found;
 }
 
+// Of a line such as "VmLck:      64 kB".
+std::size_t status_bytes(const char* name) {
+  std::size_t kilobytes = 0;
+  std::FILE* status = std::fopen("/proc/self/status", "re");
+  char line[256];
+  const std::size_t length = std::strlen(name);
+  while (status != nullptr && std::fgets(line, sizeof line, status) != nullptr) {
+    if (std::strncmp(line, name, length) == 0) std::sscanf(line + length, "%zu", &kilobytes);
+  }
+  if (status != nullptr) std::fclose(status);
+  return kilobytes * 1024;
+}
+
 std::uint8_t value_at(std::size_t offset, std::uint32_t seed) {
   const std::uint64_t mixed = (offset + 1) * 0x9e3779b97f4a7c15ULL ^ seed * 0xff51afd7ed558ccdULL;
   return static_cast<std::uint8_t>(mixed >> 40);
@@ -67,6 +80,9 @@ std::size_t heap_resident_bytes() {
   }
   return 0;
 }
+
+std::size_t address_space() { return status_bytes("VmSize:"); }
+std::size_t locked_bytes() { return status_bytes("VmLck:"); }
 
 void fill(void* block, std::size_t bytes, std::uint32_t seed) {
   auto* data = static_cast<std::uint8_t*>(block);

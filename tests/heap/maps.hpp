@@ -24,6 +24,10 @@ bool expects_heap();
 // Bytes of memory that the heap's segment holds, from the open descriptors of this process.
 std::size_t heap_resident_bytes();
 
+// Bytes of addresses that this process has taken, and of memory that is locked (/proc/self/status).
+std::size_t address_space();
+std::size_t locked_bytes();
+
 // Fills and checks a block with bytes that depend on `seed` and the offset.
 void fill(void* block, std::size_t bytes, std::uint32_t seed);
 bool holds(const void* block, std::size_t bytes, std::uint32_t seed);

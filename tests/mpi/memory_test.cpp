@@ -1,6 +1,7 @@
 // Buffers that change between calls: freed, mapped over, unmapped, of all kinds in one call. A peer must
 // never see what was there before.
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -65,6 +66,15 @@ TEST_F(Memory, FreedAndAllocatedAnew) {
   }
 }
 
+// Puts other pages there, by mmap or as System V shared memory (where the system has it).
+void put_over(void* place, std::size_t bytes, bool system_v) {
+  const int segment = system_v ? shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600) : -1;
+  void* over = segment < 0 ? mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
+                           : shmat(segment, place, SHM_REMAP);
+  EXPECT_EQ(over, place);
+  if (segment >= 0) shmctl(segment, IPC_RMID, nullptr);  // it goes when it is detached
+}
+
 // The program puts other pages where part of a buffer was. What malloc gave is never freed then; it stays
 // known, so that it is no leak.
 TEST_F(Memory, MappedOver) {
@@ -80,9 +90,7 @@ TEST_F(Memory, MappedOver) {
     if (turn % on.size == on.rank || (turn + 1) % on.size == on.rank) {
       char* buffer = turn % on.size == on.rank ? send : recv;
       const auto inside = (reinterpret_cast<std::uintptr_t>(buffer) + 3 * page) / page * page;
-      void* over = mmap(reinterpret_cast<void*>(inside), 5 * page, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-      EXPECT_NE(over, MAP_FAILED);
+      put_over(reinterpret_cast<void*>(inside), 5 * page, turn >= 2);
     }
     for (int again = 0; again < 3; ++again) {
       EXPECT_EQ(exchange(send, recv, words, 200 + 10 * turn + again, on), 0U);

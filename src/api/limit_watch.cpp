@@ -1,0 +1,134 @@
+// The drop-in door of limits: on the address space, and locked memory. What the heap only reserves must not count, see
+// memory/heap_limits.hpp. Calls by syscall() go past this.
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "memory/heap.hpp"
+#include "memory/heap_limits.hpp"
+#include "quadrille.h"
+
+namespace memory = quadrille::memory;
+
+namespace {
+
+template <class Function>
+Function* next_of(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+using PrlimitFunction = int(pid_t, int, const rlimit*, rlimit*);
+PrlimitFunction* next_prlimit() {
+  static auto* function = next_of<PrlimitFunction>("prlimit");
+  return function;
+}
+
+static_assert(RLIM_INFINITY == memory::no_limit && sizeof(rlimit) == sizeof(rlimit64));
+memory::Limit limit_of(const rlimit& l) { return {l.rlim_cur, l.rlim_max}; }
+bool same(const rlimit& a, const rlimit& b) { return a.rlim_cur == b.rlim_cur && a.rlim_max == b.rlim_max; }
+
+// What the program set, and what the system was asked for instead.
+struct AddressLimit {
+  std::mutex mutex;
+  bool raised = false;
+  rlimit asked{}, set{};
+};
+AddressLimit& address_limit() {
+  static auto* limit = new AddressLimit;
+  return *limit;
+}
+
+// The program finds what it set.
+void show_as_asked(rlimit& limit) {
+  AddressLimit& known = address_limit();
+  const std::lock_guard lock(known.mutex);
+  if (known.raised && same(limit, known.set)) limit = known.asked;
+}
+
+int limit_addresses(const rlimit& asked) {
+  const std::size_t idle = memory::heap_idle_addresses();
+  if (idle == 0) return next_prlimit()(0, RLIMIT_AS, &asked, nullptr);
+  rlimit now{};
+  if (next_prlimit()(0, RLIMIT_AS, nullptr, &now) != 0) return -1;
+  const memory::Limit raised = memory::raised_limit(limit_of(asked), idle, now.rlim_max);
+  const rlimit set{raised.soft, raised.hard};
+  if (const int result = next_prlimit()(0, RLIMIT_AS, &set, nullptr); result != 0) return result;
+  if (asked.rlim_cur != RLIM_INFINITY) memory::heap_take_no_more();
+  AddressLimit& known = address_limit();
+  const std::lock_guard lock(known.mutex);
+  known.raised = true;
+  known.asked = asked;
+  known.set = set;
+  return 0;
+}
+
+int limit(pid_t process, int resource, const rlimit* asked, rlimit* before) {
+  const bool is_ours = resource == RLIMIT_AS && (process == 0 || process == getpid());
+  if (!is_ours) return next_prlimit()(process, resource, asked, before);
+  if (before != nullptr) {
+    // Both at once may be the same place.
+    rlimit found{};
+    if (next_prlimit()(0, RLIMIT_AS, nullptr, &found) != 0) return -1;
+    show_as_asked(found);
+    const rlimit wanted = asked != nullptr ? *asked : found;
+    *before = found;
+    return asked != nullptr ? limit_addresses(wanted) : 0;
+  }
+  return asked != nullptr ? limit_addresses(*asked) : 0;
+}
+
+const rlimit* plain(const rlimit64* l) { return reinterpret_cast<const rlimit*>(l); }
+rlimit* plain(rlimit64* l) { return reinterpret_cast<rlimit*>(l); }
+
+int lock_all(int flags) {
+  static auto* next = next_of<int(int)>("mlockall");
+  // Without pages (MCL_ONFAULT) locking costs nothing; and wrong flags are the system's business.
+  const bool with_pages = (flags & ~(MCL_CURRENT | MCL_FUTURE)) == 0 && (flags & MCL_CURRENT) != 0;
+  if (memory::heap_idle_addresses() == 0 || !with_pages) {
+    const int result = next(flags);
+    if (result == 0) memory::heap_lock_future((flags & MCL_FUTURE) != 0 && (flags & MCL_ONFAULT) == 0);
+    return result;
+  }
+  if (memory::heap_lock_current() != 0) return -1;
+  if ((flags & MCL_FUTURE) == 0) return 0;
+  memory::heap_lock_future(true);
+  return next(MCL_FUTURE);
+}
+
+}  // namespace
+
+// The types of `resource` differ between C and C++, and between versions of libc: so the names are given as symbols.
+extern "C" {
+
+QUADRILLE_EXPORT int quadrille_setrlimit(int resource, const rlimit* asked) __asm__("setrlimit");
+int quadrille_setrlimit(int resource, const rlimit* asked) { return limit(0, resource, asked, nullptr); }
+QUADRILLE_EXPORT int quadrille_setrlimit64(int resource, const rlimit64* asked) __asm__("setrlimit64");
+int quadrille_setrlimit64(int resource, const rlimit64* asked) { return limit(0, resource, plain(asked), nullptr); }
+
+QUADRILLE_EXPORT int quadrille_getrlimit(int resource, rlimit* found) __asm__("getrlimit");
+int quadrille_getrlimit(int resource, rlimit* found) { return limit(0, resource, nullptr, found); }
+QUADRILLE_EXPORT int quadrille_getrlimit64(int resource, rlimit64* found) __asm__("getrlimit64");
+int quadrille_getrlimit64(int resource, rlimit64* found) { return limit(0, resource, nullptr, plain(found)); }
+
+QUADRILLE_EXPORT int quadrille_prlimit(pid_t, int, const rlimit*, rlimit*) __asm__("prlimit");
+int quadrille_prlimit(pid_t process, int resource, const rlimit* asked, rlimit* before) {
+  return limit(process, resource, asked, before);
+}
+QUADRILLE_EXPORT int quadrille_prlimit64(pid_t, int, const rlimit64*, rlimit64*) __asm__("prlimit64");
+int quadrille_prlimit64(pid_t process, int resource, const rlimit64* asked, rlimit64* before) {
+  return limit(process, resource, plain(asked), plain(before));
+}
+
+QUADRILLE_EXPORT int mlockall(int flags) noexcept { return lock_all(flags); }
+
+QUADRILLE_EXPORT int munlockall() noexcept {
+  static auto* next = next_of<int()>("munlockall");
+  memory::heap_lock_future(false);
+  return next();
+}
+
+}  // extern "C"

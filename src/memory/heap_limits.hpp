@@ -1,0 +1,46 @@
+// The heap, and limits that a program sets while it runs: on its address space, and on what may be swapped out.
+//
+// The heap reserves addresses that nothing lies in, for itself and for the heaps of other ranks. A program knows
+// nothing of them, so neither a limit on its addresses nor locking all its memory may count them. For the functions
+// that the preload library interposes (api/limit_watch.cpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quadrille::memory {
+
+// ---- Limits ----
+
+// Bytes of addresses that are reserved and not in use: the rest of the heap, and the heaps of other ranks.
+std::size_t heap_idle_addresses();
+// New memory comes from libc from now on, where it counts. What is in the heap stays.
+void heap_take_no_more();
+
+// A limit, soft and hard, as the system's functions know it.
+struct Limit {
+  std::uint64_t soft = 0, hard = 0;
+};
+inline constexpr std::uint64_t no_limit = UINT64_MAX;
+
+// What to ask the system for, so that `asked` is left beside `idle` bytes; `hard_now` cannot be exceeded.
+Limit raised_limit(Limit asked, std::uint64_t idle, std::uint64_t hard_now);
+
+// ---- Locked memory ----
+
+// Locks and populates the memory that the program knows of, without that of other ranks. Returns 0 or -1 with errno.
+int heap_lock_current();
+// Memory that the heap opens from now on is locked, or not.
+void heap_lock_future(bool lock);
+
+// ---- For heap.cpp ----
+
+namespace detail {
+// Heaps of other ranks that are mapped here.
+void note_peer(const void* base, std::size_t bytes);
+void forget_peer(const void* base);
+// Makes pages of the heap usable, and locks them if the program wants that.
+bool open_heap_pages(std::byte* base, std::size_t bytes);
+}  // namespace detail
+
+}  // namespace quadrille::memory

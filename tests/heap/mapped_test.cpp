@@ -1,0 +1,153 @@
+// What a program puts in the place of heap memory, by whatever call: it is not shared any more, and a child of a fork
+// has it right. The interposed functions are part of this program; each test runs in a process of its own.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "maps.hpp"
+#include "memory/heap.hpp"
+
+namespace quadrille::memory {
+namespace {
+
+using test::fill;
+using test::holds;
+
+class Mapped : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(heap_start());
+    block_ = static_cast<std::byte*>(heap_allocate(1 << 20, 4096));
+    ASSERT_NE(block_, nullptr);
+    std::memset(block_, 1, 1 << 20);
+    ASSERT_TRUE(heap_shareable(block_, 1 << 20));
+  }
+  // Only [65536, 131072) is lost.
+  void expect_hole() {
+    EXPECT_TRUE(heap_contains(block_, 1 << 20));
+    EXPECT_FALSE(heap_shareable(block_, 1 << 20));
+    EXPECT_FALSE(heap_shareable(block_ + 65535, 2));
+    EXPECT_FALSE(heap_shareable(block_ + 100'000, 1));
+    EXPECT_FALSE(heap_shareable(block_ + 131071, 2));
+    EXPECT_TRUE(heap_shareable(block_, 65536));
+    EXPECT_TRUE(heap_shareable(block_ + 131072, 1000));
+  }
+  bool holds_ones() const {
+    for (std::size_t i = 0; i < 1 << 20; ++i) {
+      if (block_[i] != std::byte{1}) return false;
+    }
+    return true;
+  }
+  std::byte* block_ = nullptr;
+};
+
+TEST_F(Mapped, OverIsNotShareable) {
+  ASSERT_NE(mmap(block_ + 65536, 65536, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), MAP_FAILED);
+  expect_hole();
+}
+
+TEST_F(Mapped, AwayIsNotShareable) {
+  ASSERT_EQ(munmap(block_ + 65536, 65536), 0);
+  expect_hole();
+}
+
+TEST_F(Mapped, MovedAwayIsNotShareable) {
+  void* elsewhere = mmap(nullptr, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mremap(block_ + 65536, 65536, 65536, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere),
+            MAP_FAILED);
+  expect_hole();
+}
+
+TEST_F(Mapped, MovedOntoIsNotShareable) {
+  void* other = mmap(nullptr, 65536, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mremap(other, 65536, 65536, MREMAP_MAYMOVE | MREMAP_FIXED, block_ + 65536), MAP_FAILED);
+  expect_hole();
+}
+
+TEST_F(Mapped, OverBySystemVMemoryIsNotShareable) {
+  const int segment = shmget(IPC_PRIVATE, 65536, IPC_CREAT | 0600);
+  if (segment < 0) GTEST_SKIP() << "no System V shared memory here";
+  const void* at = shmat(segment, block_ + 65536, SHM_REMAP);
+  shmctl(segment, IPC_RMID, nullptr);
+  ASSERT_EQ(at, block_ + 65536);
+  expect_hole();
+}
+
+TEST_F(Mapped, ElsewhereChangesNothing) {
+  void* other = mmap(nullptr, 65536, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mmap(other, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            MAP_FAILED);
+  ASSERT_EQ(munmap(other, 65536), 0);
+  EXPECT_TRUE(heap_shareable(block_, 1 << 20));
+}
+
+// More such ranges than can be remembered: nothing can be shared any more.
+TEST_F(Mapped, TooManyRanges) {
+  auto* block = static_cast<std::byte*>(heap_allocate(std::size_t{8} << 20, 4096));
+  for (std::size_t i = 0; i < 900; ++i) {
+    ASSERT_NE(mmap(block + i * 8192, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                   0), MAP_FAILED);
+  }
+  EXPECT_FALSE(heap_shareable(block_, 100));
+}
+
+// After that a child still gets what is left of the heap, and what the program put into it, each as it was.
+TEST_F(Mapped, TooManyRangesAndAFork) {
+  constexpr std::size_t pieces = 900, step = 8192;
+  auto* block = static_cast<std::byte*>(heap_allocate(pieces * step, 4096));
+  std::memset(block, 3, pieces * step);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    ASSERT_NE(mmap(block + i * step, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+              MAP_FAILED);
+    block[i * step] = std::byte{9};
+  }
+  for (int with_handlers = 0; with_handlers < 2; ++with_handlers) {
+    const pid_t child = with_handlers != 0 ? fork() : _Fork();
+    if (child == 0) {
+      bool good = true;
+      for (std::size_t i = 0; i < pieces; ++i) {
+        good = good && block[i * step] == std::byte{9} && block[i * step + 4096] == std::byte{3} &&
+               block[(i + 1) * step - 1] == std::byte{3};
+      }
+      good = good && holds_ones();
+      std::memset(block_, 2, 1 << 20);
+      std::memset(block, 4, pieces * step);
+      _exit(good ? 0 : 1);
+    }
+    ASSERT_GT(child, 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(holds_ones());
+    for (std::size_t i = 0; i < pieces; ++i) {
+      ASSERT_EQ(block[i * step], std::byte{9}) << i;
+      ASSERT_EQ(block[i * step + 4096], std::byte{3}) << i;
+    }
+  }
+}
+
+// A child takes no more from the heap: it does not even keep the addresses.
+TEST_F(Mapped, AChildKeepsNoIdleAddresses) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::size_t addresses = test::address_space();
+    void* large = malloc(std::size_t{40} << 20);
+    fill(large, std::size_t{40} << 20, 1);
+    const bool good = addresses < std::size_t{4} << 30 && holds(large, std::size_t{40} << 20, 1) && holds_ones();
+    free(large);
+    free(block_);
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace quadrille::memory
