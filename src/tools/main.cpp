@@ -65,9 +65,9 @@ void add_run(Line& line, RunOptions& options, std::string& abi) {
 void add_bench(Line& line, BenchOptions& options) {
   CLI::App* command = add_command(
       line, "bench", "Measure collectives: the MPI's own and Quadrille's, interleaved in one run",
-      "\nA batch of calls of each implementation follows the other, in changing order. A time is\n"
-      "the maximum over the ranks; the table shows the median over the batches. Results are "
-      "checked.\n\n"
+      "\nBatches of calls of the implementations follow each other, in an order drawn for each round.\n"
+      "A time is the maximum over the ranks; the table shows the median over the batches. Results\n"
+      "are checked.\n\n"
       "Examples:\n"
       "  mpirun -n 2 quadrille bench alltoall --sizes 8:1M\n"
       "  mpirun -n 4 quadrille bench allgather --sizes 64,1000,4K --algorithms ring,bruck:radix=4\n"

@@ -64,6 +64,17 @@ TEST(Batches, TheNumberOfCallsIsObeyed) {
   }
 }
 
+// The call before each batch takes its part of the time, where there is one.
+TEST(Batches, TheUntimedCallBeforeABatchIsPlannedFor) {
+  TimingOptions options;
+  EXPECT_EQ(plan_batches({1e-2, 1e-2}, 0, options).batches, 25);
+  options.warmup = 0;
+  EXPECT_EQ(plan_batches({1e-2, 1e-2}, 0, options).batches, 50);
+  options.warmup = 10;
+  options.cold = true;
+  EXPECT_EQ(plan_batches({1e-2, 1e-2}, 0, options).batches, 50);
+}
+
 TEST(Batches, AutomaticNumbersStayWithinBounds) {
   const TimingOptions options;
   EXPECT_EQ(plan_batches({5, 5}, 0, options).batches, 10);

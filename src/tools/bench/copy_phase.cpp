@@ -16,6 +16,7 @@
 #include "memory/heap.hpp"
 #include "sys/sys.hpp"
 #include "tools/bench/copy_ceiling.hpp"
+#include "tools/bench/turns.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -264,8 +265,7 @@ void work(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, Meetin
   worker.times.assign(orders, std::vector<Times>(rounds));
   worker.sums.assign(orders, {});
   for (std::size_t round = 0; round < rounds; ++round) {
-    for (std::size_t turn = 0; turn < orders; ++turn) {
-      const std::size_t order = (round + turn) % orders;
+    for (const std::size_t order : order_of_round(round, orders)) {
       if (c.evict_bytes > 0) {
         meeting.wait();
         worker.times[order][round] = cold_call(c, buffers, worker, order, counters);

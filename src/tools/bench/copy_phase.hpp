@@ -41,7 +41,7 @@ struct CopyPhaseResult {
   long rounds = 0, calls_per_batch = 0;
 };
 
-// Batches of calls of the orders follow each other, and the first one changes from round to round.
+// In a round each order has a batch of calls; in which sequence is drawn anew for each round.
 // Throws std::bad_alloc or std::system_error if the system gives no memory or threads.
 CopyPhaseResult measure_copy_phase(const CopyPhaseCase& c);
 

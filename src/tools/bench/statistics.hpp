@@ -15,7 +15,7 @@ struct Summary {
 };
 Summary summarize(std::span<const double> values);
 
-// Median of ours[i] / theirs[i] over pairs that were measured one after the other; 0 for no pairs.
+// Median of ours[i] / theirs[i] over pairs that were measured in the same round; 0 for no pairs.
 double median_of_ratios(std::span<const double> ours, std::span<const double> theirs);
 
 }  // namespace quadrille::tools

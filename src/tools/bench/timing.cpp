@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tools/bench/statistics.hpp"
+#include "tools/bench/turns.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -174,6 +175,10 @@ double time_slowest(BenchData& data, const Implementation& implementation, long 
   return std::max(max_over_ranks(time_batch(data, implementation, calls, world), world), 1e-9);
 }
 
+// Whether an untimed call of the same implementation goes before each batch. Cold caches it would spoil, and who wants
+// no warm-up at all gets none.
+bool warms_each_batch(const TimingOptions& options) { return !options.cold && options.warmup > 0; }
+
 // Warms an implementation up and estimates the seconds of a call.
 double warm_up(BenchData& data, const Implementation& implementation, double skew,
                const TimingOptions& options) {
@@ -222,9 +227,10 @@ BatchPlan plan_batches(const std::vector<double>& seconds, double skew,
     plan.batches = (options.iterations + calls - 1) / calls;
     return plan;
   }
+  const long untimed = warms_each_batch(options) ? 1 : 0;
   double batch = 0;  // the mean over the implementations
   for (std::size_t i = 0; i < seconds.size(); ++i) {
-    batch += seconds[i] * static_cast<double>(plan.calls[i]) / count;
+    batch += seconds[i] * static_cast<double>(plan.calls[i] + untimed) / count;
   }
   const double fit = std::min(automatic_seconds / batch, 1e6);
   plan.batches = std::clamp<long>(std::lround(fit), 10, options.cold ? 100 : 1000);
@@ -248,9 +254,10 @@ Timing measure(BenchData& data, const std::vector<Implementation>& implementatio
   Deadline deadline(3 * automatic_seconds * static_cast<double>(count), batches, options.world);
   std::vector<std::vector<double>> local(count);
   for (std::size_t round = 0; round < batches; ++round) {
-    for (std::size_t turn = 0; turn < count; ++turn) {
-      const std::size_t which = (round + turn) % count;
+    for (const std::size_t which : order_of_round(round, count)) {
       if (options.cold) caches.empty(data);
+      // What the one before left in the caches shall not count.
+      if (warms_each_batch(options)) call_once(data, implementations[which]);
       const double seconds =
           time_batch(data, implementations[which], plan.calls[which], options.world,
                      options.events.empty() ? nullptr : &counters);

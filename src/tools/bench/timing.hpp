@@ -1,7 +1,7 @@
 // Times implementations of one collective against each other.
 //
-// Batches of calls alternate between the implementations, and the order turns from round to round:
-// what changes on the machine during the run meets all of them alike.
+// In a round each implementation has a batch of calls, and the order is drawn anew for each round: what changes on the
+// machine during the run meets all of them alike, and none always finds the caches as the same other one left them.
 #pragma once
 
 #include <cstdint>
