@@ -38,7 +38,15 @@ expect_line "no in-place form" neighbor_allgather --in-place
 expect_line "blocks of one size" neighbor_alltoall --distribution uniform
 expect_line "unknown figure 'hint-99'; known are hint-6, hint-8, hint-10, co-10, co-11" --figure hint-99
 expect_line "leave 'alltoall' out" alltoall --figure hint-6
-expect_line "no folder" --figure hint-6 --results "$work/nowhere"
+expect_line "no folder" --figure hint-6 --results "$work/nowhere/below"
+expect_line "no folder" --figure hint-6 --results "$TOOL"
+expect_line "--figure: a name is needed" --figure ""
+expect_line "--results: a name is needed" --figure hint-6 --results ""
+expect_line "--json: a name is needed" alltoall --json ""
+expect_line "--sizes has no effect with --figure: leave it out" --figure hint-6 --sizes 8
+expect_line "--algorithms, --no-node, --cold, --distribution, --json have no effect with --figure: leave them out" \
+  --figure hint-6 --distribution uniform --algorithms all --json "$work/a.json" --cold --no-node --warmup 1
+expect_line "--results has no effect on a collective: leave it out" alltoall --results "$work"
 expect_line "without a launcher" --copy-phase
 expect_line "cannot write" alltoall --sizes 8 --json "$work/nowhere/a.json"
 expect_line "largest int" alltoall --sizes 4G

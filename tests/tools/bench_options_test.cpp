@@ -97,6 +97,23 @@ TEST(Understand, AMatrixIsScaledOnlyToSizesThatAreGiven) {
   EXPECT_THAT(understand(options, plan), HasSubstr("matrix is for alltoallv"));
 }
 
+TEST(Effect, OptionsThatDoNothingAreNamed) {
+  BenchPlan plan;
+  BenchOptions options = options_for("alltoall");
+  options.given = {"collective", "--sizes", "--cold", "--json"};
+  EXPECT_EQ(why_without_effect(options), "");
+  options.given = {"collective", "--orders", "--sizes", "--results"};
+  EXPECT_EQ(understand(options, plan), "--results, --orders have no effect on a collective: leave them out");
+  options.collective = "";
+  EXPECT_THAT(understand(options, plan), HasSubstr("a collective is required"));
+  options.figure = "hint-6";
+  options.given = {"--figure", "--warmup", "--cold", "--results"};
+  EXPECT_EQ(why_without_effect(options), "--cold has no effect with --figure: leave it out");
+  options.copy_phase = true;
+  options.given = {"--copy-phase", "--figure", "--cold", "--ranks", "--sizes"};
+  EXPECT_EQ(why_without_effect(options), "--figure has no effect with --copy-phase: leave it out");
+}
+
 TEST(Understand, ImpossibleCombinationsAreRefused) {
   BenchPlan plan;
   BenchOptions options = options_for("allgather");

@@ -111,6 +111,12 @@ assert [row["algorithm"] for row in rows[:5]] == labels, rows
 assert all(row["errors"] == 0 for row in rows) and data["claims"], data
 PYTHON
 expect 2 1 "mpirun -n 8 quadrille bench --figure co-10" "$TOOL" bench --figure co-10
+# Without --results it makes a folder, where the run is; nothing else changes there.
+mkdir -p "$work/here/docs/results" && (failures=0 && cd "$work/here" && echo kept >docs/results/hint-10.md &&
+  expect 0 - "How many times as fast" $bench --figure hint-10 --iterations 1 --warmup 0 &&
+  [ "$failures" = 0 ] && [ "$(cat docs/results/hint-10.md)" = kept ] &&
+  [ "$(ls results)" = "hint-10.json
+hint-10.md" ]) || fail "the folder of a figure is not 'results'"
 
 # The copy phase needs no launcher.
 expect 0 0 "hilbert" "$TOOL" bench --copy-phase --ranks 8 --sizes 8,100 --json "$work/g.json"
@@ -130,6 +136,7 @@ expect 2 1 "known are row" "$TOOL" bench --copy-phase --orders peano
 expect 2 1 "--threads must be" "$TOOL" bench --copy-phase --ranks 2 --threads 3
 expect 2 1 "leave 'alltoall' out" "$TOOL" bench alltoall --copy-phase
 expect 2 1 "need more memory" "$TOOL" bench --copy-phase --sizes 1G
+expect 2 1 "--figure, --csv have no effect with --copy-phase" "$TOOL" bench --copy-phase --csv a --figure co-10
 
 # Counters count, or one line says why not, and the run goes on.
 expect 0 - "single-copy" $bench alltoall --sizes 64K,128K $short --counters --json "$work/f.json"

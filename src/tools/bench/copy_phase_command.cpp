@@ -35,6 +35,7 @@ std::string why_impossible(const BenchOptions& options, Understood& plan) {
   if (ranks_of_launcher() > 1) {
     return "--copy-phase is one process with threads: start it without a launcher";
   }
+  if (std::string error = why_without_effect(options); !error.empty()) return error;
   if (std::string error = parse_sizes(options.sizes, plan.sizes); !error.empty()) return error;
   if (std::string error = parse_orders(options.orders, plan.orders); !error.empty()) return error;
   if (options.ranks < 1 || options.ranks > 4096) return "--ranks must be 1 to 4096";

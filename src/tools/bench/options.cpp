@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "tools/bench/neighborhood_text.hpp"
 
@@ -131,7 +133,48 @@ std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
   return "";
 }
 
+// Which options do something for what is measured.
+struct Effect {
+  std::string_view option;
+  bool on_collective, on_figure, on_copy_phase;
+};
+constexpr Effect effects[] = {
+    {"--sizes", true, false, true},         {"--algorithms", true, false, false},
+    {"--no-node", true, false, false},      {"--nodes", true, false, false},
+    {"--iterations", true, true, false},    {"--warmup", true, true, false},
+    {"--cold", true, false, true},          {"--no-ceiling", true, false, false},
+    {"--counters", true, true, true},       {"--memory", true, true, false},
+    {"--in-place", true, true, false},      {"--datatype", true, true, false},
+    {"--distribution", true, false, false}, {"--neighborhood", true, false, false},
+    {"--figure", true, true, false},        {"--results", false, true, false},
+    {"--ranks", false, false, true},        {"--orders", false, false, true},
+    {"--threads", false, false, true},      {"--staggered", false, false, true},
+    {"--seed", true, true, false},          {"--json", true, false, true},
+    {"--csv", true, false, false}};
+
+// For options whose empty value would otherwise be taken for none.
+std::string not_empty(const std::string& value) { return value.empty() ? "a name is needed" : ""; }
+
 }  // namespace
+
+std::string why_without_effect(const BenchOptions& options) {
+  const bool figure = !options.copy_phase && !options.figure.empty();
+  std::vector<std::string_view> idle;
+  for (const Effect& effect : effects) {
+    const bool does = options.copy_phase ? effect.on_copy_phase
+                      : figure           ? effect.on_figure
+                                         : effect.on_collective;
+    if (!does && std::find(options.given.begin(), options.given.end(), effect.option) != options.given.end()) {
+      idle.push_back(effect.option);
+    }
+  }
+  if (idle.empty()) return "";
+  return fmt::format("{} {} no effect {}: leave {} out", fmt::join(idle, ", "), idle.size() == 1 ? "has" : "have",
+                     options.copy_phase ? "with --copy-phase"
+                     : figure           ? "with --figure"
+                                        : "on a collective",
+                     idle.size() == 1 ? "it" : "them");
+}
 
 std::string parse_size(std::string_view text, std::size_t& bytes) {
   std::size_t number = 0;
@@ -190,6 +233,7 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
     return fmt::format("unknown collective '{}'; known are {}", options.collective,
                        known_collectives());
   }
+  if (std::string error = why_without_effect(options); !error.empty()) return error;
   if (std::string error = parse_sizes(options.sizes, plan.sizes); !error.empty()) return error;
   if (std::string error = understand_algorithms(options, plan); !error.empty()) return error;
   if (options.iterations != "auto") {
@@ -287,12 +331,16 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
                   "distances) or "
                   "von-neumann:D (two in each dimension)")
       ->default_str("moore:3,1");
-  command.add_option("--figure", options.figure,
-                     "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, "
-                     "iso-2, iso-3, iso-4, iso-5");
   command
-      .add_option("--results", options.results, "Figure: folder for its page and its data (JSON)")
-      ->default_str("docs/results");
+      .add_option("--figure", options.figure,
+                  "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, "
+                  "iso-2, iso-3, iso-4, iso-5")
+      ->check(not_empty);
+  command
+      .add_option("--results", options.results,
+                  "Figure: folder for its page and its data (JSON); it is made if it is missing")
+      ->check(not_empty)
+      ->default_str("results");
   command.add_flag("--copy-phase", options.copy_phase,
                    "Only the copies of an all-to-all inside a node, in one process without MPI: "
                    "compares orders");
@@ -306,8 +354,16 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_flag("--staggered", options.staggered,
                    "Copy phase: begin each buffer at another cache line of its page");
   command.add_option("--seed", options.seed, "Seed of data and sizes")->default_str("1");
-  command.add_option("--json", options.json_file, "Write the rows to this file as JSON");
-  command.add_option("--csv", options.csv_file, "Write the rows to this file as CSV");
+  command.add_option("--json", options.json_file, "Write the rows to this file as JSON")
+      ->check(not_empty);
+  command.add_option("--csv", options.csv_file, "Write the rows to this file as CSV")
+      ->check(not_empty);
+  command.parse_complete_callback([&command, &options] {
+    options.given.clear();
+    for (const CLI::Option* option : std::as_const(command).get_options()) {
+      if (option->count() > 0) options.given.push_back(option->get_name());
+    }
+  });
 }
 
 }  // namespace quadrille::tools

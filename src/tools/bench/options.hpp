@@ -45,11 +45,12 @@ struct BenchOptions {
   bool no_ceiling = false, counters = false;
   // For --figure.
   std::string figure;
-  std::string results = "docs/results";  // folder of its page and data
+  std::string results = "results";  // folder of its page and data
   // For --copy-phase.
   bool copy_phase = false, staggered = false;
   std::string orders = "row,column,morton,hilbert";
   int ranks = 64, threads = 0;
+  std::vector<std::string> given;  // the options that the command line has, as "--sizes"
 };
 
 // A line of a figure: an algorithm, perhaps with another way to copy.
@@ -81,6 +82,10 @@ std::string parse_sizes(std::string_view text, std::vector<std::size_t>& sizes);
 
 // Splits "ring,bruck:radix=4,window=2,pairwise" between algorithms, not between parameters.
 std::vector<std::string> split_algorithms(std::string_view text);
+
+// Options that are given, but do nothing for what is measured: a collective, a figure, or the copy phase. Same return
+// rule.
+std::string why_without_effect(const BenchOptions& options);
 
 // Understands the options. Same return rule.
 std::string understand(const BenchOptions& options, BenchPlan& plan);

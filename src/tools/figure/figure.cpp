@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -34,6 +35,7 @@ std::string why_impossible(const BenchOptions& options, int ranks, Figure& figur
   }
   if (!known)
     return fmt::format("unknown figure '{}'; known are {}", options.figure, known_figures());
+  if (std::string idle = why_without_effect(options); !idle.empty()) return idle;
   if (ranks > 0) return "";
   return fmt::format(
       "a figure is measured by the ranks of a launcher; start it with 'mpirun -n 8 "
@@ -116,6 +118,20 @@ int count_hosts(MPI_Comm all) {
   return static_cast<int>(hosts);
 }
 
+// Collective. Rank 0 alone writes, so its host alone needs the folder. One level is made: of a mistyped path no more.
+bool make_folder(const std::string& folder) {
+  int rank = 0, usable = 1;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  if (rank == 0) {
+    std::error_code ignored;  // access() finds the same
+    std::filesystem::create_directory(folder, ignored);
+    usable = std::filesystem::is_directory(folder, ignored) && access(folder.c_str(), W_OK) == 0 ? 1 : 0;
+    if (usable == 0) complain(fmt::format("'{}' is no folder to write to; give one with --results", folder));
+  }
+  mpi().Bcast(&usable, 1, mpi().int_type, 0, mpi().comm_world);
+  return usable != 0;
+}
+
 int measure_figure(const BenchOptions& options, const Figure& figure) {
   FigureRun run;
   std::vector<PlotRows> plots;
@@ -126,7 +142,6 @@ int measure_figure(const BenchOptions& options, const Figure& figure) {
     one.cold = plot.cold;
     one.no_ceiling = true;
     one.collective = choose::name_of(plot.collective);
-    one.json_file = one.csv_file = "";
     const int plot_status = measure_plan(one, plan_of(options, plot), results);
     if (plot_status == bad_options) return plot_status;
     status = std::max(status, plot_status);
@@ -152,10 +167,6 @@ int figure_command(const BenchOptions& options) {
     one.collective = choose::name_of(figure.plots[0].collective);
     problem = understand(one, plan);
   }
-  if (problem.empty() && access(options.results.c_str(), W_OK) != 0) {
-    problem =
-        fmt::format("'{}' is no folder to write to; give one with --results", options.results);
-  }
   // What the core reads when MPI starts.
   if (figure.no_node) setenv("QUADRILLE_NODES", "blocked:1", 1);
   if (problem.empty()) problem = start_mpi();
@@ -163,7 +174,7 @@ int figure_command(const BenchOptions& options) {
     complain_once(problem);
     return bad_options;
   }
-  const int status = measure_figure(options, figure);
+  const int status = make_folder(options.results) ? measure_figure(options, figure) : bad_options;
   mpi().Finalize();
   return status;
 }
