@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 #include "memory/heap_arena.hpp"
 #include "memory/heap_limits.hpp"
 #include "memory/heap_parts.hpp"
 #include "memory/mapping_watch.hpp"
+#include "text/bytes.hpp"
 
 namespace quadrille::memory {
 
@@ -51,12 +51,13 @@ struct KeepErrno {
   ~KeepErrno() { errno = value; }
 };
 
-bool read_bytes(const std::string& text, std::size_t& bytes) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value == 0) return false;
-  bytes = value;
-  return true;
+// Why `text` cannot be taken as a size; empty if it can, then it is in `bytes`.
+std::string take_size(const std::string& text, std::size_t least, std::size_t& bytes) {
+  std::size_t read = 0;
+  if (!text::read_bytes(text, read)) return "it must be a number of bytes, such as 16384, 16K or 1G";
+  if (read < least) return "it is too small, the least is " + std::to_string(least);
+  bytes = read;
+  return {};
 }
 
 // The settings of this process, read at the first call.
@@ -156,12 +157,16 @@ HeapSettings read_heap_settings(std::string (*get)(const char*)) {
   } else if (!mode.empty() && mode != "on" && mode != "1" && mode != "yes") {
     s.problems.push_back("QUADRILLE_HEAP=\"" + mode + "\" is ignored: it must be on, off or early");
   }
-  for (const auto& [name, value] : {std::pair<const char*, std::size_t*>{"QUADRILLE_HEAP_FROM", &s.from},
-                                    {"QUADRILLE_HEAP_BYTES", &s.bytes}}) {
-    const std::string text = get(name);
-    if (!text.empty() && !read_bytes(text, *value)) {
-      s.problems.push_back(std::string(name) + "=\"" + text + "\" is ignored: it must be a number of bytes");
-    }
+  struct Size {
+    const char* name;
+    std::size_t least;
+    std::size_t& bytes;
+  };
+  for (const Size& size :
+       {Size{"QUADRILLE_HEAP_FROM", 1, s.from}, Size{"QUADRILLE_HEAP_BYTES", heap_least_bytes, s.bytes}}) {
+    const std::string value = get(size.name);
+    const std::string why = value.empty() ? "" : take_size(value, size.least, size.bytes);
+    if (!why.empty()) s.problems.push_back(std::string(size.name) + "=\"" + value + "\" is ignored: " + why);
   }
   return s;
 }

@@ -9,8 +9,8 @@
 //   QUADRILLE_HEAP=on        (default) starts with heap_start(), which the library calls after MPI_Init
 //   QUADRILLE_HEAP=early     starts with the first large allocation
 //   QUADRILLE_HEAP=off       never
-//   QUADRILLE_HEAP_FROM      smallest allocation in bytes that comes from the heap (16384)
-//   QUADRILLE_HEAP_BYTES     size of the segment in bytes (64 GiB, at most the physical memory)
+//   QUADRILLE_HEAP_FROM      smallest allocation that comes from the heap, as 16384 or 16K bytes (16K)
+//   QUADRILLE_HEAP_BYTES     size of the segment, as 1048576, 64M or 1G bytes (64G, at most the physical memory)
 //
 // All functions may be called from any thread, and before MPI_Init.
 #pragma once
@@ -29,6 +29,8 @@ namespace quadrille::memory {
 // anyway, and libc is faster for them.
 inline constexpr std::size_t heap_from_default = 16384;
 inline constexpr std::size_t heap_most_bytes = std::size_t{64} << 30;
+// A segment that somebody asks for has room for a few blocks, and on any machine for a page.
+inline constexpr std::size_t heap_least_bytes = std::size_t{64} << 10;
 
 struct HeapSettings {
   enum class Mode { off, on, early } mode = Mode::on;

@@ -69,15 +69,6 @@ int domain_of(const Hwloc& h, hwloc_topology_t topology, hwloc_const_bitmap_t se
   return 0;
 }
 
-int domain_of_rank(const Hwloc& h, hwloc_topology_t topology, int rank_on_node) {
-  const int depth = h.get_type_depth(topology, HWLOC_OBJ_PU);
-  const unsigned units = h.get_nbobjs_by_depth(topology, depth);
-  if (units == 0 || rank_on_node < 0) return 0;
-  const hwloc_obj_t unit =
-      h.get_obj_by_depth(topology, depth, static_cast<unsigned>(rank_on_node) % units);
-  return unit == nullptr ? 0 : domain_of(h, topology, unit->cpuset);
-}
-
 // Of this thread alone: threads of the MPI may run anywhere.
 int domain_of_thread(const Hwloc& h, hwloc_topology_t topology) {
   const hwloc_bitmap_t bound = h.bitmap_alloc();
@@ -90,18 +81,33 @@ int domain_of_thread(const Hwloc& h, hwloc_topology_t topology) {
 
 }  // namespace
 
-int numa_domain(int rank_on_node, const std::string& synthetic) {
+std::vector<int> domains_of_units(const std::string& synthetic) {
+  std::vector<int> domains;
   const Hwloc& h = hwloc();
-  if (!h.usable) return 0;
   hwloc_topology_t topology;
-  if (h.topology_init(&topology) != 0) return 0;
-  int domain = 0;
-  const bool described =
-      synthetic.empty() || h.topology_set_synthetic(topology, synthetic.c_str()) == 0;
-  if (described && h.topology_load(topology) == 0) {
-    domain = synthetic.empty() ? domain_of_thread(h, topology)
-                               : domain_of_rank(h, topology, rank_on_node);
+  if (!h.usable || h.topology_init(&topology) != 0) return domains;
+  if (h.topology_set_synthetic(topology, synthetic.c_str()) == 0 && h.topology_load(topology) == 0) {
+    const int depth = h.get_type_depth(topology, HWLOC_OBJ_PU);
+    const unsigned units = h.get_nbobjs_by_depth(topology, depth);
+    for (unsigned i = 0; i < units; ++i) {
+      const hwloc_obj_t unit = h.get_obj_by_depth(topology, depth, i);
+      domains.push_back(unit == nullptr ? 0 : domain_of(h, topology, unit->cpuset));
+    }
   }
+  h.topology_destroy(topology);
+  return domains;
+}
+
+int numa_domain(int rank_on_node, const std::string& synthetic) {
+  if (!synthetic.empty()) {
+    const std::vector<int> units = domains_of_units(synthetic);
+    if (units.empty() || rank_on_node < 0) return 0;
+    return units[static_cast<std::size_t>(rank_on_node) % units.size()];
+  }
+  const Hwloc& h = hwloc();
+  hwloc_topology_t topology;
+  if (!h.usable || h.topology_init(&topology) != 0) return 0;
+  const int domain = h.topology_load(topology) == 0 ? domain_of_thread(h, topology) : 0;
   h.topology_destroy(topology);
   return domain;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace quadrille::team {
 
@@ -18,6 +19,10 @@ namespace quadrille::team {
 //
 // Not collective, and not a value that all ranks know: agree on it before anything is chosen by it.
 int numa_domain(int rank_on_node, const std::string& synthetic);
+
+// The NUMA domain of each processing unit of the machine that `synthetic` describes; empty if hwloc does not understand
+// it.
+std::vector<int> domains_of_units(const std::string& synthetic);
 
 // Empty if hwloc understands the description of another machine, else why not.
 std::string check_topology(const std::string& synthetic);

@@ -14,6 +14,7 @@
 #include "tools/launch/process.hpp"
 #include "tools/launch/run.hpp"
 #include "tools/machine/info.hpp"
+#include "tools/machine/topology.hpp"
 #include "tools/plans/list.hpp"
 #include "tools/plans/show.hpp"
 #include "tools/plans/verify.hpp"
@@ -149,6 +150,7 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map) {
                   "  quadrille show --collective allgather --algorithm ring --ranks 4\n"
                   "  quadrille show --collective neighbor_alltoall --neighborhood moore:2,1 --grid "
                   "4x3m --rank 0\n"
+                  "  QUADRILLE_TOPOLOGY='numa:2 core:4 pu:1' quadrille show --algorithm sh-numa-co\n"
                   "  quadrille show --map\n"
                   "  quadrille show --map --measured p8.json p16.json\n");
   command->add_option("--collective", options.collective, "Collective")->default_str("alltoall");
@@ -174,7 +176,11 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map) {
   }
   command->callback([&, as_map] {
     line.action = [&, is_map = as_map->count() > 0] {
-      return is_map ? show_map_command(map) : show_command(options);
+      if (is_map) return show_map_command(map);
+      const std::string problem = read_topology(options.unit_domains);
+      if (problem.empty()) return show_command(options);
+      complain(problem);
+      return bad_usage;
     };
   });
 }

@@ -72,6 +72,18 @@ TEST(Heap, TooSmallASegmentNeverFailsTheProgram) {
   free(again);
 }
 
+TEST(Heap, TheSmallestSegmentNeverFailsTheProgram) {
+  setenv("QUADRILLE_HEAP_BYTES", "64K", 1);
+  heap_start();
+  void* blocks[10];
+  for (auto& block : blocks) {
+    block = malloc(bytes);
+    ASSERT_NE(block, nullptr);
+    fill(block, bytes, 1);
+  }
+  for (auto& block : blocks) free(block);
+}
+
 TEST(Heap, OffsetsAndBounds) {
   ASSERT_TRUE(heap_start());
   auto* block = static_cast<std::byte*>(heap_allocate(bytes, 4096));
@@ -253,6 +265,25 @@ TEST(HeapSettings, AreRead) {
   EXPECT_EQ(read({{"QUADRILLE_HEAP", "early"}}).problems.size(), 0U);
 }
 
+TEST(HeapSettings, SizesMayHaveUnits) {
+  EXPECT_EQ(read({{"QUADRILLE_HEAP_FROM", "16K"}}).from, std::size_t{16} << 10);
+  EXPECT_EQ(read({{"QUADRILLE_HEAP_FROM", "1m"}}).from, std::size_t{1} << 20);
+  EXPECT_EQ(read({{"QUADRILLE_HEAP_BYTES", "1G"}}).bytes, std::size_t{1} << 30);
+  EXPECT_EQ(read({{"QUADRILLE_HEAP_BYTES", "64k"}}).bytes, heap_least_bytes);
+  EXPECT_EQ(read({{"QUADRILLE_HEAP_FROM", "17179869183G"}}).from, SIZE_MAX >> 30 << 30);
+}
+
+TEST(HeapSettings, TooSmallSizesAreSaidToBeSo) {
+  for (const char* value : {"0", "1", "4096", "63K"}) {
+    const HeapSettings settings = read({{"QUADRILLE_HEAP_BYTES", value}});
+    ASSERT_EQ(settings.problems.size(), 1U) << value;
+    EXPECT_EQ(settings.problems[0], std::string("QUADRILLE_HEAP_BYTES=\"") + value +
+                                        "\" is ignored: it is too small, the least is 65536");
+    EXPECT_EQ(settings.bytes, 0U);
+  }
+  EXPECT_EQ(read({{"QUADRILLE_HEAP_FROM", "0"}}).problems.size(), 1U);
+}
+
 TEST(HeapSettings, EachMalformedValueIsNamed) {
   const HeapSettings bad =
       read({{"QUADRILLE_HEAP", "maybe"}, {"QUADRILLE_HEAP_FROM", "x"}, {"QUADRILLE_HEAP_BYTES", "y"}});
@@ -261,7 +292,8 @@ TEST(HeapSettings, EachMalformedValueIsNamed) {
 
 TEST(HeapSettings, MalformedValuesAreNamedAndIgnored) {
   for (const char* name : {"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES"}) {
-    for (const char* value : {"maybe", "-1", "12x", "99999999999999999999999"}) {
+    for (const char* value : {"maybe", "-1", "12x", "99999999999999999999999", "K", "16 K", "16KB", " 16", "1T",
+                              "17179869184G"}) {
       const HeapSettings settings = read({{name, value}});
       ASSERT_EQ(settings.problems.size(), 1U) << name << " " << value;
       EXPECT_NE(settings.problems[0].find(name), std::string::npos) << name << " " << value;

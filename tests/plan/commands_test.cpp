@@ -137,6 +137,26 @@ TEST(ShowCommandTest, ShowsOneRankOrAll) {
   EXPECT_THAT(all.out, HasSubstr("rank 3 of 4"));
 }
 
+// In its first step a domain copies what comes from itself, so rank 1 of two domains has other blocks than of one.
+TEST(ShowCommandTest, RanksTakeTheDomainsInTurn) {
+  ShowOptions options;
+  options.algorithm = "sh-numa-co";
+  options.ranks = 4;
+  options.me = 1;
+  const Ran one = run([&] { return show_command(options); });
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("rank 1 of 4, node 0\n"));
+  options.unit_domains = {0, 1};
+  const Ran two = run([&] { return show_command(options); });
+  EXPECT_THAT(two.out, HasSubstr("rank 1 of 4, node 0, NUMA domain 1\n"));
+  EXPECT_NE(one.out.substr(one.out.find("fence")), two.out.substr(two.out.find("fence")));
+  options.collective = "neighbor_alltoall";
+  const Ran neighbours = run([&] { return show_command(options); });
+  EXPECT_THAT(neighbours.out, HasSubstr("rank 1 of 4, NUMA domain 1\n")) << neighbours.err;
+  options.algorithm = "torus";  // domains are nothing to it
+  EXPECT_THAT(run([&] { return show_command(options); }).out, HasSubstr("rank 1 of 4\n"));
+}
+
 TEST(ShowCommandTest, ShowsNeighbourCollectives) {
   ShowOptions options;
   options.collective = "neighbor_alltoall";

@@ -28,6 +28,12 @@ TEST(NumaTest, RanksAreBoundInTurn) {
   EXPECT_THAT(domains(6, "numa:3 core:1 pu:2"), ElementsAre(0, 0, 1, 1, 2, 2));
 }
 
+TEST(NumaTest, UnitsHaveTheirDomains) {
+  EXPECT_THAT(domains_of_units("numa:3 core:1 pu:2"), ElementsAre(0, 0, 1, 1, 2, 2));
+  EXPECT_THAT(domains_of_units("core:2 pu:1"), ElementsAre(0, 0));
+  EXPECT_TRUE(domains_of_units("a village").empty());
+}
+
 TEST(NumaTest, OneDomain) {
   EXPECT_THAT(domains(5, "package:1 numa:1 core:4 pu:1"), Each(0));
   EXPECT_THAT(domains(5, "core:4 pu:1"), Each(0));

@@ -28,8 +28,20 @@ grep -q "QUADRILLE_HEAP  *off" "$work/out" || fail "QUADRILLE_HEAP=off: $(cat "$
 expect 0 0 "warning: QUADRILLE_REACH" env QUADRILLE_REACH=feet "$TOOL" info
 (ulimit -v 8000000; "$TOOL" info >"$work/out" 2>&1) || fail "with little address space: $(cat "$work/out")"
 grep -q "heap  *no .*address space" "$work/out" || fail "RLIMIT_AS is no reason: $(cat "$work/out")"
+expect 0 0 "NUMA domains   3 (QUADRILLE_TOPOLOGY)" env QUADRILLE_TOPOLOGY="numa:3 core:2 pu:1" "$TOOL" info
+expect 0 0 "warning: QUADRILLE_TOPOLOGY" env QUADRILLE_TOPOLOGY="a village" "$TOOL" info
+expect 0 0 "segments of 1024 MiB" env QUADRILLE_HEAP_BYTES=1G "$TOOL" info
+expect 0 0 "warning: QUADRILLE_HEAP_BYTES=\"1\" is ignored: it is too small, the least is 65536" \
+  env QUADRILLE_HEAP_BYTES=1 "$TOOL" info
 expect 2 1 "--jsno" "$TOOL" info --jsno
 expect 0 0 "quadrille " "$TOOL" --version
+
+# `quadrille show` draws for the machine of QUADRILLE_TOPOLOGY.
+expect 0 0 "rank 1 of 4, node 0, NUMA domain 1" \
+  env QUADRILLE_TOPOLOGY="numa:2 core:1 pu:1" "$TOOL" show --algorithm sh-numa-co --ranks 4
+expect 2 1 "QUADRILLE_TOPOLOGY=\"a village\": it must describe a machine" \
+  env QUADRILLE_TOPOLOGY="a village" "$TOOL" show --algorithm sh-numa-co
+
 for command in run bench info list verify show; do
   expect 0 0 "Examples:" "$TOOL" $command --help
 done

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "text/bytes.hpp"
 #include "tools/bench/neighborhood_text.hpp"
 
 namespace quadrille::tools {
@@ -177,20 +178,10 @@ std::string why_without_effect(const BenchOptions& options) {
 }
 
 std::string parse_size(std::string_view text, std::size_t& bytes) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || text.empty()) return wrong_size(text);
-  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  int shift = 0;
-  if (!unit.empty()) {
-    constexpr std::string_view letters = "KMG";
-    const std::size_t place = letters.find(static_cast<char>(unit[0] & ~0x20));
-    if (unit.size() > 1 || place == std::string_view::npos) return wrong_size(text);
-    shift = 10 * (static_cast<int>(place) + 1);
-  }
-  if (number > (std::size_t{1} << 46) >> shift)
-    return fmt::format("the size '{}' is too large", text);
-  bytes = number << shift;
+  std::size_t read = 0;
+  if (!text::read_bytes(text, read)) return wrong_size(text);
+  if (read > std::size_t{1} << 46) return fmt::format("the size '{}' is too large", text);
+  bytes = read;
   return "";
 }
 

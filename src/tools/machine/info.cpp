@@ -179,7 +179,8 @@ ordered_json collect() {
         {{"name", reach.name}, {"available", reach.available}, {"detail", reach.detail}});
   }
   json["inside_a_node"] = describe_node();
-  if (json["machine"].contains("numa")) {
+  // Another machine may have been put in its place.
+  if (json["machine"].contains("numa") && !json["inside_a_node"].contains("numa_domains")) {
     json["inside_a_node"]["numa_domains"] = json["machine"]["numa"].size();
   }
   json["mpi"] = {{"launchers", launchers()}, {"libraries", mpi_libraries()}};

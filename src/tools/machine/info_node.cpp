@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "memory/copy_kernels.hpp"
 #include "memory/heap.hpp"
@@ -20,6 +21,7 @@
 #include "sys/sys.hpp"
 #include "team/config.hpp"
 #include "tools/launch/process.hpp"
+#include "tools/machine/topology.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -201,7 +203,7 @@ Reach left_out(const char* name) { return {name, false, "QUADRILLE_REACH leaves 
 ordered_json settings() {
   ordered_json json;
   for (const char* name : {"QUADRILLE_HEAP", "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES",
-                           "QUADRILLE_REACH", "QUADRILLE_INBOX"}) {
+                           "QUADRILLE_REACH", "QUADRILLE_INBOX", "QUADRILLE_TOPOLOGY"}) {
     const std::string value = sys::environment(name);
     json[name] = value.empty() ? ordered_json(nullptr) : ordered_json(value);
   }
@@ -269,6 +271,11 @@ ordered_json describe_node() {
   json["cache_bytes"] = {
       {"L1", sys::cache_bytes(1)}, {"L2", sys::cache_bytes(2)}, {"L3", sys::cache_bytes(3)}};
   json["processors_allowed"] = sys::count(sys::allowed_processors());
+  std::vector<int> domains;
+  if (read_topology(domains).empty() && !domains.empty()) {
+    json["numa_domains"] = std::set<int>(domains.begin(), domains.end()).size();
+    json["numa_domains_by"] = "QUADRILLE_TOPOLOGY";
+  }
   json["settings"] = settings();
   json["warnings"] = config.warnings;
   return json;
@@ -292,7 +299,10 @@ std::string node_text(const ordered_json& node) {
                       node["cache_bytes"]["L2"].get<std::size_t>() >> 10,
                       node["cache_bytes"]["L3"].get<std::size_t>() >> 10);
   if (node.contains("numa_domains")) {
-    text += fmt::format("  NUMA domains   {}\n", node["numa_domains"].get<std::size_t>());
+    text += fmt::format("  NUMA domains   {}{}\n", node["numa_domains"].get<std::size_t>(),
+                        node.contains("numa_domains_by")
+                            ? fmt::format(" ({})", node["numa_domains_by"].get<std::string>())
+                            : "");
   }
   for (const auto& [name, value] : node["settings"].items()) {
     text += fmt::format("  {:<22} {}\n", name,

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "choose/registry.hpp"
 #include "plan/cost.hpp"
@@ -26,12 +27,13 @@ std::string standard_algorithm(choose::Collective collective) {
   return choose::name_of(collective).starts_with("allgather") ? "bruck" : "zero-rotation-bruck";
 }
 
-void show_rank(const choose::Choice& choice, const plan::NodeMap& nodes, int me) {
+void show_rank(const choose::Choice& choice, const Placement& placed, int me) {
+  const auto& [nodes, domains] = placed;
   const plan::Schedule schedule =
-      choice.algorithm->build({nodes.ranks(), me, &nodes, choice.parameters});
+      choice.algorithm->build({nodes.ranks(), me, &nodes, choice.parameters, domains});
   const plan::Counts counts = plan::count(schedule);
-  fmt::print("rank {} of {}, node {}\n", me, nodes.ranks(),
-             nodes.node_of[static_cast<std::size_t>(me)]);
+  fmt::print("rank {} of {}, node {}{}\n", me, nodes.ranks(), nodes.node_of[static_cast<std::size_t>(me)],
+             domain_text(domains, me));
   fmt::print(
       "rounds {}, messages {}, blocks sent {}, blocks copied {}, messages with derived "
       "datatypes {}\n",
@@ -41,6 +43,19 @@ void show_rank(const choose::Choice& choice, const plan::NodeMap& nodes, int me)
 }
 
 }  // namespace
+
+std::vector<int> domains_in_turn(const std::vector<int>& unit_domains, int ranks) {
+  std::vector<int> domains;
+  if (unit_domains.empty()) return domains;
+  for (int rank = 0; rank < ranks; ++rank) {
+    domains.push_back(unit_domains[static_cast<std::size_t>(rank) % unit_domains.size()]);
+  }
+  return domains;
+}
+
+std::string domain_text(const std::vector<int>& domains, int rank) {
+  return domains.empty() ? "" : fmt::format(", NUMA domain {}", domains[static_cast<std::size_t>(rank)]);
+}
 
 int show_command(const ShowOptions& options) {
   choose::Collective collective;
@@ -60,8 +75,7 @@ int show_command(const ShowOptions& options) {
     return refuse(fmt::format("ranks must be from 1 to {}, not {}", kMostRanks, options.ranks));
   }
   if (is_for_neighbors(*choice.algorithm)) {
-    error = show_neighbors(collective, choice, options.neighborhood, options.grid, options.ranks,
-                           options.me);
+    error = show_neighbors(collective, choice, options);
     std::fflush(stdout);
     return error.empty() ? 0 : refuse(error);
   }
@@ -76,12 +90,16 @@ int show_command(const ShowOptions& options) {
     return refuse(fmt::format("{} needs all ranks on one node", choice.algorithm->name));
   }
 
+  // Domains serve the orders of copies alone.
+  const std::vector<int> domains =
+      choice.algorithm->needs.one_node ? domains_in_turn(options.unit_domains, options.ranks) : std::vector<int>();
+  const Placement placed{std::move(nodes), domains};
   fmt::print("{} {}\n", choose::name_of(collective), choose::to_string(choice));
   const int first = options.me < 0 ? 0 : options.me;
   const int last = options.me < 0 ? options.ranks - 1 : options.me;
   for (int me = first; me <= last; ++me) {
     fmt::print("\n");
-    show_rank(choice, nodes, me);
+    show_rank(choice, placed, me);
   }
   std::fflush(stdout);
   return 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace quadrille::tools {
 
@@ -13,7 +14,15 @@ struct ShowOptions {
   std::string neighborhood = "moore:2,1";  // neighbour collectives; see neighborhood_text.hpp
   std::string grid;                        // of their ranks; empty: an even torus of `ranks`
   std::string nodes;                       // a node map as in QUADRILLE_NODES; empty: one node
+  // NUMA domains that ranks take in turn, as from QUADRILLE_TOPOLOGY; empty: one domain.
+  std::vector<int> unit_domains;
 };
+
+// The domain of each rank.
+std::vector<int> domains_in_turn(const std::vector<int>& unit_domains, int ranks);
+// What a headline says of the domain of a rank.
+std::string domain_text(const std::vector<int>& domains, int rank);
+
 
 // Prints the schedule. Returns 0, or 2 if the options are wrong (one line on stderr).
 int show_command(const ShowOptions& options);

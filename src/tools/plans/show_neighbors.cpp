@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
 #include "plan/neighbor_copies.hpp"
@@ -22,7 +24,8 @@ plan::EdgeEnds ends_of(const plan::Grid& grid, const plan::Neighborhood& around,
 }
 
 plan::Schedule build_copies(plan::BuildEdges build, bool gather, const plan::Grid& grid,
-                            const plan::Neighborhood& around, int me) {
+                            const plan::Neighborhood& around, std::span<const int> domains,
+                            int me) {
   std::vector<plan::EdgeEnds> sources, destinations;
   for (int rank = 0; rank < grid.ranks(); ++rank) {
     sources.push_back(ends_of(grid, around, rank, -1));
@@ -30,18 +33,19 @@ plan::Schedule build_copies(plan::BuildEdges build, bool gather, const plan::Gri
   }
   std::vector<plan::EdgeCopy> edges = plan::join_edges(destinations, sources);
   for (plan::EdgeCopy& edge : edges) edge.send_block = gather ? 0 : edge.send_block;
-  return build({grid.ranks(), me, edges, {}});
+  return build({grid.ranks(), me, edges, domains});
 }
 
 plan::Schedule build(choose::Collective collective, const choose::Choice& choice,
-                     const plan::Grid& grid, const plan::Neighborhood& around, int me) {
+                     const plan::Grid& grid, const plan::Neighborhood& around,
+                     std::span<const int> domains, int me) {
   const choose::Algorithm& algorithm = *choice.algorithm;
   const bool gather = gathers(collective);
   if (algorithm.build_neighbors != nullptr) {
     return algorithm.build_neighbors({&grid, &around, me, choice.parameters});
   }
   if (algorithm.build_edges != nullptr)
-    return build_copies(algorithm.build_edges, gather, grid, around, me);
+    return build_copies(algorithm.build_edges, gather, grid, around, domains, me);
   const auto exchange = gather ? plan::neighbor_allgather_direct : plan::neighbor_direct;
   return exchange(me, ends_of(grid, around, me, -1).peers, ends_of(grid, around, me, 1).peers);
 }
@@ -57,12 +61,13 @@ void print_offsets(const plan::Neighborhood& around) {
 }  // namespace
 
 std::string show_neighbors(choose::Collective collective, const choose::Choice& choice,
-                           const std::string& neighborhood, const std::string& grid_text, int ranks,
-                           int me) {
+                           const ShowOptions& options) {
+  const std::string &neighborhood = options.neighborhood, &grid_text = options.grid;
+  const int me = options.me;
   plan::Neighborhood around;
   if (std::string problem = parse_neighborhood(neighborhood, around); !problem.empty())
     return problem;
-  plan::Grid grid = even_torus(ranks, around.dimensions);
+  plan::Grid grid = even_torus(options.ranks, around.dimensions);
   if (!grid_text.empty()) {
     if (std::string problem = parse_grid(grid_text, grid); !problem.empty()) return problem;
     if (static_cast<int>(grid.extents.size()) != around.dimensions) {
@@ -77,12 +82,14 @@ std::string show_neighbors(choose::Collective collective, const choose::Choice& 
   fmt::print("{} {}, grid {}, {} neighbours\n", choose::name_of(collective),
              choose::to_string(choice), to_text(grid), around.size());
   print_offsets(around);
+  std::vector<int> domains;  // they serve the orders of copies alone
+  if (choice.algorithm->build_edges != nullptr) domains = domains_in_turn(options.unit_domains, grid.ranks());
   const int first = me < 0 ? 0 : me, last = me < 0 ? grid.ranks() - 1 : me;
   for (int rank = first; rank <= last; ++rank) {
-    const plan::Schedule schedule = build(collective, choice, grid, around, rank);
+    const plan::Schedule schedule = build(collective, choice, grid, around, domains, rank);
     const plan::Counts counts = plan::count(schedule);
-    fmt::print("\nrank {} of {}\nrounds {}, messages {}, blocks sent {}, blocks copied {}\n{}",
-               rank, grid.ranks(), counts.rounds, counts.messages, counts.blocks_sent,
+    fmt::print("\nrank {} of {}{}\nrounds {}, messages {}, blocks sent {}, blocks copied {}\n{}", rank,
+               grid.ranks(), domain_text(domains, rank), counts.rounds, counts.messages, counts.blocks_sent,
                counts.blocks_copied, plan::draw(schedule, rank));
   }
   return {};

@@ -4,14 +4,13 @@
 #include <string>
 
 #include "choose/registry.hpp"
+#include "tools/plans/show.hpp"
 
 namespace quadrille::tools {
 
-// Prints the schedules of all ranks, or of rank `me` if that is not negative. `neighborhood` and
-// `grid` as in neighborhood_text.hpp; without a grid a torus of `ranks`. Returns an empty string,
-// or what is wrong.
+// Prints the schedules of all ranks, or of the one that the options name. Their neighbourhood and grid are as in
+// neighborhood_text.hpp. Returns an empty string, or what is wrong.
 std::string show_neighbors(choose::Collective collective, const choose::Choice& choice,
-                           const std::string& neighborhood, const std::string& grid, int ranks,
-                           int me);
+                           const ShowOptions& options);
 
 }  // namespace quadrille::tools
