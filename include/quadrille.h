@@ -201,6 +201,20 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv(const void* sendbuf, int send
                                                    const int recvcounts[], const int displs[],
                                                    MPI_Datatype recvtype, MPI_Comm comm);
 
+/* As Quadrille_Neighbor_allgatherv; the datatypes of the received blocks differ too. MPI has no such function; it
+ * is that of Träff et al., section 2, listing 3, Iso_neighbor_allgatherw_init, without the request.
+ *   sendbuf, sendcount, sendtype  the block, of sendcount elements, the same for all destinations
+ *   recvcounts                    [sources] elements of each block; 0 if its source sends nothing
+ *   rdispls                       [sources] start of each block, in bytes from recvbuf
+ *   recvtypes                     [sources] datatype of each block
+ * A block has one size in bytes at its sender and at all who receive it. The arrays may be NULL where there are no
+ * sources; on a Cartesian communicator they have entries also for neighbours that are not there.
+ * What is handed to the MPI goes through its MPI_Neighbor_alltoallw, with the same block for each destination.
+ * Errors: those of MPI_Neighbor_alltoallw; MPI_ERR_ARG for a null array with blocks in it, and for MPI_IN_PLACE. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                   void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+                                                   const MPI_Datatype recvtypes[], MPI_Comm comm);
+
 /* Makes a communicator in which every rank has the same neighbourhood around it: block i of a rank goes to the
  * process at +offset i, and block i of its receive blocks comes from the process at -offset i. Since all ranks
  * know each other's neighbours, messages can be combined (Träff et al., section 2, listing 1). Collective over
@@ -277,6 +291,12 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int
                                                         MPI_Datatype recvtype, MPI_Comm comm,
                                                         MPI_Info info, Quadrille_Request* request);
 
+/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_allgatherw. */
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                        void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+                                                        const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                                                        Quadrille_Request* request);
+
 /* Starts a request; all ranks of its communicator start it, as often as each other. Several requests may be
  * under way, on one communicator too, and other calls as well.
  *   request  a request that is not under way
@@ -306,8 +326,8 @@ QUADRILLE_EXPORT int Quadrille_Request_free(Quadrille_Request* request);
 /* Forces an algorithm for one collective on one communicator. Collective over `comm`: all ranks give
  * the same strings.
  *   collective  "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "exchange",
- *               "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "neighbor_allgather" or
- *               "neighbor_allgatherv"
+ *               "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "neighbor_allgather",
+ *               "neighbor_allgatherv" or "neighbor_allgatherw"
  *   algorithm   "name" or "name:parameter=value,...", as printed by `quadrille list`, for example
  *               "zero-rotation-bruck:radix=4"; "mpi" hands every call to the MPI; NULL or "" lets
  *               Quadrille choose again

@@ -155,6 +155,13 @@ int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_D
               api::neighbor_vector(recvbuf, recvcounts, displs, recvtype), comm, request);
 }
 
+int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                       const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                       MPI_Comm comm, MPI_Info, Quadrille_Request* request) {
+  return init(choose::Collective::neighbor_allgatherw, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
+              api::neighbor_typed(recvbuf, recvcounts, rdispls, recvtypes), comm, request);
+}
+
 int Quadrille_Start(Quadrille_Request* request) {
   if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   UnderWay& list = under_way();

@@ -115,10 +115,10 @@ int prepare_neighbors(Team& team) {
 
 bool is_sound(const Call& call, const Neighbors& neighbors) {
   if (call.in_place || call.recv.base == MPI_IN_PLACE) return false;
-  const bool typed = call.collective == neighbor_alltoallw;
+  const bool typed = call.collective == neighbor_alltoallw || call.collective == neighbor_allgatherw;
   const bool uniform = call.collective == neighbor_alltoall || call.collective == neighbor_allgather;
   const Form recv = uniform ? Form::one_count : typed ? Form::typed_arrays : Form::arrays;
-  const Form send = run::is_allgather(call.collective) ? Form::one_count : recv;
+  const Form send = choose::is_allgather(call.collective) ? Form::one_count : recv;
   return side_is_sound(call.recv, recv, neighbors.recv_blocks) &&
          side_is_sound(call.send, send, neighbors.send_blocks);
 }

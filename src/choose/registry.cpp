@@ -14,9 +14,9 @@ namespace {
 using enum Collective;
 
 constexpr std::array<std::string_view, collective_count> kNames = {
-    "alltoall",          "alltoallv",          "alltoallw",          "allgather",
-    "allgatherv",        "exchange",           "neighbor_alltoall",  "neighbor_alltoallv",
-    "neighbor_alltoallw", "neighbor_allgather", "neighbor_allgatherv"};
+    "alltoall",           "alltoallv",          "alltoallw",           "allgather",
+    "allgatherv",         "exchange",           "neighbor_alltoall",   "neighbor_alltoallv",
+    "neighbor_alltoallw", "neighbor_allgather", "neighbor_allgatherv", "neighbor_allgatherw"};
 
 constexpr std::int64_t kMost = 1 << 20;
 
@@ -88,9 +88,8 @@ Algorithm node_copies(std::string_view name, const std::vector<Collective>& coll
 }
 
 const std::vector<Collective>& neighbor_all() {
-  static const std::vector<Collective> list = {neighbor_alltoall, neighbor_alltoallv,
-                                               neighbor_alltoallw, neighbor_allgather,
-                                               neighbor_allgatherv};
+  static const std::vector<Collective> list = {neighbor_alltoall,  neighbor_alltoallv,  neighbor_alltoallw,
+                                               neighbor_allgather, neighbor_allgatherv, neighbor_allgatherw};
   return list;
 }
 
@@ -101,7 +100,7 @@ const std::vector<Collective>& neighbor_all_to_alls() {
 }
 
 const std::vector<Collective>& neighbor_gathers() {
-  static const std::vector<Collective> list = {neighbor_allgather, neighbor_allgatherv};
+  static const std::vector<Collective> list = {neighbor_allgather, neighbor_allgatherv, neighbor_allgatherw};
   return list;
 }
 

@@ -34,13 +34,20 @@ enum class Collective : std::uint8_t {
   neighbor_alltoallw,
   neighbor_allgather,
   neighbor_allgatherv,
+  neighbor_allgatherw,  // of the paper; no MPI has it
 };
-inline constexpr int collective_count = 11;
+inline constexpr int collective_count = 12;
 // Those in which every rank has a block for, or from, every rank. They come first.
 inline constexpr int dense_collective_count = 5;
 
 // With the neighbours in the topology of a communicator.
 constexpr bool is_neighbor(Collective c) { return c >= Collective::neighbor_alltoall; }
+// Every rank sends one block, the same to all to whom it sends.
+constexpr bool is_allgather(Collective c) {
+  using enum Collective;
+  return c == allgather || c == allgatherv || c == neighbor_allgather || c == neighbor_allgatherv ||
+         c == neighbor_allgatherw;
+}
 // "alltoall, alltoallv, ..."
 std::string collective_names(int count = collective_count);
 

@@ -79,11 +79,6 @@ struct Block {
 
 Block block_of(const Side& side, int block);
 
-inline bool is_allgather(choose::Collective c) {
-  using enum choose::Collective;
-  return c == allgather || c == allgatherv || c == neighbor_allgather || c == neighbor_allgatherv;
-}
-
 // The block that goes to rank `to`, also for in-place calls: then it is read from the receive buffer.
 Block send_block(const Call& call, int to, int me);
 

@@ -290,7 +290,6 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
   CachedSelection& cached = team.selections[index];
   if (cached.valid && cached.bytes == bytes && cached.drop_in == drop_in) return cached;
   const Isomorphic* around = team.neighbors->isomorphic.get();
-  const bool gather = collective == neighbor_allgather || collective == neighbor_allgatherv;
   const bool uniform = collective == neighbor_alltoall || collective == neighbor_allgather;
   const bool by_ourselves = !drop_in && team.neighbors->doubtful;
   choose::NeighborKey key{collective, by_ourselves, rounds_are_cheap(team), is_in_node(team),
@@ -298,7 +297,7 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
                           bytes, nullptr};
   if (around != nullptr) {
     key.sizes_known = uniform || around->sizes_known();
-    if (key.rounds_are_cheap) key.costs = &around->costs(gather);
+    if (key.rounds_are_cheap) key.costs = &around->costs(choose::is_allgather(collective));
   }
   cached = {true, false, bytes, drop_in, choose::select_neighbors(key, team.forced.by_collective[index])};
   return cached;

@@ -10,6 +10,20 @@ static int transpose_is_right(const int* receive, int rank, int size) {
   return 1;
 }
 
+/* On a ring: what comes from below as an int, what comes from above as four bytes. */
+static int ring_is_wrong(int rank, int size) {
+  MPI_Comm ring;
+  const int periodic = 1, counts[] = {1, (int)sizeof(int)};
+  const MPI_Aint places[] = {2 * sizeof(int), 0};
+  const MPI_Datatype types[] = {MPI_INT, MPI_BYTE};
+  int got[] = {-1, -1, -1}, wrong = 0;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  wrong += Quadrille_Neighbor_allgatherw(&rank, 1, MPI_INT, got, counts, places, types, ring) != MPI_SUCCESS;
+  wrong += got[2] != (rank + size - 1) % size || got[1] != -1 || got[0] != (rank + 1) % size;
+  MPI_Comm_free(&ring);
+  return wrong;
+}
+
 int main(int argc, char** argv) {
   int rank, size, wrong = 0;
   if (Quadrille_Version() != QUADRILLE_VERSION) return EXIT_FAILURE;
@@ -44,6 +58,8 @@ int main(int argc, char** argv) {
   for (int p = 0; p < size; ++p) wrong += receive[p] != p;
   Quadrille_Allgatherv(&rank, 1, MPI_INT, receive, ones, places, MPI_INT, MPI_COMM_WORLD);
   for (int p = 0; p < size; ++p) wrong += receive[p] != p;
+
+  wrong += ring_is_wrong(rank, size);
 
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   int code = Quadrille_Set_algorithm(MPI_COMM_WORLD, "alltoall", "no-such-algorithm"), class = 0;

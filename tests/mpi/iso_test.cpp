@@ -99,11 +99,10 @@ class Isomorphic : public MpiTest {
     for (const std::string name : {"direct", "straightforward", "torus", "torus-direct", "basis"}) {
       for (const Collective c : neighbor_collectives) {
         ++seed_;
-        const std::string ports = seed_ % 3 == 0 && name != "direct" ? ":ports=2" : "";
+        const std::string ports = mix(seed_ + 9) % 3 == 0 && name != "direct" ? ":ports=2" : "";
         EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, name + ports));
         const Kinds kinds[] = {same("byte"), between("two-records", "record"), same("double"),
-                               c == Collective::neighbor_alltoallw ? mixed(Base::integer)
-                                                                   : between("vector", "contiguous")};
+                               has_types(c) ? mixed(Base::integer) : between("vector", "contiguous")};
         const std::size_t bytes[] = {8, 1, 700, 9000};
         const NeighborShape shape = {c, kinds[mix(seed_) % 4], bytes[mix(seed_ + 5) % 4], asserted, seed_};
         expect_good(check(shape, t, tested_neighbors));

@@ -12,7 +12,7 @@ namespace {
 std::vector<Kinds> kinds_of(Collective collective) {
   std::vector<Kinds> kinds = {same("byte"), same("record"), between("record", "two-records"),
                               between("contiguous", "vector")};
-  if (collective == Collective::neighbor_alltoallw) kinds.push_back(mixed(Base::integer));
+  if (has_types(collective)) kinds.push_back(mixed(Base::integer));
   return kinds;
 }
 

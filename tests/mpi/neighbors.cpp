@@ -8,9 +8,7 @@
 namespace quadrille::test {
 namespace {
 
-bool gathers(Collective c) {
-  return c == Collective::neighbor_allgather || c == Collective::neighbor_allgatherv;
-}
+bool gathers(Collective c) { return choose::is_allgather(c); }
 bool uniform(Collective c) {
   return c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
 }
@@ -38,7 +36,7 @@ std::size_t units_of(const NeighborShape& shape, int s, int d, int id, std::size
 }
 
 const Type* pick(const std::vector<const Type*>& list, const NeighborShape& shape, int me, int place) {
-  const int other = shape.collective == Collective::neighbor_alltoallw ? place : 0;
+  const int other = has_types(shape.collective) ? place : 0;
   return list[mix(shape.seed * 104729 + static_cast<std::uint64_t>(me * 1009 + other) + 17) %
               list.size()];
 }
@@ -48,8 +46,7 @@ std::ptrdiff_t round_up(std::ptrdiff_t value, std::ptrdiff_t unit) {
 }
 
 // Places the blocks; v and w in reverse order with gaps. Displacements of w are whole 16 bytes.
-void place(std::vector<Block>& blocks, Collective collective, bool in_order) {
-  const bool bytes = collective == Collective::neighbor_alltoallw;
+void place(std::vector<Block>& blocks, bool bytes, bool in_order) {
   std::ptrdiff_t cursor = 0;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     Block& block = blocks[in_order ? k : blocks.size() - 1 - k];
@@ -63,6 +60,7 @@ void place(std::vector<Block>& blocks, Collective collective, bool in_order) {
 
 struct Part {
   std::vector<Block> send, receive;
+  std::size_t destinations;
   Block one_send, one_receive;  // count and type where there is one for all blocks, or none at all
 };
 
@@ -90,8 +88,10 @@ Part part_of(const NeighborShape& shape, const Topology& t) {
                               units_of(shape, me, e.peer, e.id, most)));
   }
   if (gathers(shape.collective)) part.one_send = part.send.front();
-  place(part.send, shape.collective, uniform(shape.collective));
-  place(part.receive, shape.collective, uniform(shape.collective));
+  part.destinations = t.out.size();
+  // The one block of a gather is at the address of the buffer.
+  place(part.send, has_types(shape.collective) && !gathers(shape.collective), uniform(shape.collective));
+  place(part.receive, has_types(shape.collective), uniform(shape.collective));
   return part;
 }
 
@@ -115,7 +115,7 @@ struct Arguments {
 
 int call(const NeighborDoor& door, const NeighborShape& shape, const Part& part, const void* from,
          void* to, MPI_Comm comm) {
-  const bool w = shape.collective == Collective::neighbor_alltoallw;
+  const bool w = has_types(shape.collective);
   const Arguments<int> send(w ? std::vector<Block>() : part.send, false);
   const Arguments<int> receive(w ? std::vector<Block>() : part.receive, false);
   const Arguments<MPI_Aint> send_w(part.send, true), receive_w(part.receive, true);
@@ -138,6 +138,15 @@ int call(const NeighborDoor& door, const NeighborShape& shape, const Part& part,
     case Collective::neighbor_allgatherv:
       return door.allgatherv(from, sends, send_type, to, receive.counts.data(), receive.places.data(),
                              receive_type, comm);
+    case Collective::neighbor_allgatherw: {
+      if (door.allgatherw != nullptr) {
+        return door.allgatherw(from, sends, send_type, to, receive_w.counts.data(), receive_w.places.data(),
+                               receive_w.types.data(), comm);
+      }
+      const Arguments<MPI_Aint> same(std::vector<Block>(part.destinations, part.one_send), true);
+      return door.alltoallw(from, same.counts.data(), same.places.data(), same.types.data(), to,
+                            receive_w.counts.data(), receive_w.places.data(), receive_w.types.data(), comm);
+    }
     default:
       return MPI_ERR_INTERN;
   }

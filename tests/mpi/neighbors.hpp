@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <quadrille.h>
 
 #include <string>
 #include <vector>
@@ -16,13 +17,20 @@ struct NeighborDoor {
   decltype(&MPI_Neighbor_alltoallw) alltoallw;
   decltype(&MPI_Neighbor_allgather) allgather;
   decltype(&MPI_Neighbor_allgatherv) allgatherv;
+  // Null where there is none, as in every MPI; then alltoallw makes the call, with the same block for each destination.
+  decltype(&Quadrille_Neighbor_allgatherw) allgatherw = nullptr;
 };
 extern const NeighborDoor tested_neighbors;  // of the door under test
 NeighborDoor native_neighbors();             // of the MPI itself
 
-constexpr Collective neighbor_collectives[] = {
-    Collective::neighbor_alltoall, Collective::neighbor_alltoallv, Collective::neighbor_alltoallw,
-    Collective::neighbor_allgather, Collective::neighbor_allgatherv};
+constexpr Collective neighbor_collectives[] = {Collective::neighbor_alltoall,   Collective::neighbor_alltoallv,
+                                               Collective::neighbor_alltoallw,  Collective::neighbor_allgather,
+                                               Collective::neighbor_allgatherv, Collective::neighbor_allgatherw};
+
+// Each received block has a datatype of its own, and a displacement in bytes.
+constexpr bool has_types(Collective c) {
+  return c == Collective::neighbor_alltoallw || c == Collective::neighbor_allgatherw;
+}
 
 // An end of an edge: the block in this place of the user's arrays goes to, or comes from, `peer`. Several edges
 // from one rank to another are told apart by `id`, the same at both ends.

@@ -29,11 +29,10 @@ int by_request(Arguments... arguments) {
   return code != MPI_SUCCESS ? code : freed;
 }
 
-const NeighborDoor persistent = {&by_request<&Quadrille_Neighbor_alltoall_init>,
-                                 &by_request<&Quadrille_Neighbor_alltoallv_init>,
-                                 &by_request<&Quadrille_Neighbor_alltoallw_init>,
-                                 &by_request<&Quadrille_Neighbor_allgather_init>,
-                                 &by_request<&Quadrille_Neighbor_allgatherv_init>};
+const NeighborDoor persistent = {
+    &by_request<&Quadrille_Neighbor_alltoall_init>,   &by_request<&Quadrille_Neighbor_alltoallv_init>,
+    &by_request<&Quadrille_Neighbor_alltoallw_init>,  &by_request<&Quadrille_Neighbor_allgather_init>,
+    &by_request<&Quadrille_Neighbor_allgatherv_init>, &by_request<&Quadrille_Neighbor_allgatherw_init>};
 
 class Persistent : public MpiTest {};
 
@@ -41,8 +40,10 @@ TEST_F(Persistent, EveryAlgorithmOnGridsAndGraphs) {
   std::uint64_t seed = 0;
   const auto check_all = [&](const Topology& t) {
     for (const Collective c : neighbor_collectives) {
-      const Kinds kinds = ++seed % 2 == 0 ? between("record", "two-records") : same("int");
-      expect_good(check({c, kinds, seed % 3 == 0 ? 5000U : 12U, false, seed}, t, persistent));
+      const Kinds others = has_types(c) ? mixed(Base::integer) : same("int");
+      const std::uint64_t chance = mix(++seed);
+      const Kinds kinds = chance % 2 == 0 ? between("record", "two-records") : others;
+      expect_good(check({c, kinds, chance / 2 % 3 == 0 ? 5000U : 12U, false, seed}, t, persistent));
     }
   };
   // With many ranks, which have many grids, two algorithms for each.

@@ -61,7 +61,7 @@ TEST(VerifyCommandTest, ProvesNeighbourCollectives) {
     const Ran ran = run([&] { return verify_command(options); });
     EXPECT_EQ(ran.status, 0) << ran.err;
     for (const char* collective :
-         {"neighbor_alltoall ", "neighbor_alltoallw", "neighbor_allgatherv"}) {
+         {"neighbor_alltoall ", "neighbor_alltoallw", "neighbor_allgatherv", "neighbor_allgatherw"}) {
       EXPECT_THAT(ran.out, HasSubstr(collective));
     }
     EXPECT_THAT(ran.out, HasSubstr("all proved: "));

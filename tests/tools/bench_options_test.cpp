@@ -124,7 +124,7 @@ TEST(Understand, ImpossibleCombinationsAreRefused) {
   options = options_for("neighbor_allgather");
   options.distribution = "uniform";
   EXPECT_THAT(understand(options, plan), HasSubstr("one size"));
-  for (const char* collective : {"alltoallw", "allgatherv", "neighbor_allgatherv"}) {
+  for (const char* collective : {"alltoallw", "allgatherv", "neighbor_allgatherv", "neighbor_allgatherw"}) {
     options = options_for(collective);
     options.distribution = "stencil";
     EXPECT_THAT(understand(options, plan), HasSubstr("neighbor_alltoallv and neighbor_alltoallw"));

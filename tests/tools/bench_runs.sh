@@ -45,10 +45,12 @@ for collective in neighbor_alltoall neighbor_allgather; do
   expect 0 - "4 neighbours" $bench $collective --sizes 8 $short --algorithms torus-direct,basis --no-node \
     --neighborhood von-neumann:2 --datatype strided
 done
-for collective in neighbor_alltoallv neighbor_alltoallw neighbor_allgatherv; do
+for collective in neighbor_alltoallv neighbor_alltoallw neighbor_allgatherv neighbor_allgatherw; do
   expect 0 - "26 neighbours" $bench $collective --sizes 100 $short --algorithms default,torus --no-node
   expect 0 - "blocks uniform;" $bench $collective --sizes 100 $short --distribution uniform
 done
+expect 0 - "mpi is MPI_Neighbor_alltoallw with the same block" $bench neighbor_allgatherw --sizes 0,40 $short \
+  --algorithms default,all --datatype strided --neighborhood moore:2,1
 expect 0 - "blocks stencil;" $bench neighbor_alltoallw --sizes 64 $short --algorithms torus,torus-direct --no-node \
   --distribution stencil --datatype double --json "$work/n.json"
 python3 - "$work/n.json" <<'PYTHON' || fail "a stencil is not combined"

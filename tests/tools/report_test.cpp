@@ -69,6 +69,13 @@ TEST(Report, VariedBlocksShowTheirMeanAndMost) {
   EXPECT_EQ(to_json(varied)["max_bytes"], 63);
 }
 
+TEST(Report, SaysWhatStandsForTheMpiWhereItHasNoSuchCall) {
+  BenchCase measured = row().measured;
+  EXPECT_THAT(table_head({}, measured, false), testing::Not(testing::HasSubstr("no MPI has")));
+  measured.collective = choose::Collective::neighbor_allgatherw;
+  EXPECT_THAT(table_head({}, measured, false), testing::HasSubstr("mpi is MPI_Neighbor_alltoallw"));
+}
+
 TEST(Report, TheCeilingIsThereOrMissing) {
   BenchRow bounded = row();
   bounded.ceiling = {0.75, true};

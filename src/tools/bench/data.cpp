@@ -34,10 +34,6 @@ Layout layout_of(ElementKind element) {
   return {8, 16};
 }
 
-bool is_gather(Collective c) {
-  return c == Collective::allgather || c == Collective::allgatherv ||
-         c == Collective::neighbor_allgather || c == Collective::neighbor_allgatherv;
-}
 bool is_uniform(Collective c) {
   return c == Collective::alltoall || c == Collective::allgather ||
          c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
@@ -68,7 +64,7 @@ std::size_t elements_of(const BenchCase& c, int source, int destination) {
   const std::size_t unit = layout_of(c.element).unit;
   const std::size_t most = (c.bytes + unit - 1) / unit;
   if (is_uniform(c.collective)) return most;
-  if (is_gather(c.collective)) return gathered_size(c.traffic, c.seed, most, c.ranks, source);
+  if (choose::is_allgather(c.collective)) return gathered_size(c.traffic, c.seed, most, c.ranks, source);
   // In place, both directions of a pair have the same size: the lower rank's.
   if (c.in_place && source > destination) std::swap(source, destination);
   // Sizes are drawn in elements. A matrix has bytes, and a byte is not rounded away.
@@ -109,7 +105,7 @@ std::size_t buffer_bytes(const BenchCase& c) {
   const Layout layout = layout_of(c.element);
   const std::size_t block = (c.bytes + layout.unit - 1) / layout.unit * layout.extent;
   const auto peers = static_cast<std::size_t>(c.peers());
-  const std::size_t send = c.in_place ? 0 : is_gather(c.collective) ? 1 : peers;
+  const std::size_t send = c.in_place ? 0 : choose::is_allgather(c.collective) ? 1 : peers;
   return block * (send + peers);
 }
 
@@ -209,8 +205,7 @@ void copy_plainly(BlockBuffer& to, BlockBuffer& from, bool streaming) {
 
 BenchData::BenchData(const BenchCase& c)
     : case_(c),
-      send_(is_gather(c.collective) ? 1 : c.peers(), layout_of(c.element).unit,
-            layout_of(c.element).extent),
+      send_(choose::is_allgather(c.collective) ? 1 : c.peers(), layout_of(c.element).unit, layout_of(c.element).extent),
       recv_(c.peers(), layout_of(c.element).unit, layout_of(c.element).extent) {
   const std::size_t unit = layout_of(c.element).unit;
   for (int block = 0; block < c.peers(); ++block) {
@@ -230,7 +225,12 @@ BenchData::BenchData(const BenchCase& c)
   } else {
     type_ = c.element == ElementKind::byte ? mpi().byte : mpi().double_type;
   }
-  types_.assign(static_cast<std::size_t>(c.peers()), type_);
+  const auto peers = static_cast<std::size_t>(c.peers());
+  types_.assign(peers, type_);
+  if (c.collective == Collective::neighbor_allgatherw) {
+    same_counts_.assign(peers, send_.counts()[0]);
+    same_places_.assign(peers, 0);
+  }
 }
 
 BenchData::~BenchData() {
@@ -248,7 +248,7 @@ BenchData::Pair BenchData::another_pair() const {
   return pair;
 }
 
-bool BenchData::gathers() const { return is_gather(case_.collective); }
+bool BenchData::gathers() const { return choose::is_allgather(case_.collective); }
 
 std::vector<BlockBuffer::Expected> BenchData::expected_sent() const {
   if (gathers()) return {{case_.me, 0}};
@@ -302,7 +302,7 @@ void BenchData::touch() {
 
 namespace {
 
-// The functions, with the MPI's signatures: ours or the MPI's.
+// The functions, with the MPI's signatures: ours or the MPI's. Those that no MPI has are ours alone.
 struct Functions {
   decltype(&Quadrille_Alltoall) alltoall;
   decltype(&Quadrille_Alltoallv) alltoallv;
@@ -350,6 +350,9 @@ int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer&
     case Collective::neighbor_allgatherv:
       return f.neighbor_allgatherv(from, send_counts[0], type, recv.data(), recv_counts, recv_at,
                                    type, comm);
+    case Collective::neighbor_allgatherw:
+      return Quadrille_Neighbor_allgatherw(from, send_counts[0], type, recv.data(), recv_counts,
+                                           recv.address_displacements().data(), types.data(), comm);
     case Collective::allgatherv:
     default:  // the benchmark offers no others
       break;
@@ -360,6 +363,10 @@ int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer&
 }  // namespace
 
 int BenchData::call_mpi(MPI_Comm comm) {
+  if (case_.collective == Collective::neighbor_allgatherw) {
+    return mpi().Neighbor_alltoallw(send_.data(), same_counts_.data(), same_places_.data(), types_.data(), recv_.data(),
+                                    recv_.counts().data(), recv_.address_displacements().data(), types_.data(), comm);
+  }
   const Functions functions = {mpi().Alltoall,           mpi().Alltoallv,
                                mpi().Alltoallw,          mpi().Allgather,
                                mpi().Allgatherv,         mpi().Neighbor_alltoall,

@@ -140,6 +140,9 @@ class BenchData {
   MPI_Datatype type_{};
   bool own_type_ = false;
   std::vector<MPI_Datatype> types_;
+  // The one block of neighbor_allgatherw as MPI_Neighbor_alltoallw has it: once for each destination.
+  std::vector<int> same_counts_;
+  std::vector<MPI_Aint> same_places_;
   std::size_t bytes_sent_ = 0, largest_sent_ = 0;
 };
 

@@ -80,7 +80,7 @@ std::string parse_name(std::string_view what, std::string_view text,
 std::string known_collectives() {
   return choose::collective_names(choose::dense_collective_count) +
          ", neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw, neighbor_allgather, "
-         "neighbor_allgatherv";
+         "neighbor_allgatherv, neighbor_allgatherw";
 }
 
 bool is_known(choose::Collective c) {
@@ -118,8 +118,7 @@ std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
         "{} has blocks of one size; '--distribution {}' is for the v and w collectives",
         options.collective, options.distribution);
   }
-  const bool gathers = plan.collective == Collective::allgatherv ||
-                       plan.collective == Collective::neighbor_allgatherv;
+  const bool gathers = choose::is_allgather(plan.collective);
   if (plan.traffic.kind == Distribution::stencil &&
       (gathers || !choose::is_neighbor(plan.collective))) {
     return "a stencil is for neighbor_alltoallv and neighbor_alltoallw";

@@ -190,6 +190,9 @@ std::string table_head(const BenchHeader& header, const BenchCase& measured, boo
       measured.neighbors != nullptr ? fmt::format(", {} neighbours", measured.peers()) : "",
       measured.in_place ? ", in place" : "", cold ? ", cold caches" : "",
       name_of_element(measured.element), varied ? ", blocks " + measured.traffic.text : "");
+  if (measured.collective == choose::Collective::neighbor_allgatherw) {
+    text += "# no MPI has neighbor_allgatherw: mpi is MPI_Neighbor_alltoallw with the same block for each neighbour\n";
+  }
   text += fmt::format("{:>10} ", "bytes");
   if (varied) text += fmt::format("{:>10} {:>10} ", "mean", "max");
   text += fmt::format("{:<24} {:<24} {:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>10} {:>7} {:>6}\n",

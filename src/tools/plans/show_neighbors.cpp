@@ -40,7 +40,7 @@ plan::Schedule build(choose::Collective collective, const choose::Choice& choice
                      const plan::Grid& grid, const plan::Neighborhood& around,
                      std::span<const int> domains, int me) {
   const choose::Algorithm& algorithm = *choice.algorithm;
-  const bool gather = gathers(collective);
+  const bool gather = choose::is_allgather(collective);
   if (algorithm.build_neighbors != nullptr) {
     return algorithm.build_neighbors({&grid, &around, me, choice.parameters});
   }

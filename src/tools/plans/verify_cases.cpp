@@ -27,11 +27,6 @@ plan::Goal goal_of(const choose::Algorithm& algorithm, choose::Collective collec
   return goal_of(padded ? choose::Collective::alltoall : collective);
 }
 
-bool gathers(choose::Collective collective) {
-  return collective == choose::Collective::neighbor_allgather ||
-         collective == choose::Collective::neighbor_allgatherv;
-}
-
 bool is_for_neighbors(const choose::Algorithm& algorithm) {
   return algorithm.engine == choose::Engine::neighbors ||
          algorithm.engine == choose::Engine::neighbor_copies;

@@ -40,8 +40,6 @@ plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collec
 plan::Report prove_neighbors(const choose::Algorithm& algorithm, choose::Collective collective,
                              int ranks, int orders, long& cases);
 
-// Of the neighbour collectives: is one block sent to all?
-bool gathers(choose::Collective collective);
 // Does it have schedules for neighbours?
 bool is_for_neighbors(const choose::Algorithm& algorithm);
 // Is there a schedule to prove or show?

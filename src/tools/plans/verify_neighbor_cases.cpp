@@ -98,8 +98,7 @@ plan::Report prove_copies(plan::BuildEdges build, const Graph& graph, std::span<
 // Random graphs; of algorithms that copy, on domains of all kinds.
 plan::Report prove_graphs(const choose::Algorithm& algorithm, choose::Collective collective,
                           int ranks, int orders, long& cases) {
-  const plan::Pattern pattern =
-      gathers(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall;
+  const plan::Pattern pattern = choose::is_allgather(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall;
   const std::vector<Placement> all = placements(ranks, true);
   for (std::uint32_t seed = 0; seed < graphs; ++seed) {
     const Graph graph = random_graph(ranks, seed);
@@ -124,8 +123,7 @@ plan::Report prove_neighbors(const choose::Algorithm& algorithm, choose::Collect
                              int ranks, int orders, long& cases) {
   if (algorithm.build_neighbors == nullptr)
     return prove_graphs(algorithm, collective, ranks, orders, cases);
-  const plan::Pattern pattern =
-      gathers(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall;
+  const plan::Pattern pattern = choose::is_allgather(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall;
   // Each grid and neighbourhood once, with borders and ports that change from case to case, and
   // otherwise for each collective.
   auto turn = static_cast<unsigned>(ranks) + static_cast<unsigned>(collective);
