@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "choose/select.hpp"
+#include "plan/cost.hpp"
 
 namespace quadrille::choose {
 
@@ -32,7 +33,8 @@ struct NeighborKey {
   bool isomorphic;     // all ranks know the neighbours of all ranks
   bool sizes_known;    // block i has one size on all ranks, and all ranks know it
   std::size_t bytes;   // of the largest block, if the sizes are known
-  const CombiningCosts* costs;  // null unless isomorphic, and rounds are cheap
+  const CombiningCosts* costs;  // null unless isomorphic, and combining may pay
+  plan::Machine machine = {};  // fitted to messages between these ranks; all zero: nothing was
 };
 
 // `forced` may be without algorithm. The result always has one.

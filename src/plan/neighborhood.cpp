@@ -250,9 +250,11 @@ NeighborCounts allgather_torus_direct_counts(const Neighborhood& neighborhood) {
 }
 
 double cut_off(const Machine& machine, std::int64_t s, std::int64_t D, std::int64_t V) {
-  if (D >= s) return 0;
-  if (V <= s) return std::numeric_limits<double>::infinity();
-  return machine.alpha / machine.beta * static_cast<double>(s - D) / static_cast<double>(V - s);
+  const double saved =
+      machine.alpha * static_cast<double>(s - D) - machine.rho * static_cast<double>(D - 1);
+  const double more = machine.beta * static_cast<double>(V - s);
+  if (D >= s || saved <= 0) return 0;
+  return more <= 0 ? std::numeric_limits<double>::infinity() : saved / more;
 }
 
 }  // namespace quadrille::plan

@@ -130,8 +130,9 @@ NeighborCounts allgather_torus_counts(const Neighborhood& neighborhood, bool sha
 NeighborCounts allgather_torus_direct_counts(const Neighborhood& neighborhood);
 
 // Blocks below this size, in bytes, are faster combined (D rounds, V blocks) than sent one by one
-// to s neighbours: m < (alpha / beta) (s - D) / (V - s). Infinite if combining sends no more
-// blocks, 0 if it saves no round.
+// to s neighbours in one round: m < (alpha / beta) (s - D) / (V - s), and if the machine counts what
+// waiting in a round costs, m < (alpha (s - D) - rho (D - 1)) / (beta (V - s)). Infinite if
+// combining sends no more blocks or a byte costs nothing, 0 if it saves nothing.
 double cut_off(const Machine& machine, std::int64_t s, std::int64_t D, std::int64_t V);
 
 }  // namespace quadrille::plan

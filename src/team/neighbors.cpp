@@ -186,6 +186,13 @@ const Team* who_knows(const Team& team) {
   return world != nullptr && world->ready ? world : nullptr;
 }
 
+// What the ranks of several nodes know of messages between them.
+void add_costs(choose::NeighborKey& key, const Team& known, const choose::CombiningCosts& costs) {
+  key.costs = &costs;
+  key.rounds_are_cheap = !known.crowded;
+  key.machine = known.model.quadrille;
+}
+
 // Do all ranks share a node and have rings? Before a communicator is ready it is guessed, by what MPI_Init found;
 // after that it is looked up again.
 bool is_in_node(const Team& team) {
@@ -205,9 +212,9 @@ const choose::CombiningCosts& Isomorphic::costs(bool gather) const {
   return counted.costs;
 }
 
-bool rounds_are_cheap(const Team& team) {
+bool may_combine(const Team& team) {
   const Team* known = who_knows(team);
-  return known != nullptr && known->nodes.nodes > 1 && !known->crowded;
+  return known != nullptr && known->nodes.nodes > 1 && (!known->crowded || known->model.quadrille != plan::Machine{});
 }
 
 std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood) {
@@ -292,12 +299,12 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
   const Isomorphic* around = team.neighbors->isomorphic.get();
   const bool uniform = collective == neighbor_alltoall || collective == neighbor_allgather;
   const bool by_ourselves = !drop_in && team.neighbors->doubtful;
-  choose::NeighborKey key{collective, by_ourselves, rounds_are_cheap(team), is_in_node(team),
+  choose::NeighborKey key{collective, by_ourselves, false, is_in_node(team),
                           is_in_node(team) && (!team.ready || team.group.load_store), around != nullptr, false,
                           bytes, nullptr};
   if (around != nullptr) {
     key.sizes_known = uniform || around->sizes_known();
-    if (key.rounds_are_cheap) key.costs = &around->costs(choose::is_allgather(collective));
+    if (may_combine(team)) add_costs(key, *who_knows(team), around->costs(choose::is_allgather(collective)));
   }
   cached = {true, false, bytes, drop_in, choose::select_neighbors(key, team.forced.by_collective[index])};
   return cached;

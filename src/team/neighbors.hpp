@@ -74,9 +74,9 @@ int keep_isomorphic(MPI_Comm comm, std::shared_ptr<const Isomorphic> isomorphic)
 // collective.
 const Neighbors* neighbors_of(Team& team);
 
-// Beside messages: the ranks live on several nodes and have a processor each. With more ranks than processors each
-// round waits for many others to be scheduled. The same on all ranks.
-bool rounds_are_cheap(const Team& team);
+// May combining messages pay: do the ranks live on several nodes, and have a processor each, or a cost model that knows
+// what waiting for ranks without one costs? The same on all ranks.
+bool may_combine(const Team& team);
 
 // Is it a graph in which a torus has not been sought yet, and would it be used? The same on all ranks.
 bool may_be_torus(Team& team);

@@ -54,7 +54,7 @@ void become_isomorphic(Neighbors& n, plan::Grid torus, plan::TorusView view) {
 bool may_be_torus(Team& team) {
   const Neighbors* n = neighbors_of(team);
   if (n == nullptr || n->isomorphic != nullptr || n->sought || !team.eligible) return false;
-  return forces_isomorphic(team) || rounds_are_cheap(team);
+  return forces_isomorphic(team) || may_combine(team);
 }
 
 int recognize(Team& team) {

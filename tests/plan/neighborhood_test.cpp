@@ -413,6 +413,15 @@ TEST(NeighborhoodTest, CutOff) {
   EXPECT_EQ(cut_off(machine, 6, 6, 6), 0);
   EXPECT_EQ(cut_off(machine, 6, 7, 9), 0);
   EXPECT_EQ(cut_off(machine, 6, 4, 6), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(cut_off({1e-6, 0, 0}, 6, 4, 8), std::numeric_limits<double>::infinity()) << "bytes cost nothing";
+  EXPECT_EQ(cut_off({0, 1e-9, 0}, 6, 4, 8), 0) << "there is nothing to save";
+  EXPECT_EQ(cut_off({0, 0, 0}, 6, 4, 8), 0);
+}
+
+// Six messages in one round, or four in four: two are saved, and three times more is waited.
+TEST(NeighborhoodTest, CutOffWhereWaitingCosts) {
+  EXPECT_DOUBLE_EQ(cut_off({1e-6, 1e-9, 0, 0, 0.5e-6}, 6, 4, 8), 250);
+  EXPECT_EQ(cut_off({1e-6, 1e-9, 0, 0, 1e-6}, 6, 4, 8), 0);
 }
 
 // The k-th edge between two ranks pairs with the k-th, whatever lies between.

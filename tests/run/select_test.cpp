@@ -126,6 +126,35 @@ TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOff) {
   EXPECT_EQ(name(), "rings");
 }
 
+// Alpha / beta of the model takes the place of the 1024 bytes; waiting counts against each round but the first.
+TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOffOfTheModel) {
+  const CombiningCosts costs = {8, {{find(Collective::neighbor_alltoall, "torus"), 4, 12}}};
+  NeighborKey k{Collective::neighbor_alltoall, false, true, false, false, true, true, 0, &costs};
+  const auto combines = [&](std::size_t bytes) {
+    k.bytes = bytes;
+    return select_neighbors(k, {}).choice.algorithm->name == "torus";
+  };
+  k.machine = {20e-6, 1e-9, 0};
+  EXPECT_TRUE(combines(19999)) << "above what is combined without a model";
+  EXPECT_FALSE(combines(20000));
+  EXPECT_NE(select_neighbors((k.bytes = 8, k), {}).why.find("cost model"), std::string::npos);
+  k.rounds_are_cheap = false;
+  EXPECT_TRUE(combines(19999)) << "the model knows what waiting costs";
+  k.machine = {20e-9, 1e-9, 0};
+  EXPECT_TRUE(combines(19));
+  EXPECT_FALSE(combines(20));
+  k.machine.rho = 27e-9;
+  EXPECT_FALSE(combines(1));
+  k.machine.rho = 20e-9;
+  EXPECT_TRUE(combines(4));
+  EXPECT_FALSE(combines(5));
+  k.machine = {1e-6, 0, 0};
+  EXPECT_TRUE(combines(8191)) << "bytes are said to cost nothing";
+  EXPECT_FALSE(combines(8192));
+  k.machine = {0, 0, 0, 0, 1e-6};
+  EXPECT_FALSE(combines(1)) << "messages are";
+}
+
 TEST(Select, SaysWhy) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
     EXPECT_FALSE(select(key(Collective::alltoall, bytes), {}).why.empty());

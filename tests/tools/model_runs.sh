@@ -14,14 +14,14 @@ QUADRILLE_TUNING=$work/first expect 0 0 "written to" $MPIRUN -n 2 $TOOL tune --m
 QUADRILLE_TUNING=none expect 0 - "Bruck is ahead up to 2048 (P = 256)" "$TOOL" show --map --model aries --map-ranks 256
 expect 0 - "2048       S" "$TOOL" show --map --model paper --map-ranks 256
 
-# Messages of the MPI's own are made dear in the table, then cheap.
+# Messages of the MPI's own are made dear in the table, then cheap; $2: those of Quadrille.
 price() {
-  python3 - "$file" "$1" <<'PYTHON'
+  python3 - "$file" "$1" "${2:-100}" <<'PYTHON'
 import json, sys
 table = json.load(open(sys.argv[1]))
 assert sorted(m["ranks"] for m in table["models"]) == [2, 3], table
 for model in table["models"]:
-    model["quadrille"] = {"message": 100, "byte": 1000, "copied_byte": 0, "copied_block": 0, "round": 0}
+    model["quadrille"] = {"message": float(sys.argv[3]), "byte": 1000, "copied_byte": 0, "copied_block": 0, "round": 0}
     model["mpi"] = {"message": float(sys.argv[2]), "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}
 for crowded in (True, False):
     if not any(m["ranks"] == 3 and m["crowded"] == crowded for m in table["models"]):
@@ -53,9 +53,19 @@ QUADRILLE_EXPLAIN=1 expect 0 - "the cost model chooses by the load" $MPIRUN -n 8
 price 1
 expect 0 - "" $MPIRUN -n 8 $bench --sizes 8 --json "$work/b.json"
 served mpi
-expect 0 - "blocks 'uniform, byte' of N bytes, as measured" "$TOOL" show --map --measured "$work/b.json"
+cp "$work/b.json" "$work/v.json"
+# Neighbours: 8 messages and blocks, or 2 messages and 12 blocks, so the cut-off is 1.5 message / byte.
+around="$TOOL bench neighbor_alltoall --no-node --neighborhood moore:2,1 --iterations 20 --warmup 3"
+price 1 4e7
+expect 0 - "" $MPIRUN -n 4 $around --sizes 1K,50K,70K --json "$work/b.json"
+served torus torus direct
+price 1 4e4
+QUADRILLE_EXPLAIN=1 expect 0 - "better for blocks below 60 bytes by the cost model" \
+  $MPIRUN -n 4 $around --sizes 8,100 --json "$work/b.json"
+served torus direct
+expect 0 - "blocks 'uniform, byte' of N bytes, as measured" "$TOOL" show --map --measured "$work/v.json"
 QUADRILLE_TUNING=none expect 0 - "" $MPIRUN -n 2 $TOOL bench alltoallv --distribution one-heavy --sizes 8 --iterations 20 --json "$work/h.json"
-expect 2 1 "one map has one kind" "$TOOL" show --map --measured "$work/b.json" "$work/h.json"
+expect 2 1 "one map has one kind" "$TOOL" show --map --measured "$work/v.json" "$work/h.json"
 
 # Ranks that share nodes have models of their own.
 unset QUADRILLE_TUNING
