@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "plan/neighborhood.hpp"
 
@@ -17,6 +18,9 @@ constexpr plan::Machine unknown_machine = {1024, 1, 0};
 // Larger blocks are not combined unless the model says so, not even if that sends no more of them: the MPI would pack
 // what lies scattered.
 constexpr double most_combined = 8192;
+
+// What was measured says nothing of neighbourhoods that differ more.
+constexpr double most_ratio = 2;
 
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const NeighborKey& key) {
@@ -46,34 +50,46 @@ double cost_of(const NeighborKey& key, const CombiningCost& one) {
          static_cast<double>(one.volume) * static_cast<double>(key.bytes) * machine.beta;
 }
 
+// What was measured of neighbourhoods like this one; null if nothing was.
+const NeighborEntry* measured_for(const NeighborKey& key) {
+  NeighborhoodKind kind;
+  return kind_of(*key.costs, kind) ? nearest_kind(key.measured, key.collective, kind) : nullptr;
+}
+
 struct Best {
   const CombiningCost* algorithm = nullptr;
   double below = 0;  // for blocks of fewer bytes
 };
 
-Best best_combining(const NeighborKey& key) {
+Best best_combining(const NeighborKey& key, const NeighborEntry* measured) {
   Best best;
   for (const CombiningCost& one : key.costs->algorithms) {
-    const double below = combined_below(key, one);
+    if (one.rounds >= key.costs->neighbors) continue;
+    const double below =
+        measured != nullptr ? static_cast<double>(measured->largest_combined) + 1 : combined_below(key, one);
     if (static_cast<double>(key.bytes) >= below) continue;
     if (best.algorithm == nullptr || cost_of(key, one) < cost_of(key, *best.algorithm)) best = {&one, below};
   }
   return best;
 }
 
-// Without a model nothing is known of waiting: in a node, or for ranks that share processors, it costs more than the
-// messages that are saved.
-bool combining_may_pay(const NeighborKey& key) {
-  return key.costs != nullptr && key.sizes_known && key.bytes > 0 && (key.rounds_are_cheap || is_fitted(key));
+Selection combined(const NeighborKey& key, const Best& best, const NeighborEntry* measured) {
+  const std::string when = measured != nullptr
+                               ? fmt::format("measured to be better up to {} bytes", measured->largest_combined)
+                               : fmt::format("better for blocks below {:.0f} bytes{}", best.below,
+                                             is_fitted(key) ? " by the cost model" : "");
+  return {plain(key.collective, best.algorithm->algorithm->name),
+          fmt::format("{} messages instead of {}: {}", best.algorithm->rounds, key.costs->neighbors, when)};
 }
 
 Selection select_by_cost(const NeighborKey& key) {
   if (key.in_node) return {plain(key.collective, "rings"), "the ranks share a node"};
-  const Best best = combining_may_pay(key) ? best_combining(key) : Best();
-  if (best.algorithm != nullptr) {
-    return {plain(key.collective, best.algorithm->algorithm->name),
-            fmt::format("{} messages instead of {}: better for blocks below {:.0f} bytes{}", best.algorithm->rounds,
-                        key.costs->neighbors, best.below, is_fitted(key) ? " by the cost model" : "")};
+  if (key.costs != nullptr && key.sizes_known && key.bytes > 0) {
+    const NeighborEntry* measured = measured_for(key);
+    // Else nothing is known of waiting: for ranks that share processors it costs more than the messages that are saved.
+    const bool may_pay = key.rounds_are_cheap || is_fitted(key) || measured != nullptr;
+    const Best best = may_pay ? best_combining(key, measured) : Best();
+    if (best.algorithm != nullptr) return combined(key, best, measured);
   }
   if (key.by_ourselves) {
     return {plain(key.collective, "direct"), "some MPIs mix up several edges between two processes"};
@@ -82,6 +98,38 @@ Selection select_by_cost(const NeighborKey& key) {
 }
 
 }  // namespace
+
+bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind) {
+  const CombiningCost* fewest = nullptr;
+  for (const CombiningCost& one : costs.algorithms) {
+    if (one.rounds >= costs.neighbors) continue;
+    const bool better =
+        fewest == nullptr || std::tie(one.rounds, one.volume) < std::tie(fewest->rounds, fewest->volume);
+    if (better) fewest = &one;
+  }
+  if (fewest != nullptr) kind = {costs.neighbors, fewest->rounds, fewest->volume};
+  return fewest != nullptr;
+}
+
+const NeighborEntry* nearest_kind(std::span<const NeighborEntry> measured, Collective collective,
+                                  const NeighborhoodKind& kind) {
+  using enum Collective;
+  const bool gather = collective == neighbor_allgather || collective == neighbor_allgatherv;
+  const auto ratio = [](std::int64_t a, std::int64_t b) {
+    return static_cast<double>(std::max(a, b)) / static_cast<double>(std::max<std::int64_t>(std::min(a, b), 1));
+  };
+  const NeighborEntry* found = nullptr;
+  double least = 0;
+  for (const NeighborEntry& e : measured) {
+    if (e.collective != (gather ? neighbor_allgather : neighbor_alltoall)) continue;
+    const double neighbors = ratio(e.kind.neighbors, kind.neighbors), rounds = ratio(e.kind.rounds, kind.rounds),
+                 blocks = ratio(e.kind.blocks, kind.blocks);
+    if (std::max({neighbors, rounds, blocks}) > most_ratio) continue;
+    const double distance = neighbors * rounds * blocks;
+    if (found == nullptr || distance < least) found = &e, least = distance;
+  }
+  return found;
+}
 
 Selection select_neighbors(const NeighborKey& key, const Choice& forced) {
   if (forced.algorithm == nullptr) return select_by_cost(key);

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "choose/select.hpp"
+#include "choose/tuning.hpp"
 #include "plan/cost.hpp"
 
 namespace quadrille::choose {
@@ -33,9 +35,19 @@ struct NeighborKey {
   bool isomorphic;     // all ranks know the neighbours of all ranks
   bool sizes_known;    // block i has one size on all ranks, and all ranks know it
   std::size_t bytes;   // of the largest block, if the sizes are known
-  const CombiningCosts* costs;  // null unless isomorphic, and combining may pay
-  plan::Machine machine = {};  // fitted to messages between these ranks; all zero: nothing was
+  const CombiningCosts* costs;                   // null unless isomorphic, and combining may pay
+  plan::Machine machine = {};                    // fitted to messages between these ranks; all zero: nothing was
+  std::span<const NeighborEntry> measured = {};  // likewise, by kinds of neighbourhoods
 };
+
+// By the algorithm with the fewest messages, and of those the fewest blocks. False if none has fewer messages than
+// there are neighbours.
+bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind);
+
+// Of the entries for this collective (for v and w forms: the uniform one) the one whose kind is the nearest, by the
+// ratios of its three numbers, none of which may be above 2. Null if there is none.
+const NeighborEntry* nearest_kind(std::span<const NeighborEntry> measured, Collective collective,
+                                  const NeighborhoodKind& kind);
 
 // `forced` may be without algorithm. The result always has one.
 Selection select_neighbors(const NeighborKey& key, const Choice& forced);

@@ -15,6 +15,7 @@ using nlohmann::json;
 constexpr std::uint64_t schema_version = 1;
 constexpr std::uint64_t most_ranks = 1 << 20;
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
+constexpr std::uint64_t most_blocks = std::uint64_t{1} << 40;
 constexpr double most_nanoseconds = 1e12;
 
 // The numbers of a model, as the file names them.
@@ -27,6 +28,10 @@ constexpr Constant constants[] = {{"message", &plan::Machine::alpha},
                                   {"copied_byte", &plan::Machine::gamma},
                                   {"copied_block", &plan::Machine::delta},
                                   {"round", &plan::Machine::rho}};
+
+bool measures_neighbors(Collective c) {
+  return c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
+}
 
 // A value of the text with its place, so that a mistake can be shown. A key is the way to it from the
 // root: "/entries/0/ranks".
@@ -259,10 +264,34 @@ ModelEntry read_model(Table& table, const std::string& path) {
   return entry;
 }
 
-// Of ranks on a node and crowdedness; without the number of ranks.
+NeighborEntry read_neighbors(Table& table, const std::string& path) {
+  NeighborEntry entry;
+  const std::string name = table.words(path, "collective");
+  if (!collective_from_name(name, entry.collective) || !measures_neighbors(entry.collective)) {
+    table.fail(table.line_of(path), "\"collective\" must be neighbor_alltoall or neighbor_allgather");
+  }
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks));
+  entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks));
+  entry.crowded = table.truth(path, "crowded");
+  const auto amount = [&](const char* of, std::uint64_t least) {
+    return static_cast<std::int64_t>(table.number(path, of, least, most_blocks));
+  };
+  entry.kind = {amount("neighbors", 2), amount("rounds", 1), amount("blocks", 1)};
+  if (entry.kind.rounds >= entry.kind.neighbors) {
+    table.fail(table.line_of(path), "\"rounds\" must be fewer than \"neighbors\"");
+  }
+  entry.largest_combined = table.number(path, "largest_combined", 0, most_bytes);
+  return entry;
+}
+
+// But for the number of ranks.
 bool alike(const TuningEntry& a, const TuningEntry& b) { return a.crowded == b.crowded; }
 bool alike(const ModelEntry& a, const ModelEntry& b) {
   return a.crowded == b.crowded && a.ranks_on_node == b.ranks_on_node;
+}
+bool alike(const NeighborEntry& a, const NeighborEntry& b) {
+  return a.collective == b.collective && a.crowded == b.crowded && a.ranks_on_node == b.ranks_on_node &&
+         a.kind == b.kind;
 }
 
 // The objects of the list at `list`, no two of them for the same case.
@@ -330,6 +359,21 @@ std::string models_text(const std::vector<ModelEntry>& models) {
   return text + "\n  ]";
 }
 
+std::string neighbors_text(const std::vector<NeighborEntry>& entries) {
+  if (entries.empty()) return {};
+  std::string text = ",\n  \"neighbors\": [";
+  const char* before = "\n";
+  for (const NeighborEntry& e : entries) {
+    text += fmt::format(
+        "{}    {{\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},\n"
+        "     \"neighbors\": {}, \"rounds\": {}, \"blocks\": {}, \"largest_combined\": {}}}",
+        before, name_of(e.collective), e.ranks, e.ranks_on_node, e.crowded, e.kind.neighbors, e.kind.rounds,
+        e.kind.blocks, std::min<std::size_t>(e.largest_combined, most_bytes));
+    before = ",\n";
+  }
+  return text + "\n  ]";
+}
+
 }  // namespace
 
 // Measured on 2 cores (AMD EPYC, family 25, model 17) with 2, 4 and 8 ranks; see
@@ -362,7 +406,9 @@ std::string parse_tuning(const std::string& text, TuningTable& result) {
     read.machine.cores = static_cast<int>(table.number("/machine", "cores", 1, most_ranks));
   }
   read_list(table, "/entries", read_entry, read.entries);
-  if (table.has("/models[") || table.has("/models")) read_list(table, "/models", read_model, read.models);
+  const auto is_there = [&](const std::string& list) { return table.has(list + "[") || table.has(list); };
+  if (is_there("/models")) read_list(table, "/models", read_model, read.models);
+  if (is_there("/neighbors")) read_list(table, "/neighbors", read_neighbors, read.neighbors);
   table.refuse_the_rest();
   if (table.problem.empty()) result = std::move(read);
   return table.problem;
@@ -387,7 +433,7 @@ std::string tuning_text(const TuningTable& table) {
     text += "}}";
     before = ",\n";
   }
-  return text + "\n  ]" + models_text(table.models) + "\n}\n";
+  return text + "\n  ]" + models_text(table.models) + neighbors_text(table.neighbors) + "\n}\n";
 }
 
 const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded) {
@@ -398,8 +444,19 @@ const ModelEntry* nearest_model(const TuningTable& table, int ranks, int ranks_o
   return nearest(table.models, {ranks, ranks_on_node, crowded, {}});
 }
 
+std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks, int ranks_on_node, bool crowded) {
+  std::vector<NeighborEntry> found;
+  for (const NeighborEntry& e : table.neighbors) {
+    const NeighborEntry wanted{e.collective, ranks, ranks_on_node, crowded, e.kind, 0};
+    if (nearest(table.neighbors, wanted) == &e) found.push_back(e);
+  }
+  return found;
+}
+
 void put_entry(TuningTable& table, const TuningEntry& entry) { put(table.entries, entry); }
 
 void put_model(TuningTable& table, const ModelEntry& entry) { put(table.models, entry); }
+
+void put_neighbors(TuningTable& table, const NeighborEntry& entry) { put(table.neighbors, entry); }
 
 }  // namespace quadrille::choose

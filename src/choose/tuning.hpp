@@ -12,17 +12,25 @@
 //     {"ranks": 64, "ranks_on_node": 1, "crowded": false,
 //      "quadrille": {"message": 1500, "byte": 0.5, "copied_byte": 0.1, "copied_block": 8, "round": 0},
 //      "mpi": {"message": 1400, "byte": 0.5, "copied_byte": 0, "copied_block": 0, "round": 2000}}
+//   ],
+//   "neighbors": [
+//     {"collective": "neighbor_alltoall", "ranks": 64, "ranks_on_node": 1, "crowded": false,
+//      "neighbors": 26, "rounds": 6, "blocks": 54, "largest_combined": 1000}
 //   ]
 // }
 //
 // An entry holds for `ranks` ranks of a communicator on one node; crowded: there are more ranks than
 // processors. Sizes are bytes. A model (choose/model.hpp) holds for communicators whose fullest node has
-// `ranks_on_node` ranks (1 if it is missing); its numbers are nanoseconds. "models" may be missing. A table is refused as a whole if anything in it is wrong: nothing is
+// `ranks_on_node` ranks (1 if it is missing); its numbers are nanoseconds. An element of "neighbors" says up to which
+// block combining messages was better for a neighbour collective, neighbor_alltoall or neighbor_allgather, on such a
+// communicator (0: for none), for neighbourhoods of a kind (NeighborhoodKind); "rounds" are fewer than "neighbors".
+// "models" and "neighbors" may be missing. A table is refused as a whole if anything in it is wrong: nothing is
 // guessed.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -60,6 +68,26 @@ struct ModelEntry {
   bool operator==(const ModelEntry&) const = default;
 };
 
+// What decides whether combining pays, as the paper's cut-off has it: neighbours that are other processes (s), and of
+// the algorithm with the fewest messages these (D) and the blocks it sends (V).
+struct NeighborhoodKind {
+  std::int64_t neighbors = 0;
+  std::int64_t rounds = 0;
+  std::int64_t blocks = 0;
+  bool operator==(const NeighborhoodKind&) const = default;
+};
+
+// Plain: it is broadcast as it is.
+struct NeighborEntry {
+  Collective collective{};
+  int ranks = 0;
+  int ranks_on_node = 1;  // of the fullest node
+  bool crowded = false;
+  NeighborhoodKind kind;
+  std::size_t largest_combined = 0;  // bytes of a block
+  bool operator==(const NeighborEntry&) const = default;
+};
+
 struct Machine {
   std::string processor;
   int cores = 0;
@@ -70,6 +98,7 @@ struct TuningTable {
   Machine machine;
   std::vector<TuningEntry> entries;
   std::vector<ModelEntry> models = {};
+  std::vector<NeighborEntry> neighbors = {};
 };
 
 // Reads a table. Returns an empty string, or "line 7: <what is wrong>"; then `table` is as it was.
@@ -81,9 +110,13 @@ std::string tuning_text(const TuningTable& table);
 const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded);
 // Likewise, among the models of as many ranks on a node.
 const ModelEntry* nearest_model(const TuningTable& table, int ranks, int ranks_on_node, bool crowded);
+// What was measured of neighbour collectives with as many ranks on a node: of each collective and kind of neighbourhood
+// the entry of the nearest number of ranks.
+std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks, int ranks_on_node, bool crowded);
 // Adds an entry, or replaces the one of the same case.
 void put_entry(TuningTable& table, const TuningEntry& entry);
 void put_model(TuningTable& table, const ModelEntry& entry);
+void put_neighbors(TuningTable& table, const NeighborEntry& entry);
 
 // ---- The file ----
 

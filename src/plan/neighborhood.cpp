@@ -250,8 +250,7 @@ NeighborCounts allgather_torus_direct_counts(const Neighborhood& neighborhood) {
 }
 
 double cut_off(const Machine& machine, std::int64_t s, std::int64_t D, std::int64_t V) {
-  const double saved =
-      machine.alpha * static_cast<double>(s - D) - machine.rho * static_cast<double>(D - 1);
+  const double saved = machine.alpha * static_cast<double>(s - D) - machine.rho * static_cast<double>(D - 1);
   const double more = machine.beta * static_cast<double>(V - s);
   if (D >= s || saved <= 0) return 0;
   return more <= 0 ? std::numeric_limits<double>::infinity() : saved / more;

@@ -191,6 +191,7 @@ void add_costs(choose::NeighborKey& key, const Team& known, const choose::Combin
   key.costs = &costs;
   key.rounds_are_cheap = !known.crowded;
   key.machine = known.model.quadrille;
+  key.measured = known.measured;
 }
 
 // Do all ranks share a node and have rings? Before a communicator is ready it is guessed, by what MPI_Init found;
@@ -214,7 +215,8 @@ const choose::CombiningCosts& Isomorphic::costs(bool gather) const {
 
 bool may_combine(const Team& team) {
   const Team* known = who_knows(team);
-  return known != nullptr && known->nodes.nodes > 1 && (!known->crowded || known->model.quadrille != plan::Machine{});
+  if (known == nullptr || known->nodes.nodes == 1) return false;
+  return !known->crowded || known->model.quadrille != plan::Machine{} || !known->measured.empty();
 }
 
 std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood) {
@@ -299,9 +301,15 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
   const Isomorphic* around = team.neighbors->isomorphic.get();
   const bool uniform = collective == neighbor_alltoall || collective == neighbor_allgather;
   const bool by_ourselves = !drop_in && team.neighbors->doubtful;
-  choose::NeighborKey key{collective, by_ourselves, false, is_in_node(team),
-                          is_in_node(team) && (!team.ready || team.group.load_store), around != nullptr, false,
-                          bytes, nullptr};
+  choose::NeighborKey key{collective,
+                          by_ourselves,
+                          false,
+                          is_in_node(team),
+                          is_in_node(team) && (!team.ready || team.group.load_store),
+                          around != nullptr,
+                          false,
+                          bytes,
+                          nullptr};
   if (around != nullptr) {
     key.sizes_known = uniform || around->sizes_known();
     if (may_combine(team)) add_costs(key, *who_knows(team), around->costs(choose::is_allgather(collective)));

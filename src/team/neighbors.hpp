@@ -74,8 +74,8 @@ int keep_isomorphic(MPI_Comm comm, std::shared_ptr<const Isomorphic> isomorphic)
 // collective.
 const Neighbors* neighbors_of(Team& team);
 
-// May combining messages pay: do the ranks live on several nodes, and have a processor each, or a cost model that knows
-// what waiting for ranks without one costs? The same on all ranks.
+// May combining messages pay: do the ranks live on several nodes, and have a processor each, or a tuning table that
+// knows what waiting for ranks without one costs? The same on all ranks.
 bool may_combine(const Team& team);
 
 // Is it a graph in which a torus has not been sought yet, and would it be used? The same on all ranks.

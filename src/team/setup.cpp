@@ -176,6 +176,24 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
   return {};
 }
 
+// Collective: what is known of messages between the nodes. Another rank may have another table: one looks and tells the
+// others.
+void agree_on_messages(Team& team) {
+  struct {
+    choose::Model model;
+    std::int64_t neighbors;  // how many entries
+  } told{};
+  if (team.group.me == 0) {
+    team.measured = look_up_neighbors(team.nodes, team.crowded);
+    told = {look_up_model(team.nodes, team.crowded), static_cast<std::int64_t>(team.measured.size())};
+  }
+  mpi().Bcast(&told, sizeof told, mpi().byte, 0, team.user);
+  team.model = told.model;
+  team.measured.resize(static_cast<std::size_t>(told.neighbors));
+  const auto bytes = static_cast<int>(team.measured.size() * sizeof(choose::NeighborEntry));
+  if (bytes > 0) mpi().Bcast(team.measured.data(), bytes, mpi().byte, 0, team.user);
+}
+
 }  // namespace
 
 void share_processors(const Config& settings, bool speaks) {
@@ -213,11 +231,7 @@ int setup(Team& team) {
   group.slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   // What the user set comes before the table.
   if (settings.inbox_limit != SIZE_MAX) group.points.inbox_limit.fill(settings.inbox_limit);
-  if (team.nodes.nodes > 1) {
-    // Another rank may have another table: one looks and tells the others.
-    if (group.me == 0) team.model = look_up_model(team.nodes, team.crowded);
-    mpi().Bcast(&team.model, sizeof team.model, mpi().byte, 0, team.user);
-  }
+  if (team.nodes.nodes > 1) agree_on_messages(team);
   team.forced = settings.forced;
   team.ready = true;
   return MPI_SUCCESS;

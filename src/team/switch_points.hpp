@@ -13,6 +13,9 @@ choose::SwitchPoints look_up_switch_points(int ranks, bool crowded);
 // The cost model for a communicator on several nodes. All zero if there is none.
 choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded);
 
+// What was measured of neighbour collectives on such a communicator.
+std::vector<choose::NeighborEntry> look_up_neighbors(const plan::NodeMap& nodes, bool crowded);
+
 // Of this machine, as tables name it.
 choose::Machine this_machine();
 

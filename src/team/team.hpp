@@ -12,6 +12,7 @@
 #include "choose/asking.hpp"
 #include "choose/registry.hpp"
 #include "choose/select.hpp"
+#include "choose/tuning.hpp"
 #include "memory/control_pool.hpp"
 #include "plan/problem.hpp"
 #include "run/group.hpp"
@@ -60,6 +61,7 @@ struct Team {
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
   choose::Forced forced;    // agreed; by the API or the environment
   choose::Model model;      // agreed; all zero: none
+  std::vector<choose::NeighborEntry> measured;  // agreed; of neighbour collectives between nodes
   choose::Asking asking[choose::collective_count];
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
 

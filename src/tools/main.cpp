@@ -186,15 +186,16 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map) {
 }
 
 void add_tune(Line& line, TuneOptions& options) {
-  CLI::App* command = add_command(
-      line, "tune", "Measure this machine, and keep what serves to choose",
-      "\nTakes some seconds. The table is used by programs with about as many ranks on this "
-      "machine.\n\n"
-      "Examples:\n"
-      "  mpirun -n 2 quadrille tune\n"
-      "  mpirun -n 8 quadrille tune --file table.json   (then QUADRILLE_TUNING=table.json)\n"
-      "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille show "
-      "--map')\n");
+  CLI::App* command =
+      add_command(line, "tune", "Measure this machine, and keep what serves to choose",
+                  "\nTakes some seconds. The table is used by programs with about as many ranks on this "
+                  "machine.\n\n"
+                  "Examples:\n"
+                  "  mpirun -n 2 quadrille tune\n"
+                  "  mpirun -n 8 quadrille tune --file table.json   (then QUADRILLE_TUNING=table.json)\n"
+                  "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille show "
+                  "--map')\n"
+                  "  mpirun -n 64 quadrille tune --neighbors --neighborhood moore:3,1\n");
   command->add_option("--file", options.file,
                       "Tuning table; by default where the library looks for it");
   command->add_option("--batches", options.batches, "Batches of calls of each way and size")
@@ -202,6 +203,14 @@ void add_tune(Line& line, TuneOptions& options) {
       ->default_str("15");
   command->add_flag("--model", options.model,
                     "Fit the cost model of messages between nodes instead");
+  CLI::Option* neighbors =
+      command->add_flag("--neighbors", options.neighbors,
+                        "Measure up to which block messages of neighbours between nodes are better combined instead");
+  neighbors->excludes(command->get_option("--model"));
+  command
+      ->add_option("--neighborhood", options.neighborhoods, "With --neighbors: as in bench; may be given several times")
+      ->default_str("moore:2,1, and moore:3,1 from 8 ranks on")
+      ->needs(neighbors);
   command->add_flag("--dry", options.dry, "Measure and print, write nothing");
   command->callback([&] { line.action = [&] { return tune_command(options); }; });
 }

@@ -1,5 +1,6 @@
-// Tuning tables between real ranks: all ranks have the switch points of rank 0's table, whatever their own
-// is; without a good table of this machine all have the defaults. One case a run:
+// Tuning tables between real ranks: all ranks have the switch points of rank 0's table, and between nodes its model and
+// its neighbourhoods, whatever their own is; without a good table of this machine all have the defaults. One case a
+// run:
 //   differ   each rank has a table of its own
 //   bad      rank 0's table is wrong, the others' are good
 //   other    rank 0's table is of another machine
@@ -7,6 +8,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,6 +35,20 @@ choose::SwitchPoints points_of(int rank) {
   return points;
 }
 
+// What holds for three ranks of one rank a node, if anything does.
+choose::ModelEntry model_of(int rank, bool crowded) {
+  return {3, 1, crowded, {{1e-6 * (rank + 1), 1e-9, 0}, {1, 1e-9, 0}}};
+}
+std::vector<choose::NeighborEntry> neighbors_of(int rank, bool crowded) {
+  std::vector<choose::NeighborEntry> entries;
+  for (const choose::Collective c : {choose::Collective::neighbor_alltoall, choose::Collective::neighbor_allgather}) {
+    for (int kind = 0; kind < 3 + rank; ++kind) {
+      entries.push_back({c, 3, 1, crowded, {26 + kind, 6, 54}, static_cast<std::size_t>(100 * rank + kind)});
+    }
+  }
+  return entries;
+}
+
 int number(const char* a, const char* b) {
   const char* text = std::getenv(a) != nullptr ? std::getenv(a) : std::getenv(b);
   return text != nullptr ? std::atoi(text) : 0;
@@ -43,7 +59,11 @@ int rank_before_init() { return number("OMPI_COMM_WORLD_RANK", "PMI_RANK"); }
 
 std::string write_table(const std::string& file, const std::string& name, int rank) {
   choose::TuningTable table{team::this_machine(), {}};
-  for (const bool crowded : {false, true}) table.entries.push_back({2, crowded, points_of(rank)});
+  for (const bool crowded : {false, true}) {
+    table.entries.push_back({2, crowded, points_of(rank)});
+    table.models.push_back(model_of(rank, crowded));
+    for (const choose::NeighborEntry& entry : neighbors_of(rank, crowded)) table.neighbors.push_back(entry);
+  }
   if (name == "other" && rank == 0) table.machine.processor += "x";
   std::string why = choose::write_tuning_file(file, table);
   if (name == "bad" && rank == 0) std::ofstream(file, std::ios::app) << "}";
@@ -90,6 +110,12 @@ int main(int argc, char** argv) {
   const choose::SwitchPoints wanted =
       name == "differ" ? points_of(0) : choose::default_switch_points(team->crowded);
   expect(team->ready && team->group.points == wanted, "other switch points");
+  const bool holds = name == "differ" && team->nodes.nodes == ranks;
+  expect(team->measured == (holds ? neighbors_of(0, team->crowded) : std::vector<choose::NeighborEntry>()),
+         "other neighbourhoods");
+  // It was written with six digits.
+  const double alpha = holds ? 1e-6 : 0;
+  expect(std::abs(team->model.quadrille.alpha - alpha) < 1e-12, "another model");
   std::remove(file.c_str());
   MPI_Finalize();
   return failures == 0 ? 0 : 1;

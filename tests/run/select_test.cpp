@@ -155,6 +155,61 @@ TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOffOfTheModel) {
   EXPECT_FALSE(combines(1)) << "messages are";
 }
 
+// What was measured comes before the model and before what is known without one, both ways; what is forced before that.
+TEST(Select, CombinesBlocksOfNeighboursAsMeasured) {
+  const Algorithm *torus = find(Collective::neighbor_alltoall, "torus"),
+                  *straight = find(Collective::neighbor_alltoall, "straightforward");
+  const CombiningCosts costs = {8, {{straight, 8, 8}, {torus, 4, 12}}};
+  NeighborKey k{Collective::neighbor_alltoallv, false, true, false, false, true, true, 0, &costs};
+  const auto name = [&](std::size_t bytes, const Choice& forced = {}) {
+    k.bytes = bytes;
+    return select_neighbors(k, forced).choice.algorithm->name;
+  };
+  std::vector<NeighborEntry> measured = {{Collective::neighbor_alltoall, 4, 1, false, {8, 4, 12}, 100000}};
+  k.measured = measured;
+  for (const double alpha : {0.0, 1e-9}) {  // without a model, and with one that is against combining
+    k.machine = {alpha, alpha, 0};
+    EXPECT_EQ(name(100000), "torus");
+    EXPECT_EQ(name(100001), "mpi");
+  }
+  EXPECT_EQ(name(100001, plain(k.collective, "torus")), "torus");
+  EXPECT_EQ(name(8, plain(k.collective, "direct")), "direct");
+  EXPECT_NE(select_neighbors((k.bytes = 8, k), {}).why.find("measured"), std::string::npos);
+  k.rounds_are_cheap = false;
+  EXPECT_EQ(name(100000), "torus") << "measured where ranks share processors";
+  k.rounds_are_cheap = true;
+  measured[0].largest_combined = 0;
+  for (const double alpha : {0.0, 1.0}) {
+    k.machine = {alpha, 1e-9, 0};
+    EXPECT_EQ(name(1), "mpi");
+  }
+  k.machine = {};
+  measured[0].collective = Collective::neighbor_allgather;
+  EXPECT_EQ(name(8), "torus") << "of another collective";
+}
+
+TEST(Select, TheNearestKindOfNeighbourhoodCounts) {
+  const Collective c = Collective::neighbor_alltoall;
+  const std::vector<NeighborEntry> measured = {{c, 4, 1, false, {26, 6, 54}, 1},
+                                               {c, 4, 1, false, {8, 4, 12}, 2},
+                                               {Collective::neighbor_allgather, 4, 1, false, {8, 4, 8}, 3}};
+  const auto largest = [&](Collective of, const NeighborhoodKind& kind) {
+    const NeighborEntry* found = nearest_kind(measured, of, kind);
+    return found == nullptr ? std::size_t{0} : found->largest_combined;
+  };
+  EXPECT_EQ(largest(c, {26, 6, 54}), 1U);
+  EXPECT_EQ(largest(c, {20, 6, 40}), 1U);
+  EXPECT_EQ(largest(c, {10, 4, 14}), 2U);
+  EXPECT_EQ(largest(Collective::neighbor_alltoallw, {10, 4, 14}), 2U);
+  EXPECT_EQ(largest(Collective::neighbor_allgatherv, {8, 4, 8}), 3U);
+  EXPECT_EQ(largest(c, {60, 6, 54}), 0U) << "more than twice as many";
+  EXPECT_EQ(largest(c, {8, 1, 12}), 0U);
+  NeighborhoodKind kind;
+  EXPECT_FALSE(kind_of({4, {{nullptr, 4, 4}, {nullptr, 5, 4}}}, kind));
+  EXPECT_TRUE(kind_of({8, {{nullptr, 8, 8}, {nullptr, 4, 14}, {nullptr, 4, 12}, {nullptr, 5, 8}}}, kind));
+  EXPECT_EQ(kind, (NeighborhoodKind{8, 4, 12}));
+}
+
 TEST(Select, SaysWhy) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
     EXPECT_FALSE(select(key(Collective::alltoall, bytes), {}).why.empty());

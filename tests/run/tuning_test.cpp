@@ -124,6 +124,95 @@ TEST(Tuning, BadModelsAreRefused) {
   EXPECT_EQ(parse_tuning(with_models(R"("models": [])"), table), "");
 }
 
+const std::string neighbors_text =
+    R"("neighbors": [{"collective": "neighbor_alltoall", "ranks": 16, "ranks_on_node": 2, "crowded": true,
+  "neighbors": 26, "rounds": 6, "blocks": 54, "largest_combined": 1000}])";
+
+TEST(Tuning, ReadsAndWritesNeighborhoods) {
+  TuningTable table, again;
+  ASSERT_EQ(parse_tuning(with_models(model_text + ",\n" + neighbors_text), table), "");
+  const NeighborEntry first{Collective::neighbor_alltoall, 16, 2, true, {26, 6, 54}, 1000};
+  EXPECT_EQ(table.neighbors, std::vector{first});
+  NeighborEntry other = first;
+  other.collective = Collective::neighbor_allgather, other.largest_combined = SIZE_MAX;
+  put_neighbors(table, other);
+  other.largest_combined = 0;
+  put_neighbors(table, other);
+  ASSERT_EQ(table.neighbors.size(), 2U);
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  EXPECT_EQ(again.neighbors, table.neighbors);
+  EXPECT_EQ(again.models, table.models);
+  table.models.clear(), table.neighbors[1].largest_combined = SIZE_MAX;  // written as what a table can hold
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  EXPECT_EQ(again.neighbors[1].largest_combined, std::size_t{1} << 40);
+}
+
+// Of each collective and kind the nearest number of ranks, if there are as many on a node.
+TEST(Tuning, TheNearestNeighborhoodsCount) {
+  const Collective c = Collective::neighbor_alltoall;
+  const NeighborhoodKind large{26, 6, 54}, small{8, 4, 12};
+  const TuningTable table{{},
+                          {},
+                          {},
+                          {{c, 16, 1, false, large, 1},
+                           {c, 64, 1, false, large, 2},
+                           {c, 8, 1, false, small, 3},
+                           {c, 64, 1, true, large, 4},
+                           {c, 8, 2, false, small, 5}}};
+  const auto largest = [&](int ranks, int on_node, bool crowded) {
+    std::vector<std::size_t> found;
+    for (const NeighborEntry& e : nearest_neighbors(table, ranks, on_node, crowded))
+      found.push_back(e.largest_combined);
+    return found;
+  };
+  EXPECT_EQ(largest(20, 1, false), (std::vector<std::size_t>{1, 3}));
+  EXPECT_EQ(largest(100, 1, false), (std::vector<std::size_t>{2, 3}));
+  EXPECT_EQ(largest(2, 1, true), (std::vector<std::size_t>{4}));
+  EXPECT_EQ(largest(2, 2, false), (std::vector<std::size_t>{5}));
+  EXPECT_TRUE(largest(2, 3, false).empty());
+}
+
+TEST(Tuning, BadNeighborhoodsAreRefused) {
+  const auto problem = [](const std::string& from, const std::string& to) {
+    std::string text = neighbors_text;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    TuningTable table;
+    const std::string why = parse_tuning(with_models(text.replace(at, from.size(), to)), table);
+    EXPECT_TRUE(table.entries.empty()) << "nothing of it is used";
+    return why;
+  };
+  const auto expect_line = [&](const std::string& line, const std::string& from, const std::string& to) {
+    const std::string why = problem(from, to);
+    EXPECT_TRUE(why.starts_with(line + ":")) << why << " for " << to;
+  };
+  for (const char* name : {"alltoall", "neighbor_alltoallv", "exchange", "x", ""}) {
+    expect_line("line 10", "\"neighbor_alltoall\"", "\"" + std::string(name) + "\"");
+  }
+  expect_line("line 10", "\"neighbor_alltoall\"", "7");
+  expect_line("line 10", R"("collective": "neighbor_alltoall", )", "");
+  expect_line("line 10", "16", "1");
+  expect_line("line 10", "\"ranks_on_node\": 2", "\"ranks_on_node\": 0");
+  expect_line("line 10", "\"ranks_on_node\": 2, ", "");
+  expect_line("line 10", "true", "1");
+  expect_line("line 11", "26", "2.5");
+  expect_line("line 11", "26", "-26");
+  expect_line("line 10", "26", "6");
+  expect_line("line 11", "\"rounds\": 6", "\"rounds\": 0");
+  expect_line("line 11", "54", "\"54\"");
+  expect_line("line 11", "54", "54, \"more\": 1");
+  expect_line("line 11", "1000", "1e99");
+  expect_line("line 10", "\"largest_combined\"", "\"largest\"");
+  expect_line("line 11", "1000}", "1000}, 3");
+  EXPECT_NE(problem(R"("neighbors": [{)", R"("neighbors": {"a": {)"), "");
+  const std::string one =
+      neighbors_text.substr(neighbors_text.find('{'), neighbors_text.rfind(']') - neighbors_text.find('{'));
+  EXPECT_NE(problem("1000}", "1000}, " + one).find("twice"), std::string::npos);
+  TuningTable table;
+  EXPECT_EQ(parse_tuning(with_models(R"("neighbors": [])"), table), "");
+  EXPECT_NE(parse_tuning(with_models(R"("neighbors": 3)"), table), "");
+}
+
 TEST(Tuning, EveryBadTableIsRefusedWithTheLine) {
   const struct {
     std::string text, line, word;
@@ -202,14 +291,18 @@ TEST(Tuning, WhateverHappensToATableItIsRefusedOrRight) {
   std::mt19937_64 random(20);
   int read = 0, refused = 0;
   for (int turn = 0; turn < 20'000; ++turn) {
-    const std::string text = mutated(turn % 2 == 0 ? good : with_models(model_text), random);
+    const std::string text = mutated(turn % 3 == 0   ? good
+                                     : turn % 3 == 1 ? with_models(model_text)
+                                                     : with_models(neighbors_text),
+                                     random);
     TuningTable table, again;
     table.machine.cores = 77;
     const std::string why = parse_tuning(text, table);
     if (!why.empty()) {
       ++refused;
       ASSERT_TRUE(why.starts_with("line ") && why.find('\n') == std::string::npos) << why << "\n" << text;
-      ASSERT_TRUE(table.machine.cores == 77 && table.entries.empty() && table.models.empty()) << text;
+      ASSERT_TRUE(table.machine.cores == 77 && table.entries.empty() && table.models.empty() && table.neighbors.empty())
+          << text;
       continue;
     }
     ++read;
@@ -219,6 +312,7 @@ TEST(Tuning, WhateverHappensToATableItIsRefusedOrRight) {
     }
     ASSERT_EQ(parse_tuning(tuning_text(table), again), "") << text;
     ASSERT_EQ(again.entries, table.entries) << text;
+    ASSERT_EQ(again.neighbors, table.neighbors) << text;
     ASSERT_EQ(again.machine, table.machine) << text;
   }
   EXPECT_GT(refused, 1000);

@@ -5,7 +5,6 @@
 //         memory. The send buffer is written before each call, which is part of the time of both
 //         ways.
 // Cost    Some seconds. The sizes include some that are not powers of two.
-#include "tools/bench/status.hpp"
 #include "tools/tune/tune.hpp"
 
 #include <fmt/core.h>
@@ -22,9 +21,11 @@
 #include "team/team.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/statistics.hpp"
+#include "tools/bench/status.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
 #include "tools/tune/tune_model.hpp"
+#include "tools/tune/tune_neighbors.hpp"
 #include "tools/tune/tune_points.hpp"
 
 namespace quadrille::tools {
@@ -271,6 +272,31 @@ void spread_over_nodes(int ranks) {
   if (most == ranks) setenv("QUADRILLE_NODES", "blocked:1", 0);
 }
 
+// Why `team` cannot be measured; empty if it can.
+std::string obstacle_to_tuning(const team::Team* team, bool over_messages) {
+  if (team == nullptr || !team->ready) return "Quadrille must be switched on";
+  if (!over_messages && !team->group.direct) return "the ranks must share a node";
+  if (over_messages && team->nodes.nodes == 1) {
+    return "this is measured between several nodes, but QUADRILLE_NODES says that there is one";
+  }
+  return "";
+}
+
+// Collective: measures what the options say, and adds it to the table. Returns an empty string, or what is wrong.
+std::string measure(const TuneOptions& options, const std::vector<NamedNeighborhood>& neighborhoods, team::Team& team,
+                    choose::TuningTable& table) {
+  if (options.model) {
+    put_model(table, tune_model(team, options.batches));
+  } else if (options.neighbors) {
+    const std::vector<choose::NeighborEntry> entries = tune_neighbors(team, options.batches, neighborhoods);
+    for (const choose::NeighborEntry& entry : entries) put_neighbors(table, entry);
+    if (entries.empty()) return "with so many ranks there is nothing to combine in these neighbourhoods";
+  } else {
+    put_entry(table, tune_points(options, team));
+  }
+  return "";
+}
+
 int tune(const TuneOptions& options) {
   int rank = 0, ranks = 1;
   mpi().Comm_rank(mpi().comm_world, &rank);
@@ -282,8 +308,9 @@ int tune(const TuneOptions& options) {
   const std::string path =
       !options.file.empty() ? options.file : choose::tuning_path(sys::environment);
   choose::TuningTable table;
-  std::string problem;
-  if (rank == 0 && !options.dry) {
+  std::vector<NamedNeighborhood> neighborhoods;
+  std::string problem = neighborhoods_to_tune(options.neighborhoods, ranks, neighborhoods);
+  if (rank == 0 && problem.empty() && !options.dry) {
     problem = path.empty() ? "there is no place for a table; name one with --file"
                            : read_old_table(path, table);
   }
@@ -291,24 +318,15 @@ int tune(const TuneOptions& options) {
 
   // What was measured before must not steer what is measured now.
   setenv("QUADRILLE_TUNING", "none", 1);
-  if (options.model) spread_over_nodes(ranks);
+  const bool over_messages = options.model || options.neighbors;
+  if (over_messages) spread_over_nodes(ranks);
   team::Team* team = team::team_of(mpi().comm_world);
   std::byte none{};
   std::vector<std::byte> some(static_cast<std::size_t>(ranks));
   Quadrille_Allgather(&none, 1, mpi().byte, some.data(), 1, mpi().byte,
                       mpi().comm_world);  // sets it up
-  if (team == nullptr || !team->ready) problem = "Quadrille must be switched on";
-  if (problem.empty() && !options.model && !team->group.direct)
-    problem = "the ranks must share a node";
-  if (problem.empty() && options.model && team->nodes.nodes == 1)
-    problem = "the model is of several nodes, but QUADRILLE_NODES says that there is one";
-  if (!agree(problem, rank)) return bad_options;
-
-  if (options.model) {
-    put_model(table, tune_model(*team, options.batches));
-  } else {
-    put_entry(table, tune_points(options, *team));
-  }
+  if (!agree(obstacle_to_tuning(team, over_messages), rank)) return bad_options;
+  if (!agree(measure(options, neighborhoods, *team, table), rank)) return bad_options;
   problem.clear();
   if (rank == 0 && !options.dry) {
     problem = choose::write_tuning_file(path, table);

@@ -1,8 +1,10 @@
 // `quadrille tune`: measures where one way inside a node becomes better than another, or fits the
-// cost model of the network, and writes that to the tuning table of this machine.
+// cost model of the network, or measures neighbour collectives over it, and writes that to the tuning table of this
+// machine.
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace quadrille::tools {
 
@@ -11,6 +13,8 @@ struct TuneOptions {
   int batches = 15;    // of each way and size
   bool dry = false;    // print only
   bool model = false;  // the cost model instead
+  bool neighbors = false;                    // neighbour collectives over messages instead
+  std::vector<std::string> neighborhoods{};  // of these; none: some common ones
 };
 
 // Run by every rank. Returns the exit status.

@@ -1,0 +1,207 @@
+// Idea    For a row of block sizes, batches of calls go each way in turn, as in tune.cpp. What combines is what the
+//         library would take if it were told to combine every block; it is compared with the better of the two ways
+//         without combining.
+// Cost    A few seconds a neighbourhood.
+#include "tools/tune/tune_neighbors.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "quadrille.h"
+#include "team/neighbors.hpp"
+#include "tools/bench/neighborhood_text.hpp"
+#include "tools/bench/neighbors.hpp"
+#include "tools/bench/statistics.hpp"
+#include "tools/tune/tune_points.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using choose::Collective;
+
+constexpr double neighbors_batch_seconds = 0.002;
+constexpr int most_neighbors_calls = 1000;
+constexpr std::size_t most_block_bytes = std::size_t{64} << 20;  // of all blocks of a rank
+constexpr int ranks_for_three_dimensions = 8;
+const std::vector<std::size_t> block_sizes = {8, 64, 200, 512, 1000, 1024, 2048, 3000, 4096, 8192, 16384, 30000};
+
+enum Way { combined, direct, by_mpi, way_count };
+constexpr const char* way_names[way_count] = {"combined", "direct", "the MPI"};
+
+// A communicator with a neighbourhood, made and freed by all ranks.
+class Around {
+ public:
+  Around(team::Team& world, const plan::Neighborhood& neighborhood) {
+    const auto made = make_neighbors(neighborhood, world.group.ranks, world.group.me, true);
+    comm_ = make_isomorphic_comm(world.user, *made);
+    // The first call sets it up, with settings that those which are tried would not survive.
+    const std::byte none{};
+    std::vector<std::byte> some(static_cast<std::size_t>(made->size()));
+    Quadrille_Neighbor_allgather(&none, 1, mpi().byte, some.data(), 1, mpi().byte, comm_);
+  }
+  ~Around() { mpi().Comm_free(&comm_); }
+  Around(const Around&) = delete;
+  Around& operator=(const Around&) = delete;
+  MPI_Comm comm() const { return comm_; }
+  team::Team& team() const { return *team::team_of(comm_); }
+
+ private:
+  MPI_Comm comm_ = mpi().comm_null;
+};
+
+class NeighborTuner {
+ public:
+  NeighborTuner(const Around& around, int batches)
+      : comm_(around.comm()),
+        team_(around.team()),
+        isomorphic_(*team::neighbors_of(team_)->isomorphic),
+        blocks_(static_cast<std::size_t>(isomorphic_.neighborhood.size())),
+        batches_(batches) {}
+
+  // False if there is nothing to combine; else the entry, but for what is known of the communicator.
+  bool run(Collective collective, choose::NeighborEntry& entry) {
+    entry.collective = collective;
+    if (!choose::kind_of(isomorphic_.costs(collective == Collective::neighbor_allgather), entry.kind)) return false;
+    entry_ = entry;
+    head();
+    std::vector<double> first, second;
+    std::vector<std::size_t> sizes;
+    for (const std::size_t bytes : block_sizes) {
+      if (bytes * blocks_ > most_block_bytes) break;
+      const std::vector<double> times = measure(bytes);
+      show(bytes, times);
+      sizes.push_back(bytes);
+      first.push_back(times[combined]);
+      second.push_back(*std::min_element(times.begin() + 1, times.end()));
+    }
+    const std::size_t cut = best_cut(first, second);
+    entry.largest_combined = cut == 0 ? 0 : sizes[cut - 1];
+    return true;
+  }
+
+ private:
+  // What calls of the next batches find. The same on all ranks.
+  void use(Way way) {
+    choose::Choice& forced = team_.forced.by_collective[static_cast<std::size_t>(entry_.collective)];
+    forced = way == combined ? choose::Choice() : choose::plain(entry_.collective, way == direct ? "direct" : "mpi");
+    entry_.largest_combined = SIZE_MAX / 2;
+    team_.measured = {entry_};
+    team::forget_selections(team_);
+  }
+
+  void call(std::size_t bytes) {
+    const int count = static_cast<int>(bytes);
+    const auto serve =
+        entry_.collective == Collective::neighbor_alltoall ? Quadrille_Neighbor_alltoall : Quadrille_Neighbor_allgather;
+    serve(send_.data(), count, mpi().byte, recv_.data(), count, mpi().byte, comm_);
+  }
+
+  // Microseconds a call takes the slowest rank.
+  double batch(std::size_t bytes, int calls) {
+    mpi().Barrier(comm_);
+    const double begin = mpi().Wtime();
+    for (int i = 0; i < calls; ++i) call(bytes);
+    double mine = (mpi().Wtime() - begin) * 1e6 / calls, most = 0;
+    mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, comm_);
+    return most;
+  }
+
+  // Medians, by ways. Some MPIs mix up several edges between two processes; then theirs is not among them.
+  std::vector<double> measure(std::size_t bytes) {
+    send_.assign(bytes * blocks_, std::byte{1});
+    recv_.assign(bytes * blocks_, std::byte{0});
+    const int ways = team::neighbors_of(team_)->doubtful ? by_mpi : way_count;
+    double estimate = 0;
+    for (int way = 0; way < ways; ++way) {
+      use(static_cast<Way>(way));
+      batch(bytes, 2);
+      estimate = std::max(estimate, batch(bytes, 2));
+    }
+    const int calls =
+        std::clamp(static_cast<int>(neighbors_batch_seconds * 1e6 / std::max(estimate, 0.01)), 1, most_neighbors_calls);
+    std::vector<std::vector<double>> times(static_cast<std::size_t>(ways));
+    for (int b = 0; b < batches_; ++b) {
+      for (int i = 0; i < ways; ++i) {
+        const int way = (i + b) % ways;
+        use(static_cast<Way>(way));
+        call(bytes);
+        times[static_cast<std::size_t>(way)].push_back(batch(bytes, calls));
+      }
+    }
+    std::vector<double> medians;
+    for (const std::vector<double>& of_way : times) medians.push_back(summarize(of_way).median);
+    return medians;
+  }
+
+  void head() {
+    if (team_.group.me != 0) return;
+    fmt::print("  {}: {} messages and {} blocks instead of {}\n  {:>10}", choose::name_of(entry_.collective),
+               entry_.kind.rounds, entry_.kind.blocks, entry_.kind.neighbors, "bytes");
+    for (const char* name : way_names) fmt::print(" {:>12}", name);
+    fmt::print("   us\n");
+  }
+  void show(std::size_t bytes, const std::vector<double>& times) {
+    if (team_.group.me != 0) return;
+    fmt::print("  {:>10}", bytes);
+    for (const double time : times) fmt::print(" {:>12.2f}", time);
+    fmt::print("{}\n", times.size() < way_count ? fmt::format(" {:>12}", "-") : "");
+    std::fflush(stdout);
+  }
+
+  MPI_Comm comm_;
+  team::Team& team_;
+  const team::Isomorphic& isomorphic_;
+  std::size_t blocks_;
+  int batches_;
+  choose::NeighborEntry entry_;
+  std::vector<std::byte> send_, recv_;
+};
+
+}  // namespace
+
+std::string neighborhoods_to_tune(const std::vector<std::string>& words, int ranks,
+                                  std::vector<NamedNeighborhood>& neighborhoods) {
+  std::vector<std::string> names = words;
+  if (names.empty()) {
+    names = {"moore:2,1"};
+    if (ranks >= ranks_for_three_dimensions) names.emplace_back("moore:3,1");
+  }
+  for (const std::string& name : names) {
+    NamedNeighborhood one{name, {}};
+    if (std::string problem = parse_neighborhood(name, one.around); !problem.empty()) return problem;
+    neighborhoods.push_back(std::move(one));
+  }
+  return "";
+}
+
+std::vector<choose::NeighborEntry> tune_neighbors(team::Team& world, int batches,
+                                                  const std::vector<NamedNeighborhood>& neighborhoods) {
+  const bool speaks = world.group.me == 0;
+  const int on_node = world.nodes.ranks_on_fullest_node();
+  if (speaks) {
+    fmt::print("{} ranks, at most {} on a node, {}; neighbours over messages\n", world.group.ranks, on_node,
+               world.crowded ? "more than processors" : "a processor each");
+  }
+  std::vector<choose::NeighborEntry> entries;
+  for (const NamedNeighborhood& one : neighborhoods) {
+    const Around around(world, one.around);
+    NeighborTuner tuner(around, batches);
+    if (speaks) fmt::print("{}\n", one.name);
+    for (const Collective collective : {Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
+      choose::NeighborEntry entry{collective, world.group.ranks, on_node, world.crowded, {}, 0};
+      const bool combines = tuner.run(collective, entry);
+      if (combines) entries.push_back(entry);
+      if (!speaks) continue;
+      fmt::print("  {}\n", !combines ? fmt::format("{}: nothing to combine", choose::name_of(collective))
+                           : entry.largest_combined == 0
+                               ? "not combined"
+                               : fmt::format("combined up to {} bytes", entry.largest_combined));
+      std::fflush(stdout);
+    }
+  }
+  return entries;
+}
+
+}  // namespace quadrille::tools
