@@ -58,7 +58,7 @@ bool is_worth_it(Team& team, const Call& call, Door door) {
   if (door == Door::explicit_api || team.ready) return true;
   if (!team.eligible) return false;
   if (team::config().any_forced) return true;
-  if (team::may_be_torus(team) && team::recognize(team) != MPI_SUCCESS) return false;
+  if (team::may_be_grid(team) && team::recognize(team) != MPI_SUCCESS) return false;
   const team::CachedSelection& cached = team::neighbor_selection(
       team, call.collective, global_bytes(call, *team::neighbors_of(team)), true);
   return cached.selection.choice.algorithm->engine != choose::Engine::mpi;
@@ -105,7 +105,7 @@ int prepare_neighbors(Team& team) {
     team::forget_selections(team);  // made when less was known
   }
   if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
-  if (team.eligible) return team::may_be_torus(team) ? team::recognize(team) : MPI_SUCCESS;
+  if (team.eligible) return team::may_be_grid(team) ? team::recognize(team) : MPI_SUCCESS;
   // Nobody sends to another on it but we, and only with the tags of exchanges that are awaited.
   team.group.quiet = team.group.comm;
   mpi().Comm_rank(team.user, &team.group.me);

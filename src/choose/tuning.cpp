@@ -304,7 +304,8 @@ void read_list(Table& table, const std::string& list, Entry (*read)(Table&, cons
     table.enter(path, '{', list);
     const Entry entry = read(table, path);
     for (const Entry& other : entries) {
-      if (entry.ranks == other.ranks && alike(entry, other)) table.fail(table.line_of(path), "these ranks are there twice");
+      if (entry.ranks == other.ranks && alike(entry, other))
+        table.fail(table.line_of(path), "these ranks are there twice");
     }
     entries.push_back(entry);
   }
@@ -351,9 +352,9 @@ std::string models_text(const std::vector<ModelEntry>& models) {
   std::string text = ",\n  \"models\": [";
   const char* before = "\n";
   for (const ModelEntry& e : models) {
-    text += fmt::format("{}    {{\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},\n     \"quadrille\": {},\n     \"mpi\": {}}}",
-                        before, e.ranks, e.ranks_on_node, e.crowded, machine_text(e.model.quadrille),
-                        machine_text(e.model.mpi));
+    text += fmt::format(
+        "{}    {{\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},\n     \"quadrille\": {},\n     \"mpi\": {}}}",
+        before, e.ranks, e.ranks_on_node, e.crowded, machine_text(e.model.quadrille), machine_text(e.model.mpi));
     before = ",\n";
   }
   return text + "\n  ]";

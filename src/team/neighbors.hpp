@@ -61,7 +61,7 @@ struct Neighbors {
   // if this rank lacks that neighbour.
   std::shared_ptr<const Isomorphic> isomorphic;
   std::vector<int> iso_send, iso_recv;
-  bool sought = false;  // a torus in a graph; see recognize()
+  bool sought = false;  // a grid behind a graph; see recognize()
 };
 
 // The grid of a Cartesian communicator. False if it is none, or the MPI refuses to tell.
@@ -78,11 +78,12 @@ const Neighbors* neighbors_of(Team& team);
 // knows what waiting for ranks without one costs? The same on all ranks.
 bool may_combine(const Team& team);
 
-// Is it a graph in which a torus has not been sought yet, and would it be used? The same on all ranks.
-bool may_be_torus(Team& team);
+// Is it a graph behind which a grid has not been sought yet, and would it be used? The same on all ranks.
+bool may_be_grid(Team& team);
 
-// Collective: looks whether the ranks form a torus in which all have the same neighbours (plan/recognize.hpp), and
-// if so treats the communicator as isomorphic from then on. Returns an MPI error code.
+// Collective: looks whether the ranks form a torus in which all have the same neighbours, or a mesh in which all have
+// those of the same neighbours that stay inside (plan/recognize.hpp), and if so treats the communicator as isomorphic
+// from then on. Returns an MPI error code.
 int recognize(Team& team);
 
 // The edges by the other rank, for a call inside a node.

@@ -1,4 +1,5 @@
-// Distributed graphs whose ranks form a torus are treated like isomorphic communicators. The explicit door alone.
+// Distributed graphs whose ranks form a torus or a mesh are treated like isomorphic communicators. The explicit door
+// alone.
 #include <algorithm>
 
 #include "neighbors.hpp"
@@ -15,7 +16,7 @@ using Offsets = std::vector<std::vector<int>>;
 std::vector<Edge> destinations_of(const TestGrid& grid, const Offsets& offsets, int rank, std::uint64_t seed) {
   std::vector<Edge> edges;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
-    edges.push_back({grid.at(rank, offsets[i], 1), static_cast<int>(i)});
+    if (const int to = grid.at(rank, offsets[i], 1); to >= 0) edges.push_back({to, static_cast<int>(i)});
   }
   Random random(seed * 131 + static_cast<std::uint64_t>(rank));
   for (std::size_t i = edges.size(); i > 1; --i) {
@@ -47,7 +48,7 @@ MPI_Comm create(const std::vector<Edge>& in, const std::vector<Edge>& out) {
   return graph;
 }
 
-Topology shuffled_torus(const TestGrid& grid, const Offsets& offsets, std::uint64_t seed) {
+Topology shuffled_grid(const TestGrid& grid, const Offsets& offsets, std::uint64_t seed) {
   const std::vector<Edge> in = sources_of(grid, offsets, world().rank, seed);
   const std::vector<Edge> out = destinations_of(grid, offsets, world().rank, seed);
   Topology t = around(grid, offsets, create(in, out));
@@ -80,6 +81,23 @@ Offsets offsets_in(std::size_t dimensions, int kind) {
 
 class Recognition : public MpiTest {};
 
+// Every algorithm on the graph of a grid, which must be seen through.
+void expect_recognized(const TestGrid& grid, const Offsets& offsets, std::uint64_t& seed) {
+  Topology t = shuffled_grid(grid, offsets, ++seed);
+  for (const char* name : {"straightforward", "torus", "torus-direct", "basis"}) {
+    for (const Collective c : {Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
+      EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, name));
+      expect_good(check({c, same("double"), 24, false, ++seed}, t, tested_neighbors));
+      EXPECT_TRUE(recognized(t.where.comm)) << t.name;
+      EXPECT_EQ(served_by(t.where.comm, c), name) << t.name;
+    }
+    // Nobody knows the sizes of all, so these are not combined.
+    EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, Collective::neighbor_alltoallv, name));
+    expect_good(check({Collective::neighbor_alltoallv, same("int"), 24, false, ++seed}, t, tested_neighbors));
+  }
+  release(t.where);
+}
+
 TEST_F(Recognition, EveryAlgorithmOnEveryTorus) {
   if (world().size < 2) return;
   std::uint64_t seed = 1;
@@ -89,20 +107,33 @@ TEST_F(Recognition, EveryAlgorithmOnEveryTorus) {
     if (world().size > 4 && !torus) continue;
     std::fill(grid.periodic.begin(), grid.periodic.end(), 1);
     for (int kind = 0; kind < 3; ++kind) {
-      Topology t = shuffled_torus(grid, offsets_in(grid.extents.size(), kind), ++seed);
-      for (const char* name : {"straightforward", "torus", "torus-direct", "basis"}) {
-        for (const Collective c : {Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
-          EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, name));
-          expect_good(check({c, same("double"), 24, false, ++seed}, t, tested_neighbors));
-          EXPECT_TRUE(recognized(t.where.comm)) << t.name;
-          EXPECT_EQ(served_by(t.where.comm, c), name) << t.name;
-        }
-        // Nobody knows the sizes of all, so these are not combined.
-        EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, Collective::neighbor_alltoallv, name));
-        expect_good(check({Collective::neighbor_alltoallv, same("int"), 24, false, ++seed}, t, tested_neighbors));
-      }
-      release(t.where);
+      expect_recognized(grid, offsets_in(grid.extents.size(), kind), seed);
     }
+  }
+}
+
+// Those of radius `radius` but zero, in up to three dimensions.
+Offsets moore_offsets(std::size_t dimensions, int radius) {
+  const plan::Neighborhood all = plan::moore(static_cast<int>(dimensions), radius);
+  Offsets offsets;
+  for (int i = 0; i < all.size(); ++i) offsets.emplace_back(all.offset(i).begin(), all.offset(i).end());
+  return offsets;
+}
+
+TEST_F(Recognition, EveryAlgorithmOnEveryMesh) {
+  if (world().size < 2) return;
+  std::uint64_t seed = 1000;
+  for (const TestGrid& grid : grids_of(world().size)) {
+    const bool torus = std::count(grid.periodic.begin(), grid.periodic.end(), 0) == 0;
+    if (torus || std::count(grid.extents.begin(), grid.extents.end(), 1) > 0) continue;
+    expect_recognized(grid, moore_offsets(grid.extents.size(), 1), seed);
+    if (grid.extents.size() > 2) continue;
+    // Two upwards in the first dimension, where somebody has that, and one of the sides twice.
+    Offsets more = moore_offsets(grid.extents.size(), 1);
+    more.emplace_back(grid.extents.size(), 0);
+    if (grid.extents[0] > 2 && grid.periodic[0] == 0) more.back()[0] = 2;
+    more.push_back(more.front());
+    expect_recognized(grid, more, seed);
   }
 }
 
@@ -124,6 +155,41 @@ TEST_F(Recognition, NoTorusNoCombining) {
   EXPECT_FALSE(recognized(t.where.comm));
   EXPECT_NE(served_by(t.where.comm, c), "torus");
   release(t.where);
+}
+
+// A mesh that lacks one edge, and one in which two edges go elsewhere: served by direct messages.
+TEST_F(Recognition, NearlyAMeshIsNone) {
+  const int size = world().size, me = world().rank;
+  if (size < 5) return;  // four may be a mesh of 2 x 2 all the same
+  const Collective c = Collective::neighbor_alltoall;
+  for (const bool crossed : {false, true}) {
+    const TestGrid line{{size}, {0}};
+    const auto targets = [&](int rank) {
+      std::vector<int> to;
+      if (rank > 0) to.push_back(rank - 1);
+      if (rank < size - 1) to.push_back(rank + 1);
+      if (!crossed && rank == 1) to.pop_back();
+      if (crossed && rank == 0) to.back() = 3;
+      if (crossed && rank == 2) to.back() = 1;  // which has two edges from 2, and none from 0
+      return to;
+    };
+    std::vector<Edge> in, out;
+    for (int again = 0; const int to : targets(me))
+      out.push_back({to, !out.empty() && out.back().peer == to ? ++again : 0});
+    for (int from = 0; from < size; ++from) {
+      int again = 0;
+      for (const int to : targets(from)) {
+        if (to == me) in.push_back({from, again++});
+      }
+    }
+    Topology t = around(line, {{1}}, create(in, out));
+    t.in = in, t.out = out;
+    EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, "torus"));
+    expect_good(check({c, same("double"), 24, false, 7}, t, tested_neighbors));
+    EXPECT_FALSE(recognized(t.where.comm));
+    EXPECT_NE(served_by(t.where.comm, c), "torus");
+    release(t.where);
+  }
 }
 
 }  // namespace
