@@ -44,6 +44,8 @@ constexpr ParameterRange kPorts = {"ports", 0, kMost, 1,
 constexpr ParameterRange kPack = {"pack", 0, kMost, 16384,
                                   "messages of at most so many bytes are packed; others need no copy, as "
                                   "derived types"};
+constexpr ParameterRange kShare = {"share", 0, 1, 1,
+                                   "1: a block stays behind at neighbours on its way; 0: each is sent its own"};
 constexpr std::string_view kLiNeighbors = "Li, Zhang and Hoefler, Cache-oblivious MPI, section 3";
 constexpr std::string_view kTraffDirect = "Träff et al., isomorphic collectives, section 3, listing 4";
 constexpr std::string_view kTraffTorus = "Träff et al., isomorphic collectives, sections 3.1 and 3.3, algorithm 1";
@@ -105,9 +107,11 @@ const std::vector<Collective>& neighbor_gathers() {
 }
 
 Algorithm neighbors(std::string_view name, const std::vector<Collective>& collectives, Needs needs,
-                    std::string_view line, std::string_view source, plan::BuildNeighbors build) {
+                    std::string_view line, std::string_view source, plan::BuildNeighbors build,
+                    const std::vector<ParameterRange>& more = {}) {
   std::vector<ParameterRange> parameters = {kPorts};
   if (needs.contiguous) parameters.push_back(kPack);
+  parameters.insert(parameters.end(), more.begin(), more.end());
   return {name, collectives, Engine::neighbors, needs, std::move(parameters), line, source, nullptr, build};
 }
 
@@ -297,7 +301,7 @@ std::vector<Algorithm> make_table() {
                 kTraffTorus, plan::neighbor_torus),
       neighbors("torus", neighbor_gathers(), kCombining,
                 "a block travels hop by hop, once for all neighbours that lie on its way",
-                kTraffGather, plan::neighbor_allgather_torus),
+                kTraffGather, plan::neighbor_allgather_torus, {kShare}),
       neighbors("torus-direct", neighbor_all_to_alls(), kCombining,
                 "as torus, but a block goes its whole way in a dimension in one message",
                 kTraffBetter, plan::neighbor_torus_direct),

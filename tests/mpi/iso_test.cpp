@@ -82,6 +82,14 @@ bool is_uniform(Collective c) {
   return c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
 }
 
+// Parameters in turn: of an algorithm that has rounds, and of the one that has shared ways.
+std::string parameters_of(const std::string& name, Collective c, std::uint64_t turn) {
+  std::string text = turn % 3 == 0 && name != "direct" ? ":ports=2" : "";
+  const bool gathers = c == Collective::neighbor_allgather || c == Collective::neighbor_allgatherv;
+  if (name == "torus" && gathers && turn % 2 == 0) text += text.empty() ? ":share=0" : ",share=0";
+  return text;
+}
+
 bool lacks_none(const TestGrid& grid, const Offsets& offsets) {
   for (const auto& one : offsets) {
     for (std::size_t d = 0; d < one.size(); ++d) {
@@ -99,8 +107,7 @@ class Isomorphic : public MpiTest {
     for (const std::string name : {"direct", "straightforward", "torus", "torus-direct", "basis"}) {
       for (const Collective c : neighbor_collectives) {
         ++seed_;
-        const std::string ports = mix(seed_ + 9) % 3 == 0 && name != "direct" ? ":ports=2" : "";
-        EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, name + ports));
+        EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, name + parameters_of(name, c, mix(seed_ + 9))));
         const Kinds kinds[] = {same("byte"), between("two-records", "record"), same("double"),
                                has_types(c) ? mixed(Base::integer) : between("vector", "contiguous")};
         const std::size_t bytes[] = {8, 1, 700, 9000};

@@ -139,6 +139,9 @@ TEST(ChoiceTest, ReadsAndWrites) {
   EXPECT_EQ(round_trip(Collective::alltoall, " basic-bruck : radix = 16 "), "basic-bruck:radix=16");
   EXPECT_EQ(round_trip(Collective::allgather, "bruck:radix=1048576"), "bruck:radix=1048576");
   EXPECT_EQ(round_trip(Collective::alltoallw, "mpi"), "mpi");
+  for (const Collective c : {Collective::neighbor_allgather, Collective::neighbor_allgatherv}) {
+    EXPECT_EQ(round_trip(c, "torus:share=0"), "torus:ports=1,pack=16384,share=0");
+  }
   EXPECT_EQ(to_string(Choice{}), "");
 }
 
@@ -151,6 +154,8 @@ TEST(ChoiceTest, UnknownNamesGetTheKnownOnes) {
               AllOf(HasSubstr("for allgather; known:"), HasSubstr("recursive-doubling")));
   EXPECT_THAT(parse_choice(Collective::alltoall, "basic-bruck:radiks=3", choice),
               HasSubstr("unknown parameter \"radiks\" of basic-bruck; did you mean \"radix\"?"));
+  // Only where blocks are equal can one that stays behind save another.
+  EXPECT_THAT(parse_choice(Collective::neighbor_alltoall, "torus:share=0", choice), HasSubstr("unknown parameter"));
   EXPECT_THAT(parse_choice(Collective::alltoall, "pairwise:radix=3", choice),
               HasSubstr("pairwise has no parameters"));
   EXPECT_EQ(choice.algorithm, nullptr);
@@ -158,6 +163,8 @@ TEST(ChoiceTest, UnknownNamesGetTheKnownOnes) {
 
 TEST(ChoiceTest, BadValuesGetTheRange) {
   Choice choice;
+  EXPECT_THAT(parse_choice(Collective::neighbor_allgather, "torus:share=2", choice),
+              HasSubstr("share must be a number from 0 to 1, not \"2\""));
   for (const char* value : {"1", "0", "-2", "1048577", "99999999999999999999", "2x", "", "two"}) {
     EXPECT_THAT(
         parse_choice(Collective::alltoall, std::string("basic-bruck:radix=") + value, choice),

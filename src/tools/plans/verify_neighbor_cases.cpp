@@ -117,6 +117,16 @@ plan::Report prove_graphs(const choose::Algorithm& algorithm, choose::Collective
   return {};
 }
 
+// Few ports, and each value of what is on or off.
+plan::Parameters parameters_of(const choose::Algorithm& algorithm, unsigned turn) {
+  plan::Parameters parameters;
+  for (const choose::ParameterRange& p : algorithm.parameters) {
+    if (p.name == "ports") parameters.push_back({"ports", static_cast<std::int64_t>(turn * 7 / 5 % 3)});
+    if (p.name == "share") parameters.push_back({"share", static_cast<std::int64_t>(turn % 2)});
+  }
+  return parameters;
+}
+
 }  // namespace
 
 plan::Report prove_neighbors(const choose::Algorithm& algorithm, choose::Collective collective,
@@ -124,7 +134,7 @@ plan::Report prove_neighbors(const choose::Algorithm& algorithm, choose::Collect
   if (algorithm.build_neighbors == nullptr)
     return prove_graphs(algorithm, collective, ranks, orders, cases);
   const plan::Pattern pattern = choose::is_allgather(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall;
-  // Each grid and neighbourhood once, with borders and ports that change from case to case, and
+  // Each grid and neighbourhood once, with borders and parameters that change from case to case, and
   // otherwise for each collective.
   auto turn = static_cast<unsigned>(ranks) + static_cast<unsigned>(collective);
   for (plan::Grid grid : grids(ranks)) {
@@ -134,7 +144,7 @@ plan::Report prove_neighbors(const choose::Algorithm& algorithm, choose::Collect
       const unsigned periodic = turn % 3 == 0 ? ~0U : turn / 3;
       for (std::size_t d = 0; d < grid.periodic.size(); ++d)
         grid.periodic[d] = (periodic >> d & 1) != 0;
-      const plan::Parameters parameters = {{"ports", static_cast<std::int64_t>(turn * 7 / 5 % 3)}};
+      const plan::Parameters parameters = parameters_of(algorithm, turn);
       const std::vector<plan::Schedule> schedules =
           plan::build_all(algorithm.build_neighbors, grid, around, parameters);
       ++cases;
