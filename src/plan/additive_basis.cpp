@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plan/line_basis.hpp"
+#include "plan/small_basis.hpp"
 
 namespace quadrille::plan {
 
@@ -27,6 +28,13 @@ NeighborCounts AdditiveBasis::counts() const {
 }
 
 namespace {
+
+AdditiveBasis empty_basis(const Neighborhood& offsets) {
+  AdditiveBasis basis;
+  basis.dimensions = offsets.dimensions;
+  basis.sums.resize(static_cast<std::size_t>(offsets.size()));
+  return basis;
+}
 
 int add_element(AdditiveBasis& basis, std::span<const int> element) {
   basis.elements.insert(basis.elements.end(), element.begin(), element.end());
@@ -61,8 +69,7 @@ void add_dimension(AdditiveBasis& basis, const Neighborhood& offsets, std::size_
 }
 
 AdditiveBasis by_dimension(const Grid& grid, const Neighborhood& offsets) {
-  AdditiveBasis basis{offsets.dimensions, {}, {}};
-  basis.sums.resize(static_cast<std::size_t>(offsets.size()));
+  AdditiveBasis basis = empty_basis(offsets);
   for (std::size_t j = 0; j < grid.extents.size(); ++j) {
     add_dimension(basis, offsets, j, grid.periodic[j] ? grid.extents[j] : 0);
   }
@@ -110,8 +117,7 @@ class Sums {
 };
 
 AdditiveBasis of_offsets(const Neighborhood& offsets) {
-  AdditiveBasis basis{offsets.dimensions, {}, {}};
-  basis.sums.resize(static_cast<std::size_t>(offsets.size()));
+  AdditiveBasis basis = empty_basis(offsets);
   const auto norm = [&offsets](int i) {
     std::int64_t hops = 0;
     for (const int c : offsets.offset(i)) hops += std::abs(c);
@@ -130,6 +136,89 @@ AdditiveBasis of_offsets(const Neighborhood& offsets) {
   return basis;
 }
 
+// Offsets that differ and are not zero, and how often each is given.
+struct Different {
+  std::vector<std::vector<int>> vectors;
+  std::vector<int> weights;
+  std::vector<int> number;  // [offset] its vector; -1: zero
+};
+
+Different different(const Neighborhood& offsets) {
+  Different result;
+  std::map<std::vector<int>, int> known;
+  for (int i = 0; i < offsets.size(); ++i) {
+    const std::vector<int> offset(offsets.offset(i).begin(), offsets.offset(i).end());
+    const bool zero = std::all_of(offset.begin(), offset.end(), [](int c) { return c == 0; });
+    const auto [at, is_new] = known.try_emplace(offset, static_cast<int>(result.vectors.size()));
+    if (is_new && !zero) result.vectors.push_back(offset), result.weights.push_back(0);
+    if (!zero) ++result.weights[static_cast<std::size_t>(at->second)];
+    result.number.push_back(zero ? -1 : at->second);
+  }
+  return result;
+}
+
+// A basis of the different offsets is one of all. `sums` are those of the vectors.
+AdditiveBasis of_vectors(const Neighborhood& offsets, const Different& of, std::span<const std::vector<int>> elements,
+                         std::span<const std::vector<int>> sums) {
+  AdditiveBasis basis = empty_basis(offsets);
+  for (const std::vector<int>& element : elements) add_element(basis, element);
+  for (std::size_t i = 0; i < basis.sums.size(); ++i) {
+    if (of.number[i] >= 0) basis.sums[i] = sums[static_cast<std::size_t>(of.number[i])];
+  }
+  return basis;
+}
+
+// The shortest vector on the line through zero and `vector`.
+std::vector<int> direction_of(std::vector<int> vector) {
+  int divisor = 0;
+  for (const int c : vector) divisor = std::gcd(divisor, c);
+  for (int& c : vector) c /= divisor;
+  return vector;
+}
+
+// After how many hops by `step` a block is back; 0: never, or too late to matter.
+int round_trip(const Grid& grid, const std::vector<int>& step) {
+  std::int64_t hops = 1;
+  for (std::size_t j = 0; j < step.size(); ++j) {
+    if (step[j] != 0 && !grid.periodic[j]) return 0;
+    hops = std::lcm(hops, std::int64_t{grid.extents[j] / std::gcd(grid.extents[j], step[j])});
+    if (hops > 1 << 20) return 0;
+  }
+  return static_cast<int>(hops);
+}
+
+// If all offsets lie on one line, and none has gone round the torus on it.
+AdditiveBasis along_a_line(const Grid& grid, const Neighborhood& offsets, const Different& of) {
+  if (of.vectors.empty()) return empty_basis(offsets);
+  const std::vector<int> step = direction_of(of.vectors.front());
+  const auto j = static_cast<std::size_t>(std::find_if(step.begin(), step.end(), [](int c) { return c != 0; }) -
+                                          step.begin());
+  const int ring = round_trip(grid, step);
+  std::vector<int> places;
+  for (const std::vector<int>& vector : of.vectors) {
+    const int place = vector[j] / step[j];
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      if (std::int64_t{place} * step[i] != vector[i]) return {};
+    }
+    if (ring > 0 && (2 * place > ring || 2 * place < -ring)) return {};
+    places.push_back(place);
+  }
+  const LineBasis line = line_basis(places, of.weights, ring);
+  std::vector<std::vector<int>> elements, sums;
+  for (const int length : line.elements) {
+    std::vector<int>& element = elements.emplace_back();
+    for (const int c : step) element.push_back(c * length);
+  }
+  for (const std::vector<int>& lengths : line.sums) {
+    std::vector<int>& sum = sums.emplace_back();
+    for (const int length : lengths) {
+      const auto at = std::find(line.elements.begin(), line.elements.end(), length);
+      sum.push_back(static_cast<int>(at - line.elements.begin()));
+    }
+  }
+  return of_vectors(offsets, of, elements, sums);
+}
+
 // Elements in decreasing number of offsets that they serve.
 AdditiveBasis sorted(const AdditiveBasis& basis) {
   const auto n = static_cast<std::size_t>(basis.size());
@@ -141,8 +230,9 @@ AdditiveBasis sorted(const AdditiveBasis& basis) {
   std::stable_sort(order.begin(), order.end(), [&uses](int a, int b) {
     return uses[static_cast<std::size_t>(a)] > uses[static_cast<std::size_t>(b)];
   });
-  AdditiveBasis result{basis.dimensions, {}, basis.sums};
+  AdditiveBasis result{basis.dimensions, {}, basis.sums, basis.exact};
   for (const int e : order) {
+    if (uses[static_cast<std::size_t>(e)] == 0) break;  // left over from a search that was not finished
     number[static_cast<std::size_t>(e)] = add_element(result, basis.element(e));
   }
   for (std::vector<int>& sum : result.sums) {
@@ -152,16 +242,40 @@ AdditiveBasis sorted(const AdditiveBasis& basis) {
   return result;
 }
 
-}  // namespace
-
-AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets) {
+AdditiveBasis best_basis(const Grid& grid, const Neighborhood& offsets) {
+  const Different of = different(offsets);
   AdditiveBasis best = by_dimension(grid, offsets);
-  AdditiveBasis other = of_offsets(offsets);
   const auto key = [](const AdditiveBasis& basis) {
     return std::pair(basis.counts().rounds, basis.counts().blocks);
   };
-  if (key(other) < key(best)) best = std::move(other);
+  for (AdditiveBasis other : {of_offsets(offsets), along_a_line(grid, offsets, of)}) {
+    if (other.dimensions > 0 && key(other) < key(best)) best = std::move(other);
+  }
+  const SmallBasis small = small_basis(grid, of.vectors, of.weights, best.size());
+  if (!small.elements.empty()) best = of_vectors(offsets, of, small.elements, small.sums);
+  best.exact = small.exact;
   return sorted(best);
+}
+
+// The last problem of this thread. Costs and the plans of both collectives ask for the same basis, and a proof asks for
+// it for each rank.
+struct Known {
+  Grid grid;
+  Neighborhood offsets;
+  AdditiveBasis basis;
+
+  bool is_for(const Grid& g, const Neighborhood& n) const {
+    return grid.extents == g.extents && grid.periodic == g.periodic && offsets.dimensions == n.dimensions &&
+           offsets.offsets == n.offsets;
+  }
+};
+
+}  // namespace
+
+AdditiveBasis additive_basis(const Grid& grid, const Neighborhood& offsets) {
+  thread_local Known known;
+  if (!known.is_for(grid, offsets)) known = {grid, offsets, best_basis(grid, offsets)};
+  return known.basis;
 }
 
 }  // namespace quadrille::plan

@@ -14,6 +14,7 @@ struct AdditiveBasis {
   int dimensions = 0;
   std::vector<int> elements;           // [element][dimension]
   std::vector<std::vector<int>> sums;  // [offset] numbers of its elements, rising; zero: none
+  bool exact = false;                  // it is known that no smaller one exists
 
   int size() const;
   std::span<const int> element(int number) const;
@@ -25,6 +26,11 @@ struct AdditiveBasis {
 //   - for each dimension a basis of its coordinates, the smallest one if there are few
 //     (line_basis.hpp)
 //   - the different offsets, less those that are sums of shorter ones
+//   - offsets on one line through zero: a basis of their places on it (line_basis.hpp)
+//   - of up to 16 different offsets, the smallest one that a bounded search finds: the smallest of
+//     all, if three vectors or less will do or a lower bound is reached (small_basis.hpp)
+// Vectors need not be offsets: (3,3) (4,4) (5,5) (6,6) (7,7) are sums of (2,2) (3,3) (4,4); and on a
+// torus the 2 d nearest neighbours have a basis of d + 1, the unit vectors and minus their sum.
 // How hard the smallest basis of all is, the paper leaves open; so do we. In a dimension that is
 // not periodic the elements of a sum never lead beyond it, so no block leaves the mesh on its way.
 // Elements that serve most offsets come first: so the ways of an allgather part late.

@@ -85,7 +85,7 @@ bool is_uniform(Collective c) {
 // Parameters in turn: of an algorithm that has rounds, and of the one that has shared ways.
 std::string parameters_of(const std::string& name, Collective c, std::uint64_t turn) {
   std::string text = turn % 3 == 0 && name != "direct" ? ":ports=2" : "";
-  const bool gathers = c == Collective::neighbor_allgather || c == Collective::neighbor_allgatherv;
+  const bool gathers = choose::is_allgather(c);
   if (name == "torus" && gathers && turn % 2 == 0) text += text.empty() ? ":share=0" : ",share=0";
   return text;
 }

@@ -169,7 +169,9 @@ AdditiveBasis checked_basis(const Grid& grid, const Neighborhood& given) {
 
 TEST(AdditiveBasisTest, OfStencils) {
   for (int d = 1; d <= 4; ++d) {
-    EXPECT_EQ(checked_basis(torus(d, 9), von_neumann(d)).size(), 2 * d);
+    // The unit vectors and minus their sum: what goes down goes up in all other dimensions first.
+    EXPECT_EQ(checked_basis(torus(d, 9), von_neumann(d)).size(), d + 1);
+    EXPECT_EQ(checked_basis(torus(d, 9, false), von_neumann(d)).size(), 2 * d);
     EXPECT_EQ(checked_basis(torus(d, 9), moore(d, 1)).size(), 2 * d);
     EXPECT_EQ(checked_basis(torus(d, 9, false), moore(d, 1)).size(), 2 * d);
     EXPECT_EQ(checked_basis(torus(d, 3), moore(d, 1)).size(), 2 * d);
@@ -187,6 +189,135 @@ TEST(AdditiveBasisTest, OfDiagonals) {
   EXPECT_EQ(checked_basis(torus(2, 9), {2, {1, 1, 2, 2, 3, 3}}).size(), 2);
   EXPECT_EQ(checked_basis(torus(3, 9), {3, {1, 1, 1, -1, -1, -1, 0, 0, 0}}).size(), 2);
   EXPECT_EQ(checked_basis(torus(2, 9), {2, {}}).size(), 0);
+}
+
+// The smallest basis need not be made of offsets.
+TEST(AdditiveBasisTest, OfVectorsThatAreNoOffsets) {
+  for (const bool periodic : {true, false}) {
+    const Grid grid = torus(2, 100, periodic);
+    const AdditiveBasis line = checked_basis(grid, {2, {3, 3, 4, 4, 5, 5, 6, 6, 7, 7}});
+    EXPECT_EQ(line.size(), 3);  // (2,2) (3,3) (4,4), say
+    EXPECT_TRUE(line.exact);
+    // x + y, x + z, y + z and x + y + z, for x = (1,2), y = (3,1), z = (5,7): each of these is a difference.
+    const AdditiveBasis sums = checked_basis(grid, {2, {4, 3, 6, 9, 8, 8, 9, 10}});
+    EXPECT_EQ(sums.size(), 3);
+    EXPECT_TRUE(sums.exact);
+  }
+  // More than the search takes.
+  Neighborhood diagonal{2, {}};
+  for (int c = 1; c <= 30; ++c) diagonal.offsets.insert(diagonal.offsets.end(), {2 * c, -3 * c});
+  EXPECT_EQ(checked_basis(torus(2, 1000), diagonal).size(), 5);
+  EXPECT_EQ(checked_basis(torus(2, 1000, false), diagonal).size(), 5);
+}
+
+// --- compared with all sets of vectors -----------------------------------------------------------
+
+using Vectors = std::vector<std::vector<int>>;
+
+// All vectors that can be in a basis: on a torus every one, on a mesh those in the box of the offsets.
+Vectors all_vectors(const Grid& grid, const Vectors& offsets) {
+  Vectors all = {{}};
+  for (std::size_t j = 0; j < grid.extents.size(); ++j) {
+    int low = 0, high = grid.extents[j] - 1;
+    if (!grid.periodic[j]) {
+      high = 0;
+      for (const auto& v : offsets) low = std::min(low, v[j]), high = std::max(high, v[j]);
+    }
+    Vectors longer;
+    for (const auto& v : all) {
+      for (int c = low; c <= high; ++c) longer.push_back(v), longer.back().push_back(c);
+    }
+    all = std::move(longer);
+  }
+  std::erase_if(all, [](const auto& v) { return std::all_of(v.begin(), v.end(), [](int c) { return c == 0; }); });
+  return all;
+}
+
+// Adds an element to each sum, as a block may travel; the same vector always looks the same.
+Vectors with_element(const Grid& grid, Vectors sums, const std::vector<int>& element) {
+  for (std::size_t i = 0, n = sums.size(); i < n; ++i) {
+    std::vector<int> sum = sums[i];
+    bool turns = false;
+    for (std::size_t j = 0; j < sum.size(); ++j) {
+      turns = turns || (!grid.periodic[j] && sum[j] * element[j] < 0);
+      sum[j] += element[j];
+      if (grid.periodic[j]) sum[j] = modulo(sum[j], grid.extents[j]);
+    }
+    if (!turns) sums.push_back(std::move(sum));
+  }
+  return sums;
+}
+
+// Whether `size` more of the candidates from `first` on make sums of all offsets.
+bool basis_exists(const Grid& grid, const Vectors& offsets, const Vectors& candidates, std::size_t first, int size,
+                  const Vectors& sums) {
+  if (size == 0) {
+    return std::all_of(offsets.begin(), offsets.end(),
+                       [&](const auto& v) { return std::find(sums.begin(), sums.end(), v) != sums.end(); });
+  }
+  for (std::size_t c = first; c < candidates.size(); ++c) {
+    const Vectors more = with_element(grid, sums, candidates[c]);
+    if (basis_exists(grid, offsets, candidates, c + 1, size - 1, more)) return true;
+  }
+  return false;
+}
+
+// The size of the smallest basis among the candidates, if it is at most `most`; else most + 1.
+int smallest_basis(const Grid& grid, const Vectors& offsets, const Vectors& candidates, int most) {
+  const Vectors zero = {std::vector<int>(grid.extents.size(), 0)};
+  int size = 0;
+  while (size <= most && !basis_exists(grid, offsets, candidates, 0, size, zero)) ++size;
+  return size;
+}
+
+// Offsets as they are travelled, that differ and are not zero.
+Vectors different_offsets(const Grid& grid, const Neighborhood& given) {
+  const Neighborhood n = travelled(grid, given);
+  std::set<std::vector<int>> different;
+  for (int i = 0; i < n.size(); ++i) {
+    std::vector<int> v(n.offset(i).begin(), n.offset(i).end());
+    for (std::size_t j = 0; j < v.size(); ++j) v[j] = modulo(v[j], grid.periodic[j] ? grid.extents[j] : 0);
+    if (std::any_of(v.begin(), v.end(), [](int c) { return c != 0; })) different.insert(v);
+  }
+  return {different.begin(), different.end()};
+}
+
+// Bases of up to three vectors are found whatever they are; of four nearly always.
+TEST(AdditiveBasisTest, IsSmallestForSmallSets) {
+  const std::vector<Grid> grids = {{{4, 4}, {true, true}},
+                                   {{3, 5}, {true, true}},
+                                   {{4, 4}, {false, false}},
+                                   {{3, 4}, {true, false}},
+                                   {{2, 2, 3}, {true, true, true}},
+                                   {{6, 2}, {true, true}},
+                                   {{2, 3, 3}, {false, false, false}},
+                                   {{2, 3, 2}, {true, false, true}}};
+  std::mt19937 random(11);
+  int of_no_offsets = 0, of_four = 0, smallest_of_four = 0;
+  for (int round = 0; round < 12 * static_cast<int>(grids.size()); ++round) {
+    const Grid& grid = grids[static_cast<std::size_t>(round) % grids.size()];
+    Neighborhood n{static_cast<int>(grid.extents.size()), {}};
+    for (int k = 0; k < 2 + round % 7; ++k) {
+      for (const int extent : grid.extents) {
+        n.offsets.push_back(static_cast<int>(random() % static_cast<unsigned>(2 * extent - 1)) - extent + 1);
+      }
+    }
+    const AdditiveBasis basis = checked_basis(grid, n);
+    const Vectors offsets = different_offsets(grid, n);
+    const int smallest = smallest_basis(grid, offsets, all_vectors(grid, offsets), 4);
+    SCOPED_TRACE(testing::PrintToString(offsets));
+    EXPECT_GE(basis.size(), smallest);
+    if (smallest <= 3) {
+      EXPECT_EQ(basis.size(), smallest);
+    }
+    if (smallest <= 3 || basis.size() == 4) {
+      EXPECT_TRUE(basis.exact);
+    }
+    if (smallest == 4) ++of_four, smallest_of_four += basis.size() == 4 ? 1 : 0;
+    if (smallest <= 3) of_no_offsets += smallest_basis(grid, offsets, offsets, 3) > smallest ? 1 : 0;
+  }
+  EXPECT_GT(of_no_offsets, 2);
+  EXPECT_GT(smallest_of_four, of_four * 9 / 10);
 }
 
 TEST(AdditiveBasisTest, OfRandomNeighborhoods) {

@@ -1,0 +1,394 @@
+// Idea    Sets of k elements are tried, for smaller and smaller k. All elements but the last two are taken from the
+//         vectors and their differences. The last two follow: if x and y are left, some vector that is no sum yet must
+//         be a sum with x alone (were all of them sums with x + y, that one element would do), so x is a vector less a
+//         sum of the elements before; and then y is the first vector that still is no sum, less some sum.
+// Exact   A basis of up to three elements is found, whatever its elements are. Of three elements x y z, if one is a
+//         vector, begin with it. If none is, the vectors are among x+y, x+z, y+z, x+y+z: three of them are a basis
+//         themselves; if there are four, z = (x+y+z) - (x+y) is a difference. Larger ones need not be found.
+// Cost    A fixed number of steps at most: well below a millisecond.
+//
+// Vectors are kept as bytes of a word, one for each dimension that is a ring, two (up and down) for each that is not:
+// a sum with elements of both signs equals no vector, as it must be, and elements are no longer negative there.
+#include "plan/small_basis.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace quadrille::plan {
+namespace {
+
+using Word = std::uint64_t;
+using Set = std::uint32_t;  // of vectors, or of elements
+
+constexpr std::int64_t kSteps = 100'000;
+constexpr std::size_t kMostVectors = 16;
+constexpr int kLargestBasis = 10;
+constexpr int kMostLanes = 8;
+constexpr int kMostInLane = 127;
+constexpr int kLongest = 10;  // on rings that are larger than a lane
+constexpr Word kHigh = 0x8080808080808080;
+
+struct Lane {
+  std::size_t dimension;
+  int direction;  // 0: a ring; else coordinates of this sign alone
+  int size;       // a ring: numbers are taken modulo this; else the largest
+};
+
+// --- vectors as words --------------------------------------------------------------------------------------------
+
+class Lanes {
+ public:
+  // Empty if the vectors do not fit.
+  static std::optional<Lanes> of(const Grid& grid, std::span<const std::vector<int>> vectors) {
+    Lanes lanes;
+    for (std::size_t j = 0; j < grid.extents.size(); ++j) {
+      int up = 0, down = 0;
+      for (const std::vector<int>& v : vectors) up = std::max(up, v[j]), down = std::max(down, -v[j]);
+      const bool ring = grid.periodic[j];
+      if (std::max(up, down) > (ring && grid.extents[j] > kMostInLane ? kLongest : kMostInLane)) return {};
+      if (ring && (up > 0 || down > 0)) lanes.add({j, 0, std::min(grid.extents[j], kMostInLane)});
+      if (!ring && up > 0) lanes.add({j, +1, up});
+      if (!ring && down > 0) lanes.add({j, -1, down});
+    }
+    if (lanes.all_.size() > kMostLanes) return {};
+    return lanes;
+  }
+
+  const std::vector<Lane>& all() const { return all_; }
+
+  static int value(const Lane& lane, const std::vector<int>& vector) {
+    const int c = vector[lane.dimension];
+    return lane.direction == 0 ? (c % lane.size + lane.size) % lane.size : std::max(lane.direction * c, 0);
+  }
+
+  Word word(const std::vector<int>& vector) const {
+    Word word = 0;
+    for (std::size_t l = 0; l < all_.size(); ++l) word |= Word(value(all_[l], vector)) << 8 * l;
+    return word;
+  }
+
+  std::vector<int> vector(Word word, std::size_t dimensions) const {
+    std::vector<int> vector(dimensions, 0);
+    for (std::size_t l = 0; l < all_.size(); ++l) {
+      const Lane& lane = all_[l];
+      const int c = static_cast<int>(word >> 8 * l & 0xff);
+      vector[lane.dimension] += lane.direction != 0 ? lane.direction * c : 2 * c > lane.size ? c - lane.size : c;
+    }
+    return vector;
+  }
+
+  // False if the sum leads beyond all vectors in a dimension that is no ring.
+  bool add(Word a, Word b, Word& sum) const {
+    sum = a + b;
+    const Word beyond = (sum + to_high_) & kHigh;
+    sum -= (beyond >> 7) * 0xff & sizes_;
+    return (beyond & lines_) == 0;
+  }
+
+  // False if the difference leads the other way in a dimension that is no ring.
+  bool subtract(Word a, Word b, Word& difference) const {
+    const Word lifted = a + kHigh - b;  // no byte borrows
+    const Word below = ~lifted & kHigh;
+    difference = (lifted & ~kHigh) - ((below >> 7) * 0xff & to_high_);
+    return (below & lines_) == 0;
+  }
+
+ private:
+  void add(const Lane& lane) {
+    const std::size_t at = 8 * all_.size();
+    all_.push_back(lane);
+    if (all_.size() > kMostLanes) return;
+    const bool ring = lane.direction == 0;
+    to_high_ |= Word(ring ? 128 - lane.size : 127 - lane.size) << at;
+    if (ring) sizes_ |= Word(lane.size) << at;
+    if (!ring) lines_ |= Word(0xff) << at;
+  }
+
+  std::vector<Lane> all_;
+  Word to_high_ = 0;  // what sets the high bit of a byte that is too large
+  Word sizes_ = 0;    // of the rings
+  Word lines_ = 0;    // bytes that are no rings
+};
+
+// --- how many elements there must be -----------------------------------------------------------------------------
+
+// The rank of rows of numbers modulo a prime.
+int rank_modulo(int prime, std::vector<std::vector<int>> rows) {
+  std::size_t rank = 0;
+  const std::size_t columns = rows.empty() ? 0 : rows.front().size();
+  for (std::size_t column = 0; column < columns && rank < rows.size(); ++column) {
+    const auto pivot = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(rank), rows.end(),
+                                    [&](const std::vector<int>& row) { return row[column] != 0; });
+    if (pivot == rows.end()) continue;
+    std::swap(*pivot, rows[rank]);
+    const std::vector<int>& top = rows[rank++];
+    for (std::size_t r = rank; r < rows.size(); ++r) {
+      const int a = top[column], b = rows[r][column];
+      for (std::size_t c = column; c < columns; ++c) {
+        rows[r][c] = ((a * rows[r][c] - b * top[c]) % prime + prime) % prime;
+      }
+    }
+  }
+  return static_cast<int>(rank);
+}
+
+// n vectors need n different sums of at least one element. And all sums of k elements, modulo a prime that divides the
+// sizes of the rings looked at, are in a space of k dimensions.
+int fewest_that_may_do(const Grid& grid, const Lanes& lanes, std::span<const std::vector<int>> vectors) {
+  int fewest = std::bit_width(vectors.size());
+  const auto divides = [&grid](int prime) {
+    return
+        [&grid, prime](const Lane& lane) { return lane.direction == 0 && grid.extents[lane.dimension] % prime == 0; };
+  };
+  constexpr int largest = 61;  // serves where there is no ring
+  for (const int prime : {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, largest}) {
+    if (prime != largest && std::none_of(lanes.all().begin(), lanes.all().end(), divides(prime))) continue;
+    std::vector<std::vector<int>> rows(vectors.size());
+    for (const Lane& lane : lanes.all()) {
+      if (lane.direction == 0 && !divides(prime)(lane)) continue;
+      for (std::size_t i = 0; i < vectors.size(); ++i) {
+        const int c = lane.direction == 0 ? vectors[i][lane.dimension] : Lanes::value(lane, vectors[i]);
+        rows[i].push_back((c % prime + prime) % prime);
+      }
+    }
+    fewest = std::max(fewest, rank_modulo(prime, std::move(rows)));
+  }
+  return fewest;
+}
+
+// --- search ------------------------------------------------------------------------------------------------------
+
+// What is given, and what elements are tried.
+struct Case {
+  const Grid& grid;
+  std::span<const std::vector<int>> vectors;
+  std::span<const int> weights;
+  Lanes lanes;
+  std::vector<Word> words;       // of the vectors
+  std::vector<Word> candidates;  // the vectors, then their differences, the shorter ones first
+};
+
+// Upwards before downwards, so that what leads down can be a sum that goes round.
+std::vector<Word> by_length(const Lanes& lanes, std::size_t dimensions, const std::vector<Word>& words) {
+  std::vector<std::tuple<int, int, Word>> keys;
+  for (const Word word : words) {
+    int hops = 0, down = 0;
+    for (const int c : lanes.vector(word, dimensions)) hops += std::abs(c), down += std::max(-c, 0);
+    keys.emplace_back(hops, down, word);
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  std::vector<Word> sorted;
+  for (const auto& [hops, down, word] : keys) sorted.push_back(word);
+  return sorted;
+}
+
+Case case_of(const Grid& grid, std::span<const std::vector<int>> vectors, std::span<const int> weights,
+             const Lanes& lanes) {
+  Case c{grid, vectors, weights, lanes, {}, {}};
+  for (const std::vector<int>& v : vectors) c.words.push_back(lanes.word(v));
+  std::vector<Word> differences;
+  for (const Word a : c.words) {
+    for (const Word b : c.words) {
+      Word difference = 0;
+      if (a == b || !lanes.subtract(a, b, difference)) continue;
+      const bool known = std::find(c.words.begin(), c.words.end(), difference) != c.words.end();
+      if (!known) differences.push_back(difference);
+    }
+  }
+  c.candidates = by_length(lanes, grid.extents.size(), c.words);
+  differences = by_length(lanes, grid.extents.size(), differences);
+  c.candidates.insert(c.candidates.end(), differences.begin(), differences.end());
+  return c;
+}
+
+class VectorSearch {
+ public:
+  VectorSearch(const Case& given, std::int64_t& steps) : given_(given), steps_(steps) {
+    for (const Word word : given.words) filter_ |= bit_of(word);
+    all_ = (Set(1) << given.words.size()) - 1;
+    sums_.push_back({0, 0});
+  }
+
+  // Of at most `size` elements: the first basis, or the best of all. False if there was not time for all.
+  bool run(int size, bool first_one, SmallBasis& best, std::int64_t& length) {
+    best_ = &best, length_ = &length;
+    first_one_ = first_one;
+    extend(size, 0, 0);
+    return steps_ > 0;
+  }
+  bool found() const { return found_; }
+
+ private:
+  struct Sum {
+    Word word;
+    Set elements;
+  };
+
+  static Word bit_of(Word word) { return Word(1) << (word * 0x9e3779b97f4a7c15u >> 58); }
+  bool is_chosen(Word element) const { return std::find(chosen_.begin(), chosen_.end(), element) != chosen_.end(); }
+  bool is_over() const { return steps_ <= 0 || (found_ && first_one_); }
+
+  // The vectors that are sums, if `element` is added to what there is. Undone by remove().
+  Set add(Word element, Set covered) {
+    const Set bit = Set(1) << chosen_.size();
+    const std::size_t before = sums_.size();
+    starts_.push_back(before);
+    chosen_.push_back(element);
+    for (std::size_t i = 0; i < before; ++i) {
+      Word sum = 0;
+      if (!given_.lanes.add(sums_[i].word, element, sum)) continue;
+      sums_.push_back({sum, sums_[i].elements | bit});
+      if ((filter_ & bit_of(sum)) == 0) continue;
+      const auto at = std::find(given_.words.begin(), given_.words.end(), sum);
+      if (at != given_.words.end()) covered |= Set(1) << (at - given_.words.begin());
+    }
+    steps_ -= static_cast<std::int64_t>(4 * before);
+    return covered;
+  }
+
+  void remove() {
+    sums_.resize(starts_.back());
+    starts_.pop_back();
+    chosen_.pop_back();
+  }
+
+  bool is_sum(Word word) {
+    steps_ -= static_cast<std::int64_t>(sums_.size() / 4);
+    return std::any_of(sums_.begin(), sums_.end(), [word](const Sum& sum) { return sum.word == word; });
+  }
+
+  void extend(int left, std::size_t first, Set covered) {
+    if (covered == all_) return consider();
+    const auto missing = static_cast<std::size_t>(std::popcount(all_ & ~covered));
+    if (is_over() || missing > sums_.size() * ((std::size_t(1) << left) - 1)) return;
+    if (left == 1) return complete(covered);
+    if (left == 2) return extend_by_what_is_missing(covered);
+    for (std::size_t c = first; c < given_.candidates.size() && !is_over(); ++c) {
+      extend(left - 1, c + 1, add(given_.candidates[c], covered));
+      remove();
+    }
+  }
+
+  void extend_by_what_is_missing(Set covered) {
+    for (Set missing = all_ & ~covered; missing != 0; missing &= missing - 1) {
+      const Word word = given_.words[static_cast<std::size_t>(std::countr_zero(missing))];
+      for (std::size_t i = 0, n = sums_.size(); i < n && !is_over(); ++i) {
+        Word element = 0;
+        if (!given_.lanes.subtract(word, sums_[i].word, element) || is_chosen(element)) continue;
+        extend(1, 0, add(element, covered));
+        remove();
+      }
+    }
+  }
+
+  // The last element makes sums of all that is missing.
+  void complete(Set covered) {
+    const Word word = given_.words[static_cast<std::size_t>(std::countr_zero(all_ & ~covered))];
+    for (std::size_t i = 0, n = sums_.size(); i < n && !is_over(); ++i) {
+      Word element = 0;
+      if (!given_.lanes.subtract(word, sums_[i].word, element)) continue;
+      if (is_chosen(element) || !serves(element, covered)) continue;
+      add(element, covered);
+      consider();
+      remove();
+    }
+  }
+
+  bool serves(Word element, Set covered) {
+    for (Set missing = all_ & ~covered; missing != 0; missing &= missing - 1) {
+      const Word word = given_.words[static_cast<std::size_t>(std::countr_zero(missing))];
+      Word rest = 0;
+      if (!given_.lanes.subtract(word, element, rest) || !is_sum(rest)) return false;
+    }
+    return true;
+  }
+
+  // Takes the shortest sum of each vector.
+  void consider() {
+    SmallBasis basis;
+    std::int64_t length = 0;
+    for (const Word element : chosen_) {
+      basis.elements.push_back(given_.lanes.vector(element, given_.grid.extents.size()));
+    }
+    for (std::size_t i = 0; i < given_.words.size(); ++i) {
+      Set shortest = ~Set(0);
+      for (const Sum& sum : sums_) {
+        if (sum.word == given_.words[i] && std::popcount(sum.elements) < std::popcount(shortest)) {
+          shortest = sum.elements;
+        }
+      }
+      std::vector<int>& sum = basis.sums.emplace_back();
+      for (std::size_t e = 0; e < chosen_.size(); ++e) {
+        if ((shortest >> e & 1) != 0) sum.push_back(static_cast<int>(e));
+      }
+      length += std::popcount(shortest) * given_.weights[i];
+    }
+    steps_ -= static_cast<std::int64_t>(sums_.size() * given_.words.size());
+    const bool better = !found_ || basis.elements.size() < best_->elements.size() ||
+                        (basis.elements.size() == best_->elements.size() && length < *length_);
+    if (!better || !is_right(basis)) return;
+    *best_ = std::move(basis);
+    *length_ = length;
+    found_ = true;
+  }
+
+  // Rings that are larger than a lane are kept smaller than they are.
+  bool is_right(const SmallBasis& basis) const {
+    for (std::size_t i = 0; i < given_.vectors.size(); ++i) {
+      for (std::size_t j = 0; j < given_.grid.extents.size(); ++j) {
+        int rest = given_.vectors[i][j];
+        for (const int e : basis.sums[i]) rest -= basis.elements[static_cast<std::size_t>(e)][j];
+        if ((given_.grid.periodic[j] ? rest % given_.grid.extents[j] : rest) != 0) return false;
+      }
+    }
+    return true;
+  }
+
+  const Case& given_;
+  std::int64_t& steps_;              // left to do
+  Word filter_ = 0;                  // a bit of each vector
+  Set all_ = 0;                      // vectors
+  std::vector<Word> chosen_;         // elements
+  std::vector<Sum> sums_;            // of the subsets of chosen_
+  std::vector<std::size_t> starts_;  // [element] where its sums begin
+  bool first_one_ = false, found_ = false;
+  SmallBasis* best_ = nullptr;
+  std::int64_t* length_ = nullptr;
+};
+
+}  // namespace
+
+SmallBasis small_basis(const Grid& grid, std::span<const std::vector<int>> vectors, std::span<const int> weights,
+                       int fewer_than) {
+  SmallBasis best;
+  const std::optional<Lanes> lanes = Lanes::of(grid, vectors);
+  if (!lanes || vectors.size() > kMostVectors || fewer_than > kLargestBasis + 1) return best;
+  const int fewest = fewest_that_may_do(grid, *lanes, vectors);
+  const Case given = case_of(grid, vectors, weights, *lanes);
+  std::int64_t length = 0, steps = kSteps;
+  int size = fewer_than;
+  bool is_done = true;
+  while (size > fewest) {
+    VectorSearch search(given, steps);
+    is_done = search.run(size - 1, true, best, length) && size - 1 <= 3;
+    if (!search.found()) break;
+    size = static_cast<int>(best.elements.size());
+  }
+  best.exact = size <= fewest || is_done;
+  if (!best.elements.empty()) {
+    const bool exact = best.exact;
+    steps = kSteps / 4;
+    VectorSearch(given, steps).run(size, false, best, length);
+    best.exact = exact;
+  }
+  return best;
+}
+
+}  // namespace quadrille::plan
