@@ -1,6 +1,7 @@
 #include "neighbors.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -231,14 +232,16 @@ int TestGrid::at(int rank, const std::vector<int>& offset, int sign) const {
   return result;
 }
 
-std::vector<TestGrid> grids_of(int ranks) {
+std::vector<TestGrid> grids_of(int ranks, int most_dimensions) {
   std::vector<std::vector<int>> shapes = {{ranks}};
-  for (int a = 1; a <= 4; ++a) {
-    for (int b = 1; b <= 4; ++b) {
-      if (a * b == ranks) shapes.push_back({a, b});
-      for (int c = 1; c <= 4; ++c) {
-        if (a * b * c == ranks) shapes.push_back({a, b, c});
-      }
+  int count = 4;  // of the shapes with so many dimensions, each extent a digit of a number
+  for (int dimensions = 2; dimensions <= most_dimensions; ++dimensions) {
+    count *= 4;
+    for (int number = 0; number < count; ++number) {
+      std::vector<int> extents;
+      for (int left = count / 4; left > 0; left /= 4) extents.push_back(number / left % 4 + 1);
+      const int processes = std::accumulate(extents.begin(), extents.end(), 1, std::multiplies<>());
+      if (processes == ranks) shapes.push_back(extents);
     }
   }
   std::vector<TestGrid> grids;
@@ -252,10 +255,10 @@ std::vector<TestGrid> grids_of(int ranks) {
   return grids;
 }
 
-Topology cartesian(const TestGrid& grid) {
+Topology cartesian(const TestGrid& grid, MPI_Comm of) {
   MPI_Comm comm;
   const auto dimensions = static_cast<int>(grid.extents.size());
-  MPI_Cart_create(MPI_COMM_WORLD, dimensions, grid.extents.data(), grid.periodic.data(), 0, &comm);
+  MPI_Cart_create(of, dimensions, grid.extents.data(), grid.periodic.data(), 0, &comm);
   Topology t{"cart " + grid.name(), describe(grid.name(), comm), {}, {}};
   for (int d = 0; d < dimensions; ++d) {
     std::vector<int> one(grid.extents.size(), 0);

@@ -54,10 +54,11 @@ struct TestGrid {
   // The rank at `offset` from `rank`, or -1.
   int at(int rank, const std::vector<int>& offset, int sign) const;
 };
-// All grids of `ranks` processes in 1 to 3 dimensions with extents of 1 to 4, and the ring and the line.
-std::vector<TestGrid> grids_of(int ranks);
+// All grids of `ranks` processes with extents of 1 to 4, periodic or not, and the ring and the line.
+std::vector<TestGrid> grids_of(int ranks, int most_dimensions = 3);
 
-Topology cartesian(const TestGrid& grid);
+// Collective over `of`, whose ranks are as many as the grid's.
+Topology cartesian(const TestGrid& grid, MPI_Comm of = MPI_COMM_WORLD);
 // Random directed edges: some several times, some to the process itself, some ranks without any. `shape` 0: a
 // distributed graph, 1: a graph of MPI_Graph_create, whose edges go both ways.
 Topology random_graph(int shape, std::uint64_t seed);

@@ -147,6 +147,18 @@ TEST_P(NeighborTest, IsProvedInTwoDimensions) { prove_all(2, 4, 1, false); }
 TEST_P(NeighborTest, IsProvedInThreeDimensions) { prove_all(3, 4, 1, true); }
 TEST_P(NeighborTest, IsProvedInFourDimensions) { prove_all(4, 4, 80, true); }
 
+// The neighbours of a Cartesian communicator, on all grids: a part of the small ones alone would leave out most ways in
+// which dimensions of one and two processes meet.
+TEST_P(NeighborTest, IsProvedOnEveryGridOfFourDimensions) {
+  const std::vector<Parameters> parameters = {{}, {{"ports", 2}}, {{"share", 0}, {"ports", 0}}};
+  const Neighborhood nearest = von_neumann(4);
+  std::size_t grids = 0;
+  for_grids(4, 4, 1, [&](const Grid& grid) {
+    if (!HasFatalFailure()) prove(grid, nearest, parameters[grids++ % parameters.size()], 1);
+  });
+  EXPECT_EQ(grids, 4096u);
+}
+
 TEST_P(NeighborTest, IsProvedOnLargerGrids) {
   prove({{5, 4, 3}, {true, false, true}}, moore(3, 2));
   prove({{6, 7}, {false, false}}, moore(2, 3));
