@@ -85,8 +85,9 @@ struct Branch {
 
 struct HashBranch {
   std::size_t operator()(const Branch& b) const {
-    std::uint64_t h = static_cast<std::uint32_t>(b.parent);
-    for (const std::int32_t part : {b.hop.step, b.hop.edge}) {
+    std::uint64_t h = 0;
+    // Along a chain parent and step rise together, so the first must be spread before the next comes in.
+    for (const std::int32_t part : {b.parent, b.hop.step, b.hop.edge}) {
       h = (h ^ static_cast<std::uint32_t>(part)) * 0x9e3779b97f4a7c15u;
       h ^= h >> 29;
     }
@@ -133,7 +134,7 @@ class Plan {
       me_.insert(me_.begin(), rank % extent);
       rank /= extent;
     }
-    measure();
+    if (mesh_) measure();
     find_targets();
     find_rounds();
     if (pattern_ == Pattern::allgather) give_slots();
@@ -158,7 +159,7 @@ class Plan {
 
   // --- the same on all ranks ---------------------------------------------------------------------
 
-  // What a block has done after each move, as a vector.
+  // On a mesh: what a block has done after each move, as a vector.
   void measure() {
     const auto d = static_cast<std::size_t>(dimensions());
     done_.resize(moves_.all.size() * d);
