@@ -298,7 +298,7 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int
                                                         Quadrille_Request* request);
 
 /* Starts a request; all ranks of its communicator start it, as often as each other. Several requests may be
- * under way, on one communicator too, and other calls as well.
+ * under way, on one communicator too, and other calls as well; their order may differ from rank to rank.
  *   request  a request that is not under way
  * Errors: MPI_ERR_REQUEST for a null request or one that is under way; those of the messages. */
 QUADRILLE_EXPORT int Quadrille_Start(Quadrille_Request* request);
@@ -306,9 +306,9 @@ QUADRILLE_EXPORT int Quadrille_Start(Quadrille_Request* request);
 /* Whether a request is complete, without waiting.
  *   request  a request
  *   flag     set to 1 if it is complete or was not started, else to 0
- * Test and Wait go on with all requests of this process that are under way; nothing else does. So a rank that
- * started a request with an algorithm of several rounds must come to one of the two before it waits for
- * others in another way.
+ * Test and Wait go on with all requests of this process that are under way, and so do blocking calls of Quadrille
+ * while they wait for ranks of the node; nothing else does. So a rank that started a request with an algorithm of
+ * several rounds must come to one of these before it waits for others in another way.
  * Errors: MPI_ERR_REQUEST for a null request, MPI_ERR_ARG for a null flag; those of the messages, after which
  * the request is not under way. */
 QUADRILLE_EXPORT int Quadrille_Test(Quadrille_Request* request, int* flag);

@@ -1,17 +1,18 @@
 // Persistent neighbour collectives. A request keeps its bound run and its memory. Its messages have a tag of
-// their own, so that requests under way at the same time cannot mix; inside a node they go through the rings, one
-// after the other in the order in which they were started.
-#include <algorithm>
+// their own, and inside a node it has rings of its own: ranks may start requests in different orders, and a
+// request's starts must not meet those of another.
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "api/neighbor_doors.hpp"
 #include "quadrille.h"
+#include "run/under_way.hpp"
 #include "sys/sys.hpp"
 #include "sys/wait.hpp"
+#include "team/own_rings.hpp"
 
 using quadrille::mpi;
 namespace api = quadrille::api;
@@ -21,17 +22,21 @@ namespace run = quadrille::run;
 namespace sys = quadrille::sys;
 namespace team = quadrille::team;
 
-struct Quadrille_Request_state {
+struct Quadrille_Request_state final : run::Pending {
   memory::Pool scratch, send, recv;
   MPI_Comm comm;
-  bool crowded = false;  // ranks share processors: who looks in vain must let others run
+  bool crowded = false;                        // ranks share processors: who looks in vain must let others run
   std::unique_ptr<run::NeighborRun> messages;  // one of these two
   std::unique_ptr<run::NodeNeighborRun> rings;
-  int error = MPI_SUCCESS;  // of what went on while another request was waited for
+  int error = MPI_SUCCESS;  // of what went on while something else was waited for
 
   int start() { return messages ? messages->start(false) : rings->start(); }
   int advance() { return messages ? messages->advance(false) : rings->advance(); }
   bool done() const { return messages ? messages->done() : rings->done(); }
+  bool go_on() override {
+    if (const int now = advance(); now != MPI_SUCCESS) error = now;
+    return done();
+  }
 };
 
 namespace {
@@ -40,25 +45,22 @@ namespace {
 // under way together is not to be expected.
 constexpr unsigned first_tag = 64, tags = 32768 - first_tag;
 
-// The requests that are under way. One lock for all: what is done under it never waits.
-struct UnderWay {
-  std::mutex mutex;
-  std::vector<Quadrille_Request> requests;
-};
-UnderWay& under_way() {
-  static auto* list = new UnderWay;  // outlives all destructors
-  return *list;
-}
-
 constexpr int turns_before_yield = 100, turns_if_crowded = 4;
 
-// Goes on with every request that is under way. Under the lock.
-void advance_all(UnderWay& list) {
-  for (Quadrille_Request request : list.requests) {
-    const int error = request->advance();
-    if (error != MPI_SUCCESS) request->error = error;
+// Goes on with all that is under way. True if this request is complete.
+bool is_done(const Quadrille_Request_state& request) {
+  run::UnderWay& under_way = run::UnderWay::here();
+  const std::lock_guard lock(under_way.mutex);
+  under_way.advance();
+  return request.done();
+}
+
+int start(Quadrille_Request_state& request) {
+  try {
+    return request.start();
+  } catch (const std::bad_alloc&) {
+    return MPI_ERR_NO_MEM;
   }
-  std::erase_if(list.requests, [](Quadrille_Request r) { return r->done(); });
 }
 
 bool is_null(const Quadrille_Request* request) { return request == nullptr || *request == nullptr; }
@@ -79,22 +81,27 @@ int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
   auto made = std::make_unique<Quadrille_Request_state>();
   made->comm = call.comm;
   made->crowded = team.crowded;
-  const api::NeighborService service = api::own_service_for(call, team);
+  api::NeighborService service = api::own_service_for(call, team);
+  std::optional<run::OwnRings> rings;
   if (service.by == api::NeighborService::By::rings) {
+    rings = team::own_rings(team, call);
+    if (!rings) service = api::direct_service(call, team);
+  }
+  if (rings) {
     made->rings = std::make_unique<run::NodeNeighborRun>(call, team::node_edges_of(team), neighbors->send_blocks,
-                                                         neighbors->recv_blocks, team.group);
+                                                         neighbors->recv_blocks, team.group, std::move(*rings));
   } else {
-    made->messages = std::make_unique<run::NeighborRun>(
-        call, *service.schedule, service.slots, service.combining,
-        run::NeighborTraffic{team.group.comm, team.group.quiet, team.group.me, tag},
-        run::NeighborPools{made->scratch, made->send, made->recv});
+    made->messages =
+        std::make_unique<run::NeighborRun>(call, *service.schedule, service.slots, service.combining,
+                                           run::NeighborTraffic{team.group.comm, team.group.quiet, team.group.me, tag},
+                                           run::NeighborPools{made->scratch, made->send, made->recv});
   }
   request = made.release();
   return MPI_SUCCESS;
 }
 
-int init(choose::Collective collective, const void* sendbuf, const run::Side& send,
-         const run::Side& recv, MPI_Comm comm, Quadrille_Request* request) {
+int init(choose::Collective collective, const void* sendbuf, const run::Side& send, const run::Side& recv,
+         MPI_Comm comm, Quadrille_Request* request) {
   if (request != nullptr) *request = QUADRILLE_REQUEST_NULL;
   if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
   team::Team* team = team::team_of(comm);
@@ -112,46 +119,41 @@ int init(choose::Collective collective, const void* sendbuf, const run::Side& se
 
 }  // namespace
 
-int Quadrille_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                     void* recvbuf, int recvcount, MPI_Datatype recvtype,
-                                     MPI_Comm comm, MPI_Info, Quadrille_Request* request) {
+int Quadrille_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                     int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info,
+                                     Quadrille_Request* request) {
   return init(choose::Collective::neighbor_alltoall, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
               api::uniform(recvbuf, recvcount, recvtype), comm, request);
 }
 
 int Quadrille_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                      MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-                                      const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-                                      MPI_Info, Quadrille_Request* request) {
+                                      MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                                      MPI_Datatype recvtype, MPI_Comm comm, MPI_Info, Quadrille_Request* request) {
   return init(choose::Collective::neighbor_alltoallv, sendbuf,
               api::neighbor_vector(sendbuf, sendcounts, sdispls, sendtype),
               api::neighbor_vector(recvbuf, recvcounts, rdispls, recvtype), comm, request);
 }
 
-int Quadrille_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[],
-                                      const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-                                      void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
-                                      const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info,
+int Quadrille_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                      const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info,
                                       Quadrille_Request* request) {
   return init(choose::Collective::neighbor_alltoallw, sendbuf,
               api::neighbor_typed(sendbuf, sendcounts, sdispls, sendtypes),
               api::neighbor_typed(recvbuf, recvcounts, rdispls, recvtypes), comm, request);
 }
 
-int Quadrille_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                      void* recvbuf, int recvcount, MPI_Datatype recvtype,
-                                      MPI_Comm comm, MPI_Info, Quadrille_Request* request) {
-  return init(choose::Collective::neighbor_allgather, sendbuf,
-              api::uniform(sendbuf, sendcount, sendtype), api::uniform(recvbuf, recvcount, recvtype),
-              comm, request);
+int Quadrille_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                      int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info,
+                                      Quadrille_Request* request) {
+  return init(choose::Collective::neighbor_allgather, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
+              api::uniform(recvbuf, recvcount, recvtype), comm, request);
 }
 
-int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                       void* recvbuf, const int recvcounts[], const int displs[],
-                                       MPI_Datatype recvtype, MPI_Comm comm, MPI_Info,
-                                       Quadrille_Request* request) {
-  return init(choose::Collective::neighbor_allgatherv, sendbuf,
-              api::uniform(sendbuf, sendcount, sendtype),
+int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                       const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                                       MPI_Info, Quadrille_Request* request) {
+  return init(choose::Collective::neighbor_allgatherv, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
               api::neighbor_vector(recvbuf, recvcounts, displs, recvtype), comm, request);
 }
 
@@ -164,13 +166,13 @@ int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int sendcount, MPI_D
 
 int Quadrille_Start(Quadrille_Request* request) {
   if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
-  UnderWay& list = under_way();
   int error = MPI_ERR_REQUEST;
   {
-    const std::lock_guard lock(list.mutex);
+    run::UnderWay& under_way = run::UnderWay::here();
+    const std::lock_guard lock(under_way.mutex);
     if ((*request)->done()) {
-      error = (*request)->start();
-      if (!(*request)->done()) list.requests.push_back(*request);
+      error = start(**request);
+      if (!(*request)->done()) under_way.add(**request);
     }
   }
   return error == MPI_SUCCESS ? error : api::raise((*request)->comm, error);
@@ -179,12 +181,7 @@ int Quadrille_Start(Quadrille_Request* request) {
 int Quadrille_Test(Quadrille_Request* request, int* flag) {
   if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   if (flag == nullptr) return api::raise((*request)->comm, MPI_ERR_ARG);
-  UnderWay& list = under_way();
-  {
-    const std::lock_guard lock(list.mutex);
-    advance_all(list);
-    *flag = (*request)->done() ? 1 : 0;
-  }
+  *flag = is_done(**request) ? 1 : 0;
   if (*flag != 0) return result_of(*request);
   // A program that tests until it is done would keep its core for a whole time slice.
   if ((*request)->crowded) sys::yield();
@@ -193,14 +190,8 @@ int Quadrille_Test(Quadrille_Request* request, int* flag) {
 
 int Quadrille_Wait(Quadrille_Request* request) {
   if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
-  UnderWay& list = under_way();
   const int turns = (*request)->crowded ? turns_if_crowded : turns_before_yield;
-  for (int turn = 0;; ++turn) {
-    {
-      const std::lock_guard lock(list.mutex);
-      advance_all(list);
-      if ((*request)->done()) break;
-    }
+  for (int turn = 0; !is_done(**request); ++turn) {
     // Looking on lets the MPI go on; giving the core away lets the peers.
     turn < turns ? sys::pause() : sys::yield();
   }

@@ -145,7 +145,10 @@ NeighborService service_for(const Call& call, Team& team, bool drop_in) {
 NeighborService own_service_for(const Call& call, Team& team) {
   const NeighborService service = service_for(call, team, false);
   if (service.by == By::messages || service.by == By::rings) return service;
-  if (service.by == By::copies) return {By::rings};
+  return service.by == By::copies ? NeighborService{By::rings} : direct_service(call, team);
+}
+
+NeighborService direct_service(const Call& call, Team& team) {
   const Neighbors& n = *team::neighbors_of(team);
   return {By::messages, &team::neighbor_plan_of(team, choose::plain(call.collective, "direct")),
           {n.send_block, n.recv_block}, {}};

@@ -35,5 +35,7 @@ struct NeighborService {
 NeighborService service_for(const run::Call& call, team::Team& team, bool drop_in);
 // The same where the MPI cannot be asked, and a call cannot wait for all ranks: by messages or rings.
 NeighborService own_service_for(const run::Call& call, team::Team& team);
+// By one message an edge: serves any call.
+NeighborService direct_service(const run::Call& call, team::Team& team);
 
 }  // namespace quadrille::api

@@ -72,6 +72,7 @@ class ControlArea {
     return *this;
   }
   std::byte* base() const { return pool_->area(chunk_); }
+  const std::shared_ptr<ControlPool>& pool() const { return pool_; }
 
  private:
   void leave() {

@@ -41,6 +41,7 @@ class Ring {
     // the ring may be in use: that counter lies in a cache of the consumer, and to look at it costs a transfer.
     Writer(Ring& ring, std::uint64_t& seen) : Writer(ring, ring.pushed(), ring.look_again(seen)) {}
     std::size_t room() const { return end_ - at_; }
+    std::size_t ring_bytes() const { return ring_.bytes_; }
     // Room that is not cut in two by the end of the ring.
     std::size_t room_in_one_piece() const { return std::min(room(), ring_.bytes_ - place_); }
     // Where to write `bytes` bytes, at most room_in_one_piece(). They are announced together.

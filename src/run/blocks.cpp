@@ -21,7 +21,7 @@ int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, M
                 block.info, comm);
 }
 
-int copy_own(const Block& from, const Block& to, Group& group) {
+int copy_own(const Block& from, const Block& to, Group& group, memory::Pool& room) {
   const std::size_t bytes = from.bytes();
   if (bytes == 0) return MPI_SUCCESS;
   if (bytes == to.bytes()) {
@@ -31,10 +31,10 @@ int copy_own(const Block& from, const Block& to, Group& group) {
       return pack(from.address, from.count, from.type, from.info, to.address, group.quiet);
     }
     if (from.info.runs != nullptr && to.info.runs != nullptr) {
-      std::byte* room = group.packed_own.take(bytes);
-      pack_runs(from.address, from.count, from.info, room);
-      unpack_runs(room, to.address, to.count, to.info);
-      group.packed_own.trim();
+      std::byte* packed = room.take(bytes);
+      pack_runs(from.address, from.count, from.info, packed);
+      unpack_runs(packed, to.address, to.count, to.info);
+      room.trim();
       return MPI_SUCCESS;
     }
   }

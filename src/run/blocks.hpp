@@ -46,7 +46,10 @@ int fill_slot(std::byte* slot, const Block& block, MPI_Comm comm);
 // Takes `bytes` packed bytes into a block: as much of them as whole elements and the block's size allow.
 int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, MPI_Comm comm);
 
-// The block that a rank sends to itself.
-int copy_own(const Block& from, const Block& to, Group& group);
+// The block that a rank sends to itself; `room` is for packing it.
+int copy_own(const Block& from, const Block& to, Group& group, memory::Pool& room);
+inline int copy_own(const Block& from, const Block& to, Group& group) {
+  return copy_own(from, to, group, group.packed_own);
+}
 
 }  // namespace quadrille::run

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "choose/tuning.hpp"
@@ -77,8 +76,6 @@ struct Group {
   NodeWork node_work;
   std::vector<NeighborProgress> neighbor_progress;  // [pair] of the call that is being carried out
   std::vector<std::uint64_t> popped_seen;  // [rank]: see Ring::Writer
-  std::vector<NodeNeighborRun*> started;  // in that order; only the first may use the rings
-  std::mutex started_mutex;  // one thread may wait for them while another makes a call
   memory::Pool neighbor_places[2];  // see neighbor_copies.cpp
   unsigned neighbor_calls = 0;
   memory::Pool scratch, packed_send, packed_recv, packed_own;

@@ -51,22 +51,25 @@ struct BlockHead {
 
 class NodeNeighbors {
  public:
-  NodeNeighbors(const Call& call, const NodeEdges& edges, Group& group, const NodePools& pools)
+  NodeNeighbors(const Call& call, const NodeEdges& edges, Group& group, const NodeMeans& means)
       : edges_(edges),
         group_(group),
         gather_(is_allgather(call.collective)),
         send_(call.send),
         recv_(call.recv),
-        progress_(pools.progress),
-        packed_send_(pools.send, bytes_to_pack()),
-        packed_recv_(pools.recv, bytes_to_unpack()),
-        copy_(group.copying, bytes_to_copy()) {
+        progress_(means.progress),
+        packed_send_(means.send, bytes_to_pack()),
+        packed_recv_(means.recv, bytes_to_unpack()),
+        copy_(means.copying, bytes_to_copy()),
+        packed_own_(means.own),
+        own_rings_(means.rings) {
     progress_.assign(edges_.pairs.size(), {});
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
       progress_[p].least_offered = least_offered_to(edges_.pairs[p]);
     }
     pack_all_sent();
-    if (group_.popped_seen.empty()) group_.popped_seen.resize(static_cast<std::size_t>(group_.ranks));
+    // With rings of its own a call leaves the group as it is: another thread may make a blocking call.
+    if (own_rings_.empty() && !edges_.pairs.empty()) group_.popped_seen.resize(static_cast<std::size_t>(group_.ranks));
   }
 
   // Sends what there is room for.
@@ -173,7 +176,7 @@ class NodeNeighbors {
     if (from.info.dense && to.info.dense && from.bytes() == to.bytes()) {
       if (from.bytes() > 0) std::memmove(to.address, from.address, from.bytes());
     } else {
-      keep(error_, copy_own(from, to, group_));
+      keep(error_, copy_own(from, to, group_, packed_own_));
     }
   }
 
@@ -187,8 +190,15 @@ class NodeNeighbors {
 
   // The rings of so many pairs further on are brought in meanwhile: they lie in the caches of others.
   static constexpr std::size_t ahead = 2;
-  Ring ring_to(std::size_t p) const { return group_.pairs.ring(edges_.pairs[p].peer, group_.me); }
-  Ring ring_from(std::size_t p) const { return group_.pairs.ring(group_.me, edges_.pairs[p].peer); }
+  Ring ring_to(std::size_t p) const {
+    return own_rings_.empty() ? group_.pairs.ring(edges_.pairs[p].peer, group_.me) : own_rings_[p].to;
+  }
+  Ring ring_from(std::size_t p) const {
+    return own_rings_.empty() ? group_.pairs.ring(group_.me, edges_.pairs[p].peer) : own_rings_[p].from;
+  }
+  std::uint64_t& popped_seen(std::size_t p) {
+    return own_rings_.empty() ? group_.popped_seen[static_cast<std::size_t>(edges_.pairs[p].peer)] : own_rings_[p].seen;
+  }
 
   // All is sent, and nothing of it waits to be read. Then this rank needs nothing but what the others send anyway, so
   // it may wait for one after the other; to look at all of them each time costs more where cores are shared.
@@ -215,7 +225,7 @@ class NodeNeighbors {
     NeighborProgress& at = progress(p);
     if (at.sent == pair.send_blocks.size() && !at.owes && asked_.empty()) return false;
     Ring ring = ring_to(p);
-    Ring::Writer out(ring, group_.popped_seen[static_cast<std::size_t>(pair.peer)]);
+    Ring::Writer out(ring, popped_seen(p));
     while (at.sent < pair.send_blocks.size()) {
       if (const std::size_t sent = push_run(out, p, at); sent > 0) {
         at.sent += sent;
@@ -247,7 +257,7 @@ class NodeNeighbors {
     if (at.sent_part > 0) return 0;
     const std::vector<int>& blocks = edges_.pairs[p].send_blocks;
     const Block first = send_block(blocks[at.sent]);
-    const std::size_t size = first.bytes(), room = std::min(out.room_in_one_piece(), group_.pairs.ring_bytes() / 4);
+    const std::size_t size = first.bytes(), room = std::min(out.room_in_one_piece(), out.ring_bytes() / 4);
     if (size >= at.least_offered || room < sizeof(Head) + size) return 0;
     const std::size_t fit = gather_ || size == 0 ? blocks.size() : (room - sizeof(Head)) / size;
     const std::size_t end = at.sent + std::min(fit, blocks.size() - at.sent);
@@ -477,6 +487,8 @@ class NodeNeighbors {
   Room packed_send_, packed_recv_;
   std::vector<const std::byte*> packed_;  // [edge] if any block has gaps
   memory::NodeCopy copy_;
+  memory::Pool& packed_own_;
+  const std::span<PairRings> own_rings_;
   struct Asked {
     std::size_t pair, block;
   };

@@ -43,8 +43,9 @@ sys::Waiter impatient(sys::Waiter waiter) {
 }  // namespace
 
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
-  finish_started(group);
-  NodeNeighbors neighbors(call, edges, group, {group.packed_send, group.packed_recv, group.neighbor_progress});
+  NodeNeighbors neighbors(
+      call, edges, group,
+      {group.packed_send, group.packed_recv, group.packed_own, group.neighbor_progress, group.copying});
   neighbors.begin();
   const sys::Waiter waiter = impatient(group.waiter);
   while (!neighbors.done()) {
@@ -58,58 +59,32 @@ int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
 }
 
 NodeNeighborRun::NodeNeighborRun(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks,
-                                 Group& group)
-    : call_(call, is_allgather(call.collective) ? 1 : send_blocks, recv_blocks), edges_(edges), group_(group) {}
+                                 Group& group, OwnRings rings)
+    : call_(call, is_allgather(call.collective) ? 1 : send_blocks, recv_blocks),
+      edges_(edges),
+      group_(group),
+      rings_(std::move(rings)),
+      copying_(group.copying) {}
 
 NodeNeighborRun::~NodeNeighborRun() = default;
 
 int NodeNeighborRun::start() {
   if (!done()) return MPI_ERR_REQUEST;
-  const std::lock_guard lock(group_.started_mutex);
-  error_ = MPI_SUCCESS;
-  under_way_ = true;
-  group_.started.push_back(this);
-  return advance_all();
+  neighbors_ = std::make_unique<NodeNeighbors>(
+      call_.call(), edges_, group_,
+      NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, rings_.pairs});
+  neighbors_->begin();
+  return advance();
 }
 
 int NodeNeighborRun::advance() {
-  if (done()) return error_;
-  const std::lock_guard lock(group_.started_mutex);
-  return advance_all();
-}
-
-// What was started before goes first: the blocks of all lie in the same rings.
-int NodeNeighborRun::advance_all() {
-  while (under_way_) {
-    NodeNeighborRun& first = *group_.started.front();
-    if (!first.go_on()) return MPI_SUCCESS;
-    group_.started.erase(group_.started.begin());
-    first.under_way_ = false;
-  }
-  return error_;
-}
-
-bool NodeNeighborRun::go_on() {
-  if (!neighbors_) {
-    neighbors_ = std::make_unique<NodeNeighbors>(call_.call(), edges_, group_,
-                                                 NodePools{packed_send_, packed_recv_, progress_});
-    neighbors_->begin();
-  }
+  if (done()) return MPI_SUCCESS;
   while (!neighbors_->done()) {
-    if (!neighbors_->advance()) return false;
+    if (!neighbors_->advance()) return MPI_SUCCESS;
   }
-  error_ = neighbors_->end();
+  const int error = neighbors_->end();
   neighbors_.reset();
-  return true;
-}
-
-void finish_started(Group& group) {
-  const auto none = [&group] {
-    const std::lock_guard lock(group.started_mutex);
-    if (!group.started.empty()) group.started.back()->advance_all();
-    return group.started.empty();
-  };
-  if (!none()) group.waiter.until(none);
+  return error;
 }
 
 }  // namespace quadrille::run

@@ -1,7 +1,6 @@
 // A neighbour collective inside a node; see node_neighbor_exchange.hpp.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "memory/control_pool.hpp"
+#include "memory/node_copy.hpp"
 #include "memory/pool.hpp"
+#include "memory/ring.hpp"
 #include "run/call.hpp"
 
 namespace quadrille::run {
@@ -47,51 +49,59 @@ struct NeighborProgress {
   std::size_t refused = 0;   // such blocks that we could not read, and that shall come through the ring
 };
 
-// Memory of a call. Not shared by calls that are under way together.
-struct NodePools {
+// The rings between this rank and a peer.
+struct PairRings {
+  memory::Ring to, from;
+  std::uint64_t seen = 0;  // see memory::Ring::Writer
+};
+
+// What a call does not share with another that is under way.
+struct NodeMeans {
   memory::Pool& send;
   memory::Pool& recv;
+  memory::Pool& own;  // for what it sends to itself
   std::vector<NeighborProgress>& progress;
+  memory::CopyPlan& copying;
+  std::span<PairRings> rings = {};  // [pair]; empty: those that the blocking calls of the communicator use
 };
 
 // All ranks of the communicator share a node and have rings (memory/ring.hpp). Returns an MPI error code.
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group);
 
+// Rings that one persistent call has for itself.
+struct OwnRings {
+  memory::ControlArea area;      // where they are
+  std::vector<PairRings> pairs;  // [pair of the edges]
+};
+
 class NodeNeighbors;
 
-// The same as a call that can be started, advanced, and started again. All ranks start those of a communicator in
-// the same order, and in that order they are done: they share the rings.
+// The same as a call that can be started, advanced, and started again. A ring is read in the order in which it was
+// written, but ranks may start several such calls in different orders, and make blocking calls between them or not.
+// So each has rings of its own: its own starts are in the same order on all ranks.
 class NodeNeighborRun {
  public:
   // The edges and the group must outlive it; the arrays of the call, of so many blocks, need not.
-  NodeNeighborRun(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks, Group& group);
+  NodeNeighborRun(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks, Group& group,
+                  OwnRings rings);
   ~NodeNeighborRun();
   NodeNeighborRun(const NodeNeighborRun&) = delete;
   NodeNeighborRun& operator=(const NodeNeighborRun&) = delete;
 
-  // Neither waits. Both return an MPI error code.
-  int start();
+  // Neither waits. Both return an MPI error code; start() may throw std::bad_alloc.
+  int start();  // and goes on, as advance()
   int advance();
-  // Does not look at the group, which may be gone when it is done.
-  bool done() const { return !under_way_; }
+  bool done() const { return neighbors_ == nullptr; }
 
  private:
-  friend void finish_started(Group& group);
-  // These under the lock of what was started.
-  int advance_all();
-  bool go_on();  // true when it is done
-
   const StoredCall call_;
   const NodeEdges& edges_;
   Group& group_;
-  memory::Pool packed_send_, packed_recv_;
+  OwnRings rings_;
+  memory::CopyPlan copying_;
+  memory::Pool packed_send_, packed_recv_, packed_own_;
   std::vector<NeighborProgress> progress_;
   std::unique_ptr<NodeNeighbors> neighbors_;  // while it is under way
-  int error_ = MPI_SUCCESS;
-  std::atomic<bool> under_way_ = false;
 };
-
-// Waits for all that was started on a group: before the rings may serve a blocking call.
-void finish_started(Group& group);
 
 }  // namespace quadrille::run

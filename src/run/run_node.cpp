@@ -401,7 +401,6 @@ class Exchange {
 }  // namespace
 
 int run_node(const Call& call, Group& group, bool direct) {
-  finish_started(group);
   return Exchange(call, group, direct).run();
 }
 

@@ -10,6 +10,7 @@
 #include "memory/pairs.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/waits.hpp"
+#include "run/under_way.hpp"
 #include "team/config.hpp"
 #include "team/processes.hpp"
 #include "team/switch_points.hpp"
@@ -19,8 +20,10 @@
 namespace quadrille::team {
 namespace {
 
-// There is nothing here that this could find, so the MPI looks at what else arrives.
-void drive_mpi(void* data) {
+// A peer may wait for a call that this rank has started and left. And on a quiet communicator there is nothing that
+// could be found, so the MPI looks at what else arrives.
+void drive_others(void* data) {
+  run::UnderWay::here().help();
   const auto* group = static_cast<const run::Group*>(data);
   int flag = 0;
   mpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, group->quiet, &flag, MPI_STATUS_IGNORE);
@@ -36,7 +39,7 @@ void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
 
 void set_waiting(run::Group& group, bool crowded) {
   if (crowded) group.waiter.spins = sys::Waiter::spins_if_crowded;
-  group.waiter.progress = drive_mpi;
+  group.waiter.progress = drive_others;
   group.waiter.progress_data = &group;
 }
 

@@ -148,6 +148,126 @@ TEST_F(Persistent, LargeBlocksBeforeOtherCalls) {
   MPI_Comm_free(&ring);
 }
 
+// Two requests on a ring of all ranks, as often as wanted.
+class TwoRequests {
+ public:
+  TwoRequests(const char* algorithm, std::size_t count) : count_(count) {
+    const int extents[] = {world().size}, periods[] = {1};
+    MPI_Cart_create(MPI_COMM_WORLD, 1, extents, periods, 0, &ring);
+    for (const Collective c : neighbor_collectives) EXPECT_EQ(MPI_SUCCESS, force(ring, c, algorithm));
+    for (const int r : {0, 1}) make(r, &request[r]);
+  }
+  ~TwoRequests() {
+    for (Quadrille_Request& one : request) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one));
+    MPI_Comm_free(&ring);
+  }
+  void make(int r, Quadrille_Request* to) {
+    send_[r].resize(2 * count_), recv_[r].resize(2 * count_);
+    EXPECT_EQ(MPI_SUCCESS,
+              Quadrille_Neighbor_alltoall_init(send_[r].data(), static_cast<int>(count_), MPI_INT, recv_[r].data(),
+                                               static_cast<int>(count_), MPI_INT, ring, MPI_INFO_NULL, to));
+  }
+  void fill(int turn) {
+    for (const int r : {0, 1}) {
+      for (std::size_t i = 0; i < 2 * count_; ++i) send_[r][i] = value(world().rank, turn, r, i);
+      std::fill(recv_[r].begin(), recv_[r].end(), -1);
+    }
+  }
+  void start(int r) { EXPECT_EQ(MPI_SUCCESS, Quadrille_Start(&request[r])); }
+  void wait(int r) { EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&request[r])); }
+  void expect_right(int turn) {
+    const int me = world().rank, ranks = world().size;
+    for (const int r : {0, 1}) {
+      for (std::size_t i : {std::size_t{0}, count_ - 1}) {
+        EXPECT_EQ(recv_[r][i], value((me + ranks - 1) % ranks, turn, r, count_ + i));
+        EXPECT_EQ(recv_[r][count_ + i], value((me + 1) % ranks, turn, r, i));
+      }
+    }
+  }
+
+  MPI_Comm ring;
+  Quadrille_Request request[2];
+
+ private:
+  static int value(int rank, int turn, int r, std::size_t i) {
+    return static_cast<int>(i) + 1'000'000 * (rank + 20 * r + 40 * (turn % 16));
+  }
+  const std::size_t count_;
+  std::vector<int> send_[2], recv_[2];
+};
+
+// The start that one rank makes first another makes last, or only after it has waited for the other.
+void expect_any_order(const char* algorithm, std::size_t count) {
+  TwoRequests two(algorithm, count);
+  const bool odd = world().rank % 2 != 0;
+  const int first = odd ? 0 : 1, second = 1 - first;
+  for (int turn = 0; turn < repeats(40, 8); ++turn) {
+    two.fill(turn);
+    two.start(first);
+    if (turn % 2 == 0 && odd) two.wait(first);
+    two.start(second);
+    if (turn % 2 == 0 && odd) two.wait(second);
+    for (const int r : {0, 1}) two.wait(turn % 3 == 0 ? 1 - r : r);
+    two.expect_right(turn);
+  }
+}
+
+TEST_F(Persistent, StartedInAnyOrder) {
+  for (const char* const algorithm : {"rings", "direct", "torus"}) {
+    for (const std::size_t count : {1, 700, 50'000}) expect_any_order(algorithm, count);
+  }
+}
+
+// A start is not ordered with other calls either: some ranks make a blocking call before it, others after it, or only
+// after they have waited; or they make another request then.
+TEST_F(Persistent, StartedBeforeOrAfterOtherCalls) {
+  const bool odd = world().rank % 2 != 0;
+  for (const std::size_t count : {1, 700, 50'000}) {
+    TwoRequests two("rings", count);
+    const std::size_t others = 20'000, all = others * static_cast<std::size_t>(std::max(world().size, 2));
+    std::vector<int> sent(all, 1), got(all);
+    Quadrille_Request made = QUADRILLE_REQUEST_NULL;
+    for (int turn = 0; turn < repeats(24, 6); ++turn) {
+      const auto other_call = [&] {
+        const int size = static_cast<int>(others);
+        if (turn % 3 == 0) {
+          Quadrille_Alltoall(sent.data(), size, MPI_INT, got.data(), size, MPI_INT, two.ring);
+        } else if (turn % 3 == 1) {
+          Quadrille_Neighbor_alltoall(sent.data(), size, MPI_INT, got.data(), size, MPI_INT, two.ring);
+        } else {
+          two.make(0, &made);
+          EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&made));
+        }
+      };
+      two.fill(turn);
+      const bool waits = turn % 2 == 0;
+      if (!odd || waits) two.start(0);
+      if (odd && waits) two.wait(0);
+      other_call();
+      if (odd && !waits) two.start(0);
+      two.start(1);
+      two.wait(0), two.wait(1);
+      two.expect_right(turn);
+    }
+  }
+}
+
+// Shared memory for so many requests there is not: the last ones go as messages, beside the first ones.
+TEST_F(Persistent, MoreThanThereIsSharedMemoryFor) {
+  TwoRequests two("rings", 50'000);
+  std::vector<Quadrille_Request> more(1000, QUADRILLE_REQUEST_NULL);
+  for (Quadrille_Request& one : more) two.make(&one == &more.back() ? 1 : 0, &one);
+  std::swap(two.request[1], more.back());
+  const int first = world().rank % 2;
+  for (int turn = 0; turn < 4; ++turn) {
+    two.fill(turn);
+    two.start(first), two.start(1 - first);
+    two.wait(0), two.wait(1);
+    two.expect_right(turn);
+  }
+  for (Quadrille_Request& one : more) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one));
+}
+
 TEST_F(Persistent, WrongUse) {
   const auto error_class = [](int code) {
     int result = MPI_SUCCESS;

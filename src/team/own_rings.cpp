@@ -1,0 +1,113 @@
+// Rings for the edges of one call, in control memory. They are no larger than what the call sends through them, so
+// that many small calls need little.
+//
+// Example, ranks 0 and 1 with an edge each way: rank 0 tells rank 1 "of my 1152 bytes, my ring to you begins at 0 and
+// has 1024", and hears the same. Both know that the memory of rank 1 follows that of rank 0. Rank 0 takes 2304 bytes
+// out of the pool and tells where.
+#include "team/own_rings.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "run/blocks.hpp"
+#include "run/engines.hpp"
+#include "team/neighbors.hpp"
+
+namespace quadrille::team {
+namespace {
+
+using memory::RingHead;
+
+// What a rank tells another.
+struct Told {
+  std::uint64_t all;    // bytes of all rings that it writes to, heads included
+  std::uint64_t at;     // where among them that to the other begins
+  std::uint64_t bytes;  // of data; 0: it has none to the other
+};
+
+// Whether all is well on a rank and, on rank 0, the memory that it took; -1: there is none.
+struct Verdict {
+  std::int64_t chunk;
+  std::uint64_t fits;
+};
+
+constexpr std::size_t least_ring_bytes = 1024;
+
+// Room for four starts, as far as a ring of the communicator has that: the sender looks at how far the receiver is when
+// half of it is full, and small blocks go into a quarter of it at a time.
+std::size_t ring_bytes_for(const run::Call& call, const run::NeighborPair& pair, std::size_t most) {
+  const run::Blocks send(call.send);
+  std::size_t bytes = sizeof(Told);  // for answers
+  for (const int b : pair.send_blocks) {
+    bytes += 16 + std::min(send[run::is_allgather(call.collective) ? 0 : b].bytes(), most);
+  }
+  const std::size_t lines = (4 * bytes + sys::cache_line - 1) / sys::cache_line;
+  return std::min(std::max(lines * sys::cache_line, least_ring_bytes), most);
+}
+
+std::vector<Told> what_to_tell(const run::Group& group, const run::NodeEdges& edges, const run::Call& call) {
+  std::vector<Told> told(static_cast<std::size_t>(group.ranks));
+  std::size_t all = 0;
+  for (const run::NeighborPair& pair : edges.pairs) {
+    const std::size_t bytes = ring_bytes_for(call, pair, group.pairs.ring_bytes());
+    told[static_cast<std::size_t>(pair.peer)] = {0, all, bytes};
+    all += sizeof(RingHead) + bytes;
+  }
+  for (Told& one : told) one.all = all;
+  return told;
+}
+
+// What all ranks are told by each other. Through the inboxes: while a rank waits there, it goes on with what it has
+// started, which another may wait for before it comes here.
+std::vector<Told> exchange(const std::vector<Told>& mine, run::Group& group) {
+  std::vector<Told> heard(mine.size());
+  run::run_inbox_bytes(reinterpret_cast<const std::byte*>(mine.data()), reinterpret_cast<std::byte*>(heard.data()),
+                       sizeof(Told), group);
+  return heard;
+}
+
+std::vector<Verdict> gather(const Verdict& mine, run::Group& group) {
+  std::vector<Verdict> all(static_cast<std::size_t>(group.ranks));
+  run::run_inbox_gather(reinterpret_cast<const std::byte*>(&mine), reinterpret_cast<std::byte*>(all.data()),
+                        sizeof(Verdict), group);
+  return all;
+}
+
+memory::Ring ring_at(std::byte* place, std::size_t bytes) { return {reinterpret_cast<RingHead*>(place), bytes}; }
+
+}  // namespace
+
+std::optional<run::OwnRings> own_rings(Team& team, const run::Call& call) {
+  run::Group& group = team.group;
+  const run::NodeEdges& edges = node_edges_of(team);
+  const std::vector<Told> told = what_to_tell(group, edges, call), heard = exchange(told, group);
+  std::vector<std::size_t> first(heard.size());  // [rank] where the rings begin that it writes to
+  std::transform_exclusive_scan(heard.begin(), heard.end(), first.begin(), std::size_t{0}, std::plus<>(),
+                                [](const Told& one) { return one.all; });
+  const std::size_t total = std::max<std::size_t>(first.back() + heard.back().all, 1);
+  Verdict verdict{-1, 1};
+  for (const run::NeighborPair& pair : edges.pairs) {
+    // A graph whose ranks disagree about an edge.
+    if (heard[static_cast<std::size_t>(pair.peer)].bytes == 0) verdict.fits = 0;
+  }
+  if (group.me == 0) {
+    const std::optional<std::size_t> taken = team.area.pool()->take(total, group.ranks);
+    if (taken.has_value()) verdict.chunk = static_cast<std::int64_t>(*taken);
+  }
+  const std::vector<Verdict> verdicts = gather(verdict, group);
+  if (verdicts[0].chunk < 0) return std::nullopt;
+
+  run::OwnRings rings{{team.area.pool(), static_cast<std::size_t>(verdicts[0].chunk), total}, {}};
+  if (!std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.fits != 0; })) return std::nullopt;
+  for (const run::NeighborPair& pair : edges.pairs) {
+    const auto peer = static_cast<std::size_t>(pair.peer);
+    std::byte* const base = rings.area.base();
+    rings.pairs.push_back({ring_at(base + first[static_cast<std::size_t>(group.me)] + told[peer].at, told[peer].bytes),
+                           ring_at(base + first[peer] + heard[peer].at, heard[peer].bytes)});
+  }
+  return rings;
+}
+
+}  // namespace quadrille::team
