@@ -299,7 +299,8 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int
 
 /* Starts a request; all ranks of its communicator start it, as often as each other. Several requests may be
  * under way, on one communicator too, and other calls as well; their order may differ from rank to rank.
- *   request  a request that is not under way
+ *   request  a request that is not under way: after a start Wait, or Test with flag 1, must have completed it, even
+ *            if its data have arrived
  * Errors: MPI_ERR_REQUEST for a null request or one that is under way; those of the messages. */
 QUADRILLE_EXPORT int Quadrille_Start(Quadrille_Request* request);
 

@@ -28,6 +28,7 @@ struct Quadrille_Request_state final : run::Pending {
   bool crowded = false;                        // ranks share processors: who looks in vain must let others run
   std::unique_ptr<run::NeighborRun> messages;  // one of these two
   std::unique_ptr<run::NodeNeighborRun> rings;
+  bool active = false;      // from a start until Wait or Test says that it is complete; it may be so long before
   int error = MPI_SUCCESS;  // of what went on while something else was waited for
 
   int start() { return messages ? messages->start(false) : rings->start(); }
@@ -65,8 +66,9 @@ int start(Quadrille_Request_state& request) {
 
 bool is_null(const Quadrille_Request* request) { return request == nullptr || *request == nullptr; }
 
-// What became of a request that is complete.
-int result_of(Quadrille_Request request) {
+// A request is complete: what became of it.
+int finish(Quadrille_Request request) {
+  request->active = false;
   const int error = std::exchange(request->error, MPI_SUCCESS);
   return error == MPI_SUCCESS ? error : api::raise(request->comm, error);
 }
@@ -166,14 +168,14 @@ int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int sendcount, MPI_D
 
 int Quadrille_Start(Quadrille_Request* request) {
   if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
-  int error = MPI_ERR_REQUEST;
+  if ((*request)->active) return api::raise((*request)->comm, MPI_ERR_REQUEST);
+  int error = MPI_SUCCESS;
   {
     run::UnderWay& under_way = run::UnderWay::here();
     const std::lock_guard lock(under_way.mutex);
-    if ((*request)->done()) {
-      error = start(**request);
-      if (!(*request)->done()) under_way.add(**request);
-    }
+    error = start(**request);
+    (*request)->active = error == MPI_SUCCESS;
+    if (!(*request)->done()) under_way.add(**request);
   }
   return error == MPI_SUCCESS ? error : api::raise((*request)->comm, error);
 }
@@ -182,7 +184,7 @@ int Quadrille_Test(Quadrille_Request* request, int* flag) {
   if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   if (flag == nullptr) return api::raise((*request)->comm, MPI_ERR_ARG);
   *flag = is_done(**request) ? 1 : 0;
-  if (*flag != 0) return result_of(*request);
+  if (*flag != 0) return finish(*request);
   // A program that tests until it is done would keep its core for a whole time slice.
   if ((*request)->crowded) sys::yield();
   return MPI_SUCCESS;
@@ -195,12 +197,12 @@ int Quadrille_Wait(Quadrille_Request* request) {
     // Looking on lets the MPI go on; giving the core away lets the peers.
     turn < turns ? sys::pause() : sys::yield();
   }
-  return result_of(*request);
+  return finish(*request);
 }
 
 int Quadrille_Request_free(Quadrille_Request* request) {
   if (is_null(request)) return MPI_SUCCESS;
-  if (!(*request)->done()) return api::raise((*request)->comm, MPI_ERR_REQUEST);
+  if ((*request)->active) return api::raise((*request)->comm, MPI_ERR_REQUEST);
   delete *request;
   *request = QUADRILLE_REQUEST_NULL;
   return MPI_SUCCESS;

@@ -2,6 +2,9 @@
 // starts it twice and frees it; then several requests under way at once.
 #include <quadrille.h>
 
+#include <chrono>
+#include <thread>
+
 #include "neighbors.hpp"
 #include "world.hpp"
 
@@ -268,12 +271,37 @@ TEST_F(Persistent, MoreThanThereIsSharedMemoryFor) {
   for (Quadrille_Request& one : more) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one));
 }
 
+int error_class(int code) {
+  int result = MPI_SUCCESS;
+  MPI_Error_class(code, &result);
+  return result;
+}
+
+// One rank comes late: at its start all that it waits for is there, at those of the others nothing is.
+TEST_F(Persistent, UnderWayUntilItIsCompleted) {
+  for (const char* const algorithm : {"rings", "direct"}) {
+    TwoRequests two(algorithm, 10);
+    MPI_Comm_set_errhandler(two.ring, MPI_ERRORS_RETURN);
+    for (int turn = 0; turn < 4; ++turn) {
+      two.fill(turn);
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (world().rank == world().size - 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      for (const int r : {0, 1}) {
+        two.start(r);
+        EXPECT_EQ(error_class(Quadrille_Start(&two.request[r])), MPI_ERR_REQUEST);
+        EXPECT_EQ(error_class(Quadrille_Request_free(&two.request[r])), MPI_ERR_REQUEST);
+      }
+      EXPECT_EQ(MPI_SUCCESS, complete(&two.request[0], true));
+      // Its data are here by now, as those of the other; that it is complete was not asked.
+      MPI_Barrier(MPI_COMM_WORLD);
+      EXPECT_EQ(error_class(Quadrille_Start(&two.request[1])), MPI_ERR_REQUEST);
+      EXPECT_EQ(MPI_SUCCESS, complete(&two.request[1], turn % 2 == 0));
+      two.expect_right(turn);
+    }
+  }
+}
+
 TEST_F(Persistent, WrongUse) {
-  const auto error_class = [](int code) {
-    int result = MPI_SUCCESS;
-    MPI_Error_class(code, &result);
-    return result;
-  };
   Communicator plain = duplicate("plain");
   Topology t = cartesian(grids_of(world().size).back());
   MPI_Comm_set_errhandler(plain.comm, MPI_ERRORS_RETURN);
