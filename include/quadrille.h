@@ -245,8 +245,9 @@ QUADRILLE_EXPORT int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s,
  *
  * Made once and started as often as wanted: schedule, blocks and memory are kept (Träff et al., listings 2 and
  * 3). Between start and completion the send buffer may not be written to and the receive buffer not be
- * touched. A request belongs to one rank; its functions but the makers are local. Free requests before their
- * communicator. */
+ * touched. A request belongs to one rank; its functions but the makers are local. A request outlives its
+ * communicator: it can be started and completed as before; the last one that is freed then frees what is left of
+ * the communicator, and errors are raised on MPI_COMM_WORLD. Free requests before MPI_Finalize. */
 typedef struct Quadrille_Request_state* Quadrille_Request;
 #define QUADRILLE_REQUEST_NULL ((Quadrille_Request)0)
 

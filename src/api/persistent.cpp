@@ -23,8 +23,8 @@ namespace sys = quadrille::sys;
 namespace team = quadrille::team;
 
 struct Quadrille_Request_state final : run::Pending {
+  team::KeptTeam team;  // first: all else is gone before it
   memory::Pool scratch, send, recv;
-  MPI_Comm comm;
   bool crowded = false;                        // ranks share processors: who looks in vain must let others run
   std::unique_ptr<run::NeighborRun> messages;  // one of these two
   std::unique_ptr<run::NodeNeighborRun> rings;
@@ -66,11 +66,17 @@ int start(Quadrille_Request_state& request) {
 
 bool is_null(const Quadrille_Request* request) { return request == nullptr || *request == nullptr; }
 
+// Calls the error handler of the request's communicator or, when that is gone, of MPI_COMM_WORLD.
+int raise(const Quadrille_Request_state& request, int error) {
+  const MPI_Comm comm = request.team->user;
+  return api::raise(comm == mpi().comm_null ? mpi().comm_world : comm, error);
+}
+
 // A request is complete: what became of it.
 int finish(Quadrille_Request request) {
   request->active = false;
   const int error = std::exchange(request->error, MPI_SUCCESS);
-  return error == MPI_SUCCESS ? error : api::raise(request->comm, error);
+  return error == MPI_SUCCESS ? error : raise(*request, error);
 }
 
 int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
@@ -81,7 +87,7 @@ int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
   if (neighbors == nullptr) return MPI_ERR_TOPOLOGY;
   if (!api::is_sound(call, *neighbors)) return MPI_ERR_ARG;
   auto made = std::make_unique<Quadrille_Request_state>();
-  made->comm = call.comm;
+  made->team = team::keep(team);
   made->crowded = team.crowded;
   api::NeighborService service = api::own_service_for(call, team);
   std::optional<run::OwnRings> rings;
@@ -168,7 +174,7 @@ int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int sendcount, MPI_D
 
 int Quadrille_Start(Quadrille_Request* request) {
   if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
-  if ((*request)->active) return api::raise((*request)->comm, MPI_ERR_REQUEST);
+  if ((*request)->active) return raise(**request, MPI_ERR_REQUEST);
   int error = MPI_SUCCESS;
   {
     run::UnderWay& under_way = run::UnderWay::here();
@@ -177,12 +183,12 @@ int Quadrille_Start(Quadrille_Request* request) {
     (*request)->active = error == MPI_SUCCESS;
     if (!(*request)->done()) under_way.add(**request);
   }
-  return error == MPI_SUCCESS ? error : api::raise((*request)->comm, error);
+  return error == MPI_SUCCESS ? error : raise(**request, error);
 }
 
 int Quadrille_Test(Quadrille_Request* request, int* flag) {
   if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
-  if (flag == nullptr) return api::raise((*request)->comm, MPI_ERR_ARG);
+  if (flag == nullptr) return raise(**request, MPI_ERR_ARG);
   *flag = is_done(**request) ? 1 : 0;
   if (*flag != 0) return finish(*request);
   // A program that tests until it is done would keep its core for a whole time slice.
@@ -202,7 +208,7 @@ int Quadrille_Wait(Quadrille_Request* request) {
 
 int Quadrille_Request_free(Quadrille_Request* request) {
   if (is_null(request)) return MPI_SUCCESS;
-  if ((*request)->active) return api::raise((*request)->comm, MPI_ERR_REQUEST);
+  if ((*request)->active) return raise(**request, MPI_ERR_REQUEST);
   delete *request;
   *request = QUADRILLE_REQUEST_NULL;
   return MPI_SUCCESS;

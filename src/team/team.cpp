@@ -44,18 +44,26 @@ void release(Team& team) {
   if (team.group.comm != mpi().comm_null) mpi().Comm_free(&team.group.comm);
 }
 
-int forget_team(MPI_Comm, int, void* value, void*) {
-  auto* team = static_cast<Team*>(value);
-  generation.fetch_add(1, std::memory_order_acq_rel);
+// Frees a team if `change` to it, made under the lock of the list, leaves it without its communicator and any keeper.
+template <class Change>
+void free_after(Team* team, Change change) {
   Teams& list = teams();
   {
     const std::lock_guard lock(list.mutex);
+    change();
+    if (team->keepers > 0 || team->user != mpi().comm_null) return;
     list.freed.served += team->counters.served;
     list.freed.passed += team->counters.passed;
     std::erase(list.all, team);
   }
   release(*team);
   delete team;
+}
+
+int forget_team(MPI_Comm, int, void* value, void*) {
+  auto* team = static_cast<Team*>(value);
+  generation.fetch_add(1, std::memory_order_acq_rel);
+  free_after(team, [team] { team->user = mpi().comm_null; });
   return MPI_SUCCESS;
 }
 
@@ -185,6 +193,16 @@ Team* team_of(MPI_Comm comm) {
   Team* team = found ? static_cast<Team*>(value) : make_team(comm);
   if (team != nullptr) last_team = {now, comm, team};
   return team;
+}
+
+KeptTeam keep(Team& team) {
+  const std::lock_guard lock(teams().mutex);
+  ++team.keepers;
+  return KeptTeam(&team);
+}
+
+void LetGo::operator()(Team* team) const {
+  free_after(team, [team] { --team->keepers; });
 }
 
 const std::vector<int>& domains_of(Team& team) {

@@ -1,5 +1,6 @@
 // A team is what Quadrille knows of a communicator: who is where, private traffic, inboxes, cached
-// plans and choices. It is an attribute of the communicator and is freed with it.
+// plans and choices. It is an attribute of the communicator and is freed with it,
+// or with the last that still needs it.
 #pragma once
 
 #include <atomic>
@@ -46,7 +47,8 @@ struct Counters {
 };
 
 struct Team {
-  MPI_Comm user{};
+  MPI_Comm user{};          // null when it is gone and the team is kept
+  int keepers = 0;          // under the lock of the list of teams
   bool eligible = false;    // an intracommunicator of more than one rank, all of this MPI_COMM_WORLD
   std::string why_not;      // why it is not eligible
   bool ready = false;       // setup() has been done
@@ -93,6 +95,14 @@ const std::vector<int>& domains_of(Team& team);
 
 // The schedule of an algorithm on this team, built on first use. All ranks call it for the same choice.
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
+
+// Keeps a team while something needs it, even if its communicator is freed before. What goes last frees the team, as
+// MPI_Comm_free would have: on all ranks.
+struct LetGo {
+  void operator()(Team* team) const;
+};
+using KeptTeam = std::unique_ptr<Team, LetGo>;
+KeptTeam keep(Team& team);
 
 // What serves a call of `collective` with blocks of `bytes` (see choose::GlobalKey).
 CachedSelection& selection_of(Team& team, choose::Collective collective, std::size_t bytes);

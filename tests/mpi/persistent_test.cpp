@@ -162,7 +162,7 @@ class TwoRequests {
   }
   ~TwoRequests() {
     for (Quadrille_Request& one : request) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one));
-    MPI_Comm_free(&ring);
+    if (ring != MPI_COMM_NULL) MPI_Comm_free(&ring);
   }
   void make(int r, Quadrille_Request* to) {
     send_[r].resize(2 * count_), recv_[r].resize(2 * count_);
@@ -297,6 +297,30 @@ TEST_F(Persistent, UnderWayUntilItIsCompleted) {
       EXPECT_EQ(error_class(Quadrille_Start(&two.request[1])), MPI_ERR_REQUEST);
       EXPECT_EQ(MPI_SUCCESS, complete(&two.request[1], turn % 2 == 0));
       two.expect_right(turn);
+    }
+  }
+}
+
+// Freed before its requests are started or while they are under way; other communicators, which may get the handle of
+// the one that is gone, are made meanwhile.
+TEST_F(Persistent, OutlivesItsCommunicator) {
+  for (const char* const algorithm : {"rings", "direct", "torus"}) {
+    for (int moment = 0; moment < 4; ++moment) {
+      TwoRequests two(algorithm, 5000), other(algorithm, 10);
+      for (int turn = 0; turn < 3; ++turn) {
+        if (moment == 2 * turn) MPI_Comm_free(&two.ring);
+        TwoRequests meanwhile(algorithm, 10);
+        two.fill(turn), other.fill(turn);
+        two.start(0), other.start(0), two.start(1), other.start(1);
+        if (moment == 2 * turn + 1) MPI_Comm_free(&two.ring);
+        for (const int r : {0, 1}) two.wait(r), other.wait(r);
+        two.expect_right(turn), other.expect_right(turn);
+      }
+      if (two.ring == MPI_COMM_NULL) {
+        two.start(0);
+        EXPECT_EQ(error_class(Quadrille_Start(&two.request[0])), MPI_ERR_REQUEST);
+        two.wait(0);
+      }
     }
   }
 }
