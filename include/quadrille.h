@@ -258,7 +258,8 @@ typedef struct Quadrille_Request_state* Quadrille_Request;
  *   request  set to the request, or to QUADRILLE_REQUEST_NULL after an error
  * A forced algorithm is that of the moment. What would be handed to the MPI runs as "direct".
  * Errors: MPI_ERR_COMM for the null communicator, MPI_ERR_TOPOLOGY if comm has no topology, MPI_ERR_ARG for a
- * null request, a null array or buffer with blocks in it, MPI_IN_PLACE, a negative count or a null datatype;
+ * null request, a null array or buffer with blocks in it, MPI_IN_PLACE, a negative count, a datatype that is null or
+ * not committed;
  * MPI_ERR_NO_MEM. */
 QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_init(const void* sendbuf, int sendcount,
                                                       MPI_Datatype sendtype, void* recvbuf,

@@ -25,7 +25,7 @@ bool arrays_given(const Side& side, bool typed) {
 bool block_is_sound(const Side& side, int block) {
   const std::ptrdiff_t count = side.count_of(block);
   if (count == 0) return true;
-  if (count < 0 || side.type_of(block) == mpi().datatype_null) return false;
+  if (count < 0 || side.type_of(block) == mpi().datatype_null || !is_committed(side.type_of(block))) return false;
   return side.base != nullptr || !type_info(side.type_of(block)).dense;
 }
 

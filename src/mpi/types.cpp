@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "mpi/type_runs.hpp"
@@ -16,6 +17,32 @@ constexpr std::size_t most_bytes_to_test = 256 * 1024;
 
 constexpr int huge_tag = 3;
 
+// Of this process alone, where errors come back. By MPI_Comm_dup the copy callbacks of the user's attributes would run.
+MPI_Comm alone() {
+  static const MPI_Comm comm = [] {
+    MPI_Comm made = mpi().comm_self;
+    MPI_Group group;
+    if (mpi().Comm_group(mpi().comm_self, &group) != MPI_SUCCESS) return made;
+    if (mpi().Comm_create(mpi().comm_self, group, &made) == MPI_SUCCESS) {
+      mpi().Comm_set_errhandler(made, mpi().errors_return);
+    }
+    mpi().Group_free(&group);
+    return made;
+  }();
+  return comm;
+}
+
+// MPI has no function that tells. But to pack nothing is an error as well if the type is not committed.
+bool can_be_packed(MPI_Datatype type) {
+  int integers = 0, addresses = 0, types = 0, combiner = 0, position = 0;
+  if (mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
+      combiner == MPI_COMBINER_NAMED) {
+    return true;
+  }
+  char in = 0, out = 0;
+  return mpi().Pack(&in, 0, type, &out, 1, &position, alone()) == MPI_SUCCESS;
+}
+
 // The MPI itself says whether a type is dense: bytes that are packed come out as they were, in order.
 // Two patterns together tell any two positions apart.
 bool packs_to_itself(MPI_Datatype type, std::size_t size) {
@@ -26,7 +53,7 @@ bool packs_to_itself(MPI_Datatype type, std::size_t size) {
     }
     int position = 0;
     if (mpi().Pack(in.data(), 1, type, out.data(), static_cast<int>(size), &position,
-                   mpi().comm_self) != MPI_SUCCESS ||
+                   alone()) != MPI_SUCCESS ||
         static_cast<std::size_t>(position) != size || in != out) {
       return false;
     }
@@ -65,6 +92,8 @@ TypeInfo examine(MPI_Datatype type, std::vector<TypeRun>& runs) {
   mpi().Type_get_true_extent(type, &true_lower, &true_extent);
   info.extent = extent;
   info.size = static_cast<std::size_t>(size);
+  info.committed = can_be_packed(type);
+  if (!info.committed) return info;
   info.dense = lower == 0 && true_lower == 0 && extent == size && true_extent == size &&
                info.size <= most_bytes_to_test && (size == 0 || is_plain(type) || packs_to_itself(type, info.size));
   if (!info.dense && find_runs(type, info.size, true_lower, true_extent, runs)) info.runs = &runs;
@@ -91,15 +120,15 @@ int info_keyval() {
   return keyval;
 }
 
-const TypeInfo& remembered(MPI_Datatype type) {
+TypeInfo remembered(MPI_Datatype type) {
   void* value = nullptr;
   int found = 0;
   mpi().Type_get_attr(type, info_keyval(), &value, &found);
   if (found) return static_cast<Remembered*>(value)->info;
-  auto* made = new Remembered;
-  made->info = examine(type, made->runs);
-  mpi().Type_set_attr(type, info_keyval(), made);
-  return made->info;
+  auto made = std::make_unique<Remembered>();
+  const TypeInfo info = made->info = examine(type, made->runs);
+  if (info.committed) mpi().Type_set_attr(type, info_keyval(), made.release());
+  return info;
 }
 
 using PackCall = int (*)(const void*, std::size_t, MPI_Datatype, std::byte*, std::size_t, MPI_Comm);
@@ -218,6 +247,23 @@ TypeInfo remembered_info(MPI_Datatype type) {
 }
 
 }  // namespace detail
+
+bool is_committed(MPI_Datatype type) {
+  // Types that are, and were when the last type was freed of which something was known.
+  constexpr std::size_t places = 16;
+  struct Seen {
+    std::uint64_t freed = 0;
+    MPI_Datatype type{};
+  };
+  static thread_local Seen seen[places];
+  const auto handle = static_cast<std::uint64_t>((std::uintptr_t)type);  // int or pointer
+  Seen& place = seen[handle * 0x9e3779b97f4a7c15ULL >> 60];
+  const std::uint64_t freed = types_freed.load(std::memory_order_acquire);
+  if (place.freed == freed && place.type == type) return true;
+  if (!type_info(type).committed) return false;
+  place = {freed, type};
+  return true;
+}
 
 int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info,
          std::byte* bytes, MPI_Comm comm) {

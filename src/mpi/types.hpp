@@ -23,6 +23,8 @@ struct TypeInfo {
   // n elements are n * size consecutive bytes from the buffer's address on, in order: they can be
   // copied as bytes. False when in doubt.
   bool dense = false;
+  // Where the MPI refuses types that are not, and tells so. Of a type that is not, nothing is kept.
+  bool committed = true;
   // Where the bytes of one element are, in the order in which they are packed. Null for dense types, and
   // where only the MPI knows. Lives as long as the type.
   const std::vector<TypeRun>* runs = nullptr;
@@ -43,8 +45,8 @@ const std::array<KnownType, 4>& find_known_types();
 TypeInfo remembered_info(MPI_Datatype type);
 }  // namespace detail
 
-// `type` is a committed datatype, or the null datatype, which has size zero. What was found out is kept
-// as an attribute of the type.
+// `type` is a datatype, or the null datatype, which has size zero. What was found out is kept as an attribute of the
+// type.
 inline TypeInfo type_info(MPI_Datatype type) {
   const auto* known = detail::known_types.load(std::memory_order_acquire);
   for (const detail::KnownType& one : known != nullptr ? *known : detail::find_known_types()) {
@@ -52,6 +54,10 @@ inline TypeInfo type_info(MPI_Datatype type) {
   }
   return detail::remembered_info(type);
 }
+
+// Whether `type`, which is not the null datatype, is committed. Quicker than type_info() for types that were looked at
+// before in this thread.
+bool is_committed(MPI_Datatype type);
 
 // Copies `count` elements between user memory and consecutive bytes. `bytes` has room for
 // count * info.size bytes. `comm` is private to Quadrille. Returns an MPI error code.

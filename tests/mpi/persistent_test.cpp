@@ -325,6 +325,36 @@ TEST_F(Persistent, OutlivesItsCommunicator) {
   }
 }
 
+// Also by a blocking call: the MPI gets it, and refuses it.
+TEST_F(Persistent, TypesMustBeCommitted) {
+  Topology t = cartesian(grids_of(world().size).back());
+  MPI_Comm_set_errhandler(t.where.comm, MPI_ERRORS_RETURN);
+  MPI_Datatype plain, gaps, resized;
+  MPI_Type_contiguous(3, MPI_INT, &plain);
+  MPI_Type_vector(3, 1, 2, MPI_INT, &gaps);
+  MPI_Type_create_resized(plain, 0, 12, &resized);  // dense, but does not look so
+  int buffer[64] = {};
+  for (MPI_Datatype* const type : {&plain, &gaps, &resized}) {
+    Quadrille_Request request = QUADRILLE_REQUEST_NULL;
+    const auto make = [&] {
+      return error_class(Quadrille_Neighbor_allgather_init(buffer, 1, *type, buffer + 8, 1, *type, t.where.comm,
+                                                           MPI_INFO_NULL, &request));
+    };
+    const auto call = [&] {
+      return error_class(Quadrille_Neighbor_allgather(buffer, 1, *type, buffer + 8, 1, *type, t.where.comm));
+    };
+    if (t.in.empty()) continue;
+    EXPECT_EQ(make(), MPI_ERR_ARG);
+    EXPECT_EQ(call(), MPI_ERR_TYPE);
+    MPI_Type_commit(type);
+    EXPECT_EQ(make(), MPI_SUCCESS);
+    EXPECT_EQ(call(), MPI_SUCCESS);
+    EXPECT_EQ(Quadrille_Request_free(&request), MPI_SUCCESS);
+    MPI_Type_free(type);
+  }
+  release(t.where);
+}
+
 TEST_F(Persistent, WrongUse) {
   Communicator plain = duplicate("plain");
   Topology t = cartesian(grids_of(world().size).back());
