@@ -256,7 +256,9 @@ typedef struct Quadrille_Request_state* Quadrille_Request;
  * are needed until the request is freed, arrays of arguments are not.
  *   info     MPI_INFO_NULL; no hints are known
  *   request  set to the request, or to QUADRILLE_REQUEST_NULL after an error
- * A forced algorithm is that of the moment. What would be handed to the MPI runs as "direct".
+ * A forced algorithm is that of the moment. What would be handed to the MPI runs as "direct", and so does what would
+ * run as "rings" where there is no shared memory left for them; "sh-naive", "sh-co" and "sh-numa-co" run as "rings",
+ * since in these every rank waits for all. QUADRILLE_EXPLAIN says so.
  * Errors: MPI_ERR_COMM for the null communicator, MPI_ERR_TOPOLOGY if comm has no topology, MPI_ERR_ARG for a
  * null request, a null array or buffer with blocks in it, MPI_IN_PLACE, a negative count, a datatype that is null or
  * not committed;

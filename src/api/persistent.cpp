@@ -89,11 +89,11 @@ int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
   auto made = std::make_unique<Quadrille_Request_state>();
   made->team = team::keep(team);
   made->crowded = team.crowded;
-  api::NeighborService service = api::own_service_for(call, team);
+  api::NeighborService service = api::persistent_service_for(call, team);
   std::optional<run::OwnRings> rings;
   if (service.by == api::NeighborService::By::rings) {
     rings = team::own_rings(team, call);
-    if (!rings) service = api::direct_service(call, team);
+    if (!rings) service = api::direct_service(call, team, "there is no shared memory left for rings");
   }
   if (rings) {
     made->rings = std::make_unique<run::NodeNeighborRun>(call, team::node_edges_of(team), neighbors->send_blocks,

@@ -1,5 +1,7 @@
 #include "api/serve_neighbors.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <new>
 
@@ -123,13 +125,11 @@ bool is_sound(const Call& call, const Neighbors& neighbors) {
          side_is_sound(call.send, send, neighbors.send_blocks);
 }
 
-NeighborService service_for(const Call& call, Team& team, bool drop_in) {
+namespace {
+
+NeighborService service_by(const Call& call, Team& team, const choose::Choice& choice) {
   const Neighbors& n = *team::neighbors_of(team);
   const run::NeighborSlots edges = {n.send_block, n.recv_block}, grid = {n.iso_send, n.iso_recv};
-  const std::size_t bytes = global_bytes(call, n);
-  team::CachedSelection& cached = team::neighbor_selection(team, call.collective, bytes, drop_in);
-  explain(team, call, bytes, cached);
-  const choose::Choice& choice = cached.selection.choice;
   const choose::Algorithm& algorithm = *choice.algorithm;
   if (algorithm.engine == choose::Engine::mpi) return {By::mpi};
   if (algorithm.engine == choose::Engine::node_neighbors) return {By::rings};
@@ -142,16 +142,37 @@ NeighborService service_for(const Call& call, Team& team, bool drop_in) {
           {algorithm.needs.contiguous, static_cast<std::size_t>(pack)}};
 }
 
-NeighborService own_service_for(const Call& call, Team& team) {
-  const NeighborService service = service_for(call, team, false);
-  if (service.by == By::messages || service.by == By::rings) return service;
-  return service.by == By::copies ? NeighborService{By::rings} : direct_service(call, team);
+// What runs instead of an algorithm that a persistent call cannot use.
+void explain_instead(Team& team, const Call& call, const char* algorithm, const std::string& why) {
+  if (team.explains) team::explain(team, call.collective, 0, algorithm, "persistent; " + why);
 }
 
-NeighborService direct_service(const Call& call, Team& team) {
-  const Neighbors& n = *team::neighbors_of(team);
-  return {By::messages, &team::neighbor_plan_of(team, choose::plain(call.collective, "direct")),
-          {n.send_block, n.recv_block}, {}};
+}  // namespace
+
+NeighborService service_for(const Call& call, Team& team, bool drop_in) {
+  const std::size_t bytes = global_bytes(call, *team::neighbors_of(team));
+  team::CachedSelection& cached = team::neighbor_selection(team, call.collective, bytes, drop_in);
+  explain(team, call, bytes, cached);
+  return service_by(call, team, cached.selection.choice);
+}
+
+NeighborService persistent_service_for(const Call& call, Team& team) {
+  const std::size_t bytes = global_bytes(call, *team::neighbors_of(team));
+  team::CachedSelection& cached = team::neighbor_selection(team, call.collective, bytes, false);
+  const choose::Choice& choice = cached.selection.choice;
+  const NeighborService service = service_by(call, team, choice);
+  if (service.by == By::copies) {
+    explain_instead(team, call, "rings", fmt::format("in {} every rank waits for all", choice.algorithm->name));
+    return {By::rings};
+  }
+  if (service.by == By::mpi) return direct_service(call, team, "for the MPI: " + cached.selection.why);
+  explain(team, call, bytes, cached);
+  return service;
+}
+
+NeighborService direct_service(const Call& call, Team& team, const std::string& why) {
+  explain_instead(team, call, "direct", why);
+  return service_by(call, team, choose::plain(call.collective, "direct"));
 }
 
 bool serve_neighbors(const Call& call, Door door, int& error) {

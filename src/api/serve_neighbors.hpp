@@ -33,9 +33,10 @@ struct NeighborService {
   plan::BuildEdges build_edges = nullptr;  // of copies
 };
 NeighborService service_for(const run::Call& call, team::Team& team, bool drop_in);
-// The same where the MPI cannot be asked, and a call cannot wait for all ranks: by messages or rings.
-NeighborService own_service_for(const run::Call& call, team::Team& team);
-// By one message an edge: serves any call.
-NeighborService direct_service(const run::Call& call, team::Team& team);
+// The same for a persistent call, where the MPI cannot be asked, and no rank can wait for all others: by messages or
+// rings.
+NeighborService persistent_service_for(const run::Call& call, team::Team& team);
+// By one message an edge: serves any persistent call. `why` not otherwise.
+NeighborService direct_service(const run::Call& call, team::Team& team, const std::string& why);
 
 }  // namespace quadrille::api

@@ -1,0 +1,27 @@
+// Requests whose explanation says.sh looks for. The first argument is an algorithm to force, the second how many
+// requests to make.
+#include <mpi.h>
+#include <quadrille.h>
+
+#include <cstdlib>
+#include <vector>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int periods[] = {1};
+  MPI_Comm ring;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, periods, 0, &ring);
+  if (Quadrille_Set_algorithm(ring, "neighbor_alltoall", argv[1]) != MPI_SUCCESS) return 1;
+  constexpr int count = 50'000;
+  std::vector<int> send(2 * count), recv(2 * count);
+  std::vector<Quadrille_Request> requests(static_cast<std::size_t>(std::atoi(argv[2])));
+  for (Quadrille_Request& one : requests) {
+    Quadrille_Neighbor_alltoall_init(send.data(), count, MPI_INT, recv.data(), count, MPI_INT, ring, MPI_INFO_NULL,
+                                     &one);
+  }
+  for (Quadrille_Request& one : requests) Quadrille_Request_free(&one);
+  MPI_Comm_free(&ring);
+  MPI_Finalize();
+}
