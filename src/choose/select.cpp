@@ -39,7 +39,7 @@ std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
   }
   if (!key.direct) return "memory of the node cannot be shared";
   return algorithm.needs.load_store && !key.load_store
-             ? "not all ranks reach each other's shared heap"
+             ? "not all ranks reach each other's memory by load and store"
              : "";
 }
 

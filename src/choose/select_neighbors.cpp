@@ -25,7 +25,9 @@ constexpr double most_ratio = 2;
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const NeighborKey& key) {
   if (algorithm.needs.one_node && !key.in_node) return "the ranks do not share the memory of a node";
-  if (algorithm.needs.load_store && !key.load_store) return "not every rank reaches every rank's shared heap";
+  if (algorithm.needs.load_store && !key.load_store) {
+    return "not all ranks reach each other's memory by load and store";
+  }
   if (algorithm.needs.isomorphic && !key.isomorphic) {
     return "the communicator is neither Cartesian nor isomorphic";
   }

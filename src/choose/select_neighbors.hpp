@@ -31,7 +31,7 @@ struct NeighborKey {
   bool by_ourselves;   // the MPI may be wrong on this communicator
   bool rounds_are_cheap;  // beside messages: the ranks live on several nodes and have a processor each
   bool in_node;        // all ranks share a node and have rings
-  bool load_store;     // and every rank reaches every rank's shared heap
+  bool load_store;     // and every rank reaches every rank's buffers by load and store
   bool isomorphic;     // all ranks know the neighbours of all ranks
   bool sizes_known;    // block i has one size on all ranks, and all ranks know it
   std::size_t bytes;   // of the largest block, if the sizes are known

@@ -14,10 +14,11 @@
 
 namespace quadrille::memory {
 
-// Where a block is in its owner's shared heap.
+// Where a block of a rank is.
 struct BlockPlace {
-  std::uint64_t at;  // offset; undefined if bytes == 0
-  std::uint64_t bytes;
+  std::uint64_t at;  // offset in its owner's shared heap, or address in its owner; undefined if bytes == 0
+  std::uint64_t bytes : 63;
+  std::uint64_t by_address : 1;
 };
 
 // Where things are in a rank's region. The same on all ranks.
@@ -79,15 +80,25 @@ class Pairs {
     const std::size_t table = 2 * parity + (which == Owned::recv ? 1 : 0);
     return reinterpret_cast<BlockPlace*>(region(owner) + tables_at(layout_.ranks)) + table * ranks;
   }
-  // This rank's places are written; `shares`: all of them can be reached.
-  void enter(bool shares) {
-    entry(me_).shares[sequence_ & 1U] = shares;
+  // This rank's places are written; `shares`: all of them can be reached. `generation` is that of the addresses
+  // among them (memory/xpmem.hpp).
+  void enter(bool shares, std::uint64_t generation) {
+    said(me_).shares = shares;
+    said(me_).generation = generation;
     entry(me_).sequence.store(sequence_, std::memory_order_release);
   }
   bool has_entered(int peer) const {
     return entry(peer).sequence.load(std::memory_order_acquire) == sequence_;
   }
-  bool can_share(int peer) const { return entry(peer).shares[sequence_ & 1U]; }
+  bool can_share(int peer) const { return said(peer).shares; }
+  std::uint64_t generation_of(int peer) const { return said(peer).generation; }
+  // As finish(); `copied`: this rank could do all its copies.
+  void finish_copies(bool copied) {
+    said(me_).copied = copied;
+    finish();
+  }
+  // Of a peer that has finished.
+  bool has_copied(int peer) const { return said(peer).copied; }
 
   Ring ring(int to, int from) const {
     std::byte* rings = region(to) + head_bytes(layout_.ranks);
@@ -102,10 +113,15 @@ class Pairs {
   }
 
  private:
+  struct Said {
+    std::uint64_t generation;
+    bool shares, copied;
+  };
   struct Entry {
     std::atomic<Sequence> sequence;
-    bool shares[2];  // by parity
+    Said said[2];  // by parity
   };
+  static_assert(sizeof(Entry) <= sys::cache_line);
   static std::size_t in_lines(std::size_t bytes) {
     return (bytes + sys::cache_line - 1) / sys::cache_line * sys::cache_line;
   }
@@ -125,6 +141,7 @@ class Pairs {
   Entry& entry(int rank) const {
     return *reinterpret_cast<Entry*>(region(rank) + sys::cache_line);
   }
+  Said& said(int rank) const { return entry(rank).said[sequence_ & 1U]; }
   std::atomic<std::uint8_t>& ask(int owner, int peer) const {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(region(owner) + asks_at(layout_.ranks))[peer];
   }

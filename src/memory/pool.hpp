@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "memory/heap.hpp"
+#include "memory/xpmem.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -39,7 +40,10 @@ class Pool {
  private:
   static constexpr std::size_t most_kept = std::size_t{4} << 20;
   void release() {
-    if (memory_ != nullptr && !heap_free(memory_)) std::free(memory_);
+    if (memory_ != nullptr && !heap_free(memory_)) {
+      note_unmapped(memory_, size_);  // libc may unmap it, and nobody sees that
+      std::free(memory_);
+    }
     memory_ = nullptr;
     size_ = 0;
   }

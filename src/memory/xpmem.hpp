@@ -73,8 +73,8 @@ class XpmemPeer {
   // Whether the word at `address` of the peer is `word`. Nothing stays attached.
   bool reads_word(std::uint64_t address, std::uint64_t word) const;
 
-  // The peer's bytes at `address`, mapped here until the next call; null if that cannot be.
-  // `generation` came with the offer of these bytes.
+  // The peer's bytes at `address`, mapped here until the next call but one, or until the next of another
+  // generation; null if that cannot be. `generation` came with the offer of these bytes.
   std::byte* map(std::uint64_t address, std::size_t bytes, std::uint64_t generation);
   std::size_t attached() const { return parts_.size(); }
 

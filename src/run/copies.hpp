@@ -1,34 +1,29 @@
 // The copies between the buffers of a node's ranks, for dense and for neighbour collectives.
 //
-// Idea    Each rank writes down where all its send and recv blocks are, as offsets in its shared heap, and
-//         says that it is there. When all are, each does its copies, whoever owns the blocks. Nobody leaves
-//         before all are done: anybody may still read its send blocks or write its recv blocks.
-// Source  Li, Zhang and Hoefler, sections 2 and 3; Ramesh et al. (HINT), section V.
-// Cost    A copy a block and two waits for all. Blocks that are not in the shared heap, have gaps, or are sent
-//         in place are copied once more by their owner, before or after.
+// Idea    Each rank writes down where all its send and recv blocks are (run/shared_blocks.hpp), and says that it
+//         is there. When all are, each does its copies, whoever owns the blocks. Nobody leaves before all are
+//         done: anybody may still read its send blocks or write its recv blocks.
+// Source  Li, Zhang and Hoefler, sections 2 and 3; Ramesh et al. (HINT), section V, algorithm 3.
+// Cost    A copy a block and two waits for all. Blocks that not all ranks reach where they are, have gaps, or are
+//         sent in place are copied once more by their owner, before or after.
 //
-// If a rank finds at run time that it cannot share a block (its heap is full), it says so when it enters.
-// All ranks read that, and all do the call in another way instead.
+// Two things may go wrong at run time, and then all ranks do the call in another way instead. A rank cannot share a
+// block (its heap is full): it says so when it enters. Or it cannot attach a block of another: it says so when it has
+// finished. All ranks wait for all at both points anyway, and read what they say.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
-#include "memory/heap.hpp"
 #include "plan/schedule.hpp"
 #include "run/blocks.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
 #include "run/room.hpp"
+#include "run/shared_blocks.hpp"
 
 namespace quadrille::run {
-
-using memory::BlockPlace;
-using Owned = memory::Pairs::Owned;
-
-// A rank's shared heap, as it is mapped here.
-inline std::byte* heap_of(const Group& group, int rank) {
-  return rank == group.me ? memory::heap_base() : group.peers[static_cast<std::size_t>(rank)].heap;
-}
 
 // `Shape` says which blocks there are:
 //   sends(), recvs()                     how many blocks of this rank are in it
@@ -36,13 +31,15 @@ inline std::byte* heap_of(const Group& group, int rank) {
 //   origin(i)                            whose send block, and which, recv block i is to hold
 //   copies()                             what this rank copies
 //   open()                               makes room for this rank's places; false if that cannot be shared
-//   places(which, owner)                 the places of a rank's blocks, by their numbers
+//   mine(which)                          the places of this rank's blocks, by their numbers
+//   places(which, owner)                 those of any rank; null if they cannot be attached
 template <class Shape>
 class Copies {
  public:
-  Copies(const Call& call, Shape& shape, Group& group)
+  Copies(const Call& call, Shape& shape, SharedBlocks& shared, Group& group)
       : call_(call),
         shape_(shape),
+        shared_(shared),
         group_(group),
         gather_(is_allgather(call.collective)),
         send_(call.in_place ? call.recv : call.send),
@@ -50,37 +47,44 @@ class Copies {
         send_room_(group.packed_send, bytes_to_stage()),
         recv_room_(group.packed_recv, bytes_to_unpack()) {}
 
-  // False if not all blocks can be shared; then nothing has happened.
+  // False if not all blocks can be reached; then nothing has happened to what the call reads.
   bool run(int& error) {
     group_.pairs.begin();
     const bool mine = write_down();
-    group_.pairs.enter(mine);
+    group_.pairs.enter(mine, shared_.offer());
     bool all = mine;
-    for (int peer = 0; peer < group_.ranks; ++peer) {
-      if (peer == group_.me) continue;
+    for_peers([&](int peer) {
       group_.waiter.until([&] { return group_.pairs.has_entered(peer); });
       all = all && group_.pairs.can_share(peer);
-    }
-    if (all) copy_all();
-    group_.pairs.finish();
-    for (int peer = 0; peer < group_.ranks; ++peer) {
-      if (peer == group_.me) continue;
+    });
+    bool copied = all && copy_all() && look_what_came();
+    group_.pairs.finish_copies(copied);
+    for_peers([&](int peer) {
       group_.waiter.until([&] { return group_.pairs.has_finished(peer); });
+      copied = copied && group_.pairs.has_copied(peer);
+    });
+    if (!copied) {
+      if (all && overwritten()) restore();
+      return false;
     }
-    if (!all) return false;
     take_home();
     error = error_;
     return true;
   }
 
  private:
+  template <class Action>
+  void for_peers(const Action& action) const {
+    for (int peer = 0; peer < group_.ranks; ++peer) {
+      if (peer != group_.me) action(peer);
+    }
+  }
   Block send_at(int to) const {
     return gather_ && call_.in_place ? recv_[group_.me] : send_[to];
   }
   bool overwritten() const { return call_.in_place && !gather_; }
-  static bool is_shared(const Block& block) {
-    return block.info.dense && (block.bytes() == 0 ||
-                                memory::heap_shareable(block.address, block.bytes()));
+  bool is_shared(const Block& block) const {
+    return block.info.dense && shared_.reachable(block.address, block.bytes());
   }
 
   std::size_t bytes_to_stage() const {
@@ -102,8 +106,8 @@ class Copies {
   // Publishes where this rank's blocks are. False if one of them cannot be shared.
   bool write_down() {
     if (!shape_.open()) return false;
-    BlockPlace* send = shape_.places(Owned::send, group_.me);
-    BlockPlace* recv = shape_.places(Owned::recv, group_.me);
+    BlockPlace* send = shape_.mine(Owned::send);
+    BlockPlace* recv = shape_.mine(Owned::recv);
     bool good = true;
     for (int i = 0; i < shape_.sends(); ++i) {
       const Block block = send_at(shape_.send_block(i));
@@ -112,65 +116,94 @@ class Copies {
         bytes = send_room_.take(block.bytes());
         keep(error_, pack(block.address, block.count, block.type, block.info, bytes, group_.quiet));
       }
-      good = publish(send[shape_.send_block(i)], bytes, block.bytes()) && good;
+      good = shared_.publish(send[shape_.send_block(i)], bytes, block.bytes()) && good;
     }
     for (int i = 0; i < shape_.recvs(); ++i) {
       const Block block = recv_[shape_.recv_block(i)];
       std::byte* bytes = is_shared(block) ? block.address : recv_room_.take(block.bytes());
-      good = publish(recv[shape_.recv_block(i)], bytes, block.bytes()) && good;
+      good = shared_.publish(recv[shape_.recv_block(i)], bytes, block.bytes()) && good;
       total_ += block.bytes();
     }
     return good;
   }
 
-  static bool publish(BlockPlace& place, const std::byte* address, std::size_t bytes) {
-    place = {0, bytes};
-    if (bytes == 0) return true;
-    if (!memory::heap_shareable(address, bytes)) return false;
-    place.at = memory::heap_offset(address);
+  bool look_up(Owned which, int owner, int number, BlockPlace& place) const {
+    const BlockPlace* places = shape_.places(which, owner);
+    if (places == nullptr) return false;
+    place = places[number];
     return true;
   }
 
-  std::byte* address_of(int rank, const BlockPlace& place) const {
-    return heap_of(group_, rank) + place.at;
+  // False as soon as a block cannot be attached.
+  bool copy_all() {
+    memory::NodeCopy copy(group_.copying, total_);
+    const auto& copies = shape_.copies();
+    const bool good = std::all_of(copies.begin(), copies.end(), [&](const plan::Copy& c) { return copy_one(c, copy); });
+    copy.done();
+    return good;
   }
 
-  void copy_all() {
-    memory::NodeCopy copy(group_.copying, total_);
-    for (const plan::Copy& c : shape_.copies()) {
-      const BlockPlace& from = shape_.places(Owned::send, c.from.owner)[gather_ ? 0 : c.from.block];
-      const BlockPlace& to = shape_.places(Owned::recv, c.to.owner)[c.to.block];
-      const std::size_t bytes = std::min(from.bytes, to.bytes);
-      if (bytes == 0) continue;
-      const std::byte* source = address_of(c.from.owner, from);
-      std::byte* destination = address_of(c.to.owner, to);
-      if (source != destination) copy(destination, source, bytes);
+  bool copy_one(const plan::Copy& c, memory::NodeCopy& copy) {
+    BlockPlace from, to;
+    if (!look_up(Owned::send, c.from.owner, gather_ ? 0 : c.from.block, from)) return false;
+    if (!look_up(Owned::recv, c.to.owner, c.to.block, to)) return false;
+    const std::size_t bytes = std::min<std::size_t>(from.bytes, to.bytes);
+    if (bytes == 0) return true;
+    const std::byte* source = shared_.find(c.from.owner, from, bytes);
+    std::byte* destination = shared_.find(c.to.owner, to, bytes);
+    if (source == nullptr || destination == nullptr) return false;
+    if (source != destination) copy(destination, source, bytes);
+    return true;
+  }
+
+  // What peers sent to this rank: to be read before it finishes, for then they may take their places away. False if
+  // they cannot be attached.
+  bool look_what_came() {
+    came_.clear();
+    for (int i = 0; i < shape_.recvs(); ++i) {
+      const auto [source, sent_block] = shape_.origin(i);
+      const std::size_t expected = recv_[shape_.recv_block(i)].bytes();
+      BlockPlace sent;
+      if (!look_up(Owned::send, source, sent_block, sent)) return false;
+      // A peer that sent more than we expect made a mistake that the MPI reports as well.
+      if (sent.bytes > expected) keep(error_, MPI_ERR_TRUNCATE);
+      if (recv_room_.size() > 0) came_.push_back(std::min<std::size_t>(sent.bytes, expected));
     }
-    copy.done();
+    return true;
   }
 
   // What only the owner of a recv buffer can do.
   void take_home() {
-    const BlockPlace* places = shape_.places(Owned::recv, group_.me);
+    if (recv_room_.size() == 0) return;
+    const BlockPlace* places = shape_.mine(Owned::recv);
     for (int i = 0; i < shape_.recvs(); ++i) {
       const int number = shape_.recv_block(i);
       const Block block = recv_[number];
-      const auto [source, sent_block] = shape_.origin(i);
-      const BlockPlace& sent = shape_.places(Owned::send, source)[sent_block];
-      // A peer that sent more than we expect made a mistake that the MPI reports as well.
-      if (sent.bytes > block.bytes()) keep(error_, MPI_ERR_TRUNCATE);
       if (is_shared(block) || block.bytes() == 0) continue;
-      keep(error_, unpack_block(address_of(group_.me, places[number]),
-                                std::min(sent.bytes, block.bytes()), block, group_.quiet));
+      const std::byte* bytes = SharedBlocks::mine(places[number]);
+      keep(error_, unpack_block(bytes, came_[static_cast<std::size_t>(i)], block, group_.quiet));
+    }
+  }
+
+  // Some blocks were received over what was to be sent, and the call is done anew: puts back what was there.
+  void restore() {
+    const BlockPlace* places = shape_.mine(Owned::send);
+    for (int i = 0; i < shape_.sends(); ++i) {
+      const int number = shape_.send_block(i);
+      const Block block = send_at(number);
+      if (block.bytes() == 0 || !is_shared(block)) continue;
+      keep(error_, unpack_block(SharedBlocks::mine(places[number]), block.bytes(), block, group_.quiet));
     }
   }
 
   const Call& call_;
   Shape& shape_;
+  SharedBlocks& shared_;
   Group& group_;
   const bool gather_;
   const Blocks send_, recv_;
   Room send_room_, recv_room_;
+  std::vector<std::size_t> came_;  // [recv block]: bytes, if some blocks must be unpacked
   std::size_t total_ = 0;
   int error_ = MPI_SUCCESS;
 };

@@ -31,8 +31,8 @@ int run_inbox(const Call& call, Group& group);
 // the pair has, if `direct`, else as messages. Returns an MPI error code.
 int run_node(const Call& call, Group& group, bool direct);
 
-// Runs a schedule of copies between the ranks of a node, all of whose heaps all can reach. Returns an MPI
-// error code.
+// Runs a schedule of copies between the ranks of a node, who reach each other's memory by load and store. If a block
+// cannot be reached after all, run_node() does the call. Returns an MPI error code.
 int run_copies(const Call& call, const plan::Schedule& schedule, Group& group);
 
 // ---- The cores for the commonest calls: plain bytes, blocks that fit a slot. No buffer is null. ----

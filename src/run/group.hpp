@@ -65,7 +65,9 @@ struct Group {
   sys::Waiter waiter;
   // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.
   bool direct = false;
-  bool load_store = false;  // every rank maps every rank's shared heap; the same on all ranks
+  bool heaps_mapped = false;  // every rank maps every rank's shared heap; the same on all ranks
+  bool load_store = false;  // every rank reaches every rank's blocks by load and store; the same on all ranks
+  bool all_map_me = false, all_attach_me = false;  // all peers: this rank's shared heap, its memory by XPMEM
   bool written_to = false;  // a peer may write to this rank's memory
   bool rings = false;
   choose::SwitchPoints points = choose::default_switch_points();  // the same on all ranks
@@ -84,7 +86,7 @@ struct Group {
   // Largest block that goes through a slot even if it lies in a shared heap.
   std::size_t inbox_limit(choose::Collective c) const {
     const auto index = static_cast<std::size_t>(c);
-    if (!load_store || index >= points.inbox_limit.size()) return slot_limit;
+    if (!heaps_mapped || index >= points.inbox_limit.size()) return slot_limit;
     return std::min(slot_limit, points.inbox_limit[index]);
   }
 };

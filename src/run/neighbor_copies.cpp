@@ -1,8 +1,8 @@
 // Runs a schedule of copies between neighbours inside a node (copies.hpp).
 //
-// A rank may have more blocks than there are ranks, so its places are in its shared heap, and the control memory
-// says only where. The size of a block stands beside its place: one look for both, also where all blocks differ
-// in size. Two tables in turn, because a peer may still read those of the call before.
+// A rank may have more blocks than there are ranks, so its places are in memory of its own, and the control memory
+// says only where, as of any block. The size of a block stands beside its place: one look for both, also where all
+// blocks differ in size. Two tables in turn, because a peer may still read those of the call before.
 #include "run/neighbor_copies.hpp"
 
 #include "run/copies.hpp"
@@ -12,8 +12,8 @@ namespace {
 
 class Sparse {
  public:
-  Sparse(const Call& call, const plan::Schedule& schedule, const EdgesHere& edges, Group& group)
-      : schedule_(schedule), edges_(edges), group_(group), gather_(is_allgather(call.collective)) {}
+  Sparse(const Call& call, const plan::Schedule& schedule, const EdgesHere& edges, SharedBlocks& shared, Group& group)
+      : schedule_(schedule), edges_(edges), shared_(shared), group_(group), gather_(is_allgather(call.collective)) {}
   int sends() const {
     const int blocks = static_cast<int>(edges_.sent.size());
     return gather_ ? std::min(blocks, 1) : blocks;
@@ -31,22 +31,27 @@ class Sparse {
     const std::size_t sent = static_cast<std::size_t>(gather_ ? 1 : edges_.send_blocks) * sizeof(BlockPlace);
     const std::size_t both = sent + static_cast<std::size_t>(edges_.recv_blocks) * sizeof(BlockPlace);
     memory::Pool& pool = group_.neighbor_places[group_.neighbor_calls++ % 2];
-    const std::byte* memory = pool.take(std::max<std::size_t>(both, 1));
-    if (!memory::heap_shareable(memory, both)) return false;
-    const std::uint64_t at = memory::heap_offset(memory);
-    group_.pairs.places(Owned::send, group_.me)[0] = {at, sent};
-    group_.pairs.places(Owned::recv, group_.me)[0] = {at + sent, both - sent};
-    return true;
+    std::byte* memory = pool.take(std::max<std::size_t>(both, 1));
+    send_ = reinterpret_cast<BlockPlace*>(memory);
+    recv_ = reinterpret_cast<BlockPlace*>(memory + sent);
+    return shared_.publish(table_of(Owned::send, group_.me), memory, sent) &&
+           shared_.publish(table_of(Owned::recv, group_.me), memory + sent, both - sent);
   }
-  BlockPlace* places(Owned which, int owner) const {
-    return reinterpret_cast<BlockPlace*>(heap_of(group_, owner) + group_.pairs.places(which, owner)[0].at);
+  BlockPlace* mine(Owned which) const { return which == Owned::send ? send_ : recv_; }
+  const BlockPlace* places(Owned which, int owner) const {
+    const BlockPlace& table = table_of(which, owner);
+    return reinterpret_cast<const BlockPlace*>(shared_.find(owner, table, table.bytes));
   }
 
  private:
+  BlockPlace& table_of(Owned which, int owner) const { return group_.pairs.places(which, owner)[0]; }
+
   const plan::Schedule& schedule_;
   const EdgesHere& edges_;
+  SharedBlocks& shared_;
   Group& group_;
   const bool gather_;
+  BlockPlace *send_ = nullptr, *recv_ = nullptr;  // this rank's places
 };
 
 }  // namespace
@@ -64,8 +69,9 @@ EdgesHere edges_here(int me, int send_blocks, int recv_blocks, const std::vector
 
 bool run_neighbor_copies(const Call& call, const plan::Schedule& schedule, const EdgesHere& edges, Group& group,
                          int& error) {
-  Sparse sparse(call, schedule, edges, group);
-  return Copies(call, sparse, group).run(error);
+  SharedBlocks shared(group);
+  Sparse sparse(call, schedule, edges, shared, group);
+  return Copies(call, sparse, shared, group).run(error);
 }
 
 }  // namespace quadrille::run

@@ -20,8 +20,8 @@ struct EdgesHere {
 };
 EdgesHere edges_here(int me, int send_blocks, int recv_blocks, const std::vector<plan::EdgeCopy>& edges);
 
-// All ranks of the communicator share a node and map each other's heaps. False if not all blocks can be shared, on
-// all ranks; then nothing has happened. `error` is an MPI error code.
+// All ranks of the communicator share a node and reach each other's memory by load and store. False if not all blocks
+// can be reached after all, on all ranks; then the call is still to be done. `error` is an MPI error code.
 bool run_neighbor_copies(const Call& call, const plan::Schedule& schedule, const EdgesHere& edges, Group& group,
                          int& error);
 

@@ -17,7 +17,8 @@ class Dense {
   std::pair<int, int> origin(int i) const { return {i, gather_ ? 0 : group_.me}; }
   const std::vector<plan::Copy>& copies() const { return schedule_.copies; }
   bool open() { return true; }
-  BlockPlace* places(Owned which, int owner) const { return group_.pairs.places(which, owner); }
+  BlockPlace* mine(Owned which) const { return group_.pairs.places(which, group_.me); }
+  const BlockPlace* places(Owned which, int owner) const { return group_.pairs.places(which, owner); }
 
  private:
   const plan::Schedule& schedule_;
@@ -30,7 +31,8 @@ class Dense {
 int run_copies(const Call& call, const plan::Schedule& schedule, Group& group) {
   int error = MPI_SUCCESS;
   Dense dense(call, schedule, group);
-  if (Copies(call, dense, group).run(error)) return error;
+  SharedBlocks shared(group);
+  if (Copies(call, dense, shared, group).run(error)) return error;
   return run_node(call, group, true);
 }
 

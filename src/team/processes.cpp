@@ -249,6 +249,14 @@ unsigned char abilities(const Card& mine, const Card& card, const memory::Ways& 
   return can;
 }
 
+// Whether all processes but `self` have this ability.
+bool all_can(const std::vector<unsigned char>& can, std::size_t self, Ability ability) {
+  for (std::size_t p = 0; p < can.size(); ++p) {
+    if (p != self && (can[p] & ability) == 0) return false;
+  }
+  return true;
+}
+
 // `known.nodes` is there; fills `known.ranks` for this node's.
 void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Processes& known) {
   const auto count = static_cast<std::size_t>(node.ranks);
@@ -267,6 +275,7 @@ void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Process
   }
   mpi().Alltoall(i_can.data(), 1, mpi().byte, can_to_me.data(), 1, mpi().byte, node.comm);
   known.heaps_mapped = all_true(node.comm, all_mapped);
+  known.reached = all_true(node.comm, all_can(can_to_me, self, maps) || all_can(can_to_me, self, attaches));
 
   const std::vector<int>& node_of = known.nodes.node_of;
   known.ranks.resize(node_of.size());
@@ -333,6 +342,7 @@ Processes pick(const Processes& all, std::span<const int> ranks) {
   }
   some.nodes = plan::node_map_from_labels(labels);
   some.heaps_mapped = all.heaps_mapped;
+  some.reached = all.reached;
   some.pool = all.pool;
   some.obstacle = all.obstacle;
   some.quiet = all.quiet;
@@ -345,6 +355,7 @@ void set_reach(run::Group& group, const Processes& processes, std::span<const in
   group.peers.assign(members.size(), {});
   group.attached.clear();
   group.attached.resize(members.size());
+  group.all_map_me = group.all_attach_me = true;
   for (std::size_t m = 0; m < members.size(); ++m) {
     if (members[m] == group.me) continue;
     const Process& known = processes.ranks[static_cast<std::size_t>(members[m])];
@@ -358,6 +369,8 @@ void set_reach(run::Group& group, const Processes& processes, std::span<const in
     peer.writes_me = (known.can_to_me & writes) != 0;
     group.written_to |= peer.writes_me && !peer.i_read;
     peer.attaches_me = group.rings && (known.can_to_me & attaches) != 0;
+    group.all_map_me &= peer.maps_my_heap;
+    group.all_attach_me &= peer.attaches_me;
     if (group.rings && (known.i_can & attaches) != 0) {
       group.attached[m] = memory::XpmemPeer(memory::xpmem_here().calls, known.card.segment);
     }

@@ -55,6 +55,7 @@ struct Processes {
   std::vector<char> crowded;            // of each rank: more ranks on its node than processors
   std::vector<Process> ranks;           // what is known of each rank; of other nodes: nothing
   bool heaps_mapped = false;            // on this node, every process maps every other's heap
+  bool reached = false;                 // or may attach all of its memory: each process by one of them
   std::shared_ptr<memory::ControlPool> pool;  // of this node; null: none
   std::string obstacle;                 // why there is no pool
   std::shared_ptr<QuietComm> quiet;     // of all that met; null if the MPI could not make it

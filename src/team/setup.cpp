@@ -174,7 +174,9 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
                               group.local_of(group.me));
   set_reach(group, processes, members, settings.ways);
   // Over several nodes not all ranks reach all heaps.
-  group.load_store = processes.heaps_mapped && team.nodes.nodes == 1;
+  group.heaps_mapped = processes.heaps_mapped && team.nodes.nodes == 1;
+  // Without rings nothing is attached. The same on all ranks, as the rings are.
+  group.load_store = group.heaps_mapped || (processes.reached && group.rings && team.nodes.nodes == 1);
   group.direct = true;
   return {};
 }

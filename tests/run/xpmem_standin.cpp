@@ -3,7 +3,8 @@
 // It attaches what another process has mapped of a memfd, by mapping the same memfd here. So it is a true
 // mapping, like that of a kernel that never hears of changes: what the owner later maps there instead is
 // not seen. Private memory cannot be attached, but for a single page, of which there is a copy as of now:
-// enough to look at a word that does not change.
+// enough to look at a word that does not change. Who ever asked for more than a page gets no such copies: it wants to
+// share the memory.
 #include "xpmem_standin.hpp"
 
 #include <dirent.h>
@@ -78,17 +79,28 @@ int open_file(int process, std::uint64_t inode) {
   return found;
 }
 
-void* copy_of_page(int process, std::uint64_t begin, std::size_t bytes) {
-  if (bytes > 4096) return MAP_FAILED;
-  void* here = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+constexpr std::size_t page = 4096;
+
+void* copy_of_page(int process, std::uint64_t begin) {
+  void* here = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (here == MAP_FAILED) return here;
-  const iovec to{here, bytes}, from{reinterpret_cast<void*>(begin), bytes};
-  if (process_vm_readv(process, &to, 1, &from, 1, 0) == static_cast<ssize_t>(bytes)) return here;
-  munmap(here, bytes);
+  const iovec to{here, page}, from{reinterpret_cast<void*>(begin), page};
+  if (process_vm_readv(process, &to, 1, &from, 1, 0) == static_cast<ssize_t>(page)) return here;
+  munmap(here, page);
   return MAP_FAILED;
 }
 
+// An access is a number of its own, and stands for a process.
+struct Access {
+  int process;
+  bool wants_more;  // than a page
+};
+
 std::mutex mutex;
+std::map<std::int64_t, Access>& accesses() {
+  static auto* list = new std::map<std::int64_t, Access>;
+  return *list;
+}
 std::map<void*, std::size_t>& attached() {
   static auto* list = new std::map<void*, std::size_t>;
   return *list;
@@ -115,8 +127,10 @@ EXPORT int xpmem_remove(std::int64_t) {
 
 EXPORT std::int64_t xpmem_get(std::int64_t segment, int, int, void*) {
   if (xpmem_standin.fail_get) return -1;
-  ++xpmem_standin.gets;
-  return segment;
+  const std::lock_guard lock(mutex);
+  const std::int64_t access = ++xpmem_standin.gets;
+  accesses()[access] = {static_cast<int>(segment), false};
+  return access;
 }
 
 EXPORT int xpmem_release(std::int64_t) {
@@ -126,7 +140,10 @@ EXPORT int xpmem_release(std::int64_t) {
 
 EXPORT void* xpmem_attach(Address from, std::size_t bytes, void*) {
   if (xpmem_standin.fail_attach) return MAP_FAILED;
-  const int process = static_cast<int>(from.access);
+  const std::lock_guard lock(mutex);
+  Access& access = accesses()[from.access];
+  access.wants_more |= bytes > page;
+  const int process = access.process;
   const auto begin = static_cast<std::uint64_t>(from.offset);
   void* here = MAP_FAILED;
   Place place;
@@ -136,9 +153,8 @@ EXPORT void* xpmem_attach(Address from, std::size_t bytes, void*) {
                 static_cast<off_t>(place.offset));
     if (file >= 0) close(file);
   }
-  if (here == MAP_FAILED) here = copy_of_page(process, begin, bytes);
+  if (here == MAP_FAILED && !access.wants_more) here = copy_of_page(process, begin);
   if (here == MAP_FAILED) return here;
-  const std::lock_guard lock(mutex);
   attached()[here] = bytes;
   ++xpmem_standin.attaches;
   return here;

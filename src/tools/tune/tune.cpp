@@ -86,7 +86,7 @@ class Tuner {
 
   // `crowded` of the entry is known already.
   void run(choose::TuningEntry& entry) {
-    const bool shared = group_.load_store;
+    const bool shared = group_.heaps_mapped;
     if (group_.me == 0) {
       fmt::print("{} ranks, {}; large blocks {}\n", group_.ranks,
                  entry.crowded ? "more than processors" : "a processor each",
