@@ -35,6 +35,7 @@ expect 0 - "" $run -- "$MPIRUN" -n 2 "$PROGRAM"
 # A signal reaches the launcher, because the tool has become the launcher; its status is the same as
 # without Quadrille, and no rank is left.
 signalled() {
+  : >"$work/ready"  # else the ranks of the run before seem to be ready
   "$@" "$MPIRUN" -n 2 "$PROGRAM" wait >"$work/ready" 2>/dev/null &
   local pid=$! tries=0
   # A launcher may write what two ranks say on one line.
