@@ -19,19 +19,9 @@ using run::Side;
 
 thread_local bool serving = false;
 
-// A mistake that the MPI reports for an argument is left to the MPI to report. Only true mistakes count:
-// whatever is legal on one rank alone must be served, or ranks would part ways. Legal are
-// MPI_BOTTOM (address zero) with types of absolute addresses, any type where the count is zero, and,
-// in practice, send and receive buffers that start at one address.
-inline bool block_is_sound(std::ptrdiff_t count, const std::byte* base, MPI_Datatype type) {
-  if (count == 0) return true;
-  if (count < 0 || type == mpi().datatype_null) return false;
-  return base != nullptr || !type_info(type).dense;
-}
-
 bool side_is_sound(const Side& side, int blocks) {
   for (int b = 0; b < blocks; ++b) {
-    if (!block_is_sound(side.count_of(b), side.base, side.type_of(b))) return false;
+    if (!block_is_sound(side, b)) return false;
   }
   return true;
 }
@@ -129,6 +119,15 @@ void explain_not_eligible(team::Team& team, const Call& call) {
 }
 
 }  // namespace
+
+bool block_is_sound(const Side& side, int block) {
+  const std::ptrdiff_t count = side.count_of(block);
+  if (count == 0) return true;
+  const MPI_Datatype type = side.type_of(block);
+  if (count < 0 || type == mpi().datatype_null) return false;
+  if (side.base != nullptr || !type_info(type).dense) return true;
+  return side.types != nullptr && side.displacement_of(block, 0) != 0;
+}
 
 int raise(MPI_Comm comm, int error) {
   mpi().Comm_call_errhandler(comm, error);

@@ -30,6 +30,12 @@ bool pass(team::Team& team);
 
 bool is_inter(MPI_Comm comm);
 
+// A mistake that the MPI reports for an argument is left to the MPI to report. Only true mistakes count: whatever is
+// legal on one rank alone must be served, or ranks would part ways. Legal are MPI_BOTTOM (address zero) with types of
+// absolute addresses, or with displacements that are addresses (w), any type where the count is zero, and, in practice,
+// send and receive buffers that start at one address.
+bool block_is_sound(const run::Side& side, int block);
+
 // Calls the error handler of `comm`, and returns `error` if that comes back.
 int raise(MPI_Comm comm, int error);
 

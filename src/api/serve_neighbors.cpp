@@ -23,22 +23,19 @@ bool arrays_given(const Side& side, bool typed) {
          (!typed || side.types != nullptr);
 }
 
-// Legal are MPI_BOTTOM (address zero) with types of absolute addresses, and any type where the count is zero.
-bool block_is_sound(const Side& side, int block) {
-  const std::ptrdiff_t count = side.count_of(block);
-  if (count == 0) return true;
-  if (count < 0 || side.type_of(block) == mpi().datatype_null || !is_committed(side.type_of(block))) return false;
-  return side.base != nullptr || !type_info(side.type_of(block)).dense;
+// Neighbours refuse what is not committed, as the MPIs do.
+bool is_fit(const Side& side, int block) {
+  return block_is_sound(side, block) && (side.count_of(block) == 0 || is_committed(side.type_of(block)));
 }
 
 enum class Form { one_count, arrays, typed_arrays };
 
 bool side_is_sound(const Side& side, Form form, int blocks) {
   if (blocks == 0) return true;
-  if (form == Form::one_count) return block_is_sound(side, 0);
+  if (form == Form::one_count) return is_fit(side, 0);
   if (!arrays_given(side, form == Form::typed_arrays)) return false;
   for (int b = 0; b < blocks; ++b) {
-    if (!block_is_sound(side, b)) return false;
+    if (!is_fit(side, b)) return false;
   }
   return true;
 }
@@ -127,7 +124,7 @@ bool is_sound(const Call& call, const Neighbors& neighbors) {
 
 namespace {
 
-NeighborService service_by(const Call& call, Team& team, const choose::Choice& choice) {
+NeighborService service_by(Team& team, const choose::Choice& choice) {
   const Neighbors& n = *team::neighbors_of(team);
   const run::NeighborSlots edges = {n.send_block, n.recv_block}, grid = {n.iso_send, n.iso_recv};
   const choose::Algorithm& algorithm = *choice.algorithm;
@@ -153,14 +150,14 @@ NeighborService service_for(const Call& call, Team& team, bool drop_in) {
   const std::size_t bytes = global_bytes(call, *team::neighbors_of(team));
   team::CachedSelection& cached = team::neighbor_selection(team, call.collective, bytes, drop_in);
   explain(team, call, bytes, cached);
-  return service_by(call, team, cached.selection.choice);
+  return service_by(team, cached.selection.choice);
 }
 
 NeighborService persistent_service_for(const Call& call, Team& team) {
   const std::size_t bytes = global_bytes(call, *team::neighbors_of(team));
   team::CachedSelection& cached = team::neighbor_selection(team, call.collective, bytes, false);
   const choose::Choice& choice = cached.selection.choice;
-  const NeighborService service = service_by(call, team, choice);
+  const NeighborService service = service_by(team, choice);
   if (service.by == By::copies) {
     explain_instead(team, call, "rings", fmt::format("in {} every rank waits for all", choice.algorithm->name));
     return {By::rings};
@@ -172,7 +169,7 @@ NeighborService persistent_service_for(const Call& call, Team& team) {
 
 NeighborService direct_service(const Call& call, Team& team, const std::string& why) {
   explain_instead(team, call, "direct", why);
-  return service_by(call, team, choose::plain(call.collective, "direct"));
+  return service_by(team, choose::plain(call.collective, "direct"));
 }
 
 bool serve_neighbors(const Call& call, Door door, int& error) {

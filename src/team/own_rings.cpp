@@ -41,7 +41,7 @@ std::size_t ring_bytes_for(const run::Call& call, const run::NeighborPair& pair,
   const run::Blocks send(call.send);
   std::size_t bytes = sizeof(Told);  // for answers
   for (const int b : pair.send_blocks) {
-    bytes += 16 + std::min(send[run::is_allgather(call.collective) ? 0 : b].bytes(), most);
+    bytes += 16 + std::min(send[choose::is_allgather(call.collective) ? 0 : b].bytes(), most);
   }
   const std::size_t lines = (4 * bytes + sys::cache_line - 1) / sys::cache_line;
   return std::min(std::max(lines * sys::cache_line, least_ring_bytes), most);

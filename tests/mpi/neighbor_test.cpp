@@ -136,6 +136,38 @@ TEST_F(Neighbors, ALargerBlockThanExpectedIsAnErrorOnly) {
   release(t.where);
 }
 
+// Displacements of the w form may be addresses; some ranks do so, others do not.
+TEST_F(Neighbors, AddressesAsDisplacements) {
+  for (const char* algorithm : {"", "direct", "rings"}) {
+    Topology t = cartesian({{world().size}, {1}});
+    if (can_force) {
+      EXPECT_EQ(force(t.where.comm, Collective::neighbor_alltoallw, algorithm), MPI_SUCCESS);
+    }
+    const int me = t.where.rank, size = t.where.size;
+    const int sent[2] = {me * 2, me * 2 + 1};
+    int got[2] = {-1, -1};
+    const bool absolute = me % 2 == 0;
+    MPI_Aint from = 0, to = 0;
+    MPI_Get_address(sent, &from);
+    MPI_Get_address(got, &to);
+    const int counts[] = {1, 1};
+    const MPI_Datatype types[] = {MPI_INT, MPI_INT};
+    const MPI_Aint step = sizeof(int);
+    const MPI_Aint out[] = {absolute ? from : 0, absolute ? from + step : step};
+    const MPI_Aint in[] = {absolute ? to : 0, absolute ? to + step : step};
+    ASSERT_EQ(tested_neighbors.alltoallw(absolute ? MPI_BOTTOM : sent, counts, out, types,
+                                         absolute ? MPI_BOTTOM : static_cast<void*>(got), counts, in, types,
+                                         t.where.comm),
+              MPI_SUCCESS);
+    // With two ranks an MPI may mix up which of its two neighbours a block is from.
+    if (size > 2 || (can_force && size == 2)) {
+      EXPECT_EQ(got[0], (me + size - 1) % size * 2 + 1) << algorithm;
+      EXPECT_EQ(got[1], (me + 1) % size * 2) << algorithm;
+    }
+    release(t.where);
+  }
+}
+
 TEST_F(Neighbors, ErrorsReachTheUserAsFromTheMpi) {
   Topology t = cartesian(grids_of(world().size).back());
   Communicator plain = duplicate("plain");
