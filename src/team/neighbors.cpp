@@ -1,6 +1,7 @@
 #include "team/neighbors.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "mpi/mpi.hpp"
@@ -151,18 +152,32 @@ Neighbors of_dist_graph(MPI_Comm comm) {
 
 // ---- What combining costs ----
 
+// A grid in whose middle a process has all neighbours that anybody has.
+plan::Grid without_border(const plan::Grid& grid, const plan::Neighborhood& ways) {
+  plan::Grid wide = grid;
+  for (std::size_t d = 0; d < grid.extents.size(); ++d) {
+    int reach = 0;
+    for (int i = 0; i < ways.size(); ++i) reach = std::max(reach, std::abs(ways.offset(i)[d]));
+    if (!grid.periodic[d]) wide.extents[d] = 2 * reach + 1;
+  }
+  return wide;
+}
+
 choose::CombiningCosts costs_of(const plan::Grid& grid, const plan::Neighborhood& neighborhood,
                                 choose::Collective collective) {
-  plan::Grid torus = grid;
-  torus.periodic.assign(grid.extents.size(), true);
+  const plan::Neighborhood ways = plan::travelled(grid, neighborhood);
+  const plan::Grid wide = without_border(grid, ways);
+  int middle = 0;
+  for (const int extent : wide.extents) middle = middle * extent + extent / 2;
   choose::CombiningCosts costs;
-  for (int i = 0; i < neighborhood.size(); ++i) {
-    costs.neighbors += plan::rank_at(torus, 0, neighborhood.offset(i), 1) != 0 ? 1 : 0;
+  for (int i = 0; i < ways.size(); ++i) {
+    const std::span<const int> way = ways.offset(i);
+    costs.neighbors += std::any_of(way.begin(), way.end(), [](int c) { return c != 0; }) ? 1 : 0;
   }
   for (const choose::Algorithm& algorithm : choose::algorithms()) {
     if (!choose::serves(algorithm, collective) || !algorithm.needs.equal_sizes) continue;
     const plan::Counts counts =
-        plan::count(algorithm.build_neighbors({&torus, &neighborhood, 0, {}}));
+        plan::count(algorithm.build_neighbors({&wide, &ways, middle, {}}));
     costs.algorithms.push_back({&algorithm, static_cast<std::int64_t>(counts.messages),
                                 static_cast<std::int64_t>(counts.blocks_sent)});
   }

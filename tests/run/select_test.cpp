@@ -210,6 +210,19 @@ TEST(Select, TheNearestKindOfNeighbourhoodCounts) {
   EXPECT_EQ(kind, (NeighborhoodKind{8, 4, 12}));
 }
 
+// Rounds that wait for each other are no gain over hardly more messages at once.
+TEST(Select, CombinesOnlyIfThatHalvesTheMessages) {
+  const Algorithm* basis = find(Collective::neighbor_alltoall, "basis");
+  const auto name = [&](std::int64_t neighbors, std::int64_t rounds) {
+    const CombiningCosts costs = {neighbors, {{basis, rounds, neighbors + 2}}};
+    const NeighborKey k{Collective::neighbor_alltoall, false, true, false, false, true, true, 8, &costs};
+    return select_neighbors(k, Choice()).choice.algorithm->name;
+  };
+  EXPECT_EQ(name(4, 3), "mpi");
+  EXPECT_EQ(name(6, 4), "mpi");
+  EXPECT_EQ(name(6, 3), "basis");
+}
+
 TEST(Select, SaysWhy) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
     EXPECT_FALSE(select(key(Collective::alltoall, bytes), {}).why.empty());
