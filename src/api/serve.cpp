@@ -4,6 +4,7 @@
 #include <new>
 
 #include "api/again.hpp"
+#include "api/calibrate.hpp"
 #include "api/choose_by_load.hpp"
 #include "choose/select.hpp"
 #include "run/engines.hpp"
@@ -165,6 +166,7 @@ bool serve(const Call& call, Door door, int& error) {
     explain_passed(*team, call);
     return pass(*team);
   }
+  if (team->points_are_guessed) calibrate(*team);
   const std::size_t bytes = global_bytes(call, team->group.ranks);
   if (bytes == 0 && !is_vector(call.collective)) {
     // Nothing moves, on no rank, and no rank need wait for another.

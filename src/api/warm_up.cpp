@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/calibrate.hpp"
 #include "api/doors.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
@@ -78,6 +79,7 @@ void warm_up() {
   team::Team* team = team::team_of(mpi().comm_world);
   if (team == nullptr || !team->ready || team->group.may_send() || team->group.ranks > most_ranks) return;
   if (team::config().any_forced) return;
+  if (team->points_are_guessed) calibrate(*team);
   const bool explains = std::exchange(team->explains, false);
   const team::Counters counters = team->counters;
   const Rehearsal rehearsal(mpi().comm_world, team->group.ranks);

@@ -119,7 +119,8 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   struct {
     std::int64_t chunk;
     choose::SwitchPoints points;
-  } mine{not_first, {}};
+    bool known;
+  } mine{not_first, {}, true};
   if (members[0] == group.me) {
     mine.chunk = memory::inbox_layout(here).capacity() == 0 ? too_many_ranks : no_room;
     if (mine.chunk == no_room && processes.pool != nullptr) {
@@ -133,9 +134,10 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     mpi().Allgather(&mine.chunk, 1, mpi().uint64, chunks.data(), 1, mpi().uint64, team.user);
     mine.chunk = chunks[static_cast<std::size_t>(members[0])];
   }
-  if (group.me == 0) mine.points = look_up_switch_points(group.ranks, team.crowded);
+  if (group.me == 0) mine.points = look_up_switch_points(group.ranks, team.crowded, mine.known);
   mpi().Bcast(&mine, sizeof mine, mpi().byte, 0, team.user);
   group.points = mine.points;
+  team.points_are_guessed = !mine.known;
   chunk = chunks.empty() ? mine.chunk : chunks[static_cast<std::size_t>(members[0])];
   if (chunk >= 0) {
     team.area = memory::ControlArea(processes.pool, static_cast<std::size_t>(chunk), control_bytes(here));
@@ -235,7 +237,10 @@ int setup(Team& team) {
   }
   group.slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   // What the user set comes before the table.
-  if (settings.inbox_limit != SIZE_MAX) group.points.inbox_limit.fill(settings.inbox_limit);
+  if (settings.inbox_limit != SIZE_MAX) {
+    group.points.inbox_limit.fill(settings.inbox_limit);
+    team.points_are_guessed = false;
+  }
   if (team.nodes.nodes > 1) agree_on_messages(team);
   team.forced = settings.forced;
   team.ready = true;

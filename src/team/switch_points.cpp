@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <mutex>
 
 #include "sys/sys.hpp"
 #include "team/config.hpp"
@@ -51,6 +52,15 @@ const choose::TuningTable& table_of_this_process() {
   return *table;
 }
 
+struct Measured {
+  mutable std::mutex mutex;
+  choose::TuningTable table;
+};
+Measured& measured() {
+  static auto* own = new Measured;
+  return *own;
+}
+
 }  // namespace
 
 choose::Machine this_machine() {
@@ -68,9 +78,22 @@ choose::Machine this_machine() {
   return machine;
 }
 
-choose::SwitchPoints look_up_switch_points(int ranks, bool crowded) {
-  const auto* entry = choose::nearest_entry(table_of_this_process(), ranks, crowded);
-  return entry != nullptr ? entry->points : choose::default_switch_points(crowded);
+// What was measured by this process counts for communicators of half to twice as many ranks.
+choose::SwitchPoints look_up_switch_points(int ranks, bool crowded, bool& known) {
+  known = true;
+  if (const auto* entry = choose::nearest_entry(table_of_this_process(), ranks, crowded)) return entry->points;
+  const Measured& own = measured();
+  const std::lock_guard lock(own.mutex);
+  const auto* entry = choose::nearest_entry(own.table, ranks, crowded);
+  if (entry != nullptr && entry->ranks <= 2 * ranks && ranks <= 2 * entry->ranks) return entry->points;
+  known = choose::tuning_path(sys::environment).empty();  // nothing is to be measured
+  return choose::default_switch_points(crowded);
+}
+
+void keep_switch_points(const choose::TuningEntry& entry) {
+  Measured& own = measured();
+  const std::lock_guard lock(own.mutex);
+  choose::put_entry(own.table, entry);
 }
 
 choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded) {

@@ -7,8 +7,10 @@
 namespace quadrille::team {
 
 // For a communicator of `ranks` ranks of one node. Another rank may have another table: one looks and tells
-// the others.
-choose::SwitchPoints look_up_switch_points(int ranks, bool crowded);
+// the others. `known` is false if they are only the defaults, and may be measured.
+choose::SwitchPoints look_up_switch_points(int ranks, bool crowded, bool& known);
+// Keeps what this process measured, for communicators of about as many ranks.
+void keep_switch_points(const choose::TuningEntry& entry);
 
 // The cost model for a communicator on several nodes. All zero if there is none.
 choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded);

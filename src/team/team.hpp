@@ -53,6 +53,7 @@ struct Team {
   std::string why_not;      // why it is not eligible
   bool ready = false;       // setup() has been done
   int calls = 0;            // calls before it was ready
+  bool points_are_guessed = false;  // no table has them: they are to be measured (api/calibrate.hpp); alike on all ranks
 
   run::Group group;         // valid when ready
   plan::NodeMap nodes;

@@ -2,7 +2,7 @@
 //         takes what its slowest rank takes; of the batches the median counts; best_cut() says where to switch.
 //         First the inbox against the single copy (through the shared heap if all ranks reach it,
 //         else by the way that private memory takes), then the ring against CMA, with private
-//         memory. The send buffer is written before each call, which is part of the time of both
+//         memory. The send buffer is written before every other call, which is part of the time of both
 //         ways.
 // Cost    Some seconds. The sizes include some that are not powers of two.
 #include "tools/tune/tune.hpp"
@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "choose/best_cut.hpp"
 #include "memory/heap.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
@@ -26,7 +27,6 @@
 #include "tools/launch/process.hpp"
 #include "tools/tune/tune_model.hpp"
 #include "tools/tune/tune_neighbors.hpp"
-#include "tools/tune/tune_points.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -63,10 +63,11 @@ class Buffers {
   }
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
-  // The send buffer, written anew as a program does: else the receiver's cache would still hold it,
-  // and whoever reads it in place would seem fast.
-  const std::byte* fresh() const {
-    for (std::size_t at = 0; at < bytes_; at += sys::cache_line) {
+  // The send buffer, every other time written anew. Programs write some of what they send, and
+  // benchmarks nothing; what is not written is still in the cache of a receiver that reads it in place.
+  const std::byte* send() {
+    anew_ = !anew_;
+    for (std::size_t at = anew_ ? 0 : bytes_; at < bytes_; at += sys::cache_line) {
       base_[0][at] = static_cast<std::byte>(static_cast<int>(base_[0][at]) + 1);
     }
     return base_[0];
@@ -75,7 +76,7 @@ class Buffers {
 
  private:
   std::size_t bytes_;
-  bool shared_;
+  bool shared_, anew_ = false;
   std::byte* base_[2] = {};
 };
 
@@ -106,9 +107,9 @@ class Tuner {
     team::forget_selections(team_);
   }
 
-  void call(Collective collective, const Buffers& buffers, std::size_t bytes) {
+  void call(Collective collective, Buffers& buffers, std::size_t bytes) {
     const int count = static_cast<int>(bytes);
-    const std::byte* send = buffers.fresh();
+    const std::byte* send = buffers.send();
     if (collective == Collective::allgather) {
       Quadrille_Allgather(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
     } else {
@@ -117,7 +118,7 @@ class Tuner {
   }
 
   // Microseconds a call takes the slowest rank.
-  double batch(Collective collective, const Buffers& buffers, std::size_t bytes, int calls) {
+  double batch(Collective collective, Buffers& buffers, std::size_t bytes, int calls) {
     mpi().Barrier(team_.user);
     const double begin = mpi().Wtime();
     for (int i = 0; i < calls; ++i) call(collective, buffers, bytes);
@@ -132,7 +133,7 @@ class Tuner {
   // The medians of two ways at one size.
   Pair compare(Collective collective, std::size_t bytes, bool shared,
                const choose::SwitchPoints& first, const choose::SwitchPoints& second) {
-    const Buffers buffers(bytes * static_cast<std::size_t>(group_.ranks), shared);
+    Buffers buffers(bytes * static_cast<std::size_t>(group_.ranks), shared);
     const choose::SwitchPoints* ways[2] = {&first, &second};
     double estimate = 0;
     for (const choose::SwitchPoints* way : ways) {
@@ -180,9 +181,7 @@ class Tuner {
       first.push_back(times.first);
       second.push_back(times.second);
     }
-    const std::size_t cut = best_cut(first, second);
-    if (cut == sizes.size()) return capacity;  // all that was tried
-    return cut == 0 ? (sizes.empty() ? capacity : sizes.front() - 1) : sizes[cut - 1];
+    return choose::largest_of_first(sizes, choose::best_cut(first, second), capacity);
   }
 
   std::size_t tune_cma() {
@@ -207,8 +206,7 @@ class Tuner {
       first.push_back(times.first);
       second.push_back(times.second);
     }
-    const std::size_t cut = best_cut(first, second);
-    return cut == 0 ? 0 : cut == large_sizes.size() ? large_sizes.back() + 1 : large_sizes[cut];
+    return choose::least_of_second(large_sizes, choose::best_cut(first, second));
   }
 
   const TuneOptions& options_;

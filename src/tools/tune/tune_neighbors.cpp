@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "choose/best_cut.hpp"
 #include "quadrille.h"
 #include "team/neighbors.hpp"
 #include "tools/bench/neighborhood_text.hpp"
 #include "tools/bench/neighbors.hpp"
 #include "tools/bench/statistics.hpp"
-#include "tools/tune/tune_points.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -76,7 +76,7 @@ class NeighborTuner {
       first.push_back(times[combined]);
       second.push_back(*std::min_element(times.begin() + 1, times.end()));
     }
-    const std::size_t cut = best_cut(first, second);
+    const std::size_t cut = choose::best_cut(first, second);
     entry.largest_combined = cut == 0 ? 0 : sizes[cut - 1];
     return true;
   }

@@ -1,9 +1,9 @@
-#include "tools/tune/tune_points.hpp"
+#include "choose/best_cut.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace quadrille::tools {
+namespace quadrille::choose {
 
 std::size_t best_cut(std::span<const double> first, std::span<const double> second) {
   const std::size_t sizes = std::min(first.size(), second.size());
@@ -20,4 +20,14 @@ std::size_t best_cut(std::span<const double> first, std::span<const double> seco
   return best;
 }
 
-}  // namespace quadrille::tools
+std::size_t largest_of_first(std::span<const std::size_t> sizes, std::size_t cut, std::size_t all) {
+  if (sizes.empty() || cut == sizes.size()) return all;
+  return cut == 0 ? sizes.front() - 1 : sizes[cut - 1];
+}
+
+std::size_t least_of_second(std::span<const std::size_t> sizes, std::size_t cut) {
+  if (cut == 0 || sizes.empty()) return 0;
+  return cut == sizes.size() ? sizes.back() + 1 : sizes[cut];
+}
+
+}  // namespace quadrille::choose

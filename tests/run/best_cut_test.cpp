@@ -1,10 +1,10 @@
-#include "tools/tune/tune_points.hpp"
+#include "choose/best_cut.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace quadrille::tools {
+namespace quadrille::choose {
 namespace {
 
 using Times = std::vector<double>;
@@ -23,9 +23,20 @@ TEST(BestCut, OneDisturbedMeasurementDoesNotMoveIt) {
 
 TEST(BestCut, OfEqualWaysTheFirst) { EXPECT_EQ(best_cut(Times{1, 2, 3}, Times{1, 2, 3}), 3U); }
 
+TEST(BestCut, AsSizes) {
+  const std::vector<std::size_t> sizes = {100, 200, 300};
+  EXPECT_EQ(largest_of_first(sizes, 0, 4096), 99U);
+  EXPECT_EQ(largest_of_first(sizes, 2, 4096), 200U);
+  EXPECT_EQ(largest_of_first(sizes, 3, 4096), 4096U);
+  EXPECT_EQ(largest_of_first({}, 0, 4096), 4096U);
+  EXPECT_EQ(least_of_second(sizes, 0), 0U);
+  EXPECT_EQ(least_of_second(sizes, 1), 200U);
+  EXPECT_EQ(least_of_second(sizes, 3), 301U);
+}
+
 TEST(BestCut, TimesThatWereNotMeasuredDoNotCount) {
   EXPECT_EQ(best_cut(Times{1, 0, 9}, Times{2, 5, 2}), 2U);
 }
 
 }  // namespace
-}  // namespace quadrille::tools
+}  // namespace quadrille::choose

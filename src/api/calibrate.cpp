@@ -1,0 +1,213 @@
+// Idea    For a few block sizes, batches of calls go one way and the other in turn: through the inboxes or by one copy,
+//         and for private memory through rings or by the kernel. Of the batches of a way the shortest counts, which
+//         nobody disturbed, on the slowest rank; best_cut() says where to switch. `quadrille tune` does the same for
+//         longer. A call alone would not do: what it leaves to be waited for, the next one pays.
+// Cost    rounds * (1 + batch) calls of each way, size and collective. Sizes that would take long are left out.
+#include "api/calibrate.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "choose/best_cut.hpp"
+#include "memory/heap.hpp"
+#include "run/engines.hpp"
+#include "sys/sys.hpp"
+#include "team/config.hpp"
+#include "team/switch_points.hpp"
+
+namespace quadrille::api {
+namespace {
+
+using choose::Collective;
+using choose::SwitchPoints;
+
+constexpr int rounds = 4, batch = 6;
+// So short a measurement cannot tell less; and the way that copies less leaves more of the caches to the program.
+constexpr double margin = 1.1;
+constexpr std::size_t small_sizes[] = {768, 1024, 1536, 2048, 3072, 4096};
+constexpr std::size_t large_sizes[] = {12288, 32768, 98304, 196608};
+constexpr std::size_t most_bytes = std::size_t{1} << 20;  // of a rank's buffer
+
+// Send and receive buffer of a rank, in its heap or in private memory.
+class Buffers {
+ public:
+  Buffers(std::size_t bytes, bool shared) : bytes_(bytes), shared_(shared) {
+    for (std::byte*& base : base_) {
+      base = shared ? static_cast<std::byte*>(memory::heap_allocate(bytes, sys::page_size())) : sys::map_private(bytes);
+    }
+  }
+  ~Buffers() {
+    for (std::byte* base : base_) {
+      if (base == nullptr) continue;
+      if (shared_) {
+        memory::heap_free(base);
+      } else {
+        sys::unmap_raw(base, bytes_);
+      }
+    }
+  }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+  bool good() const { return base_[0] != nullptr && base_[1] != nullptr; }
+  std::byte* recv() const { return base_[1]; }
+  // Every other time written anew. Programs write some of what they send, and benchmarks nothing; what is not written is
+  // still in the cache of a receiver that reads it in place.
+  std::byte* send(std::size_t bytes) {
+    anew_ = !anew_;
+    for (std::size_t at = anew_ ? 0 : bytes; at < bytes; at += sys::cache_line) {
+      base_[0][at] = static_cast<std::byte>(static_cast<int>(base_[0][at]) + 1);
+    }
+    return base_[0];
+  }
+
+ private:
+  std::size_t bytes_;
+  bool shared_, anew_ = false;
+  std::byte* base_[2] = {};
+};
+
+class Calibration {
+ public:
+  explicit Calibration(team::Team& team) : team_(team), group_(team.group), found_(group_.points) {}
+
+  // The points as they should be.
+  SwitchPoints run() {
+    const SwitchPoints before = group_.points;
+    if (group_.heaps_mapped) {
+      find_inbox_limits();
+    }
+    if (all(has_kernel_copies())) find_kernel_copies();
+    group_.points = before;
+    return found_;
+  }
+
+ private:
+  bool all(bool mine) {
+    int own = mine ? 1 : 0, every = 0;
+    mpi().Allreduce(&own, &every, 1, mpi().int_type, mpi().op_min, team_.user);
+    return every == 1;
+  }
+
+  // May each block of private memory go either way?
+  bool has_kernel_copies() const {
+    for (int p = 0; p < group_.ranks; ++p) {
+      const memory::Peer& peer = group_.peers[static_cast<std::size_t>(p)];
+      if (p != group_.me && (peer.attaches_me || (!peer.reads_me && !peer.i_write))) return false;
+    }
+    return true;
+  }
+
+  std::size_t buffer_bytes(std::size_t block) const { return block * static_cast<std::size_t>(group_.ranks); }
+
+  bool call(Collective collective, Buffers& buffers, std::size_t bytes, bool through_inbox) {
+    run::Call call{collective, {}, {}, false, team_.user};
+    call.send.base = buffers.send(collective == Collective::allgather ? bytes : buffer_bytes(bytes));
+    call.recv.base = buffers.recv();
+    call.send.count = call.recv.count = bytes;
+    call.send.type = call.recv.type = mpi().byte;
+    return (through_inbox ? run::run_inbox(call, group_) : run::run_node(call, group_, true)) == MPI_SUCCESS;
+  }
+
+  // Seconds of a batch after one more call of its kind.
+  double time(Collective collective, Buffers& buffers, std::size_t bytes, bool through_inbox) {
+    bool good = call(collective, buffers, bytes, through_inbox);
+    const double begin = mpi().Wtime();
+    for (int i = 0; i < batch; ++i) good = call(collective, buffers, bytes, through_inbox) && good;
+    return good ? mpi().Wtime() - begin : std::numeric_limits<double>::max();
+  }
+
+  // Shortest times of two ways at one size. `use(way)` prepares it, and says whether it is the inboxes.
+  template <class Use>
+  void compare(Collective collective, Buffers& buffers, std::size_t bytes, Use use) {
+    double least[2] = {std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
+    for (int round = 0; round < rounds; ++round) {
+      for (const int way : {0, 1}) {
+        least[way] = std::min(least[way], time(collective, buffers, bytes, use(way)));
+      }
+    }
+    times_[0].push_back(least[0] * margin);
+    times_[1].push_back(least[1]);
+  }
+
+  // How many of the sizes the first way is better for: the same on all ranks.
+  std::size_t cut() {
+    for (std::vector<double>& own : times_) {
+      std::vector<double> most(own.size());
+      mpi().Allreduce(own.data(), most.data(), static_cast<int>(own.size()), mpi().double_type, mpi().op_max,
+                      team_.user);
+      own = most;
+    }
+    const std::size_t best = choose::best_cut(times_[0], times_[1]);
+    for (std::vector<double>& own : times_) own.clear();
+    return best;
+  }
+
+  // The sizes that are measured: those up to `limit`, and whose buffers are not too large.
+  std::span<const std::size_t> sizes_of(std::span<const std::size_t> sizes, std::size_t limit) const {
+    std::size_t count = 0;
+    while (count < sizes.size() && sizes[count] <= limit && buffer_bytes(sizes[count]) <= most_bytes) ++count;
+    return sizes.first(count);
+  }
+
+  void find_inbox_limits() {
+    const auto sizes = sizes_of(small_sizes, group_.slot_limit);
+    if (sizes.empty()) return;
+    Buffers buffers(buffer_bytes(sizes.back()), true);
+    if (!all(buffers.good())) return;
+    const auto limit_for = [&](Collective collective) {
+      for (const std::size_t bytes : sizes) {
+        compare(collective, buffers, bytes, [&](int way) {
+          group_.points.inbox_limit.fill(way == 0 ? group_.slot_limit : 0);
+          return way == 0;
+        });
+      }
+      return choose::largest_of_first(sizes, cut(), group_.slot_limit);
+    };
+    const std::size_t gather = limit_for(Collective::allgather), alltoall = limit_for(Collective::alltoall);
+    found_.inbox_limit = {alltoall, alltoall, alltoall, gather, gather};
+  }
+
+  void find_kernel_copies() {
+    const auto sizes = sizes_of(large_sizes, SIZE_MAX);
+    if (sizes.empty()) return;
+    Buffers buffers(buffer_bytes(sizes.back()), false);
+    if (!all(buffers.good())) return;
+    for (const std::size_t bytes : sizes) {
+      compare(Collective::alltoall, buffers, bytes, [&](int way) {
+        group_.points.cma_from = way == 0 ? SIZE_MAX : 0;
+        return false;
+      });
+    }
+    found_.cma_from = choose::least_of_second(sizes, cut());
+  }
+
+  team::Team& team_;
+  run::Group& group_;
+  SwitchPoints found_;
+  std::vector<double> times_[2];
+};
+
+}  // namespace
+
+void calibrate(team::Team& team) {
+  team.points_are_guessed = false;
+  run::Group& group = team.group;
+  // Known to all ranks alike.
+  if (team.crowded || !group.direct || !group.rings || !group.local.empty()) return;
+  group.points = Calibration(team).run();
+  team::forget_selections(team);
+  team::keep_switch_points({group.ranks, team.crowded, group.points});
+  if (team.explains && group.me == 0) {
+    const auto limit = [&](Collective c) { return group.points.inbox_limit[static_cast<std::size_t>(c)]; };
+    team::say(fmt::format("measured with {} ranks: inboxes up to {} bytes (alltoall), {} (allgather); for private "
+                          "memory the kernel's copy from {} bytes",
+                          group.ranks, limit(Collective::alltoall), limit(Collective::allgather),
+                          group.points.cma_from));
+  }
+}
+
+}  // namespace quadrille::api
