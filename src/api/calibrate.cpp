@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "choose/best_cut.hpp"
@@ -31,6 +32,8 @@ constexpr double margin = 1.1;
 constexpr std::size_t small_sizes[] = {768, 1024, 1536, 2048, 3072, 4096};
 constexpr std::size_t large_sizes[] = {12288, 32768, 98304, 196608};
 constexpr std::size_t most_bytes = std::size_t{1} << 20;  // of a rank's buffer
+// Where it takes longer somebody else is busy on these processors, or there are very many ranks: the rest stays guessed.
+constexpr double most_seconds = 0.01;
 
 // Send and receive buffer of a rank, in its heap or in private memory.
 class Buffers {
@@ -74,18 +77,28 @@ class Calibration {
  public:
   explicit Calibration(team::Team& team) : team_(team), group_(team.group), found_(group_.points) {}
 
+  // False if it took too long.
+  bool is_whole() const { return !late_; }
+
   // The points as they should be.
   SwitchPoints run() {
     const SwitchPoints before = group_.points;
-    if (group_.heaps_mapped) {
-      find_inbox_limits();
-    }
+    if (group_.heaps_mapped) find_inbox_limits();
     if (all(has_kernel_copies())) find_kernel_copies();
     group_.points = before;
     return found_;
   }
 
  private:
+  // Has it taken too long on some rank?
+  bool is_late() {
+    const double mine = mpi().Wtime() - begin_;
+    double most = 0;
+    mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, team_.user);
+    late_ = most > most_seconds;
+    return late_;
+  }
+
   bool all(bool mine) {
     int own = mine ? 1 : 0, every = 0;
     mpi().Allreduce(&own, &every, 1, mpi().int_type, mpi().op_min, team_.user);
@@ -133,7 +146,18 @@ class Calibration {
     times_[1].push_back(least[1]);
   }
 
-  // How many of the sizes the first way is better for: the same on all ranks.
+  // How many of the sizes the first way is better for, if all were measured in time. The same on all ranks.
+  template <class Use>
+  bool find_cut(Collective collective, Buffers& buffers, std::span<const std::size_t> sizes, Use use,
+                std::size_t& best) {
+    for (std::vector<double>& own : times_) own.clear();
+    for (const std::size_t bytes : sizes) {
+      if (is_late()) return false;
+      compare(collective, buffers, bytes, use);
+    }
+    best = cut();
+    return true;
+  }
   std::size_t cut() {
     for (std::vector<double>& own : times_) {
       std::vector<double> most(own.size());
@@ -141,9 +165,7 @@ class Calibration {
                       team_.user);
       own = most;
     }
-    const std::size_t best = choose::best_cut(times_[0], times_[1]);
-    for (std::vector<double>& own : times_) own.clear();
-    return best;
+    return choose::best_cut(times_[0], times_[1]);
   }
 
   // The sizes that are measured: those up to `limit`, and whose buffers are not too large.
@@ -158,16 +180,17 @@ class Calibration {
     if (sizes.empty()) return;
     Buffers buffers(buffer_bytes(sizes.back()), true);
     if (!all(buffers.good())) return;
-    const auto limit_for = [&](Collective collective) {
-      for (const std::size_t bytes : sizes) {
-        compare(collective, buffers, bytes, [&](int way) {
-          group_.points.inbox_limit.fill(way == 0 ? group_.slot_limit : 0);
-          return way == 0;
-        });
-      }
-      return choose::largest_of_first(sizes, cut(), group_.slot_limit);
+    const auto use = [&](int way) {
+      group_.points.inbox_limit.fill(way == 0 ? group_.slot_limit : 0);
+      return way == 0;
     };
-    const std::size_t gather = limit_for(Collective::allgather), alltoall = limit_for(Collective::alltoall);
+    std::size_t gather = 0, alltoall = 0;
+    if (!find_cut(Collective::allgather, buffers, sizes, use, gather) ||
+        !find_cut(Collective::alltoall, buffers, sizes, use, alltoall)) {
+      return;
+    }
+    gather = choose::largest_of_first(sizes, gather, group_.slot_limit);
+    alltoall = choose::largest_of_first(sizes, alltoall, group_.slot_limit);
     found_.inbox_limit = {alltoall, alltoall, alltoall, gather, gather};
   }
 
@@ -176,20 +199,27 @@ class Calibration {
     if (sizes.empty()) return;
     Buffers buffers(buffer_bytes(sizes.back()), false);
     if (!all(buffers.good())) return;
-    for (const std::size_t bytes : sizes) {
-      compare(Collective::alltoall, buffers, bytes, [&](int way) {
-        group_.points.cma_from = way == 0 ? SIZE_MAX : 0;
-        return false;
-      });
-    }
-    found_.cma_from = choose::least_of_second(sizes, cut());
+    const auto use = [&](int way) {
+      group_.points.cma_from = way == 0 ? SIZE_MAX : 0;
+      return false;
+    };
+    std::size_t cut = 0;
+    if (find_cut(Collective::alltoall, buffers, sizes, use, cut)) found_.cma_from = choose::least_of_second(sizes, cut);
   }
 
   team::Team& team_;
   run::Group& group_;
   SwitchPoints found_;
   std::vector<double> times_[2];
+  const double begin_ = mpi().Wtime();
+  bool late_ = false;
 };
+
+std::string summary(const SwitchPoints& points) {
+  const auto limit = [&](Collective c) { return points.inbox_limit[static_cast<std::size_t>(c)]; };
+  return fmt::format("inboxes up to {} bytes (alltoall), {} (allgather); for private memory the kernel's copy from {} bytes",
+                     limit(Collective::alltoall), limit(Collective::allgather), points.cma_from);
+}
 
 }  // namespace
 
@@ -198,15 +228,13 @@ void calibrate(team::Team& team) {
   run::Group& group = team.group;
   // Known to all ranks alike.
   if (team.crowded || !group.direct || !group.rings || !group.local.empty()) return;
-  group.points = Calibration(team).run();
+  Calibration calibration(team);
+  group.points = calibration.run();
   team::forget_selections(team);
   team::keep_switch_points({group.ranks, team.crowded, group.points});
   if (team.explains && group.me == 0) {
-    const auto limit = [&](Collective c) { return group.points.inbox_limit[static_cast<std::size_t>(c)]; };
-    team::say(fmt::format("measured with {} ranks: inboxes up to {} bytes (alltoall), {} (allgather); for private "
-                          "memory the kernel's copy from {} bytes",
-                          group.ranks, limit(Collective::alltoall), limit(Collective::allgather),
-                          group.points.cma_from));
+    team::say(fmt::format("switch points {} with {} ranks: {}", calibration.is_whole() ? "measured" : "not all measured",
+                          group.ranks, summary(group.points)));
   }
 }
 
