@@ -12,20 +12,28 @@ inline void keep(int& first, int error) {
   if (first == MPI_SUCCESS) first = error;
 }
 
-// The blocks of one side of a call. For calls with one type it is looked up once.
+// The blocks of one side of a call. A type is looked up once, as long as the same type follows.
 class Blocks {
  public:
   explicit Blocks(const Side& side) : side_(side), one_type_(side.types == nullptr) {
-    if (one_type_) info_ = type_info(side.type);
+    if (one_type_ && side.type != mpi().datatype_null) look_up(side.type);  // null: there are no blocks
   }
   Block operator[](int index) const {
-    if (!one_type_) return block_of(side_, index);
+    know_type_of(index);
     Block b;
-    b.type = side_.type;
+    b.type = type_;
     b.info = info_;
     b.count = static_cast<std::size_t>(side_.count_of(index));
-    b.address = side_.base + side_.displacement_of(index, side_.count) * info_.extent;
+    b.address = side_.base + side_.displacement_of(index, side_.count) * (one_type_ ? info_.extent : 1);
     return b;
+  }
+  std::size_t bytes_of(int index) const {
+    know_type_of(index);
+    return static_cast<std::size_t>(side_.count_of(index)) * info_.size;
+  }
+  bool is_dense(int index) const {
+    know_type_of(index);
+    return info_.dense;
   }
   // True if all blocks are certain to be of one size.
   bool equal() const {
@@ -35,9 +43,20 @@ class Blocks {
   bool all_dense() const { return one_type_ && info_.dense; }
 
  private:
+  void know_type_of(int index) const {
+    if (!one_type_ && (!looked_up_ || side_.types[index] != type_)) look_up(side_.types[index]);
+  }
+  void look_up(MPI_Datatype type) const {
+    type_ = type;
+    info_ = type_info(type);
+    looked_up_ = true;
+  }
+
   const Side& side_;
   bool one_type_;
-  TypeInfo info_;
+  mutable bool looked_up_ = false;
+  mutable MPI_Datatype type_{};
+  mutable TypeInfo info_;
 };
 
 // Writes a block into a slot.

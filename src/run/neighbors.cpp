@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "run/blocks.hpp"
 #include "run/places.hpp"
 
 namespace quadrille::run {
@@ -36,9 +37,13 @@ bool is_dense(const std::vector<Block>& blocks) {
                      [](const Block& b) { return b.count == 0 || b.info.dense; });
 }
 
-std::size_t most_bytes(const std::vector<Block>& blocks) {
+// In each call that might be combined, so without looking at more than sizes.
+std::size_t most_bytes(const Side& side, std::span<const int> slots) {
+  const Blocks blocks(side);
   std::size_t most = 0;
-  for (const Block& block : blocks) most = std::max(most, block.bytes());
+  for (const int slot : slots) {
+    if (slot >= 0) most = std::max(most, blocks.bytes_of(slot));
+  }
   return most;
 }
 
@@ -58,10 +63,10 @@ std::size_t bytes_of_one(const Side& side) {
 std::size_t largest_block(const Call& call, const NeighborSlots& slots) {
   const std::size_t send = is_allgather(call.collective) || is_uniform(call.collective)
                                ? bytes_of_one(call.send)
-                               : most_bytes(blocks_of(call.send, slots.send));
+                               : most_bytes(call.send, slots.send);
   const std::size_t recv = is_uniform(call.collective)
                                ? bytes_of_one(call.recv)
-                               : most_bytes(blocks_of(call.recv, slots.recv));
+                               : most_bytes(call.recv, slots.recv);
   return std::max(send, recv);
 }
 

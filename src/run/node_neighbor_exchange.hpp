@@ -57,10 +57,12 @@ class NodeNeighbors {
         gather_(is_allgather(call.collective)),
         send_(call.send),
         recv_(call.recv),
+        to_pack_(bytes_to_pack()),
+        received_(bytes_received()),
         progress_(means.progress),
-        packed_send_(means.send, bytes_to_pack()),
-        packed_recv_(means.recv, bytes_to_unpack()),
-        copy_(means.copying, bytes_to_copy()),
+        packed_send_(means.send, to_pack_),
+        packed_recv_(means.recv, received_.to_unpack),
+        copy_(means.copying, received_.all),
         packed_own_(means.own),
         own_rings_(means.rings) {
     progress_.assign(edges_.pairs.size(), {});
@@ -116,43 +118,45 @@ class NodeNeighbors {
     std::size_t total = 0;
     for (const NeighborPair& pair : edges_.pairs) {
       for (const int b : pair.send_blocks) {
-        const Block block = send_block(b);
-        if (!block.info.dense) total += block.bytes();
+        if (!send_.is_dense(sent(b))) total += send_.bytes_of(sent(b));
         if (gather_ && total > 0) return total;
       }
     }
     return total;
   }
-  std::size_t bytes_to_unpack() const {
-    if (recv_.all_dense()) return 0;
-    std::size_t total = 0;
+  // All of them is an estimate of what will be copied: large blocks are, small ones cost little.
+  struct Received {
+    std::size_t all = 0, to_unpack = 0;
+  };
+  Received bytes_received() const {
+    Received bytes;
     for (const NeighborPair& pair : edges_.pairs) {
+      if (recv_.all_dense()) {
+        bytes.all += bytes_of_all(recv_, pair.recv_blocks);
+        continue;
+      }
       for (const int b : pair.recv_blocks) {
-        if (const Block block = recv_[b]; !block.info.dense) total += block.bytes();
+        const std::size_t of_block = recv_.bytes_of(b);
+        bytes.all += of_block;
+        if (!recv_.is_dense(b)) bytes.to_unpack += of_block;
       }
     }
-    return total;
-  }
-  // An estimate: large blocks are copied, small ones cost little.
-  std::size_t bytes_to_copy() const {
-    std::size_t total = 0;
-    for (const NeighborPair& pair : edges_.pairs) total += bytes_of_all(recv_, pair.recv_blocks);
-    return total;
+    return bytes;
   }
   static std::size_t bytes_of_all(const Blocks& blocks, const std::vector<int>& which) {
-    if (blocks.equal()) return which.empty() ? 0 : which.size() * blocks[which[0]].bytes();
+    if (blocks.equal()) return which.empty() ? 0 : which.size() * blocks.bytes_of(which[0]);
     std::size_t total = 0;
-    for (const int b : which) total += blocks[b].bytes();
+    for (const int b : which) total += blocks.bytes_of(b);
     return total;
   }
 
-  Block send_block(int b) const { return send_[gather_ ? 0 : b]; }
+  int sent(int b) const { return gather_ ? 0 : b; }
+  Block send_block(int b) const { return send_[sent(b)]; }
   bool sends_equal_blocks() const { return gather_ || send_.equal(); }
 
   // Blocks with gaps, one behind the other, in the order of the edges.
   void pack_all_sent() {
-    packed_.clear();
-    if (send_.all_dense()) return;
+    if (to_pack_ == 0) return;
     const std::byte* gathered = nullptr;
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
       progress(p).first_packed = packed_.size();
@@ -262,7 +266,7 @@ class NodeNeighbors {
     const std::size_t fit = gather_ || size == 0 ? blocks.size() : (room - sizeof(Head)) / size;
     const std::size_t end = at.sent + std::min(fit, blocks.size() - at.sent);
     std::size_t next = sends_equal_blocks() ? end : at.sent + 1;
-    while (next < end && send_block(blocks[next]).bytes() == size) ++next;
+    while (next < end && send_.bytes_of(sent(blocks[next])) == size) ++next;
     const std::size_t count = next - at.sent;
     std::byte* to = out.claim(sizeof(Head) + (gather_ ? 1 : count) * size);
     const Head head = {size, Head::run | (gather_ ? Head::repeated : 0) | count};
@@ -483,6 +487,8 @@ class NodeNeighbors {
   Group& group_;
   const bool gather_;
   const Blocks send_, recv_;
+  const std::size_t to_pack_;
+  const Received received_;
   std::vector<NeighborProgress>& progress_;
   Room packed_send_, packed_recv_;
   std::vector<const std::byte*> packed_;  // [edge] if any block has gaps
