@@ -14,15 +14,19 @@ MPI_Datatype type_of(const Place& place) {
   return place.type == 0 ? mpi().packed : (MPI_Datatype)place.type;
 }
 
-// What an MPI call takes: address, count, type. `made` is a type to be freed after the start.
-struct Argument {
-  std::byte* address = nullptr;
-  int count = 0;
-  MPI_Datatype type{};
-  bool made = false;
-};
+// The error of the message that failed, instead of "there is one among them".
+int first_error(const std::vector<MPI_Status>& statuses) {
+  for (const MPI_Status& status : statuses) {
+    if (status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING) {
+      return status.MPI_ERROR;
+    }
+  }
+  return MPI_ERR_IN_STATUS;
+}
 
-int single(const Place& place, Argument& argument) {
+}  // namespace
+
+int MpiTransport::single(const Place& place, Argument& argument) {
   argument.address = place.address;
   argument.type = type_of(place);
   if (place.count <= INT_MAX) {
@@ -38,7 +42,7 @@ int single(const Place& place, Argument& argument) {
 }
 
 // Scattered places become one derived datatype with absolute addresses.
-int scattered(std::span<const Place> places, Argument& argument) {
+int MpiTransport::scattered(std::span<const Place> places, Argument& argument) {
   std::vector<int> lengths(places.size());
   std::vector<MPI_Aint> addresses(places.size());
   std::vector<MPI_Datatype> types(places.size());
@@ -65,28 +69,36 @@ int scattered(std::span<const Place> places, Argument& argument) {
   return error;
 }
 
-int argument_of(std::span<const Place> places, Argument& argument) {
-  if (places.size() == 1) return single(places[0], argument);
-  argument.address = static_cast<std::byte*>(MPI_BOTTOM);
-  return scattered(places, argument);
-}
-
-// The error of the message that failed, instead of "there is one among them".
-int first_error(const std::vector<MPI_Status>& statuses) {
-  for (const MPI_Status& status : statuses) {
-    if (status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING) {
-      return status.MPI_ERROR;
-    }
-  }
-  return MPI_ERR_IN_STATUS;
-}
-
-void release(Argument& argument) {
+void MpiTransport::release(Argument& argument) {
   // A type may be freed while a message that uses it is under way.
   if (argument.made) mpi().Type_free(&argument.type);
 }
 
-}  // namespace
+MpiTransport::~MpiTransport() {
+  for (Argument& argument : kept_) release(argument);
+}
+
+int MpiTransport::argument_of(std::span<const Place> places, Argument& argument) {
+  const bool scatters = places.size() > 1;
+  // A piece of packed places moves when it grows, but is too small to need a type.
+  const bool keeps = keeps_ && (scatters || places[0].count > INT_MAX);
+  if (keeps && next_kept_ < kept_.size()) {
+    argument = kept_[next_kept_++];
+    return MPI_SUCCESS;
+  }
+  argument.address = static_cast<std::byte*>(MPI_BOTTOM);
+  const int error = scatters ? scattered(places, argument) : single(places[0], argument);
+  if (error == MPI_SUCCESS && keeps) {
+    kept_.push_back(argument);
+    ++next_kept_;
+  }
+  return error;
+}
+
+// The message has been started.
+void MpiTransport::done_with(Argument& argument) {
+  if (!keeps_) release(argument);
+}
 
 MPI_Request& MpiTransport::request(std::size_t slot) {
   if (slot >= requests_.size()) requests_.resize(slot + 1, mpi().request_null);
@@ -138,7 +150,7 @@ int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> 
   if (error != MPI_SUCCESS) return error;
   error = mpi().Isend(argument.address, argument.count, argument.type, peer, tag_, comm_,
                       &request(slot));
-  release(argument);
+  done_with(argument);
   return error;
 }
 
@@ -153,7 +165,7 @@ int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Plac
   if (error != MPI_SUCCESS) return error;
   error = mpi().Irecv(argument.address, argument.count, argument.type, peer, tag_, comm_,
                       &request(slot));
-  release(argument);
+  done_with(argument);
   return error;
 }
 

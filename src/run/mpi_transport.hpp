@@ -16,10 +16,20 @@ class MpiTransport final : public Transport {
   // one message to a peer is matched at a time in the order of starting, so one tag is enough for a call.
   MpiTransport(MPI_Comm comm, int me, int self_tag = 2, int tag = 1)
       : comm_(comm), me_(me), self_tag_(self_tag), tag_(tag) {}
+  MpiTransport(const MpiTransport&) = delete;
+  MpiTransport& operator=(const MpiTransport&) = delete;
+  ~MpiTransport() override;
 
   // A message of several places of plain bytes, of at most so many bytes together, is copied into one piece, and
   // out of one at the receiver; else it is a derived datatype. Making one costs more than copying some KiB.
   void pack_up_to(std::size_t bytes) { most_packed_ = bytes; }
+
+  // The messages that follow are those that followed the last call of this, in the same order and from and to the
+  // same places. So derived datatypes are made for them once, and kept for as long as the transport lives.
+  void repeat() {
+    keeps_ = true;
+    next_kept_ = 0;
+  }
 
   int start_send(std::size_t slot, int peer, std::span<const Place> places) override;
   int start_receive(std::size_t slot, int peer, std::span<const Place> places) override;
@@ -33,6 +43,19 @@ class MpiTransport final : public Transport {
     std::vector<std::byte> memory;
     std::vector<Place> places;  // to be filled from it; empty if there is nothing to do
   };
+  // What an MPI call takes.
+  struct Argument {
+    std::byte* address = nullptr;
+    int count = 0;
+    MPI_Datatype type{};
+    bool made = false;  // a type of ours, to be freed
+  };
+  static int single(const Place& place, Argument& argument);
+  static int scattered(std::span<const Place> places, Argument& argument);
+  static void release(Argument& argument);
+  int argument_of(std::span<const Place> places, Argument& argument);
+  void done_with(Argument& argument);
+
   MPI_Request& request(std::size_t slot);
   bool is_packed(std::span<const Place> places) const;
   Place piece_of(std::size_t slot, std::span<const Place> places);
@@ -46,6 +69,9 @@ class MpiTransport final : public Transport {
   std::vector<Piece> pieces_;  // [slot]
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;
+  bool keeps_ = false;
+  std::size_t next_kept_ = 0;
+  std::vector<Argument> kept_;  // those with a type of ours, in the order of their messages
 };
 
 }  // namespace quadrille::run

@@ -116,6 +116,7 @@ int NeighborRun::start(bool block) {
     const int error = pack_all(send_, send_places_, traffic_.quiet);
     if (error != MPI_SUCCESS) return error;
   }
+  transport_.repeat();
   execution_.emplace(schedule_, binding_, transport_);
   return advance(block);
 }

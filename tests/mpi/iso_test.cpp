@@ -155,7 +155,11 @@ TEST_F(Isomorphic, CombinesSmallBlocks) {
   release(t.where);
 }
 
-int types_made = 0;
+int types_made = 0, types_freed = 0;
+int noted_type_free(MPI_Datatype* type) {
+  ++types_freed;
+  return PMPI_Type_free(type);
+}
 int noted_type_create_struct(int count, const int lengths[], const MPI_Aint places[], const MPI_Datatype types[],
                              MPI_Datatype* made) {
   ++types_made;
@@ -182,6 +186,43 @@ TEST_F(Isomorphic, PacksMessagesOrSendsThemWithoutACopy) {
   EXPECT_EQ(types_made_by("torus:pack=300"), 0);
   EXPECT_GT(types_made_by("torus:pack=299"), 0) ;
   EXPECT_GT(types_made_by("torus:pack=0"), 0);
+  detail::mpi_table.store(&real);
+  release(t.where);
+}
+
+// A request makes its derived types at the first start and has them until it is freed.
+TEST_F(Isomorphic, RequestsKeepTheirTypes) {
+  if (world().size < 3) return;
+  const TestGrid grid{{world().size, 1}, {1, 1}};
+  Topology t = isomorphic(grid, offsets_of(0, 2), nullptr);
+  static const Mpi real = mpi();
+  static Mpi spied = real;
+  spied.Type_create_struct = &noted_type_create_struct;
+  spied.Type_free = &noted_type_free;
+  detail::mpi_table.store(&spied);
+  for (const char* const algorithm : {"torus:pack=0", "basis:pack=0,ports=1", "torus-direct:pack=0,ports=2"}) {
+    EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, Collective::neighbor_alltoall, algorithm));
+    int send[9] = {}, recv[9] = {};
+    Quadrille_Request request;
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Neighbor_alltoall_init(send, 1, MPI_INT, recv, 1, MPI_INT, t.where.comm,
+                                                            MPI_INFO_NULL, &request));
+    types_made = types_freed = 0;
+    int made_by_first = 0;
+    for (int turn = 0; turn < 10; ++turn) {
+      for (int i = 0; i < 9; ++i) send[i] = turn * 1000 + world().rank * 10 + i;
+      EXPECT_EQ(MPI_SUCCESS, Quadrille_Start(&request));
+      EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&request));
+      for (std::size_t i = 0; i < 9; ++i) {
+        EXPECT_EQ(recv[i], turn * 1000 + t.in[i].peer * 10 + static_cast<int>(i)) << algorithm;
+      }
+      if (turn == 0) made_by_first = types_made;
+    }
+    EXPECT_GT(made_by_first, 0) << algorithm;
+    EXPECT_EQ(types_made, made_by_first) << algorithm;
+    EXPECT_EQ(types_freed, 0) << algorithm;
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&request));
+    EXPECT_EQ(types_freed, types_made) << algorithm;
+  }
   detail::mpi_table.store(&real);
   release(t.where);
 }
