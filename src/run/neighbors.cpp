@@ -1,6 +1,8 @@
 // Binds a neighbour collective to a schedule. The direct exchange sends the blocks of the user as they are. An
-// algorithm that passes blocks on moves bytes: blocks with gaps are packed before and unpacked after. No
-// schedule touches the block of a neighbour that is not there, so it needs no memory.
+// algorithm that passes blocks on moves bytes: blocks with gaps are packed before and unpacked after or, where no
+// message is packed, sent and received where they lie, as bytes with such gaps. Such a receive block may also hold
+// blocks of others in transit: they have as many bytes, which come out of it as they went in. No schedule touches the
+// block of a neighbour that is not there, so it needs no memory.
 #include "run/neighbors.hpp"
 
 #include <algorithm>
@@ -47,11 +49,6 @@ std::size_t most_bytes(const Side& side, std::span<const int> slots) {
   return most;
 }
 
-std::vector<Place> byte_places(const std::vector<Block>& blocks, bool packed, memory::Pool& pool) {
-  if (!packed) return own_places(blocks, true);
-  return packed_places(blocks, pool.take(total_bytes(blocks)));
-}
-
 // A side without blocks may hold anything.
 std::size_t bytes_of_one(const Side& side) {
   const std::ptrdiff_t count = side.count_of(0);
@@ -74,13 +71,15 @@ NeighborRun::NeighborRun(const Call& call, const plan::Schedule& schedule, const
                          const Combining& combining, const NeighborTraffic& traffic, const NeighborPools& pools)
     : schedule_(schedule),
       traffic_(traffic),
+      packs_messages_(combining.pack_up_to > 0),
       send_(send_blocks(call, slots, combining.on)),
       recv_(blocks_of(call.recv, slots.recv)),
       transport_(traffic.comm, traffic.me, copy_tag, traffic.tag) {
   if (combining.on) {
     transport_.pack_up_to(combining.pack_up_to);
     binding_.block_bytes = largest_block(call, slots);
-    bind_bytes(is_allgather(call.collective) || is_uniform(call.collective), pools);
+    bind_bytes(pools);
+    bind_scratch(is_allgather(call.collective) || is_uniform(call.collective), pools.scratch);
   } else {
     send_places_ = own_places(send_, false);
     recv_places_ = own_places(recv_, false);
@@ -89,12 +88,28 @@ NeighborRun::NeighborRun(const Call& call, const plan::Schedule& schedule, const
   binding_.recv = recv_places_;
 }
 
-void NeighborRun::bind_bytes(bool uniform, const NeighborPools& pools) {
-  pack_send_ = !is_dense(send_);
-  pack_recv_ = !is_dense(recv_);
-  send_places_ = byte_places(send_, pack_send_, pools.send);
-  recv_places_ = byte_places(recv_, pack_recv_, pools.recv);
-  bind_scratch(uniform, pools.scratch);
+void NeighborRun::bind_bytes(const NeighborPools& pools) {
+  send_places_ = is_dense(send_) ? own_places(send_, true) : places_of_gapped(send_, pools.send, pack_send_);
+  recv_places_ = is_dense(recv_) ? own_places(recv_, true) : places_of_gapped(recv_, pools.recv, pack_recv_);
+}
+
+std::vector<Place> NeighborRun::places_of_gapped(const std::vector<Block>& blocks, memory::Pool& pool, bool& packed) {
+  std::vector<Place> places;
+  packed = packs_messages_ || !find_layouts(blocks, places);
+  return packed ? packed_places(blocks, pool.take(total_bytes(blocks))) : places;
+}
+
+// The blocks where they are, as bytes with gaps. False if the layout of one of them cannot be found.
+bool NeighborRun::find_layouts(const std::vector<Block>& blocks, std::vector<Place>& places) {
+  places = own_places(blocks, true);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Block& block = blocks[i];
+    if (block.bytes() == 0 || block.info.dense) continue;
+    MPI_Datatype type;
+    if (!byte_types_.find(block.type, type)) return false;
+    places[i] = {block.address, block.count, block.bytes(), to_handle(type), false};
+  }
+  return true;
 }
 
 // Scratch blocks k and s + k of an all-to-all hold data of neighbour k only.
@@ -104,9 +119,9 @@ void NeighborRun::bind_scratch(bool uniform, memory::Pool& pool) {
   if (uniform) return;
   scratch_places_.resize(schedule_.scratch_blocks);
   for (std::size_t i = 0; i < scratch_places_.size(); ++i) {
-    scratch_places_[i] = recv_places_[i % recv_places_.size()];
-    scratch_places_[i].address = next;
-    next += scratch_places_[i].bytes;
+    const std::size_t bytes_of_block = recv_places_[i % recv_places_.size()].bytes;
+    scratch_places_[i] = {next, bytes_of_block, bytes_of_block, 0, true};
+    next += bytes_of_block;
   }
   binding_.scratch_places = scratch_places_;
 }

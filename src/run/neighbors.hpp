@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "memory/pool.hpp"
+#include "mpi/byte_type.hpp"
 #include "plan/schedule.hpp"
 #include "run/call.hpp"
 #include "run/executor.hpp"
@@ -22,7 +23,8 @@ struct NeighborSlots {
 
 // How the messages of a schedule that passes blocks on are made: its blocks must be plain bytes, and block i has
 // one size on all ranks. Messages of several blocks are packed up to `pack_up_to` bytes; larger ones go from and to
-// where their blocks lie, as derived datatypes (the paper's zero-copy).
+// where their blocks lie, as derived datatypes (the paper's zero-copy). If none is packed, blocks with gaps are part of
+// these datatypes, too; else they are made plain before and after.
 struct Combining {
   bool on = false;
   std::size_t pack_up_to = 0;
@@ -62,11 +64,16 @@ class NeighborRun {
   bool done() const { return !execution_.has_value(); }
 
  private:
-  void bind_bytes(bool uniform, const NeighborPools& pools);
+  void bind_bytes(const NeighborPools& pools);
+  // Of blocks of which some have gaps. `packed` tells whether they must be moved there and back.
+  std::vector<Place> places_of_gapped(const std::vector<Block>& blocks, memory::Pool& pool, bool& packed);
+  bool find_layouts(const std::vector<Block>& blocks, std::vector<Place>& places);
   void bind_scratch(bool uniform, memory::Pool& pool);
 
   const plan::Schedule& schedule_;
   NeighborTraffic traffic_;
+  bool packs_messages_;
+  ByteTypes byte_types_;
   std::vector<Block> send_, recv_;  // [block of the schedule]
   std::vector<Place> send_places_, recv_places_, scratch_places_;
   bool pack_send_ = false, pack_recv_ = false;

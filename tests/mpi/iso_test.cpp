@@ -82,11 +82,13 @@ bool is_uniform(Collective c) {
   return c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
 }
 
-// Parameters in turn: of an algorithm that has rounds, and of the one that has shared ways.
+// Parameters in turn: of an algorithm that has rounds, of one that combines, and of the one that has shared ways.
 std::string parameters_of(const std::string& name, Collective c, std::uint64_t turn) {
-  std::string text = turn % 3 == 0 && name != "direct" ? ":ports=2" : "";
-  const bool gathers = choose::is_allgather(c);
-  if (name == "torus" && gathers && turn % 2 == 0) text += text.empty() ? ":share=0" : ",share=0";
+  std::string text;
+  const auto add = [&text](const char* one) { text += (text.empty() ? ":" : ",") + std::string(one); };
+  if (turn % 3 == 0 && name != "direct") add("ports=2");
+  if (name == "torus" && choose::is_allgather(c) && turn % 2 == 0) add("share=0");
+  if (combines(name) && turn / 6 % 2 == 0) add("pack=0");
   return text;
 }
 
@@ -224,6 +226,102 @@ TEST_F(Isomorphic, RequestsKeepTheirTypes) {
     EXPECT_EQ(types_freed, types_made) << algorithm;
   }
   detail::mpi_table.store(&real);
+  release(t.where);
+}
+
+int packed_by_mpi = 0;
+int noted_pack(const void* from, int count, MPI_Datatype type, void* to, int room, int* position, MPI_Comm comm) {
+  ++packed_by_mpi;
+  return PMPI_Pack(from, count, type, to, room, position, comm);
+}
+int noted_unpack(const void* from, int room, int* position, void* to, int count, MPI_Datatype type, MPI_Comm comm) {
+  ++packed_by_mpi;
+  return PMPI_Unpack(from, room, position, to, count, type, comm);
+}
+
+// Columns of a matrix, so far apart that only the MPI packs them: the send blocks to the left of the receive blocks.
+class Columns {
+ public:
+  Columns(MPI_Comm comm, int rows) : rows_(rows), matrix_(static_cast<std::size_t>(rows * width)) {
+    MPI_Type_vector(rows, 1, width, MPI_DOUBLE, &column_);
+    MPI_Type_commit(&column_);
+    MPI_Aint from[9], to[9];
+    for (int i = 0; i < 9; ++i) from[i] = 8 * i, to[i] = 8 * (i + 10);
+    const std::vector<MPI_Datatype> types(9, column_);
+    const std::vector<int> ones(9, 1);
+    EXPECT_EQ(MPI_SUCCESS,
+              Quadrille_Neighbor_alltoallw_init(matrix_.data(), ones.data(), from, types.data(), matrix_.data(),
+                                                ones.data(), to, types.data(), comm, MPI_INFO_NULL, &request_));
+  }
+  void exchange(const Topology& t, int turn) {
+    for (int row = 0; row < rows_; ++row) {
+      for (int i = 0; i < 9; ++i) at(row, i) = value(world().rank, i, row, turn), at(row, i + 10) = -1;
+    }
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Start(&request_));
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&request_));
+    for (int row = 0; row < rows_; ++row) {
+      for (int i = 0; i < 9; ++i) {
+        ASSERT_EQ(at(row, i), value(world().rank, i, row, turn));
+        ASSERT_EQ(at(row, i + 10), value(t.in[static_cast<std::size_t>(i)].peer, i, row, turn)) << row << " " << i;
+      }
+      ASSERT_EQ(at(row, 9), 0);
+      ASSERT_EQ(at(row, 19), 0);
+    }
+  }
+  ~Columns() {
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&request_));
+    MPI_Type_free(&column_);
+  }
+
+ private:
+  static constexpr int width = 100;
+  static double value(int rank, int block, int row, int turn) { return rank * 1e6 + block * 1e5 + row + turn * 0.25; }
+  double& at(int row, int column) { return matrix_[static_cast<std::size_t>(row * width + column)]; }
+
+  int rows_;
+  std::vector<double> matrix_;
+  MPI_Datatype column_;
+  Quadrille_Request request_ = QUADRILLE_REQUEST_NULL;
+};
+
+// Without packing, blocks with gaps go from and to where they lie.
+TEST_F(Isomorphic, BlocksWithGapsNeedNoCopyEither) {
+  const TestGrid grid{{world().size, 1}, {1, 1}};
+  Topology t = isomorphic(grid, offsets_of(0, 2), "quadrille_iso_sizes");
+  static const Mpi real = mpi();
+  static Mpi spied = real;
+  spied.Pack = &noted_pack, spied.Unpack = &noted_unpack;
+  detail::mpi_table.store(&spied);
+  const auto packed_with = [&](const char* algorithm) {
+    EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, Collective::neighbor_alltoallw, algorithm));
+    Columns columns(t.where.comm, 3000);
+    packed_by_mpi = 0;
+    for (int turn = 0; turn < 3; ++turn) columns.exchange(t, turn);
+    return packed_by_mpi;
+  };
+  for (const std::string algorithm : {"torus", "torus-direct", "basis"}) {
+    EXPECT_GT(packed_with(algorithm.c_str()), 0);
+    EXPECT_EQ(packed_with((algorithm + ":pack=0").c_str()), 0);
+  }
+  detail::mpi_table.store(&real);
+  release(t.where);
+}
+
+// Larger than what an MPI sends in one piece, with types that have gaps and elements of several basic types. From
+// four ranks on blocks that are bytes on their way arrive together; MPICH could not receive them as such elements.
+TEST_F(Isomorphic, LargeBlocksWithoutACopy) {
+  const TestGrid grid{{world().size}, {1}};
+  Topology t = isomorphic(grid, {{2}, {1}, {2}, {-1}, {-2}, {3}, {0}}, "quadrille_iso_sizes");
+  std::uint64_t seed = 0;
+  for (const Collective c : neighbor_collectives) {
+    EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, "torus:pack=0"));
+    for (const std::size_t bytes : {70'001U, 300'000U}) {
+      expect_good(check({c, between("two-records", "record"), bytes, true, ++seed}, t, tested_neighbors));
+      expect_good(check({c, has_types(c) ? mixed(Base::integer) : between("vector", "contiguous"), bytes, true, ++seed},
+                        t, tested_neighbors));
+      EXPECT_EQ(served_by(t.where.comm, c), "torus");
+    }
+  }
   release(t.where);
 }
 

@@ -51,12 +51,13 @@ TEST_F(Persistent, EveryAlgorithmOnGridsAndGraphs) {
   };
   // With many ranks, which have many grids, two algorithms for each.
   int turn = 0;
-  constexpr const char* names[] = {"rings", "straightforward", "torus", "torus-direct", "basis"};
+  constexpr const char* names[] = {"rings", "straightforward", "torus",        "torus-direct",
+                                   "basis", "torus:pack=0",    "basis:pack=0", "torus-direct:pack=0"};
   for (const TestGrid& grid : grids_of(world().size)) {
     Topology t = cartesian(grid);
     check_all(t);
-    for (int i = 0; i < (world().size > 4 ? 2 : 5); ++i) {
-      const char* const name = names[turn++ % 5];
+    for (int i = 0; i < (world().size > 4 ? 2 : 8); ++i) {
+      const char* const name = names[turn++ % 8];
       for (const Collective c : neighbor_collectives) EXPECT_EQ(force(t.where.comm, c, name), MPI_SUCCESS);
       check_all(t);
     }
