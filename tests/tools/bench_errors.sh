@@ -34,9 +34,22 @@ expect_line "contradict" alltoall --no-node --nodes blocked:1
 expect_line "blocked:" alltoall --nodes block
 expect_line "unknown option or argument: --size 8; see 'quadrille bench --help'" alltoall --size 8
 expect_line "'moore:3' is no neighbourhood" neighbor_alltoall --neighborhood moore:3
+expect_line "'4x' is no grid" neighbor_alltoall --grid 4x
+expect_line "has 2 dimensions, the neighbourhood moore:3,1 has 3" neighbor_alltoall --grid 2x1
+expect_line "is no torus" neighbor_alltoall --grid 2mx1x1
+expect_line "--grid is for neighbour collectives" alltoall --grid 2x1x1
+expect_line "the grid 3x1x1 has 3 processes, and there are 2 ranks" neighbor_alltoall --grid 3x1x1
 expect_line "no in-place form" neighbor_allgather --in-place
 expect_line "blocks of one size" neighbor_alltoall --distribution uniform
 expect_line "unknown figure 'hint-99'; known are hint-6, hint-8, hint-10, co-10, co-11" --figure hint-99
+# The help and the documentation name all figures.
+names=$($MPIRUN -n 1 "$TOOL" bench --figure hint-99 2>&1 | sed -n 's/.*known are //p')
+[ -n "$names" ] || fail "the figures are not named"
+for name in ${names//,/ }; do
+  "$TOOL" bench --help | grep -qw -- "$name" || fail "the help does not name $name"
+  grep -qF -- "\`$name\`" "$(dirname "$0")/../../docs/benchmark.md" || fail "docs/benchmark.md does not name $name"
+done
+expect_line "--seed has no effect on a table of set-up times: leave it out" --figure iso-table-2 --seed 2
 expect_line "leave 'alltoall' out" alltoall --figure hint-6
 expect_line "no folder" --figure hint-6 --results "$work/nowhere/below"
 expect_line "no folder" --figure hint-6 --results "$TOOL"

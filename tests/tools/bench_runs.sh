@@ -112,6 +112,24 @@ assert data["figure"] == "hint-10" and data["ranks"] == 2, data
 assert [row["algorithm"] for row in rows[:5]] == labels, rows
 assert all(row["errors"] == 0 for row in rows) and data["claims"], data
 PYTHON
+# Neighbours: panels on two grids, and a table of set-up times.
+for figure in iso-2 iso-4; do
+  expect 0 - "How many times as fast" $bench --figure $figure --iterations 1 --warmup 0 --results "$work"
+  grep -q "wrong bytes\|carried out by\|not measured\|| - |" "$work/$figure.md" &&
+    fail "$figure: $(cat "$work/$figure.md")"
+done
+expect 0 - "How many times as fast" $bench --figure iso-table-2 --iterations 1 --results "$work"
+python3 - "$work/iso-table-2.json" <<'PYTHON' || fail "the table of set-up times is not as promised"
+import json, sys
+setups = json.load(open(sys.argv[1]))["setups"]
+assert [(row["dimensions"], row["radius"]) for row in setups] == [(d, r) for d in (2, 3, 4, 5) for r in (1, 2, 3)]
+for row in setups:
+    assert row["neighbors"] == (2 * row["radius"] + 1) ** row["dimensions"] - 1 and row["repetitions"] == 1, row
+    assert len(row["functions"]) == 6 and all(function["us"] > 0 for function in row["functions"]), row
+PYTHON
+# What the panels of co-10-neighbors and co-11-neighbors measure.
+expect 0 - "cold caches" $bench neighbor_alltoallv --sizes 64 --iterations 1 --warmup 0 --cold \
+  --algorithms rings,sh-naive,sh-co,sh-numa-co --neighborhood von-neumann:2 --grid 2x1 --distribution uniform
 expect 2 1 "mpirun -n 8 quadrille bench --figure co-10" "$TOOL" bench --figure co-10
 # Without --results it makes a folder, where the run is; nothing else changes there.
 mkdir -p "$work/here/docs/results" && (failures=0 && cd "$work/here" && echo kept >docs/results/hint-10.md &&

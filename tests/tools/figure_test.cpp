@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+
+#include "tools/figure/setup_table.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -39,10 +42,16 @@ Figure figure() {
 
 TEST(Figures, CanAllBeMeasured) {
   for (const Figure& f : figures(1 << 20, 8)) {
-    EXPECT_FALSE(f.plots.empty()) << f.name;
+    EXPECT_NE(f.plots.empty(), f.setups.empty()) << f.name;
     for (const Plot& plot : f.plots) {
-      std::vector<std::size_t> sizes;
-      EXPECT_EQ(parse_sizes(plot.sizes, sizes), "");
+      BenchOptions options;
+      options.collective = choose::name_of(plot.collective);
+      options.sizes = plot.sizes;
+      options.neighborhood = plot.neighborhood;
+      options.distribution = plot.distribution;
+      options.grid = plot.grid;
+      BenchPlan plan;
+      EXPECT_EQ(understand(options, plan), "") << f.name << ": " << plot.title;
       for (const Variant& variant : plot.variants) {
         choose::Choice choice;
         EXPECT_EQ(choose::parse_choice(plot.collective, variant.algorithm, choice), "");
@@ -53,7 +62,7 @@ TEST(Figures, CanAllBeMeasured) {
 
 TEST(Figures, ClaimsAreAboutWhatIsMeasured) {
   for (const Figure& f : figures(1 << 20, 8)) {
-    EXPECT_FALSE(f.claims.empty()) << f.name;
+    EXPECT_EQ(f.claims.empty(), f.plots.empty()) << f.name;
     for (const Claim& claim : f.claims) {
       ASSERT_LT(claim.plot, f.plots.size());
       const Plot& plot = f.plots[claim.plot];
@@ -71,6 +80,79 @@ TEST(Figures, ClaimsAreAboutWhatIsMeasured) {
       }
     }
   }
+}
+
+Figure named(const std::string& name, int ranks) {
+  for (Figure& f : figures(1 << 20, ranks)) {
+    if (f.name == name) return std::move(f);
+  }
+  ADD_FAILURE() << "no figure " << name;
+  return {};
+}
+
+// Neighbours of each panel, in order.
+std::vector<int> neighbors_of(const Figure& f) {
+  std::vector<int> sizes;
+  for (const Plot& plot : f.plots) {
+    BenchOptions options;
+    options.collective = choose::name_of(plot.collective);
+    options.neighborhood = plot.neighborhood;
+    BenchPlan plan;
+    understand(options, plan);
+    sizes.push_back(plan.neighborhood.size());
+  }
+  return sizes;
+}
+
+TEST(Figures, HaveThePapersNeighborhoods) {
+  EXPECT_THAT(neighbors_of(named("iso-2", 8)), testing::ElementsAre(8, 26, 80, 242, 342, 63, 48));
+  EXPECT_THAT(neighbors_of(named("iso-4", 8)), testing::ElementsAre(124, 32, 342, 1396, 342, 1396));
+  EXPECT_THAT(neighbors_of(named("iso-5", 8)), testing::ElementsAre(26, 26, 342, 342, 63));
+  EXPECT_THAT(neighbors_of(named("co-10-neighbors", 8)), testing::ElementsAre(4, 4, 4, 4));
+  EXPECT_THAT(neighbors_of(named("co-11-neighbors", 8)), testing::ElementsAre(6, 6, 6, 6));
+}
+
+TEST(Figures, TheRingHasAllRanks) {
+  EXPECT_EQ(named("iso-4", 8).plots[4].grid, "8x1x1");
+  EXPECT_EQ(named("iso-4", 3).plots[5].grid, "3x1x1");
+  EXPECT_THAT(named("iso-4", 8).how, HasSubstr("a grid of 8x1x1, distances in the first dimension take up to 4 hops"));
+}
+
+TEST(Figures, HaveNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (const Figure& f : figures(1 << 20, 8)) {
+    EXPECT_TRUE(names.insert(f.name).second) << f.name;
+    EXPECT_THAT(known_figures(), HasSubstr(f.name));
+  }
+}
+
+TEST(Figures, TheTableOfSetUpsHasEachDimensionAndRadius) {
+  std::set<std::pair<int, int>> cells;
+  for (const SetupCase& one : named("iso-table-2", 8).setups) {
+    cells.insert({one.dimensions, one.radius});
+    EXPECT_GT(one.general, one.adjacent);  // in each cell of the paper
+  }
+  EXPECT_EQ(cells.size(), 12u);
+  for (const SetupFunction& function : setup_functions()) {
+    choose::Choice choice;
+    if (*function.algorithm == '\0') continue;
+    EXPECT_EQ(choose::parse_choice(choose::Collective::neighbor_alltoall, function.algorithm, choice), "");
+  }
+}
+
+TEST(Figures, ThePageOfSetUpsHasTheNumbersBesideThePapers) {
+  SetupRow row{{2, 1, 0.2, 27, 0.02, 0.1}, 8, 7, {10, 40, 5, 30, 20, 15}};
+  const std::string page = setup_page(named("iso-table-2", 8), {}, {row});
+  EXPECT_THAT(page, HasSubstr("MPI_Dist_graph_create                                  40.00        27000\n"));
+  EXPECT_THAT(page, HasSubstr("Quadrille_Neighbor_alltoall_init, direct               30.00            -\n"));
+  EXPECT_THAT(page, HasSubstr("MPI_Dist_graph_create_adjacent over MPI_Dist_graph_create | 135.00 | 4.00 |\n"));
+  EXPECT_THAT(page, HasSubstr("repetitions: 7."));
+}
+
+TEST(Figures, ThePageSaysWhatWasNotMeasured) {
+  const std::string page = figure_page(figure(), {}, {{{}, "blocks need 9 MiB, and 8 are free"}});
+  EXPECT_THAT(page, HasSubstr("MPI_Alltoall: not measured. blocks need 9 MiB, and 8 are free.\n"));
+  EXPECT_THAT(page, HasSubstr("| a is better | a over b | 1.5 | - | 0 |\n"));
 }
 
 TEST(Figures, SpeedupIsTheGeometricMeanOverTheSizes) {

@@ -15,6 +15,7 @@
 #include "sys/sys.hpp"
 #include "team/team.hpp"
 #include "tools/bench/copy_phase.hpp"
+#include "tools/bench/neighborhood_text.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/status.hpp"
 #include "tools/bench/timing.hpp"
@@ -115,43 +116,20 @@ void set_node_map(const BenchOptions& options) {
   if (!options.nodes.empty()) setenv("QUADRILLE_NODES", options.nodes.c_str(), 1);
 }
 
-BenchHeader make_header() {
-  BenchHeader header;
-  header.version = fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
-                               QUADRILLE_VERSION_PATCH);
-  std::vector<char> text(MPI_MAX_LIBRARY_VERSION_STRING + 1, '\0');
-  int length = 0;
-  mpi().Get_library_version(text.data(), &length);
-  header.mpi = first_words_of_version(text.data());
-  header.mpi_library = mpi().library;
-  header.cpu = processor_name();
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char date[32];
-  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  header.date = date;
-  return header;
-}
-
 class Bench {
  public:
   Bench(const BenchOptions& options, const BenchPlan& plan)
-      : options_(options), plan_(plan), world_(make_world()), progress_(world_.rank == 0) {
+      : options_(options), plan_(plan), world_(make_world()), progress_(world_.rank == 0), header_(make_header()) {
     if (choose::is_neighbor(plan_.collective)) {
       const Distribution kind = plan_.traffic.kind;
-      neighbors_ = make_neighbors(plan_.neighborhood, world_.ranks, world_.rank,
+      neighbors_ = make_neighbors(plan_.neighborhood, plan_.extents, world_.ranks, world_.rank,
                                   kind == Distribution::equal || kind == Distribution::stencil);
     }
   }
 
   int run() {
-    if (std::string problem = why_impossible(); !problem.empty()) {
-      // Ranks that the MPI did not join are all rank 0; the launcher knows better.
-      if (world_.rank == 0) complain_once(problem);
-      return bad_options;
-    }
-    header_ = make_header();
+    problem_ = why_impossible();
+    if (!problem_.empty()) return bad_options;
     implementations_ = make_implementations(world_, plan_, neighbors_.get());
     if (options_.counters) try_counters();
     if (neighbors_ != nullptr) header_.setup = measure_setup(world_.comm, *neighbors_);
@@ -165,7 +143,7 @@ class Bench {
     for (Implementation& implementation : implementations_) mpi().Comm_free(&implementation.comm);
     return finish();
   }
-  BenchResults results() const { return {header_, rows_, world_.rank, world_.ranks}; }
+  BenchResults results() const { return {header_, rows_, world_.rank, world_.ranks, problem_, too_large_}; }
 
  private:
   BenchCase case_of(std::size_t bytes) const {
@@ -175,13 +153,7 @@ class Bench {
 
   // Reasons that are only known when MPI runs; the same on all ranks.
   std::string why_impossible() {
-    const int expected = ranks_of_launcher();
-    if (world_.ranks == 1 && expected > 1) {
-      return fmt::format(
-          "the launcher started {} ranks, but {} sees one; this quadrille is built "
-          "for {}: use the launcher of that MPI",
-          expected, mpi().library, title_of(own_abi()));
-    }
+    if (std::string error = why_ranks_differ(world_.ranks); !error.empty()) return error;
     plan::NodeMap map;
     if (!options_.nodes.empty()) {
       std::string error = plan::parse_node_map(options_.nodes, world_.ranks, map);
@@ -192,9 +164,15 @@ class Bench {
       if (!error.empty()) return error;
       if (plan_.sizes.empty()) plan_.sizes = {plan_.traffic.matrix->largest};
     }
+    if (neighbors_ != nullptr && neighbors_->grid.ranks() != world_.ranks) {
+      return fmt::format("the grid {} has {} processes, and there are {} ranks", to_text(neighbors_->grid),
+                         neighbors_->grid.ranks(), world_.ranks);
+    }
     const std::size_t largest = *std::max_element(plan_.sizes.begin(), plan_.sizes.end());
-    if (std::string error = why_too_large(case_of(largest)); !error.empty()) return error;
-    if (std::string error = why_not_enough_memory(largest); !error.empty()) return error;
+    std::string large = why_too_large(case_of(largest));
+    if (large.empty()) large = why_not_enough_memory(largest);
+    too_large_ = !large.empty();
+    if (too_large_) return large;
     // Only rank 0 looks at the files; the others learn that there is a problem, not which.
     std::string error = world_.rank == 0 ? why_not_writable() : "";
     if (sum_over_ranks(error.empty() ? 0 : 1, world_) == 0) return "";
@@ -375,10 +353,40 @@ class Bench {
   BenchHeader header_;
   std::vector<Implementation> implementations_;
   std::vector<BenchRow> rows_;
+  std::string problem_;
+  bool too_large_ = false;
   std::uint64_t calls_ = 0, native_errors_ = 0;
 };
 
 }  // namespace
+
+BenchHeader make_header() {
+  BenchHeader header;
+  header.version = fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
+                               QUADRILLE_VERSION_PATCH);
+  std::vector<char> text(MPI_MAX_LIBRARY_VERSION_STRING + 1, '\0');
+  int length = 0;
+  mpi().Get_library_version(text.data(), &length);
+  header.mpi = first_words_of_version(text.data());
+  header.mpi_library = mpi().library;
+  header.cpu = processor_name();
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  header.date = date;
+  return header;
+}
+
+std::string why_ranks_differ(int ranks) {
+  const int expected = ranks_of_launcher();
+  if (ranks > 1 || expected <= 1) return "";
+  return fmt::format(
+      "the launcher started {} ranks, but {} sees one; this quadrille is built "
+      "for {}: use the launcher of that MPI",
+      expected, mpi().library, title_of(own_abi()));
+}
 
 int bench_command(const BenchOptions& options) {
   if (options.copy_phase) return copy_phase_command(options);
@@ -396,6 +404,8 @@ int bench_command(const BenchOptions& options) {
   }
   BenchResults results;
   const int status = measure_plan(options, plan, results);
+  // Ranks that the MPI did not join are all rank 0; the launcher knows better.
+  if (!results.problem.empty() && results.rank == 0) complain_once(results.problem);
   mpi().Finalize();
   return status;
 }

@@ -18,13 +18,21 @@ int bench_command(const BenchOptions& options);
 // Loads the launcher's MPI and initializes it. Empty, or one line that says what is wrong.
 std::string start_mpi();
 
+// Empty, or one line about a launcher whose ranks the MPI did not join. `ranks` is what the MPI says.
+std::string why_ranks_differ(int ranks);
+// Of this run.
+BenchHeader make_header();
+
 struct BenchResults {
   BenchHeader header;
   std::vector<BenchRow> rows;
   int rank = 0, ranks = 1;
+  std::string problem;     // why nothing was measured
+  bool too_large = false;  // for this machine or for MPI's counts; something smaller could be measured
 };
 // Collective, between start_mpi() and MPI_Finalize. Returns as bench_command() does; `results` has
 // rows on all ranks.
+// If nothing can be measured it says so in `results` only.
 int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results);
 
 }  // namespace quadrille::tools

@@ -6,13 +6,17 @@
 namespace quadrille::tools {
 
 std::shared_ptr<const BenchNeighbors> make_neighbors(const plan::Neighborhood& neighborhood,
-                                                     int ranks, int me, bool same_sizes) {
+                                                     const std::vector<int>& extents, int ranks, int me,
+                                                     bool same_sizes) {
   auto made = std::make_shared<BenchNeighbors>();
   made->same_sizes = same_sizes;
   made->neighborhood = neighborhood;
-  made->grid.extents.assign(static_cast<std::size_t>(neighborhood.dimensions), 0);
+  made->grid.extents = extents;
   made->grid.periodic.assign(static_cast<std::size_t>(neighborhood.dimensions), true);
-  mpi().Dims_create(ranks, neighborhood.dimensions, made->grid.extents.data());
+  if (extents.empty()) {
+    made->grid.extents.assign(static_cast<std::size_t>(neighborhood.dimensions), 0);
+    mpi().Dims_create(ranks, neighborhood.dimensions, made->grid.extents.data());
+  }
   for (int i = 0; i < neighborhood.size(); ++i) {
     made->destinations.push_back(plan::rank_at(made->grid, me, neighborhood.offset(i), 1));
     made->sources.push_back(plan::rank_at(made->grid, me, neighborhood.offset(i), -1));
@@ -28,9 +32,15 @@ MPI_Comm make_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
   return comm;
 }
 
-namespace {
-
-constexpr int setups = 41;
+MPI_Comm make_general_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
+  MPI_Comm comm = mpi().comm_null;
+  int me = 0;
+  const int degree = neighbors.size();
+  mpi().Comm_rank(all, &me);
+  mpi().Dist_graph_create(all, 1, &me, &degree, neighbors.destinations.data(), mpi().unweighted, mpi().info_null, 0,
+                          &comm);
+  return comm;
+}
 
 MPI_Comm make_cart(MPI_Comm all, const BenchNeighbors& neighbors) {
   MPI_Comm cart = mpi().comm_null;
@@ -40,19 +50,23 @@ MPI_Comm make_cart(MPI_Comm all, const BenchNeighbors& neighbors) {
   return cart;
 }
 
+MPI_Comm make_around(MPI_Comm cart, const BenchNeighbors& neighbors, MPI_Info info) {
+  MPI_Comm comm = mpi().comm_null;
+  Quadrille_Iso_neighborhood_create(cart, neighbors.size(), neighbors.neighborhood.offsets.data(),
+                                    info, &comm);
+  return comm;
+}
+
+namespace {
+
+constexpr int setups = 41;
+
 MPI_Info make_info(const BenchNeighbors& neighbors) {
   MPI_Info info = mpi().info_null;
   if (!neighbors.same_sizes) return info;
   mpi().Info_create(&info);
   mpi().Info_set(info, "quadrille_iso_sizes", "true");
   return info;
-}
-
-MPI_Comm make_around(MPI_Comm cart, const BenchNeighbors& neighbors, MPI_Info info) {
-  MPI_Comm comm = mpi().comm_null;
-  Quadrille_Iso_neighborhood_create(cart, neighbors.size(), neighbors.neighborhood.offsets.data(),
-                                    info, &comm);
-  return comm;
 }
 
 // Seconds of the slowest rank.

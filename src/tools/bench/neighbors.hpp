@@ -11,18 +11,25 @@ namespace quadrille::tools {
 
 struct BenchNeighbors {
   plan::Neighborhood neighborhood;
-  plan::Grid grid;  // a torus of all ranks, as even as MPI_Dims_create makes it
+  plan::Grid grid;  // a torus of all ranks
   std::vector<int> sources, destinations;  // of this rank, one an offset
   bool same_sizes = false;                 // block i of a v or w call has one size on all ranks
   int size() const { return neighborhood.size(); }
 };
 
+// `extents` are those of the torus; none: as even as MPI_Dims_create makes it.
 std::shared_ptr<const BenchNeighbors> make_neighbors(const plan::Neighborhood& neighborhood,
-                                                     int ranks, int me, bool same_sizes);
+                                                     const std::vector<int>& extents, int ranks, int me,
+                                                     bool same_sizes);
 
 // Collective: a communicator with this topology, as a program makes it with the MPI, or for
 // Quadrille.
 MPI_Comm make_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors);
+// As make_graph_comm(), by MPI_Dist_graph_create, which finds out who the sources are.
+MPI_Comm make_general_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors);
+// The Cartesian communicator of the torus, and what Quadrille makes of it.
+MPI_Comm make_cart(MPI_Comm all, const BenchNeighbors& neighbors);
+MPI_Comm make_around(MPI_Comm cart, const BenchNeighbors& neighbors, MPI_Info info);
 MPI_Comm make_isomorphic_comm(MPI_Comm all, const BenchNeighbors& neighbors);
 
 // Microseconds in which a communicator is made, in turn by the two: the median of some, each the

@@ -133,6 +133,23 @@ std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
   return "";
 }
 
+std::string understand_neighborhood(const BenchOptions& options, BenchPlan& plan) {
+  if (std::string error = parse_neighborhood(options.neighborhood, plan.neighborhood); !error.empty()) return error;
+  if (options.grid.empty()) return "";
+  plan::Grid grid;
+  if (std::string error = parse_grid(options.grid, grid); !error.empty()) return error;
+  if (!choose::is_neighbor(plan.collective)) return "--grid is for neighbour collectives";
+  if (static_cast<int>(grid.extents.size()) != plan.neighborhood.dimensions) {
+    return fmt::format("the grid {} has {} dimensions, the neighbourhood {} has {}", options.grid, grid.extents.size(),
+                       options.neighborhood, plan.neighborhood.dimensions);
+  }
+  if (std::find(grid.periodic.begin(), grid.periodic.end(), false) != grid.periodic.end()) {
+    return fmt::format("the grid '{}' is no torus; leave each 'm' out", options.grid);
+  }
+  plan.extents = grid.extents;
+  return "";
+}
+
 // Which options do something for what is measured.
 struct Effect {
   std::string_view option;
@@ -146,6 +163,7 @@ constexpr Effect effects[] = {
     {"--counters", true, true, true},       {"--memory", true, true, false},
     {"--in-place", true, true, false},      {"--datatype", true, true, false},
     {"--distribution", true, false, false}, {"--neighborhood", true, false, false},
+    {"--grid", true, false, false},
     {"--figure", true, true, false},        {"--results", false, true, false},
     {"--ranks", false, false, true},        {"--orders", false, false, true},
     {"--threads", false, false, true},      {"--staggered", false, false, true},
@@ -241,10 +259,7 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
     return error;
   }
   if (std::string error = understand_traffic(options, plan); !error.empty()) return error;
-  if (std::string error = parse_neighborhood(options.neighborhood, plan.neighborhood);
-      !error.empty()) {
-    return error;
-  }
+  if (std::string error = understand_neighborhood(options, plan); !error.empty()) return error;
   if (choose::is_neighbor(plan.collective) && options.in_place) {
     return fmt::format("{} has no in-place form", options.collective);
   }
@@ -321,10 +336,12 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
                   "distances) or "
                   "von-neumann:D (two in each dimension)")
       ->default_str("moore:3,1");
+  command.add_option("--grid", options.grid, "For neighbour collectives, the extents of the torus, as 4x2x1 or 8x1x1")
+      ->default_str("as even as MPI_Dims_create makes it");
   command
       .add_option("--figure", options.figure,
-                  "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, "
-                  "iso-2, iso-3, iso-4, iso-5")
+                  "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, co-10-neighbors, "
+                  "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-table-2")
       ->check(not_empty);
   command
       .add_option("--results", options.results,

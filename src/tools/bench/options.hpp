@@ -36,6 +36,7 @@ struct BenchOptions {
   std::string datatype = "byte";
   std::string distribution = "equal";
   std::string neighborhood = "moore:3,1";
+  std::string grid;  // of neighbour collectives; empty: as even as MPI_Dims_create makes it
   std::string nodes;
   std::string memory = "shared";
   std::string json_file, csv_file;
@@ -70,6 +71,7 @@ struct BenchPlan {
   ElementKind element = ElementKind::byte;
   Traffic traffic{};
   plan::Neighborhood neighborhood{};  // of neighbour collectives
+  std::vector<int> extents{};         // of their torus; empty: as MPI_Dims_create makes it
   bool shared_memory = true;          // buffers from the shared heap, as under `quadrille run`
 };
 

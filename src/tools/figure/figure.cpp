@@ -1,4 +1,3 @@
-#include "tools/bench/status.hpp"
 #include "tools/figure/figure.hpp"
 
 #include <fmt/core.h>
@@ -13,6 +12,8 @@
 #include "mpi/mpi.hpp"
 #include "sys/sys.hpp"
 #include "tools/bench/bench.hpp"
+#include "tools/bench/status.hpp"
+#include "tools/figure/setup_table.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
 
@@ -21,6 +22,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// A table of set-up times moves no data. Empty if all options that are given do something for it.
+std::string why_without_effect_on_setups(const BenchOptions& options) {
+  for (const std::string& given : options.given) {
+    if (given == "--figure" || given == "--results" || given == "--iterations") continue;
+    return fmt::format("{} has no effect on a table of set-up times: leave it out", given);
+  }
+  return "";
+}
 
 // Empty if the figure can be measured. The same on all ranks.
 std::string why_impossible(const BenchOptions& options, int ranks, Figure& figure) {
@@ -36,6 +45,9 @@ std::string why_impossible(const BenchOptions& options, int ranks, Figure& figur
   if (!known)
     return fmt::format("unknown figure '{}'; known are {}", options.figure, known_figures());
   if (std::string idle = why_without_effect(options); !idle.empty()) return idle;
+  if (!figure.setups.empty()) {
+    if (std::string idle = why_without_effect_on_setups(options); !idle.empty()) return idle;
+  }
   if (ranks > 0) return "";
   return fmt::format(
       "a figure is measured by the ranks of a launcher; start it with 'mpirun -n 8 "
@@ -51,6 +63,7 @@ BenchPlan plan_of(const BenchOptions& options, const Plot& plot) {
   one.sizes = plot.sizes;
   one.neighborhood = plot.neighborhood;
   one.distribution = plot.distribution;
+  one.grid = plot.grid;
   // Cannot fail: the names are ours, and the rest was understood before MPI started.
   understand(one, plan);
   plan.algorithms.clear();
@@ -58,8 +71,7 @@ BenchPlan plan_of(const BenchOptions& options, const Plot& plot) {
   return plan;
 }
 
-ordered_json to_json(const Figure& figure, const FigureRun& run,
-                     const std::vector<PlotRows>& plots) {
+ordered_json head_json(const Figure& figure, const FigureRun& run) {
   ordered_json json;
   json["figure"] = figure.name;
   json["source"] = figure.source;
@@ -67,11 +79,17 @@ ordered_json to_json(const Figure& figure, const FigureRun& run,
   json["ranks"] = run.ranks;
   json["hosts"] = run.hosts;
   json["processors"] = run.processors;
+  return json;
+}
+
+ordered_json to_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
+  ordered_json json = head_json(figure, run);
   json["plots"] = ordered_json::array();
   for (std::size_t p = 0; p < plots.size(); ++p) {
     ordered_json rows = ordered_json::array();
     for (const BenchRow& row : plots[p].rows) rows.push_back(quadrille::tools::to_json(row));
     json["plots"].push_back({{"title", figure.plots[p].title}, {"rows", rows}});
+    if (!plots[p].skipped.empty()) json["plots"].back()["skipped"] = plots[p].skipped;
   }
   json["claims"] = ordered_json::array();
   for (const Claim& claim : figure.claims) {
@@ -96,11 +114,10 @@ bool write(const std::string& file, const std::string& text) {
   return static_cast<bool>(out);
 }
 
-int write_results(const BenchOptions& options, const Figure& figure, const FigureRun& run,
-                  const std::vector<PlotRows>& plots) {
+int write_results(const BenchOptions& options, const Figure& figure, const ordered_json& json,
+                  const std::string& page) {
   const std::string base = options.results + "/" + figure.name;
-  const std::string page = figure_page(figure, run, plots);
-  if (!write(base + ".json", to_json(figure, run, plots).dump(2) + "\n")) return wrong_result;
+  if (!write(base + ".json", json.dump(2) + "\n")) return wrong_result;
   if (!write(base + ".md", page)) return wrong_result;
   fmt::print("{}", page);
   return 0;
@@ -132,10 +149,20 @@ bool make_folder(const std::string& folder) {
   return usable != 0;
 }
 
-int measure_figure(const BenchOptions& options, const Figure& figure) {
+// Collective.
+FigureRun make_run(const Figure& figure, const BenchHeader& header) {
   FigureRun run;
-  std::vector<PlotRows> plots;
-  BenchResults results;
+  mpi().Comm_size(mpi().comm_world, &run.ranks);
+  run.hosts = count_hosts(mpi().comm_world);
+  run.processors = static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  run.command = fmt::format("mpirun -n {} quadrille bench --figure {}", run.ranks, figure.name);
+  run.header = header;
+  return run;
+}
+
+// What is too large for this machine is left out, and the page says so.
+int measure_plots(const BenchOptions& options, const Figure& figure, std::vector<PlotRows>& plots,
+                  BenchResults& results) {
   int status = 0;
   for (const Plot& plot : figure.plots) {
     BenchOptions one = options;
@@ -143,17 +170,45 @@ int measure_figure(const BenchOptions& options, const Figure& figure) {
     one.no_ceiling = true;
     one.collective = choose::name_of(plot.collective);
     const int plot_status = measure_plan(one, plan_of(options, plot), results);
-    if (plot_status == bad_options) return plot_status;
-    status = std::max(status, plot_status);
-    plots.push_back({results.rows});
+    if (plot_status == bad_options && !results.too_large) {
+      if (results.rank == 0) complain_once(results.problem);
+      return bad_options;
+    }
+    if (!results.too_large) status = std::max(status, plot_status);
+    plots.push_back({results.rows, results.too_large ? results.problem : ""});
   }
-  run.hosts = count_hosts(mpi().comm_world);
+  return status;
+}
+
+int measure_figure(const BenchOptions& options, const Figure& figure) {
+  std::vector<PlotRows> plots;
+  BenchResults results;
+  const int status = measure_plots(options, figure, plots, results);
+  if (status == bad_options) return status;
+  const FigureRun run = make_run(figure, results.header);
   if (results.rank != 0) return status;
-  run.ranks = results.ranks;
-  run.processors = static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
-  run.command = fmt::format("mpirun -n {} quadrille bench --figure {}", run.ranks, figure.name);
-  run.header = results.header;
-  return std::max(status, write_results(options, figure, run, plots));
+  return std::max(
+      status, write_results(options, figure, to_json(figure, run, plots), figure_page(figure, run, plots)));
+}
+
+int measure_setup_table(const BenchOptions& options, const Figure& figure, long iterations) {
+  int rank = 0;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  std::vector<SetupRow> rows;
+  for (const SetupCase& one : figure.setups) rows.push_back(measure_setups(mpi().comm_world, one, iterations));
+  const FigureRun run = make_run(figure, make_header());
+  if (rank != 0) return 0;
+  ordered_json json = head_json(figure, run);
+  json["setups"] = ordered_json::array();
+  for (const SetupRow& row : rows) json["setups"].push_back(to_json(row));
+  return write_results(options, figure, json, setup_page(figure, run, rows));
+}
+
+// The ranks of a launcher for another MPI would each measure alone.
+std::string why_not_joined() {
+  int ranks = 0;
+  mpi().Comm_size(mpi().comm_world, &ranks);
+  return why_ranks_differ(ranks);
 }
 
 }  // namespace
@@ -164,7 +219,8 @@ int figure_command(const BenchOptions& options) {
   std::string problem = why_impossible(options, ranks_of_launcher(), figure);
   if (problem.empty()) {
     BenchOptions one = options;
-    one.collective = choose::name_of(figure.plots[0].collective);
+    one.collective = choose::name_of(figure.plots.empty() ? choose::Collective::neighbor_alltoall
+                                                          : figure.plots[0].collective);
     problem = understand(one, plan);
   }
   // What the core reads when MPI starts.
@@ -174,7 +230,13 @@ int figure_command(const BenchOptions& options) {
     complain_once(problem);
     return bad_options;
   }
-  const int status = make_folder(options.results) ? measure_figure(options, figure) : bad_options;
+  int status = bad_options;
+  if (problem = why_not_joined(); !problem.empty()) {
+    complain_once(problem);
+  } else if (make_folder(options.results)) {
+    status = figure.setups.empty() ? measure_figure(options, figure)
+                                   : measure_setup_table(options, figure, plan.iterations);
+  }
   mpi().Finalize();
   return status;
 }

@@ -50,9 +50,8 @@ std::string table(const Plot& plot, const PlotRows& measured) {
   return text;
 }
 
-// Variants that something else carried out, and why a number may mislead.
-std::string warnings(const Figure& figure, const FigureRun& run,
-                     const std::vector<PlotRows>& plots) {
+// Variants that something else carried out, and wrong bytes.
+std::string warnings(const Figure& figure, const std::vector<PlotRows>& plots) {
   std::string text;
   std::set<std::string> others;
   std::uint64_t errors = 0;
@@ -68,13 +67,13 @@ std::string warnings(const Figure& figure, const FigureRun& run,
   }
   for (const std::string& other : others) text += fmt::format("Beware: {}.\n\n", other);
   if (errors > 0) text += fmt::format("Beware: {} wrong bytes were delivered.\n\n", errors);
-  if (run.ranks > run.hosts * run.processors) {
-    text += fmt::format(
-        "There were {} ranks on {} processors: the time slices of the system are "
-        "measured too, and the ranks of a processor share its caches.\n\n",
-        run.ranks, run.hosts * run.processors);
-  }
   return text;
+}
+
+std::string plot_text(const Plot& plot, const PlotRows& measured) {
+  if (!measured.skipped.empty()) return fmt::format("{}: not measured. {}.\n\n", plot.title, measured.skipped);
+  return fmt::format("{}: microseconds a call, median over batches of the maximum over ranks.\n\n```\n{}```\n\n",
+                     plot.title, table(plot, measured));
 }
 
 }  // namespace
@@ -90,8 +89,7 @@ double speedup_of(const Claim& claim, const PlotRows& plot, std::size_t& sizes) 
   return geometric_mean(speedups);
 }
 
-std::string figure_page(const Figure& figure, const FigureRun& run,
-                        const std::vector<PlotRows>& plots) {
+std::string page_head(const Figure& figure, const FigureRun& run) {
   std::string text =
       fmt::format("# {}\n\nSource: {}.\n\n{}\n\n", figure.title, figure.source, figure.how);
   const std::string hosts = run.hosts > 1 ? fmt::format("{} hosts with ", run.hosts) : "";
@@ -99,13 +97,18 @@ std::string figure_page(const Figure& figure, const FigureRun& run,
                       run.command, run.ranks, run.ranks == 1 ? "" : "s", hosts, run.processors,
                       run.processors == 1 ? "" : "s", run.header.cpu, run.header.mpi,
                       figure.paper_machine);
-  text += warnings(figure, run, plots);
-  for (std::size_t p = 0; p < plots.size(); ++p) {
+  if (run.ranks > run.hosts * run.processors) {
     text += fmt::format(
-        "{}: microseconds a call, median over batches of the maximum over ranks.\n"
-        "\n```\n{}```\n\n",
-        figure.plots[p].title, table(figure.plots[p], plots[p]));
+        "There were {} ranks on {} processors: the time slices of the system are "
+        "measured too, and the ranks of a processor share its caches.\n\n",
+        run.ranks, run.hosts * run.processors);
   }
+  return text;
+}
+
+std::string figure_page(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
+  std::string text = page_head(figure, run) + warnings(figure, plots);
+  for (std::size_t p = 0; p < plots.size(); ++p) text += plot_text(figure.plots[p], plots[p]);
   text +=
       "How many times as fast, geometric mean over the sizes:\n\n"
       "| the paper says | compared | paper | here | sizes |\n|---|---|---|---|---|\n";

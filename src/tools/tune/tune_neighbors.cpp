@@ -34,7 +34,7 @@ constexpr const char* way_names[way_count] = {"combined", "direct", "the MPI"};
 class Around {
  public:
   Around(team::Team& world, const plan::Neighborhood& neighborhood) {
-    const auto made = make_neighbors(neighborhood, world.group.ranks, world.group.me, true);
+    const auto made = make_neighbors(neighborhood, {}, world.group.ranks, world.group.me, true);
     comm_ = make_isomorphic_comm(world.user, *made);
     // The first call sets it up, with settings that those which are tried would not survive.
     const std::byte none{};
