@@ -1,6 +1,7 @@
 #include "decomposition.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 
@@ -103,6 +104,21 @@ void check_grid(const Extents& field, const Extents& grid, int dimensions, int r
                              "xyz"[d] + " into blocks thinner than the ghost width of " +
                              std::to_string(kGhostWidth));
   }
+}
+
+void check_memory(const Extents& field, int dimensions, double arrays, double memory) {
+  // In floating point, where no product of extents is too large.
+  const double bytes = arrays * sizeof(double) * field[0] * field[1] * field[2];
+  if (bytes <= memory) return;
+  const auto in_gib = [](double amount) {
+    return std::to_string(std::llround(std::ceil(amount / (1 << 30)))) + " GiB";
+  };
+  throw std::runtime_error(product_text(field, dimensions) + " points need " + in_gib(bytes) +
+                           ", this machine has less than " + in_gib(memory) + " of memory");
+}
+
+bool divides_evenly(const Extents& field, const Extents& grid) {
+  return field[0] % grid[0] == 0 && field[1] % grid[1] == 0 && field[2] % grid[2] == 0;
 }
 
 }  // namespace heat

@@ -71,4 +71,10 @@ std::string product_text(const Extents& numbers, int dimensions, const char* bet
 // the ghost points that others need of it.
 void check_grid(const Extents& field, const Extents& grid, int dimensions, int ranks);
 
+// Throws std::runtime_error if so many arrays of so many points do not fit into `memory` bytes.
+void check_memory(const Extents& field, int dimensions, double arrays, double memory);
+
+// All blocks have the same extents.
+bool divides_evenly(const Extents& field, const Extents& grid);
+
 }  // namespace heat

@@ -10,23 +10,18 @@ Caller caller_of(const std::string& how) {
   return Caller::mpi;
 }
 
-bool is_quadrille(Caller caller) {
-  return caller == Caller::quadrille || caller == Caller::quadrille_persistent;
-}
-
 void free_neighborhood(const ProcessGrid& grid, Neighborhood& neighborhood) {
   if (neighborhood.comm != grid.comm) MPI_Comm_free(&neighborhood.comm);
 }
 
-Neighborhood neighborhood_of(const ProcessGrid& grid, int stencil, const std::string& how) {
-  const std::vector<Offset> offsets = neighbor_offsets(grid.dimensions, stencil);
-  if (how == "sendrecv") return shift_neighborhood(grid, offsets);
+Neighborhood neighborhood_of(const ProcessGrid& grid, const ExchangeKind& kind) {
+  const std::vector<Offset> offsets = neighbor_offsets(grid.dimensions, kind.stencil);
+  if (kind.how == "sendrecv") return shift_neighborhood(grid, offsets);
   // Quadrille keeps to the standard, so there is nothing to find out.
-  if (is_quadrille(caller_of(how))) return isomorphic_neighborhood(grid, offsets);
-  Neighborhood result =
-      reads_corners(stencil) ? graph_neighborhood(grid, offsets) : cartesian_neighborhood(grid);
+  if (calls_quadrille(kind.how)) return isomorphic_neighborhood(grid, offsets, kind.equal_blocks, kind.algorithm);
+  Neighborhood result = reads_corners(kind.stencil) ? graph_neighborhood(grid, offsets) : cartesian_neighborhood(grid);
   try {
-    result.receives = receives_as_matched(result, caller_of(how));
+    result.receives = receives_as_matched(result, caller_of(kind.how));
   } catch (...) {
     free_neighborhood(grid, result);
     throw;
@@ -56,15 +51,17 @@ MPI_Datatype part_type(const Extents& array, const Box& part, int dimensions) {
   return type;
 }
 
-Exchange::Exchange(const ProcessGrid& grid, const Layout& layout, int stencil,
-                   const std::string& how, std::array<double*, 2> arrays)
-    : grid_(grid), arrays_(arrays), neighborhood_(neighborhood_of(grid, stencil, how)) {
+bool calls_quadrille(const std::string& how) { return how == "quadrille" || how == "quadrille-persistent"; }
+
+Exchange::Exchange(const ProcessGrid& grid, const Layout& layout, const ExchangeKind& kind,
+                   std::array<double*, 2> arrays)
+    : grid_(grid), arrays_(arrays), neighborhood_(neighborhood_of(grid, kind)) {
   sends_ = blocks_of(neighborhood_.sends, layout, grid.dimensions, edge_points);
   receives_ = blocks_of(neighborhood_.receives, layout, grid.dimensions, ghost_points);
-  if (how == "sendrecv") return;
+  if (kind.how == "sendrecv") return;
   for (int which = 0; which < 2; ++which) {
-    calls_[which] = std::make_unique<NeighborCall>(
-        neighborhood_.comm, caller_of(how), arrays_[which], sends_, arrays_[which], receives_);
+    calls_[which] = std::make_unique<NeighborCall>(neighborhood_.comm, caller_of(kind.how), arrays_[which], sends_,
+                                                   arrays_[which], receives_);
   }
 }
 

@@ -16,15 +16,22 @@ namespace heat {
 // An array of doubles, and a part of it as one element. To be freed by the caller.
 MPI_Datatype part_type(const Extents& array, const Box& part, int dimensions);
 
+struct ExchangeKind {
+  int stencil;
+  std::string how;        // alltoallw, persistent, sendrecv, quadrille or quadrille-persistent
+  std::string algorithm;  // of Quadrille; empty: as it chooses
+  bool equal_blocks;      // at all ranks
+};
+
+// Does Quadrille do it, when it is called `how`?
+bool calls_quadrille(const std::string& how);
+
 // Fills the ghost points of two arrays that take turns. Every block is one element of a datatype
 // that tells where its points lie in the array, so all displacements are 0.
 class Exchange {
  public:
-  // `how` is alltoallw, persistent, sendrecv, quadrille or quadrille-persistent. Throws std::runtime_error, on all ranks alike,
-  // if
-  // the MPI cannot do it.
-  Exchange(const ProcessGrid& grid, const Layout& layout, int stencil, const std::string& how,
-           std::array<double*, 2> arrays);
+  // Throws std::runtime_error, on all ranks alike, if the MPI cannot do it.
+  Exchange(const ProcessGrid& grid, const Layout& layout, const ExchangeKind& kind, std::array<double*, 2> arrays);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;

@@ -118,6 +118,26 @@ TEST(Grid, MustFitTheRanksAndTheField) {
             "the grid 1x4 cuts the 3 points along y into blocks thinner than the ghost width of 1");
 }
 
+TEST(Grid, DividesEvenlyOrNot) {
+  EXPECT_TRUE(divides_evenly({12, 10, 1}, {3, 2, 1}));
+  EXPECT_FALSE(divides_evenly({12, 10, 1}, {3, 4, 1}));
+  EXPECT_FALSE(divides_evenly({12, 10, 9}, {3, 2, 2}));
+}
+
+TEST(Memory, MustHoldTheArrays) {
+  constexpr double gib = 1 << 30;
+  EXPECT_EQ(error_of([&] { check_memory({1 << 14, 1 << 13, 1}, 2, 4, 4 * gib); }), "no error");
+  EXPECT_EQ(error_of([&] {
+              check_memory({1 << 14, 1 << 13, 1}, 2, 4, 4 * gib - 1);
+            }),
+            "16384x8192 points need 4 GiB, this machine has less than 4 GiB of memory");
+  // The product of these is 0 in 64 bits.
+  EXPECT_EQ(error_of([&] {
+              check_memory({1 << 30, 1 << 30, 16}, 3, 2, gib);
+            }),
+            "1073741824x1073741824x16 points need 274877906944 GiB, this machine has less than 1 GiB of memory");
+}
+
 // ---- Stencils ----
 
 class EachStencil : public testing::TestWithParam<int> {

@@ -62,7 +62,19 @@ Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offse
   return result;
 }
 
-Neighborhood isomorphic_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets) {
+bool force_algorithm(MPI_Comm comm, const std::string& algorithm) {
+  // An unknown name shall end the program with one line, not with the MPI's report of an abort.
+  MPI_Errhandler handler;
+  MPI_Comm_get_errhandler(comm, &handler);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const int error = Quadrille_Set_algorithm(comm, "neighbor_alltoallw", algorithm.c_str());
+  MPI_Comm_set_errhandler(comm, handler);
+  MPI_Errhandler_free(&handler);
+  return error == MPI_SUCCESS;
+}
+
+Neighborhood isomorphic_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets, bool equal_blocks,
+                                     const std::string& algorithm) {
   Neighborhood result;
   std::vector<int> coordinates;
   for (const Offset& offset : offsets) {
@@ -70,8 +82,13 @@ Neighborhood isomorphic_neighborhood(const ProcessGrid& grid, const std::vector<
     if (grid.rank_at(offset) != MPI_PROC_NULL) result.sends.push_back(offset);
     if (grid.rank_at(opposite(offset)) != MPI_PROC_NULL) result.receives.push_back(opposite(offset));
   }
-  Quadrille_Iso_neighborhood_create(grid.comm, static_cast<int>(offsets.size()), coordinates.data(),
-                                    MPI_INFO_NULL, &result.comm);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "quadrille_iso_sizes", equal_blocks ? "true" : "false");
+  Quadrille_Iso_neighborhood_create(grid.comm, static_cast<int>(offsets.size()), coordinates.data(), info,
+                                    &result.comm);
+  MPI_Info_free(&info);
+  if (!algorithm.empty()) force_algorithm(result.comm, algorithm);
   return result;
 }
 

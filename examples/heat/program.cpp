@@ -1,7 +1,7 @@
-#include "common/world.hpp"
 #include "program.hpp"
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/world.hpp"
 #include "exchange.hpp"
 #include "image.hpp"
 #include "neighbors.hpp"
@@ -44,11 +45,30 @@ struct Seconds {
 
 // ---- Input ----
 
-Field read_field(const Kind& kind, const Options& options) {
+double memory_here() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+// How many arrays of the size of the field lie on the machine of rank 0: the field, the two of each block that is here,
+// and what is made in the end. Collective.
+double count_arrays_here(const Options& options, const World& world) {
+  MPI_Comm here;
+  int ranks_here = 1;
+  MPI_Comm_split_type(world.comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+  MPI_Comm_size(here, &ranks_here);
+  MPI_Comm_free(&here);
+  const int found = options.check || !options.output.empty() ? 1 : 0;
+  const int expected = options.check ? 2 : 0;  // of the sequential program
+  return 1 + 2.0 * ranks_here / world.ranks + found + expected;
+}
+
+Field read_field(const Kind& kind, const Options& options, double arrays_here) {
   try {
     Field field = kind.read(options);
     if (options.size.empty()) return field;
-    return resized(field, parse_product(options.size, kind.dimensions, "size"));
+    const Extents size = parse_product(options.size, kind.dimensions, "size");
+    check_memory(size, kind.dimensions, arrays_here, memory_here());
+    return resized(field, size);
   } catch (const std::bad_alloc&) {
     throw std::runtime_error("there is not enough memory for the field");
   }
@@ -149,8 +169,8 @@ void for_each_point(const Block& block, const Extents& extents, Use use) {
 
 Seconds iterate(const Options& options, const Extents& extents, const ProcessGrid& grid,
                 Block& block) {
-  Exchange exchange(grid, block.layout, options.stencil, options.exchange,
-                    {block.arrays[0].data(), block.arrays[1].data()});
+  const ExchangeKind kind{options.stencil, options.exchange, options.algorithm, divides_evenly(extents, grid.grid)};
+  Exchange exchange(grid, block.layout, kind, {block.arrays[0].data(), block.arrays[1].data()});
   const Boundary boundary = grid.periodic ? Boundary::periodic : Boundary::fixed;
   const Box changing = changing_points(extents, block.place, block.layout, boundary);
   // Unmeasured: the first exchange on a communicator sets it up.
@@ -225,8 +245,11 @@ std::string check(const Kind& kind, const Options& options, const Field& start,
 }
 
 int run(const Kind& kind, const Options& options, const World& world) {
+  // Here, so that a wrong name is known before the work; it counts on the communicator of the exchange.
+  if (!options.algorithm.empty() && !force_algorithm(world.comm, options.algorithm)) return 2;
   Field start;  // on rank 0
-  examples::on_first_rank(world, [&] { start = read_field(kind, options); });
+  const double arrays_here = count_arrays_here(options, world);
+  examples::on_first_rank(world, [&] { start = read_field(kind, options, arrays_here); });
   Extents extents = start.extents;
   MPI_Bcast(extents.data(), 3, MPI_INT, 0, world.comm);
   const Extents shape = choose_grid(kind, options, world.ranks);
@@ -281,6 +304,10 @@ void add_options(CLI::App& app, const Kind& kind, Options& options) {
       ->check(CLI::IsMember(
           {"alltoallw", "persistent", "sendrecv", "quadrille", "quadrille-persistent"}))
       ->capture_default_str();
+  app.add_option(
+      "--algorithm", options.algorithm,
+      "With --exchange quadrille or quadrille-persistent: an algorithm of neighbor_alltoallw that `quadrille "
+      "list` names; default: as Quadrille chooses");
   app.add_option("--output", options.output,
                  kind.dimensions == 2 ? "Write the last field as a PGM image"
                                       : "Write the middle plane of the last field as a PGM image");
@@ -300,6 +327,10 @@ int program(const Kind& kind, int argc, char** argv, const World& world) {
   } catch (const CLI::ParseError& error) {
     if (world.rank == 0) std::fprintf(stderr, "%s: %s (try --help)\n", kind.name, error.what());
     return 2;
+  }
+  if (!options.algorithm.empty() && !calls_quadrille(options.exchange)) {
+    throw std::runtime_error("--algorithm has no effect on --exchange " + options.exchange +
+                             ": only quadrille and quadrille-persistent call Quadrille by name");
   }
   return run(kind, options, world);
 }

@@ -20,6 +20,7 @@ struct Options {
   int stencil = 0;
   std::string boundary = "periodic";
   std::string exchange = "alltoallw";
+  std::string algorithm;
   std::string output;
   bool check = false;
   bool json = false;
