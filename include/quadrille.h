@@ -224,7 +224,8 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw(const void* sendbuf, int send
  *   offsets   [s * d] offset i in dimension j is offsets[i * d + j], in processes; d dimensions. The same list in
  *             the same order at all ranks. Offsets may be zero, negative, larger than the extent of the
  *             dimension, and may repeat; several may lead to one process. Not needed after the call
- *   info      hints, the same at all ranks, or MPI_INFO_NULL:
+ *   info      hints, the same at all ranks, or MPI_INFO_NULL. "1", "yes" and "on" mean "true"; keys "quadrille_..."
+ *             and values that are not known do nothing, and QUADRILLE_EXPLAIN=1 prints a line on each:
  *             "quadrille_check" = "true"      finds out whether all ranks gave the same list. So does
  *                                             QUADRILLE_CHECK=1 in the environment. Without it a wrong list gives
  *                                             wrong results, or hangs

@@ -1,12 +1,12 @@
 // Isomorphic communicators: Listing 1 of Träff et al. What the MPI can be told of the neighbourhood it is told, as
 // a distributed graph; the offsets themselves stay with the communicator.
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "api/serve.hpp"
 #include "quadrille.h"
 #include "team/config.hpp"
+#include "team/hints.hpp"
 #include "team/neighbors.hpp"
 
 using quadrille::mpi;
@@ -15,14 +15,6 @@ namespace plan = quadrille::plan;
 namespace team = quadrille::team;
 
 namespace {
-
-bool is_set(MPI_Info info, const char* key) {
-  if (info == mpi().info_null) return false;
-  char value[16] = {};
-  int found = 0;
-  mpi().Info_get(info, key, sizeof value - 1, value, &found);
-  return found != 0 && (std::strcmp(value, "true") == 0 || std::strcmp(value, "1") == 0);
-}
 
 // What is wrong with the arguments of this rank.
 int check(MPI_Comm cartcomm, int s, const int offsets[], const MPI_Comm* isocomm, plan::Grid& grid) {
@@ -58,20 +50,6 @@ Edges edges_of(const plan::Grid& grid, const plan::Neighborhood& around, int s, 
   return edges;
 }
 
-// Info for the MPI: null if it has keys for us alone. A copy of an info can cost as much as the graph.
-MPI_Info info_for_mpi(MPI_Info info) {
-  if (info == mpi().info_null) return info;
-  int keys = 0, ours = 0;
-  mpi().Info_get_nkeys(info, &keys);
-  for (const char* key : {"quadrille_check", "quadrille_iso_sizes"}) {
-    char value[16] = {};
-    int found = 0;
-    mpi().Info_get(info, key, sizeof value - 1, value, &found);
-    ours += found != 0 ? 1 : 0;
-  }
-  return keys > ours ? info : mpi().info_null;
-}
-
 // Errors are raised by the MPI itself.
 int make_graph(MPI_Comm cartcomm, Edges edges, MPI_Info info, MPI_Comm* isocomm) {
   const auto in = static_cast<int>(edges.sources.size());
@@ -90,29 +68,30 @@ int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offset
   if (!mpi().usable) return api::raise(cartcomm, MPI_ERR_OTHER);
   if (cartcomm == mpi().comm_null) return api::raise(cartcomm, MPI_ERR_COMM);
   plan::Grid grid;
-  const bool checked = is_set(info, "quadrille_check") || team::config().check;
+  const team::Hints hints = team::read_hints(info);
+  const bool checked = hints.check || team::config().check;
   int error = check(cartcomm, s, offsets, isocomm, grid);
   plan::Neighborhood around{static_cast<int>(grid.extents.size()), {}};
   if (error == MPI_SUCCESS && around.dimensions > 0) {
     around.offsets.assign(offsets, offsets + static_cast<std::ptrdiff_t>(s) * around.dimensions);
   }
-  const bool asserted = is_set(info, "quadrille_iso_sizes");
   int me = 0;
   mpi().Comm_rank(cartcomm, &me);
+  if (me == 0 && team::config().explain) team::say_problems(hints, "Quadrille_Iso_neighborhood_create");
   if (checked) {
     // A rank with a mistake gives what no other gives, so that nobody waits for it.
-    const std::uint64_t given =
-        error == MPI_SUCCESS ? hash(s, around.offsets, asserted) : ~hash(me, {}, false);
+    const std::uint64_t given = error == MPI_SUCCESS ? hash(s, around.offsets, hints.iso_sizes) : ~hash(me, {}, false);
     if (!team::all_agree(cartcomm, given) && error == MPI_SUCCESS) {
       if (me == 0) team::say("Quadrille_Iso_neighborhood_create: the ranks gave different offsets");
       error = MPI_ERR_ARG;
     }
   }
   if (error != MPI_SUCCESS) return api::raise(cartcomm, error);
-  error = make_graph(cartcomm, edges_of(grid, around, s, me), info_for_mpi(info), isocomm);
+  // A copy of an info can cost as much as the graph: none for the MPI if all keys are ours.
+  error = make_graph(cartcomm, edges_of(grid, around, s, me), hints.others ? info : mpi().info_null, isocomm);
   if (error != MPI_SUCCESS || around.dimensions == 0) return error;
   auto kept = team::isomorphic_around(std::move(grid), std::move(around));
-  kept->asserted = asserted;
+  kept->asserted = hints.iso_sizes;
   error = team::keep_isomorphic(*isocomm, std::move(kept));
   return error == MPI_SUCCESS ? error : api::raise(cartcomm, error);
 }

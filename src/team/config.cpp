@@ -17,9 +17,6 @@
 namespace quadrille::team {
 namespace {
 
-bool is_on(const std::string& text) { return text == "1" || text == "on" || text == "yes"; }
-bool is_off(const std::string& text) { return text == "0" || text == "off" || text == "no"; }
-
 bool read_number(const std::string& text, std::size_t most, std::size_t& value) {
   std::size_t read = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
@@ -34,10 +31,8 @@ void warn(Config& config, const char* name, const std::string& value, const std:
 
 void read_switch(Config& c, const char* name, const std::string& value, bool& on) {
   if (value.empty()) return;
-  if (is_on(value)) {
-    on = true;
-  } else if (is_off(value)) {
-    on = false;
+  if (const std::optional<bool> read = switch_of(value)) {
+    on = *read;
   } else {
     warn(c, name, value, "it must be on or off");
   }
@@ -63,6 +58,12 @@ void mix(std::uint64_t& hash, std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<bool> switch_of(std::string_view text) {
+  if (text == "1" || text == "on" || text == "yes" || text == "true") return true;
+  if (text == "0" || text == "off" || text == "no" || text == "false") return false;
+  return std::nullopt;
+}
 
 Config read_config(std::string (*get)(const char*)) {
   Config c;

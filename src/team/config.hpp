@@ -21,7 +21,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "choose/registry.hpp"
@@ -45,6 +47,9 @@ struct Config {
   bool keep_mpi_waits = false;  // steers no collective choice
   std::vector<std::string> warnings;   // one line each, not printed yet
 };
+
+// Of variables and info keys: 1, on, yes, true, or their opposites; nothing for any other word.
+std::optional<bool> switch_of(std::string_view text);
 
 // Reads the environment; pure apart from that. `get` returns a variable's value or "".
 Config read_config(std::string (*get)(const char*));

@@ -39,11 +39,11 @@ Offsets offsets_of(int kind, std::size_t dimensions) {
 }
 constexpr int offset_kinds = 6;
 
-MPI_Info info_with(const char* key) {
+MPI_Info info_with(const char* key, const char* value = "true") {
   MPI_Info info = MPI_INFO_NULL;
   if (key == nullptr) return info;
   MPI_Info_create(&info);
-  MPI_Info_set(info, key, "true");
+  MPI_Info_set(info, key, value);
   return info;
 }
 
@@ -403,6 +403,27 @@ TEST_F(Isomorphic, DifferentListsAreFoundIfChecked) {
                              cart, me == extent - 1 ? -1 : 1, &last, info, &iso)));
   EXPECT_EQ(iso, MPI_COMM_NULL);
   MPI_Info_free(&info);
+  MPI_Comm_free(&cart);
+}
+
+TEST_F(Isomorphic, HintsAreOnOrOff) {
+  const int extent = world().size, periodic = 1, last = world().rank == extent - 1 ? 3 : 2;
+  if (extent == 1) return;
+  MPI_Comm cart, iso;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &cart);
+  MPI_Comm_set_errhandler(cart, MPI_ERRORS_RETURN);
+  for (const char* value : {"true", "1", "yes", "on"}) {
+    MPI_Info info = info_with("quadrille_check", value);
+    EXPECT_EQ(MPI_ERR_ARG, error_class(Quadrille_Iso_neighborhood_create(cart, 1, &last, info, &iso))) << value;
+    MPI_Info_free(&info);
+  }
+  for (const char* value : {"false", "0", "no", "off", "perhaps"}) {
+    MPI_Info info = info_with("quadrille_check", value);
+    const int same_offset = 1;
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Iso_neighborhood_create(cart, 1, &same_offset, info, &iso)) << value;
+    MPI_Info_free(&info);
+    MPI_Comm_free(&iso);
+  }
   MPI_Comm_free(&cart);
 }
 

@@ -45,6 +45,15 @@ TEST(Config, ReadsWellFormedValues) {
   EXPECT_EQ(choose::to_string(c.forced.by_collective[0]), "zero-rotation-bruck:radix=4");
 }
 
+TEST(Config, KnowsTheWordsOfSwitches) {
+  for (const char* on : {"1", "on", "yes", "true"}) {
+    EXPECT_EQ(switch_of(on), true) << on;
+    EXPECT_TRUE(read({{"QUADRILLE_CHECK", on}}).check) << on;
+  }
+  for (const char* off : {"0", "off", "no", "false"}) EXPECT_EQ(switch_of(off), false) << off;
+  for (const char* neither : {"", "maybe", "True", "2", "yess"}) EXPECT_EQ(switch_of(neither), std::nullopt) << neither;
+}
+
 TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
   const std::pair<const char*, const char*> bad[] = {
       {"QUADRILLE", "maybe"},

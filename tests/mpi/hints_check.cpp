@@ -1,0 +1,23 @@
+// An info whose keys and values mean nothing, which says.sh looks for.
+#include <mpi.h>
+#include <quadrille.h>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int periods[] = {1}, offsets[] = {1};
+  MPI_Comm ring, iso;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, periods, 0, &ring);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "quadrille_chek", "true");
+  MPI_Info_set(info, "quadrille_check", "maybe");
+  MPI_Info_set(info, "quadrille_iso_sizes", "yes");
+  MPI_Info_set(info, "another_key", "maybe");
+  Quadrille_Iso_neighborhood_create(ring, 1, offsets, info, &iso);
+  MPI_Info_free(&info);
+  MPI_Comm_free(&iso);
+  MPI_Comm_free(&ring);
+  MPI_Finalize();
+}
