@@ -152,7 +152,8 @@ QUADRILLE_EXPORT int Quadrille_Received_free(Quadrille_Received* received);
  * Algorithms: "direct" (any topology); "straightforward", "torus", "torus-direct" and "basis" (Träff,
  * Carpen-Amarie, Hunold and Rougier, Message-Combining Algorithms for Isomorphic, Sparse Collective Communication,
  * sections 3 and 5; Cartesian and isomorphic communicators). The combining three serve calls whose
- * sizes all ranks know: alltoall and allgather, and the others under "quadrille_iso_sizes" (below). */
+ * sizes all ranks know: alltoall and allgather, and the others under "quadrille_iso_sizes" or
+ * Quadrille_Set_iso_sizes (below). */
 
 /* One size for all blocks.
  *   sendbuf, sendcount, sendtype  [destinations] blocks of sendcount elements, one behind the other
@@ -241,6 +242,18 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw(const void* sendbuf, int send
  * communicator. isocomm is MPI_COMM_NULL then. A mistake of one rank alone is found by the others if checked. */
 QUADRILLE_EXPORT int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[],
                                                        MPI_Info info, MPI_Comm* isocomm);
+
+/* Asserts that in every v and w call on comm block i has one size in bytes at all ranks, and all blocks of an allgather
+ * v or w have one size; or takes that back. The same as "quadrille_iso_sizes" of Quadrille_Iso_neighborhood_create, for
+ * any communicator with a topology: these calls may then be combined, if no process lacks a neighbour. Collective over
+ * comm: all ranks call it between the same calls on comm.
+ *   comm      a Cartesian communicator, an isomorphic one, or a graph. Of a graph it counts if Quadrille recognises a
+ *             torus in which block i goes the same way at all ranks
+ *   asserted  1, or 0. It counts if all ranks give 1. Duplicates of comm do not inherit it
+ * Without this call the key "quadrille_iso_sizes" in the info that the MPI keeps with comm counts (MPI_Comm_get_info),
+ * if all ranks gave it; not all MPIs keep it, see docs/neighbours.md.
+ * Errors: MPI_ERR_COMM for the null communicator or an intercommunicator, MPI_ERR_TOPOLOGY without a topology. */
+QUADRILLE_EXPORT int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted);
 
 /* ---- Persistent neighbour collectives ----
  *

@@ -95,3 +95,16 @@ int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offset
   error = team::keep_isomorphic(*isocomm, std::move(kept));
   return error == MPI_SUCCESS ? error : api::raise(cartcomm, error);
 }
+
+int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted) {
+  if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
+  team::Team* team = team::team_of(comm);
+  if (team == nullptr || api::is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
+  if (team::neighbors_of(*team) == nullptr) return api::raise(comm, MPI_ERR_TOPOLOGY);
+  // Whether the others say the same is asked when it may count.
+  team->neighbors->wish = asserted != 0;
+  team->neighbors->asserted = false;
+  team->neighbors->asked = false;
+  team::forget_selections(*team);
+  return MPI_SUCCESS;
+}

@@ -54,8 +54,17 @@ void explain_passed(Team& team, const Call& call, const std::string& why) {
 std::size_t global_bytes(const Call& call, const Neighbors& n) {
   if (n.isomorphic == nullptr) return 0;
   const bool uniform = call.collective == neighbor_alltoall || call.collective == neighbor_allgather;
-  if (!uniform && !n.isomorphic->sizes_known()) return 0;
+  if (!uniform && !n.sizes_known()) return 0;
   return run::largest_block(call, {n.iso_send, n.iso_recv});
+}
+
+// Collective, once for each question: what the ranks can only find out together.
+int learn(Team& team) {
+  if (team::may_be_grid(team)) {
+    if (const int error = team::recognize(team); error != MPI_SUCCESS) return error;
+  }
+  if (team::may_be_asserted(team)) team::ask_assertion(team);
+  return MPI_SUCCESS;
 }
 
 // The drop-in door leaves a communicator as it is unless something is to be won by this call.
@@ -63,7 +72,7 @@ bool is_worth_it(Team& team, const Call& call, Door door) {
   if (door == Door::explicit_api || team.ready) return true;
   if (!team.eligible) return false;
   if (team::config().any_forced) return true;
-  if (team::may_be_grid(team) && team::recognize(team) != MPI_SUCCESS) return false;
+  if (learn(team) != MPI_SUCCESS) return false;
   const team::CachedSelection& cached = team::neighbor_selection(
       team, call.collective, global_bytes(call, *team::neighbors_of(team)), true);
   return cached.selection.choice.algorithm->engine != choose::Engine::mpi;
@@ -110,12 +119,12 @@ int prepare_neighbors(Team& team) {
     team::forget_selections(team);  // made when less was known
   }
   if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
-  if (team.eligible) return team::may_be_grid(team) ? team::recognize(team) : MPI_SUCCESS;
+  if (team.eligible) return learn(team);
   // Nobody sends to another on it but we, and only with the tags of exchanges that are awaited.
   team.group.quiet = team.group.comm;
   mpi().Comm_rank(team.user, &team.group.me);
   mpi().Comm_size(team.user, &team.group.ranks);
-  return MPI_SUCCESS;
+  return learn(team);
 }
 
 bool is_sound(const Call& call, const Neighbors& neighbors) {

@@ -106,6 +106,8 @@ Neighbors of_isomorphic(Kept kept, int me) {
     n.send_blocks += to >= 0 ? 1 : 0;
   }
   n.doubtful = has_double_edges(*kept);
+  n.asserted = kept->asserted;
+  n.asked = true;
   n.isomorphic = std::move(kept);
   return n;
 }
@@ -326,7 +328,7 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
                           bytes,
                           nullptr};
   if (around != nullptr) {
-    key.sizes_known = uniform || around->sizes_known();
+    key.sizes_known = uniform || team.neighbors->sizes_known();
     if (may_combine(team)) add_costs(key, *who_knows(team), around->costs(choose::is_allgather(collective)));
   }
   cached = {true, false, bytes, drop_in, choose::select_neighbors(key, team.forced.by_collective[index])};

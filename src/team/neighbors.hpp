@@ -20,10 +20,8 @@ namespace quadrille::team {
 struct Isomorphic {
   plan::Grid grid;
   plan::Neighborhood neighborhood;
-  bool asserted = false;     // by the user: block i of a v or w call has one size on all ranks
-  bool whole = false;        // no process lacks a neighbour
-  // Do all ranks know the size of block i in a v or w call? One that passes it on may have no such block itself.
-  bool sizes_known() const { return asserted && whole; }
+  bool asserted = false;  // when it was made, by the user: block i of a v or w call has one size on all ranks
+  bool whole = false;     // no process lacks a neighbour
   // What combining costs; counted when it is first asked for.
   const choose::CombiningCosts& costs(bool gather) const;
 
@@ -62,6 +60,12 @@ struct Neighbors {
   std::shared_ptr<const Isomorphic> isomorphic;
   std::vector<int> iso_send, iso_recv;
   bool sought = false;  // a grid behind a graph; see recognize()
+  bool asserted = false;     // by the user, on all ranks: block i of a v or w call has one size on all ranks
+  bool asked = false;        // whether it is asserted; see ask_assertion()
+  std::optional<bool> wish;  // what Quadrille_Set_iso_sizes was given
+
+  // Do all ranks know the size of block i in a v or w call? One that passes it on may have no such block itself.
+  bool sizes_known() const { return asserted && isomorphic != nullptr && isomorphic->whole; }
 };
 
 // The grid of a Cartesian communicator. False if it is none, or the MPI refuses to tell.
@@ -85,6 +89,13 @@ bool may_be_grid(Team& team);
 // those of the same neighbours that stay inside (plan/recognize.hpp), and if so treats the communicator as isomorphic
 // from then on. Returns an MPI error code.
 int recognize(Team& team);
+
+// Has the user not been asked yet whether block i has one size on all ranks, and might the answer be used? The same on
+// all ranks.
+bool may_be_asserted(Team& team);
+
+// Collective: whether all ranks assert it, in the info of the communicator or by Quadrille_Set_iso_sizes.
+void ask_assertion(Team& team);
 
 // The edges by the other rank, for a call inside a node.
 const run::NodeEdges& node_edges_of(Team& team);

@@ -1,0 +1,57 @@
+// What the user asserts of a communicator that he made himself: by the info that the MPI keeps with it, or by
+// Quadrille_Set_iso_sizes. All ranks must have said so, and mean the same by block i.
+#include <algorithm>
+
+#include "mpi/mpi.hpp"
+#include "team/hints.hpp"
+#include "team/neighbors.hpp"
+
+namespace quadrille::team {
+namespace {
+
+Hints hints_of(MPI_Comm comm) {
+  MPI_Info info = mpi().info_null;
+  if (mpi().Comm_get_info(comm, &info) != MPI_SUCCESS || info == mpi().info_null) return {};
+  Hints hints = read_hints(info);
+  mpi().Info_free(&info);
+  return hints;
+}
+
+bool forces_equal_sizes(const Team& team) {
+  return std::any_of(
+      std::begin(team.forced.by_collective), std::end(team.forced.by_collective),
+      [](const choose::Choice& choice) { return choice.algorithm != nullptr && choice.algorithm->needs.equal_sizes; });
+}
+
+// Equal on ranks whose blocks go to the same offsets of the grid in the same order. Behind a graph each rank may list
+// its neighbours in an order of its own: then block i of one rank is not block i of another.
+std::uint64_t fingerprint(const std::vector<int>& blocks) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const int block : blocks) hash = (hash ^ static_cast<unsigned>(block)) * 0x100000001b3ULL;
+  return hash;
+}
+
+}  // namespace
+
+bool may_be_asserted(Team& team) {
+  const Neighbors* n = neighbors_of(team);
+  if (n == nullptr || n->asked || n->isomorphic == nullptr || !n->isomorphic->whole) return false;
+  if (n->wish.has_value()) return true;
+  return team.eligible && (forces_equal_sizes(team) || may_combine(team));
+}
+
+void ask_assertion(Team& team) {
+  Neighbors& n = *team.neighbors;
+  n.asked = true;
+  int me = 0;
+  mpi().Comm_rank(team.user, &me);
+  const Hints hints = hints_of(team.user);
+  if (me == 0 && team.explains) say_problems(hints, "the info of a communicator");
+  const bool asserted = n.wish.value_or(hints.iso_sizes);
+  const std::uint64_t mine = fingerprint(n.iso_send);
+  // Who does not assert it agrees with nobody who does.
+  n.asserted = all_agree(team.user, asserted ? mine : ~mine) && asserted;
+  forget_selections(team);
+}
+
+}  // namespace quadrille::team
