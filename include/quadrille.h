@@ -229,7 +229,9 @@ QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw(const void* sendbuf, int send
  *             and values that are not known do nothing, and QUADRILLE_EXPLAIN=1 prints a line on each:
  *             "quadrille_check" = "true"      finds out whether all ranks gave the same list. So does
  *                                             QUADRILLE_CHECK=1 in the environment. Without it a wrong list gives
- *                                             wrong results, or hangs
+ *                                             wrong results, or hangs. With "quadrille_iso_sizes" each v and w
+ *                                             call checks that as well: if it is not true, the call fails with
+ *                                             MPI_ERR_ARG on all ranks
  *             "quadrille_iso_sizes" = "true"  the user asserts that in every v and w call block i has one size in
  *                                             bytes at all ranks; then these calls may be combined as well, if no
  *                                             process lacks a neighbour. Their datatypes may differ
@@ -251,7 +253,7 @@ QUADRILLE_EXPORT int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s,
  *             torus in which block i goes the same way at all ranks
  *   asserted  1, or 0. It counts if all ranks give 1. Duplicates of comm do not inherit it
  * Without this call the key "quadrille_iso_sizes" in the info that the MPI keeps with comm counts (MPI_Comm_get_info),
- * if all ranks gave it; not all MPIs keep it, see docs/neighbours.md.
+ * if all ranks gave it; not all MPIs keep it, see docs/neighbours.md. With QUADRILLE_CHECK=1 each call is checked.
  * Errors: MPI_ERR_COMM for the null communicator or an intercommunicator, MPI_ERR_TOPOLOGY without a topology. */
 QUADRILLE_EXPORT int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted);
 

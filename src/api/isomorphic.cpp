@@ -92,6 +92,7 @@ int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offset
   if (error != MPI_SUCCESS || around.dimensions == 0) return error;
   auto kept = team::isomorphic_around(std::move(grid), std::move(around));
   kept->asserted = hints.iso_sizes;
+  kept->checked = checked;
   error = team::keep_isomorphic(*isocomm, std::move(kept));
   return error == MPI_SUCCESS ? error : api::raise(cartcomm, error);
 }

@@ -85,7 +85,9 @@ int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
   const int tag = static_cast<int>(first_tag + team.group.persistent++ % tags);
   const team::Neighbors* neighbors = team::neighbors_of(team);
   if (neighbors == nullptr) return MPI_ERR_TOPOLOGY;
-  if (!api::is_sound(call, *neighbors)) return MPI_ERR_ARG;
+  const bool sound = api::is_sound(call, *neighbors);
+  const int error = api::check_sizes(call, team, sound);
+  if (!sound || error != MPI_SUCCESS) return MPI_ERR_ARG;
   auto made = std::make_unique<Quadrille_Request_state>();
   made->team = team::keep(team);
   made->crowded = team.crowded;

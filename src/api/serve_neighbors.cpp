@@ -73,6 +73,7 @@ bool is_worth_it(Team& team, const Call& call, Door door) {
   if (!team.eligible) return false;
   if (team::config().any_forced) return true;
   if (learn(team) != MPI_SUCCESS) return false;
+  if (team.neighbors->checks_sizes()) return true;  // before anything is chosen by sizes that may be wrong
   const team::CachedSelection& cached = team::neighbor_selection(
       team, call.collective, global_bytes(call, *team::neighbors_of(team)), true);
   return cached.selection.choice.algorithm->engine != choose::Engine::mpi;
@@ -207,6 +208,7 @@ bool serve_neighbors(const Call& call, Door door, int& error) {
   }
   error = prepare_neighbors(*team);
   try {
+    if (error == MPI_SUCCESS) error = check_sizes(call, *team, true);
     if (error == MPI_SUCCESS) {
       const NeighborService service = service_for(call, *team, door == Door::drop_in);
       if (service.by == By::mpi) return pass(*team);

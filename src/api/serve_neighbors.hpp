@@ -23,6 +23,10 @@ std::string why_no_neighbors(team::Team& team);
 // False for a mistake in the arguments that the MPI reports.
 bool is_sound(const run::Call& call, const team::Neighbors& neighbors);
 
+// Collective, where the user asserts the sizes of the blocks of a v or w call and wants that checked: MPI_ERR_ARG on
+// all ranks if block i has not one size everywhere, or if the call of some rank is not `sound`. MPI_SUCCESS otherwise.
+int check_sizes(const run::Call& call, team::Team& team, bool sound);
+
 // What serves a call, and, of messages, by which schedule and between which blocks.
 struct NeighborService {
   enum class By : std::uint8_t { mpi, messages, rings, copies };

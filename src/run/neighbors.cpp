@@ -15,10 +15,6 @@ namespace {
 
 constexpr int copy_tag = 2;  // a copy inside the rank begins and ends at once, so all calls may use this one
 
-bool is_uniform(choose::Collective c) {
-  return c == choose::Collective::neighbor_alltoall || c == choose::Collective::neighbor_allgather;
-}
-
 std::vector<Block> blocks_of(const Side& side, std::span<const int> slots) {
   std::vector<Block> blocks(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -57,6 +53,10 @@ std::size_t bytes_of_one(const Side& side) {
 
 }  // namespace
 
+bool is_uniform(choose::Collective c) {
+  return c == choose::Collective::neighbor_alltoall || c == choose::Collective::neighbor_allgather;
+}
+
 std::size_t largest_block(const Call& call, const NeighborSlots& slots) {
   const std::size_t send = is_allgather(call.collective) || is_uniform(call.collective)
                                ? bytes_of_one(call.send)
@@ -65,6 +65,18 @@ std::size_t largest_block(const Call& call, const NeighborSlots& slots) {
                                ? bytes_of_one(call.recv)
                                : most_bytes(call.recv, slots.recv);
   return std::max(send, recv);
+}
+
+bool list_sizes(const Call& call, const NeighborSlots& slots, std::vector<std::size_t>& sizes) {
+  const std::vector<Block> recv = blocks_of(call.recv, slots.recv);
+  if (is_allgather(call.collective)) {
+    const std::size_t one = bytes_of_one(call.send);
+    sizes = {one};
+    return std::all_of(recv.begin(), recv.end(), [one](const Block& b) { return b.bytes() == one; });
+  }
+  for (const Block& block : blocks_of(call.send, slots.send)) sizes.push_back(block.bytes());
+  return std::equal(recv.begin(), recv.end(), sizes.begin(), sizes.end(),
+                    [](const Block& b, std::size_t size) { return b.bytes() == size; });
 }
 
 NeighborRun::NeighborRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots,

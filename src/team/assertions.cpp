@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mpi/mpi.hpp"
+#include "team/config.hpp"
 #include "team/hints.hpp"
 #include "team/neighbors.hpp"
 
@@ -25,8 +26,9 @@ bool forces_equal_sizes(const Team& team) {
 
 // Equal on ranks whose blocks go to the same offsets of the grid in the same order. Behind a graph each rank may list
 // its neighbours in an order of its own: then block i of one rank is not block i of another.
-std::uint64_t fingerprint(const std::vector<int>& blocks) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
+// Nor may some ranks check alone.
+std::uint64_t fingerprint(const std::vector<int>& blocks, bool checked) {
+  std::uint64_t hash = checked ? 0x9e3779b97f4a7c15ULL : 0xcbf29ce484222325ULL;
   for (const int block : blocks) hash = (hash ^ static_cast<unsigned>(block)) * 0x100000001b3ULL;
   return hash;
 }
@@ -37,7 +39,7 @@ bool may_be_asserted(Team& team) {
   const Neighbors* n = neighbors_of(team);
   if (n == nullptr || n->asked || n->isomorphic == nullptr || !n->isomorphic->whole) return false;
   if (n->wish.has_value()) return true;
-  return team.eligible && (forces_equal_sizes(team) || may_combine(team));
+  return team.eligible && (config().check || forces_equal_sizes(team) || may_combine(team));
 }
 
 void ask_assertion(Team& team) {
@@ -48,7 +50,8 @@ void ask_assertion(Team& team) {
   const Hints hints = hints_of(team.user);
   if (me == 0 && team.explains) say_problems(hints, "the info of a communicator");
   const bool asserted = n.wish.value_or(hints.iso_sizes);
-  const std::uint64_t mine = fingerprint(n.iso_send);
+  n.checked = n.checked || hints.check || config().check;
+  const std::uint64_t mine = fingerprint(n.iso_send, n.checked);
   // Who does not assert it agrees with nobody who does.
   n.asserted = all_agree(team.user, asserted ? mine : ~mine) && asserted;
   forget_selections(team);

@@ -107,6 +107,7 @@ Neighbors of_isomorphic(Kept kept, int me) {
   }
   n.doubtful = has_double_edges(*kept);
   n.asserted = kept->asserted;
+  n.checked = kept->checked;
   n.asked = true;
   n.isomorphic = std::move(kept);
   return n;

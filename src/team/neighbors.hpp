@@ -21,6 +21,7 @@ struct Isomorphic {
   plan::Grid grid;
   plan::Neighborhood neighborhood;
   bool asserted = false;  // when it was made, by the user: block i of a v or w call has one size on all ranks
+  bool checked = false;   // and that is to be checked in each call
   bool whole = false;     // no process lacks a neighbour
   // What combining costs; counted when it is first asked for.
   const choose::CombiningCosts& costs(bool gather) const;
@@ -61,11 +62,13 @@ struct Neighbors {
   std::vector<int> iso_send, iso_recv;
   bool sought = false;  // a grid behind a graph; see recognize()
   bool asserted = false;     // by the user, on all ranks: block i of a v or w call has one size on all ranks
+  bool checked = false;      // that is to be checked in each call
   bool asked = false;        // whether it is asserted; see ask_assertion()
   std::optional<bool> wish;  // what Quadrille_Set_iso_sizes was given
 
   // Do all ranks know the size of block i in a v or w call? One that passes it on may have no such block itself.
   bool sizes_known() const { return asserted && isomorphic != nullptr && isomorphic->whole; }
+  bool checks_sizes() const { return checked && sizes_known(); }
 };
 
 // The grid of a Cartesian communicator. False if it is none, or the MPI refuses to tell.

@@ -123,6 +123,80 @@ TEST_F(Assertions, InTheInfoOfTheCommunicator) {
   MPI_Info_free(&info);
 }
 
+// Calls whose blocks match in pairs of ranks, but are larger from rank 0 than from the others, or all equal.
+class Ring {
+ public:
+  Ring(MPI_Comm comm, bool equal) : comm_(comm) {
+    int size = 0, me = 0;
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_rank(comm, &me);
+    if (equal) return;
+    if (me == 0) out_ = 40;
+    if (me == 1 % size) in_ = 40;
+  }
+  int alltoallv() {
+    return Quadrille_Neighbor_alltoallv(send_, &out_, &none_, MPI_INT, recv_, &in_, &none_, MPI_INT, comm_);
+  }
+  int alltoallw() {
+    return Quadrille_Neighbor_alltoallw(send_, &out_, &start_, &type_, recv_, &in_, &start_, &type_, comm_);
+  }
+  int allgatherv() { return Quadrille_Neighbor_allgatherv(send_, out_, MPI_INT, recv_, &in_, &none_, MPI_INT, comm_); }
+  int allgatherw() { return Quadrille_Neighbor_allgatherw(send_, out_, MPI_INT, recv_, &in_, &start_, &type_, comm_); }
+  int persistent() {
+    Quadrille_Request request;
+    const int error = Quadrille_Neighbor_alltoallv_init(send_, &out_, &none_, MPI_INT, recv_, &in_, &none_, MPI_INT,
+                                                        comm_, MPI_INFO_NULL, &request);
+    Quadrille_Request_free(&request);
+    return error;
+  }
+  // What none of them gives, or all.
+  void expect(int kind) {
+    for (int (Ring::*call)() :
+         {&Ring::alltoallv, &Ring::alltoallw, &Ring::allgatherv, &Ring::allgatherw, &Ring::persistent}) {
+      int found = MPI_SUCCESS;
+      MPI_Error_class((this->*call)(), &found);
+      EXPECT_EQ(found, kind);
+    }
+  }
+
+ private:
+  MPI_Comm comm_;
+  int send_[40] = {}, recv_[40] = {};
+  int out_ = 2, in_ = 2, none_ = 0;
+  MPI_Aint start_ = 0;
+  MPI_Datatype type_ = MPI_INT;
+};
+
+// A ring in which it is asserted that all sizes are the same.
+MPI_Comm asserted_ring(bool checked) {
+  const int size = world().size, periodic = 1, offset = 1;
+  MPI_Comm cart, iso;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &cart);
+  MPI_Info info = asserting();
+  if (checked) MPI_Info_set(info, "quadrille_check", "yes");
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Iso_neighborhood_create(cart, 1, &offset, info, &iso));
+  MPI_Comm_set_errhandler(iso, MPI_ERRORS_RETURN);
+  MPI_Info_free(&info);
+  MPI_Comm_free(&cart);
+  return iso;
+}
+
+TEST_F(Assertions, ThatAreNotTrueAreFoundIfChecked) {
+  if (world().size < 3) return;
+  MPI_Comm iso = asserted_ring(true);
+  for (const Collective c : irregular) EXPECT_EQ(MPI_SUCCESS, force(iso, c, "torus"));
+  Ring(iso, true).expect(MPI_SUCCESS);
+  Ring(iso, false).expect(MPI_ERR_ARG);
+  Ring(iso, true).expect(MPI_SUCCESS);  // nothing is left of the bad calls
+  // Whatever serves them.
+  for (const Collective c : irregular) EXPECT_EQ(MPI_SUCCESS, force(iso, c, ""));
+  Ring(iso, false).expect(MPI_ERR_ARG);
+  // Nothing is asserted any more.
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Set_iso_sizes(iso, 0));
+  Ring(iso, false).expect(MPI_SUCCESS);
+  MPI_Comm_free(&iso);
+}
+
 TEST_F(Assertions, NeedATopology) {
   MPI_Comm plain;
   MPI_Comm_dup(MPI_COMM_WORLD, &plain);
