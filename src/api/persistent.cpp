@@ -9,6 +9,7 @@
 
 #include "api/neighbor_doors.hpp"
 #include "quadrille.h"
+#include "run/kept_types.hpp"
 #include "run/under_way.hpp"
 #include "sys/sys.hpp"
 #include "sys/wait.hpp"
@@ -24,6 +25,7 @@ namespace team = quadrille::team;
 
 struct Quadrille_Request_state final : run::Pending {
   team::KeptTeam team;  // first: all else is gone before it
+  run::KeptTypes types;
   memory::Pool scratch, send, recv;
   bool crowded = false;                        // ranks share processors: who looks in vain must let others run
   std::unique_ptr<run::NeighborRun> messages;  // one of these two
@@ -79,7 +81,7 @@ int finish(Quadrille_Request request) {
   return error == MPI_SUCCESS ? error : raise(*request, error);
 }
 
-int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
+int make(run::Call call, team::Team& team, Quadrille_Request& request) {
   if (const int error = api::prepare_neighbors(team); error != MPI_SUCCESS) return error;
   // Counted on all ranks, whatever is wrong on this one.
   const int tag = static_cast<int>(first_tag + team.group.persistent++ % tags);
@@ -91,6 +93,7 @@ int make(const run::Call& call, team::Team& team, Quadrille_Request& request) {
   auto made = std::make_unique<Quadrille_Request_state>();
   made->team = team::keep(team);
   made->crowded = team.crowded;
+  if (made->types.keep(call, neighbors->send_blocks, neighbors->recv_blocks) != MPI_SUCCESS) return MPI_ERR_TYPE;
   api::NeighborService service = api::persistent_service_for(call, team);
   std::optional<run::OwnRings> rings;
   if (service.by == api::NeighborService::By::rings) {

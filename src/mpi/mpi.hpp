@@ -35,7 +35,7 @@ namespace quadrille {
   X(Reduce) X(Sendrecv) X(T_cvar_get_index) X(T_cvar_handle_alloc) X(T_cvar_handle_free)           \
   X(T_cvar_write) X(T_finalize) X(T_init_thread) X(Testall) X(Testany) X(Topo_test) X(Type_commit) \
   X(Type_contiguous) X(Type_create_hindexed) X(Type_create_hvector) X(Type_create_keyval)          \
-  X(Type_create_resized) X(Type_create_struct) X(Type_create_subarray) X(Type_free)                \
+  X(Type_create_resized) X(Type_create_struct) X(Type_create_subarray) X(Type_dup) X(Type_free)    \
   X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)                    \
   X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Type_vector) X(Unpack) X(Waitall)      \
   X(Waitany) X(Wtime)

@@ -110,6 +110,39 @@ void expect_many_under_way(const char* algorithm) {
   MPI_Comm_free(&cart);
 }
 
+// MPI lets a program free a datatype as soon as the request is made; its handle may come back as another type.
+TEST_F(Persistent, TypesMayBeFreedFirst) {
+  const int me = world().rank, ranks = world().size, extents[] = {ranks}, periods[] = {1};
+  for (const char* algorithm : {"rings", "direct", "torus", "torus:pack=0"}) {
+    MPI_Comm ring;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, extents, periods, 0, &ring);
+    force(ring, Collective::neighbor_alltoall, algorithm);
+    MPI_Datatype column, other;
+    MPI_Type_vector(4, 1, 3, MPI_INT, &column);  // every third int of 10
+    MPI_Type_commit(&column);
+    int sent[24] = {}, got[24];
+    std::fill(std::begin(got), std::end(got), -1);
+    Quadrille_Request request;
+    EXPECT_EQ(Quadrille_Neighbor_alltoall_init(sent, 1, column, got, 1, column, ring, MPI_INFO_NULL, &request),
+              MPI_SUCCESS);
+    MPI_Type_free(&column);
+    MPI_Type_vector(2, 2, 5, MPI_INT, &other);
+    MPI_Type_commit(&other);
+    for (int turn = 0; turn < 3; ++turn) {
+      for (int i = 0; i < 24; ++i) sent[i] = turn * 1000 + me * 100 + i;
+      EXPECT_EQ(Quadrille_Start(&request), MPI_SUCCESS) << algorithm;
+      EXPECT_EQ(Quadrille_Wait(&request), MPI_SUCCESS) << algorithm;
+      // Block 1, from above, is what that sent down: its block 0.
+      const int up = (me + 1) % ranks;
+      for (int k = 0; k < 4; ++k) EXPECT_EQ(got[10 + 3 * k], turn * 1000 + up * 100 + 3 * k) << algorithm;
+      EXPECT_EQ(got[11], -1) << algorithm;
+    }
+    EXPECT_EQ(Quadrille_Request_free(&request), MPI_SUCCESS);
+    MPI_Type_free(&other);
+    MPI_Comm_free(&ring);
+  }
+}
+
 TEST_F(Persistent, ManyUnderWay) { expect_many_under_way("torus"); }
 
 // Between nodes this is done by messages, too.

@@ -1,0 +1,29 @@
+// The datatypes of a call that outlives its arguments: MPI lets a program free them once the call has been made.
+#pragma once
+
+#include <vector>
+
+#include "run/call.hpp"
+
+namespace quadrille::run {
+
+class KeptTypes {
+ public:
+  KeptTypes() = default;
+  ~KeptTypes();
+  KeptTypes(const KeptTypes&) = delete;
+  KeptTypes& operator=(const KeptTypes&) = delete;
+
+  // Lets `call`, which is sound, refer to duplicates that live as long as this. So many blocks of either side; of a side
+  // without any nothing is looked at. Returns an MPI error code.
+  int keep(Call& call, int send_blocks, int recv_blocks);
+
+ private:
+  int keep(Side& side, int blocks, std::vector<MPI_Datatype>& types);
+  int keep(MPI_Datatype& type);
+
+  std::vector<MPI_Datatype> send_types_, recv_types_;  // arrays of a w form
+  std::vector<MPI_Datatype> originals_, made_;
+};
+
+}  // namespace quadrille::run
