@@ -326,7 +326,7 @@ TEST(Debian, PackagesThatAreNotInstalledAreLeftOut) {
 TEST(Debian, ATextWithoutPackagesIsAnError) {
   for (const char* text : {"", "\n\n", "1 2\n", "\x04\x22\x4d\x18"}) {
     EXPECT_EQ(error_of([&] { parse_packages(text, "x"); }),
-              "x: no index of Debian packages (other compression than gzip must be undone first)");
+              "x: no index of Debian packages (compressed ones end in .gz, .lz4, .xz, .zst or .bz2)");
   }
 }
 
