@@ -152,11 +152,18 @@ TEST_P(NeighborTest, IsProvedInFourDimensions) { prove_all(4, 4, 80, true); }
 TEST_P(NeighborTest, IsProvedOnEveryGridOfFourDimensions) {
   const std::vector<Parameters> parameters = {{}, {{"ports", 2}}, {{"share", 0}, {"ports", 0}}};
   const Neighborhood nearest = von_neumann(4);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr int thin = 16;  // several times as slow
+#else
+  constexpr int thin = 1;
+#endif
   std::size_t grids = 0;
-  for_grids(4, 4, 1, [&](const Grid& grid) {
+  for_grids(4, 4, thin, [&](const Grid& grid) {
     if (!HasFatalFailure()) prove(grid, nearest, parameters[grids++ % parameters.size()], 1);
   });
-  EXPECT_EQ(grids, 4096u);
+  if (thin == 1) {
+    EXPECT_EQ(grids, 4096u);
+  }
 }
 
 TEST_P(NeighborTest, IsProvedOnLargerGrids) {
