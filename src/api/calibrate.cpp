@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
@@ -26,13 +27,13 @@ namespace {
 using choose::Collective;
 using choose::SwitchPoints;
 
-constexpr int rounds = 4, batch = 6;
+constexpr int rounds = 4, batch = 6, large_batch = 2;
 // So short a measurement cannot tell less; and the way that copies less leaves more of the caches to the program.
 constexpr double margin = 1.1;
 constexpr std::size_t small_sizes[] = {768, 1024, 1536, 2048, 3072, 4096};
-constexpr std::size_t large_sizes[] = {12288, 32768, 98304, 196608};
+constexpr std::size_t large_sizes[] = {12288, 32768, 98304};
 constexpr std::size_t most_bytes = std::size_t{1} << 20;  // of a rank's buffer
-// Where it takes longer somebody else is busy on these processors, or there are very many ranks: the rest stays guessed.
+// Where it takes longer somebody else is busy on these processors, or ranks are very many: the rest stays guessed.
 constexpr double most_seconds = 0.01;
 
 // Send and receive buffer of a rank, in its heap or in private memory.
@@ -57,8 +58,8 @@ class Buffers {
   Buffers& operator=(const Buffers&) = delete;
   bool good() const { return base_[0] != nullptr && base_[1] != nullptr; }
   std::byte* recv() const { return base_[1]; }
-  // Every other time written anew. Programs write some of what they send, and benchmarks nothing; what is not written is
-  // still in the cache of a receiver that reads it in place.
+  // Every other time written anew. Programs write some of what they send, and benchmarks nothing; what is not written
+  // is still in the cache of a receiver that reads it in place.
   std::byte* send(std::size_t bytes) {
     anew_ = !anew_;
     for (std::size_t at = anew_ ? 0 : bytes; at < bytes; at += sys::cache_line) {
@@ -129,7 +130,8 @@ class Calibration {
   double time(Collective collective, Buffers& buffers, std::size_t bytes, bool through_inbox) {
     bool good = call(collective, buffers, bytes, through_inbox);
     const double begin = mpi().Wtime();
-    for (int i = 0; i < batch; ++i) good = call(collective, buffers, bytes, through_inbox) && good;
+    const int calls = bytes > small_sizes[std::size(small_sizes) - 1] ? large_batch : batch;
+    for (int i = 0; i < calls; ++i) good = call(collective, buffers, bytes, through_inbox) && good;
     return good ? mpi().Wtime() - begin : std::numeric_limits<double>::max();
   }
 
@@ -217,8 +219,9 @@ class Calibration {
 
 std::string summary(const SwitchPoints& points) {
   const auto limit = [&](Collective c) { return points.inbox_limit[static_cast<std::size_t>(c)]; };
-  return fmt::format("inboxes up to {} bytes (alltoall), {} (allgather); for private memory the kernel's copy from {} bytes",
-                     limit(Collective::alltoall), limit(Collective::allgather), points.cma_from);
+  return fmt::format(
+      "inboxes up to {} bytes (alltoall), {} (allgather); for private memory the kernel's copy from {} bytes",
+      limit(Collective::alltoall), limit(Collective::allgather), points.cma_from);
 }
 
 }  // namespace
@@ -233,8 +236,8 @@ void calibrate(team::Team& team) {
   team::forget_selections(team);
   team::keep_switch_points({group.ranks, team.crowded, group.points});
   if (team.explains && group.me == 0) {
-    team::say(fmt::format("switch points {} with {} ranks: {}", calibration.is_whole() ? "measured" : "not all measured",
-                          group.ranks, summary(group.points)));
+    const char* const how = calibration.is_whole() ? "measured" : "not all measured";
+    team::say(fmt::format("switch points {} with {} ranks: {}", how, group.ranks, summary(group.points)));
   }
 }
 
