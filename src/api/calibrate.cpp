@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "choose/best_cut.hpp"
-#include "memory/heap.hpp"
+#include "memory/measured_buffers.hpp"
 #include "run/engines.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
@@ -36,44 +36,6 @@ constexpr std::size_t most_bytes = std::size_t{1} << 20;  // of a rank's buffer
 // Where it takes longer somebody else is busy on these processors, or ranks are very many: the rest stays guessed.
 constexpr double most_seconds = 0.01;
 
-// Send and receive buffer of a rank, in its heap or in private memory.
-class Buffers {
- public:
-  Buffers(std::size_t bytes, bool shared) : bytes_(bytes), shared_(shared) {
-    for (std::byte*& base : base_) {
-      base = shared ? static_cast<std::byte*>(memory::heap_allocate(bytes, sys::page_size())) : sys::map_private(bytes);
-    }
-  }
-  ~Buffers() {
-    for (std::byte* base : base_) {
-      if (base == nullptr) continue;
-      if (shared_) {
-        memory::heap_free(base);
-      } else {
-        sys::unmap_raw(base, bytes_);
-      }
-    }
-  }
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-  bool good() const { return base_[0] != nullptr && base_[1] != nullptr; }
-  std::byte* recv() const { return base_[1]; }
-  // Every other time written anew. Programs write some of what they send, and benchmarks nothing; what is not written
-  // is still in the cache of a receiver that reads it in place.
-  std::byte* send(std::size_t bytes) {
-    anew_ = !anew_;
-    for (std::size_t at = anew_ ? 0 : bytes; at < bytes; at += sys::cache_line) {
-      base_[0][at] = static_cast<std::byte>(static_cast<int>(base_[0][at]) + 1);
-    }
-    return base_[0];
-  }
-
- private:
-  std::size_t bytes_;
-  bool shared_, anew_ = false;
-  std::byte* base_[2] = {};
-};
-
 class Calibration {
  public:
   explicit Calibration(team::Team& team) : team_(team), group_(team.group), found_(group_.points) {}
@@ -85,7 +47,7 @@ class Calibration {
   SwitchPoints run() {
     const SwitchPoints before = group_.points;
     if (group_.heaps_mapped) find_inbox_limits();
-    if (all(has_kernel_copies())) find_kernel_copies();
+    if (all(group_.kernel_copies_everywhere())) find_kernel_copies();
     group_.points = before;
     return found_;
   }
@@ -106,18 +68,9 @@ class Calibration {
     return every == 1;
   }
 
-  // May each block of private memory go either way?
-  bool has_kernel_copies() const {
-    for (int p = 0; p < group_.ranks; ++p) {
-      const memory::Peer& peer = group_.peers[static_cast<std::size_t>(p)];
-      if (p != group_.me && (peer.attaches_me || (!peer.reads_me && !peer.i_write))) return false;
-    }
-    return true;
-  }
-
   std::size_t buffer_bytes(std::size_t block) const { return block * static_cast<std::size_t>(group_.ranks); }
 
-  bool call(Collective collective, Buffers& buffers, std::size_t bytes, bool through_inbox) {
+  bool call(Collective collective, memory::MeasuredBuffers& buffers, std::size_t bytes, bool through_inbox) {
     run::Call call{collective, {}, {}, false, team_.user};
     call.send.base = buffers.send(collective == Collective::allgather ? bytes : buffer_bytes(bytes));
     call.recv.base = buffers.recv();
@@ -127,7 +80,7 @@ class Calibration {
   }
 
   // Seconds of a batch after one more call of its kind.
-  double time(Collective collective, Buffers& buffers, std::size_t bytes, bool through_inbox) {
+  double time(Collective collective, memory::MeasuredBuffers& buffers, std::size_t bytes, bool through_inbox) {
     bool good = call(collective, buffers, bytes, through_inbox);
     const double begin = mpi().Wtime();
     const int calls = bytes > small_sizes[std::size(small_sizes) - 1] ? large_batch : batch;
@@ -137,7 +90,7 @@ class Calibration {
 
   // Shortest times of two ways at one size. `use(way)` prepares it, and says whether it is the inboxes.
   template <class Use>
-  void compare(Collective collective, Buffers& buffers, std::size_t bytes, Use use) {
+  void compare(Collective collective, memory::MeasuredBuffers& buffers, std::size_t bytes, Use use) {
     double least[2] = {std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
     for (int round = 0; round < rounds; ++round) {
       for (const int way : {0, 1}) {
@@ -150,7 +103,7 @@ class Calibration {
 
   // How many of the sizes the first way is better for, if all were measured in time. The same on all ranks.
   template <class Use>
-  bool find_cut(Collective collective, Buffers& buffers, std::span<const std::size_t> sizes, Use use,
+  bool find_cut(Collective collective, memory::MeasuredBuffers& buffers, std::span<const std::size_t> sizes, Use use,
                 std::size_t& best) {
     for (std::vector<double>& own : times_) own.clear();
     for (const std::size_t bytes : sizes) {
@@ -180,7 +133,7 @@ class Calibration {
   void find_inbox_limits() {
     const auto sizes = sizes_of(small_sizes, group_.slot_limit);
     if (sizes.empty()) return;
-    Buffers buffers(buffer_bytes(sizes.back()), true);
+    memory::MeasuredBuffers buffers(buffer_bytes(sizes.back()), true);
     if (!all(buffers.good())) return;
     const auto use = [&](int way) {
       group_.points.inbox_limit.fill(way == 0 ? group_.slot_limit : 0);
@@ -199,7 +152,7 @@ class Calibration {
   void find_kernel_copies() {
     const auto sizes = sizes_of(large_sizes, SIZE_MAX);
     if (sizes.empty()) return;
-    Buffers buffers(buffer_bytes(sizes.back()), false);
+    memory::MeasuredBuffers buffers(buffer_bytes(sizes.back()), false);
     if (!all(buffers.good())) return;
     const auto use = [&](int way) {
       group_.points.cma_from = way == 0 ? SIZE_MAX : 0;

@@ -83,6 +83,15 @@ struct Group {
   memory::Pool scratch, packed_send, packed_recv, packed_own;
   CarriedMemory carried;
 
+  // On one node: may each block of private memory that this rank sends or receives be copied by the kernel?
+  bool kernel_copies_everywhere() const {
+    for (std::size_t p = 0; p < peers.size(); ++p) {
+      const memory::Peer& peer = peers[p];
+      if (static_cast<int>(p) != me && (peer.attaches_me || (!peer.reads_me && !peer.i_write))) return false;
+    }
+    return true;
+  }
+
   // Largest block that goes through a slot even if it lies in a shared heap.
   std::size_t inbox_limit(choose::Collective c) const {
     const auto index = static_cast<std::size_t>(c);

@@ -12,10 +12,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <vector>
 
 #include "choose/best_cut.hpp"
-#include "memory/heap.hpp"
+#include "memory/measured_buffers.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
 #include "team/switch_points.hpp"
@@ -40,45 +41,6 @@ const std::vector<std::size_t> small_sizes = {256,  384,  512,  768,  1000, 1024
                                               2000, 2048, 3000, 3072, 3584, 4000, 4096};
 const std::vector<std::size_t> large_sizes = {5000,  6144,  8192,  12000,  16384,  24000, 32768,
                                               48000, 65536, 98304, 131072, 200000, 262144};
-
-// Send and receive buffers, in the shared heap or in private memory.
-class Buffers {
- public:
-  Buffers(std::size_t bytes, bool shared) : bytes_(bytes), shared_(shared) {
-    for (std::byte*& base : base_) {
-      base = shared ? static_cast<std::byte*>(memory::heap_allocate(bytes, sys::page_size()))
-                    : sys::map_private(bytes);
-      if (base == nullptr) throw std::bad_alloc();
-      std::fill(base, base + bytes, std::byte{1});
-    }
-  }
-  ~Buffers() {
-    for (std::byte* base : base_) {
-      if (shared_) {
-        memory::heap_free(base);
-      } else {
-        sys::unmap_raw(base, bytes_);
-      }
-    }
-  }
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-  // The send buffer, every other time written anew. Programs write some of what they send, and
-  // benchmarks nothing; what is not written is still in the cache of a receiver that reads it in place.
-  const std::byte* send() {
-    anew_ = !anew_;
-    for (std::size_t at = anew_ ? 0 : bytes_; at < bytes_; at += sys::cache_line) {
-      base_[0][at] = static_cast<std::byte>(static_cast<int>(base_[0][at]) + 1);
-    }
-    return base_[0];
-  }
-  std::byte* recv() const { return base_[1]; }
-
- private:
-  std::size_t bytes_;
-  bool shared_, anew_ = false;
-  std::byte* base_[2] = {};
-};
 
 class Tuner {
  public:
@@ -107,10 +69,11 @@ class Tuner {
     team::forget_selections(team_);
   }
 
-  void call(Collective collective, Buffers& buffers, std::size_t bytes) {
+  void call(Collective collective, memory::MeasuredBuffers& buffers, std::size_t bytes) {
     const int count = static_cast<int>(bytes);
-    const std::byte* send = buffers.send();
-    if (collective == Collective::allgather) {
+    const bool gathers = collective == Collective::allgather;
+    const std::byte* send = buffers.send(gathers ? bytes : bytes * static_cast<std::size_t>(group_.ranks));
+    if (gathers) {
       Quadrille_Allgather(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
     } else {
       Quadrille_Alltoall(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
@@ -118,7 +81,7 @@ class Tuner {
   }
 
   // Microseconds a call takes the slowest rank.
-  double batch(Collective collective, Buffers& buffers, std::size_t bytes, int calls) {
+  double batch(Collective collective, memory::MeasuredBuffers& buffers, std::size_t bytes, int calls) {
     mpi().Barrier(team_.user);
     const double begin = mpi().Wtime();
     for (int i = 0; i < calls; ++i) call(collective, buffers, bytes);
@@ -133,7 +96,8 @@ class Tuner {
   // The medians of two ways at one size.
   Pair compare(Collective collective, std::size_t bytes, bool shared,
                const choose::SwitchPoints& first, const choose::SwitchPoints& second) {
-    Buffers buffers(bytes * static_cast<std::size_t>(group_.ranks), shared);
+    memory::MeasuredBuffers buffers(bytes * static_cast<std::size_t>(group_.ranks), shared);
+    if (!buffers.good()) throw std::bad_alloc();
     const choose::SwitchPoints* ways[2] = {&first, &second};
     double estimate = 0;
     for (const choose::SwitchPoints* way : ways) {
@@ -186,13 +150,7 @@ class Tuner {
 
   std::size_t tune_cma() {
     const std::size_t unknown = choose::default_switch_points().cma_from;
-    bool every_pair = group_.rings;
-    for (int p = 0; p < group_.ranks; ++p) {
-      const memory::Peer& peer = group_.peers[static_cast<std::size_t>(p)];
-      if (p != group_.me)
-        every_pair = every_pair && !peer.attaches_me && (peer.reads_me || peer.i_write);
-    }
-    int mine = every_pair ? 1 : 0, all = 0;
+    int mine = group_.rings && group_.kernel_copies_everywhere() ? 1 : 0, all = 0;
     mpi().Allreduce(&mine, &all, 1, mpi().int_type, mpi().op_min, team_.user);
     if (all == 0) return unknown;  // there is nothing to choose
     choose::SwitchPoints ring = choose::default_switch_points(), cma = ring;
