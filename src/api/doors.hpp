@@ -65,8 +65,11 @@ int alltoall(Door door, Native native, const void* sendbuf, Count sendcount, MPI
   const run::Call call =
       make_call(choose::Collective::alltoall, sendbuf, uniform(sendbuf, sendcount, sendtype),
                 uniform(recvbuf, recvcount, recvtype), comm);
-  if (serve(call, door, error)) return error;
-  return native(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  Attempt attempt;
+  if (serve(call, door, error, attempt)) return error;
+  error = native(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  end_attempt(attempt);
+  return error;
 }
 
 template <class Native, class Count, class Displacement>
@@ -84,9 +87,12 @@ int alltoallv(Door door, Native native, const void* sendbuf, const Count* sendco
   const run::Call call = make_call(choose::Collective::alltoallv, sendbuf,
                                    vector(sendbuf, sendcounts, sdispls, sendtype),
                                    vector(recvbuf, recvcounts, rdispls, recvtype), comm);
-  if (serve(call, door, error)) return error;
-  return native(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+  Attempt attempt;
+  if (serve(call, door, error, attempt)) return error;
+  error = native(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
                 comm);
+  end_attempt(attempt);
+  return error;
 }
 
 template <class Native, class Count, class Displacement>
@@ -98,9 +104,12 @@ int alltoallw(Door door, Native native, const void* sendbuf, const Count* sendco
   const run::Call call = make_call(choose::Collective::alltoallw, sendbuf,
                                    typed_vector(sendbuf, sendcounts, sdispls, sendtypes),
                                    typed_vector(recvbuf, recvcounts, rdispls, recvtypes), comm);
-  if (serve(call, door, error)) return error;
-  return native(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+  Attempt attempt;
+  if (serve(call, door, error, attempt)) return error;
+  error = native(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
                 comm);
+  end_attempt(attempt);
+  return error;
 }
 
 template <class Native, class Count>
@@ -113,8 +122,11 @@ int allgather(Door door, Native native, const void* sendbuf, Count sendcount, MP
   const run::Call call =
       make_call(choose::Collective::allgather, sendbuf, uniform(sendbuf, sendcount, sendtype),
                 uniform(recvbuf, recvcount, recvtype), comm);
-  if (serve(call, door, error)) return error;
-  return native(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  Attempt attempt;
+  if (serve(call, door, error, attempt)) return error;
+  error = native(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  end_attempt(attempt);
+  return error;
 }
 
 template <class Native, class Count, class Displacement>
@@ -131,8 +143,11 @@ int allgatherv(Door door, Native native, const void* sendbuf, Count sendcount,
   const run::Call call =
       make_call(choose::Collective::allgatherv, sendbuf, uniform(sendbuf, sendcount, sendtype),
                 vector(recvbuf, recvcounts, displs, recvtype), comm);
-  if (serve(call, door, error)) return error;
-  return native(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  Attempt attempt;
+  if (serve(call, door, error, attempt)) return error;
+  error = native(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  end_attempt(attempt);
+  return error;
 }
 
 }  // namespace quadrille::api

@@ -6,6 +6,7 @@
 #include "api/again.hpp"
 #include "api/calibrate.hpp"
 #include "api/choose_by_load.hpp"
+#include "api/trials.hpp"
 #include "choose/select.hpp"
 #include "run/engines.hpp"
 #include "team/config.hpp"
@@ -150,7 +151,7 @@ bool is_serving() { return serving; }
 Serving::Serving() { serving = true; }
 Serving::~Serving() { serving = false; }
 
-bool serve(const Call& call, Door door, int& error) {
+bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
   if (serving || !mpi().usable) return false;
   team::Team* team = team::team_of(call.comm);
   if (team == nullptr) {
@@ -180,8 +181,9 @@ bool serve(const Call& call, Door door, int& error) {
     if (error != MPI_SUCCESS) return pass(*team);  // so it does on all ranks, as far as the MPI goes
     cached.explained = false;  // each choice is
   }
+  if (!cached.selection.rivals.empty()) attempt = begin_attempt(call, bytes, *team, cached);
+  const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
   explain(*team, call, cached);
-  const choose::Choice& choice = cached.selection.choice;
   const choose::Engine engine = choice.algorithm->engine;
   if (engine == choose::Engine::mpi) return pass(*team);
   try {
@@ -190,6 +192,7 @@ bool serve(const Call& call, Door door, int& error) {
     error = MPI_ERR_NO_MEM;
   }
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
+  end_attempt(attempt);
   ++team->counters.served;
   if (error == MPI_SUCCESS) remember(call, engine, *team);
   return true;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "api/trials.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
 #include "team/team.hpp"
@@ -21,9 +22,9 @@ struct Serving {
   ~Serving();
 };
 
-// Serves a call, or returns false: then the caller hands it to the MPI unchanged. When it returns true,
-// `error` is what the collective returns; errors have been raised through the error handler.
-bool serve(const run::Call& call, Door door, int& error);
+// Serves a call, or returns false: then the caller hands it to the MPI unchanged, and ends the attempt when that is
+// done. When it returns true, `error` is what the collective returns; errors have been raised through the error handler.
+bool serve(const run::Call& call, Door door, int& error, Attempt& attempt);
 
 // Counts a call that goes to the MPI. Returns false.
 bool pass(team::Team& team);

@@ -71,6 +71,23 @@ Selection select_by_model(const GlobalKey& key, const std::string& obstacle) {
                            : fmt::format("the cost model expects {:.1f} us", best.seconds * 1e6)};
 }
 
+// A node needs so many ranks for the order of its copies to count.
+constexpr int fewest_ranks_for_orders = 8;
+
+// The orders of copies that may replace single-copy, which copies row by row.
+std::vector<Choice> orders(const GlobalKey& key) {
+  if (!key.tries || !key.load_store || key.ranks < fewest_ranks_for_orders || !is_sized(key.collective)) return {};
+  return {plain(key.collective, "hint-hilbert"), plain(key.collective, "sh-co"), plain(key.collective, "sh-numa-co")};
+}
+
+// The ranks of a node may share memory for their part of a call.
+Selection try_node_part(const GlobalKey& key, Selection own) {
+  if (!key.tries || !key.direct || key.nodes == 1 || key.ranks == key.nodes || own.by_load) return own;
+  if (own.choice.algorithm->engine != Engine::mpi) own.rivals.push_back(plain(key.collective, "mpi"));
+  own.rivals.push_back(plain(key.collective, "single-copy"));
+  return own;
+}
+
 }  // namespace
 
 Choice plain(Collective collective, std::string_view name) {
@@ -88,7 +105,7 @@ Selection select(const GlobalKey& key, const Choice& forced) {
             fmt::format("the forced {} cannot serve it: {}", forced.algorithm->name, obstacle)};
   }
   if (const std::string obstacle = why_no_inbox(key); !obstacle.empty()) {
-    return select_by_model(key, obstacle);
+    return try_node_part(key, select_by_model(key, obstacle));
   }
   if (is_sized(key.collective) && (!is_large(key) || (!key.direct && key.bytes <= key.slot_limit))) {
     return {plain(key.collective, "inbox"), "one node, and the block fits the inboxes"};
@@ -96,7 +113,8 @@ Selection select(const GlobalKey& key, const Choice& forced) {
   if (key.direct) {
     return {plain(key.collective, "single-copy"),
             is_sized(key.collective) ? "one node, and the block is large: one copy is better"
-                                     : "one node; each block goes by the best way for its size"};
+                                     : "one node; each block goes by the best way for its size",
+            false, orders(key)};
   }
   if (is_large(key)) return {plain(key.collective, "mpi"), too_large(key)};
   return {plain(key.collective, "inbox"), "one node; blocks that fit go through inboxes"};

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "choose/model.hpp"
 #include "choose/registry.hpp"
@@ -27,6 +28,7 @@ struct GlobalKey {
   bool load_store = false;    // every rank reaches every rank's buffers by load and store
   bool direct = false;        // large blocks can be exchanged inside the node, too
   const Model* model = nullptr;  // of the network, the same on all ranks; null: none
+  bool tries = false;         // what nothing is known of may be tried (choose/trial.hpp)
 };
 
 struct Selection {
@@ -34,6 +36,8 @@ struct Selection {
   std::string why;  // for QUADRILLE_EXPLAIN
   // The ranks agree on the load of each call, and the model chooses (choose/model.hpp); `choice` is the MPI's at first.
   bool by_load = false;
+  // To be tried against `choice` by the first calls (choose/trial.hpp); empty: it is settled.
+  std::vector<Choice> rivals = {};
 };
 
 // The algorithm of this name, which must exist, with the standard values of its parameters.

@@ -121,6 +121,14 @@ Config read_config(std::string (*get)(const char*)) {
       warn(c, "QUADRILLE_SETUP_AFTER", text, "it must be a number of calls, 0 to 1000000");
     }
   }
+  if (const std::string text = get("QUADRILLE_TRIALS"); !text.empty() && text != "auto") {
+    const std::optional<bool> on_or_off = switch_of(text);
+    if (on_or_off.has_value()) {
+      c.trials = *on_or_off ? Trials::on : Trials::off;
+    } else {
+      warn(c, "QUADRILLE_TRIALS", text, "it must be auto, on or off");
+    }
+  }
   if (const std::string text = get("QUADRILLE_MPI_WAITS"); text == "keep") {
     c.keep_mpi_waits = true;
   } else if (!text.empty() && text != "yield") {
@@ -139,7 +147,7 @@ std::uint64_t fingerprint(const Config& c) {
   }
   mix(hash, c.nodes);
   mix(hash, c.topology);
-  mix(hash, fmt::format("{} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways)));
+  mix(hash, fmt::format("{} {} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways), static_cast<int>(c.trials)));
   return hash;
 }
 
@@ -148,7 +156,8 @@ std::string guess_variable(const std::string& name) {
       "QUADRILLE_ALGORITHM", "QUADRILLE_CHECK",     "QUADRILLE_EXPLAIN",     "QUADRILLE_HEAP",
       "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES", "QUADRILLE_INBOX",      "QUADRILLE_LIBMPI",
       "QUADRILLE_LIB_DIR",   "QUADRILLE_MPI_WAITS", "QUADRILLE_NODES",       "QUADRILLE_REACH",
-      "QUADRILLE_STREAM",    "QUADRILLE_TOPOLOGY",  "QUADRILLE_SETUP_AFTER", "QUADRILLE_TUNING"};
+      "QUADRILLE_STREAM",    "QUADRILLE_TOPOLOGY",  "QUADRILLE_SETUP_AFTER", "QUADRILLE_TRIALS",
+      "QUADRILLE_TUNING"};
   if (!name.starts_with("QUADRILLE_")) return {};
   std::string guess;
   for (const std::string_view candidate : known) {

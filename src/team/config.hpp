@@ -10,6 +10,8 @@
 //   QUADRILLE_TOPOLOGY         another machine in hwloc's words, "package:2 numa:1 core:4 pu:1"
 //   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door; the world is set up
 //                              in MPI_Init)
+//   QUADRILLE_TRIALS           may the first calls try what nothing is known of: auto (where each rank has a
+//                              processor), on, off
 //   QUADRILLE_MPI_WAITS        "keep": leave the MPI's own waits alone where ranks share processors; else
 //                              "yield", see mpi/waits.hpp
 //   QUADRILLE_HEAP, ...        see memory/heap.hpp
@@ -32,6 +34,8 @@
 
 namespace quadrille::team {
 
+enum class Trials : std::uint8_t { automatic, on, off };
+
 struct Config {
   bool off = false;
   bool explain = false;
@@ -44,6 +48,7 @@ struct Config {
   memory::StreamWish stream;  // steers no collective choice
   std::string topology;       // empty: the real machine
   int setup_after = 10;
+  Trials trials = Trials::automatic;
   bool keep_mpi_waits = false;  // steers no collective choice
   std::vector<std::string> warnings;   // one line each, not printed yet
 };

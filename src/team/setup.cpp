@@ -113,14 +113,14 @@ constexpr std::int64_t no_room = -1, too_many_ranks = -2, not_first = -3;
 // Collective: the first rank of each node takes control memory, and rank 0 looks into its tuning table.
 // `chunk` becomes that of this rank's node, or what went wrong on some node: the same on all ranks.
 void take_areas(Team& team, const Processes& processes, std::span<const int> members,
-                std::int64_t& chunk) {
+                std::int64_t& chunk, Trials trials) {
   run::Group& group = team.group;
   const int here = static_cast<int>(members.size());
   struct {
     std::int64_t chunk;
     choose::SwitchPoints points;
-    bool known;
-  } mine{not_first, {}, true};
+    bool known, tries;
+  } mine{not_first, {}, true, false};
   if (members[0] == group.me) {
     mine.chunk = memory::inbox_layout(here).capacity() == 0 ? too_many_ranks : no_room;
     if (mine.chunk == no_room && processes.pool != nullptr) {
@@ -134,10 +134,14 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     mpi().Allgather(&mine.chunk, 1, mpi().uint64, chunks.data(), 1, mpi().uint64, team.user);
     mine.chunk = chunks[static_cast<std::size_t>(members[0])];
   }
-  if (group.me == 0) mine.points = look_up_switch_points(group.ranks, team.crowded, mine.known);
+  if (group.me == 0) {
+    mine.points = look_up_switch_points(group.ranks, team.crowded, mine.known);
+    mine.tries = trials == Trials::on || (trials == Trials::automatic && !team.crowded && may_measure());
+  }
   mpi().Bcast(&mine, sizeof mine, mpi().byte, 0, team.user);
   group.points = mine.points;
   team.points_are_guessed = !mine.known;
+  team.tries = mine.tries;
   chunk = chunks.empty() ? mine.chunk : chunks[static_cast<std::size_t>(members[0])];
   if (chunk >= 0) {
     team.area = memory::ControlArea(processes.pool, static_cast<std::size_t>(chunk), control_bytes(here));
@@ -159,10 +163,10 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
     }
   }
   std::int64_t chunk = no_room;
-  take_areas(team, processes, members, chunk);
+  take_areas(team, processes, members, chunk, settings.trials);
   if (chunk == no_room) {  // too many communicators for the pool: this one gets its own
     processes = meet(team.user, settings.ways, areas_of_one);
-    take_areas(team, processes, members, chunk);
+    take_areas(team, processes, members, chunk, settings.trials);
   }
   if (chunk == too_many_ranks) return "there are too many ranks for inboxes";
   if (chunk < 0) {

@@ -86,9 +86,11 @@ choose::SwitchPoints look_up_switch_points(int ranks, bool crowded, bool& known)
   const std::lock_guard lock(own.mutex);
   const auto* entry = choose::nearest_entry(own.table, ranks, crowded);
   if (entry != nullptr && entry->ranks <= 2 * ranks && ranks <= 2 * entry->ranks) return entry->points;
-  known = choose::tuning_path(sys::environment).empty();  // nothing is to be measured
+  known = !may_measure();
   return choose::default_switch_points(crowded);
 }
+
+bool may_measure() { return !choose::tuning_path(sys::environment).empty(); }
 
 void keep_switch_points(const choose::TuningEntry& entry) {
   Measured& own = measured();

@@ -9,6 +9,9 @@ namespace quadrille::team {
 // For a communicator of `ranks` ranks of one node. Another rank may have another table: one looks and tells
 // the others. `known` is false if they are only the defaults, and may be measured.
 choose::SwitchPoints look_up_switch_points(int ranks, bool crowded, bool& known);
+// Does the user want this process to measure what no table has?
+bool may_measure();
+
 // Keeps what this process measured, for communicators of about as many ranks.
 void keep_switch_points(const choose::TuningEntry& entry);
 

@@ -238,8 +238,9 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
                               team.group.slot_limit,
                               team.group.load_store,
                               team.group.direct,
-                              team.model == choose::Model{} ? nullptr : &team.model};
-  cached = {true, false, bytes, false, choose::select(key, team.forced.by_collective[index])};
+                              team.model == choose::Model{} ? nullptr : &team.model,
+                              team.tries};
+  cached = {true, false, bytes, false, choose::select(key, team.forced.by_collective[index]), nullptr};
   if (cached.selection.why == "there are no inboxes") cached.selection.why = team.inbox_obstacle;
   return cached;
 }

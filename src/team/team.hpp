@@ -5,14 +5,17 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "choose/asking.hpp"
 #include "choose/registry.hpp"
 #include "choose/select.hpp"
+#include "choose/trial.hpp"
 #include "choose/tuning.hpp"
 #include "memory/control_pool.hpp"
 #include "plan/problem.hpp"
@@ -37,6 +40,14 @@ struct CachedSelection {
   std::size_t bytes = 0;
   bool drop_in = false;  // neighbour collectives
   choose::Selection selection;
+  struct Try* trial = nullptr;  // once it was needed for `rivals`
+};
+
+// A trial and what came of it; of calls of one collective with blocks of about one size.
+struct Try {
+  choose::Trial trial;
+  std::size_t best = 0;  // when it is decided
+  std::string why;
 };
 
 struct Config;
@@ -66,6 +77,8 @@ struct Team {
   choose::Model model;      // agreed; all zero: none
   std::vector<choose::NeighborEntry> measured;  // agreed; of neighbour collectives between nodes
   choose::Asking asking[choose::collective_count];
+  bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp); agreed
+  std::map<std::pair<choose::Collective, int>, Try> trials;  // by class of size
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
 
   std::vector<std::unique_ptr<CachedPlan>> plans;

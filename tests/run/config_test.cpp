@@ -72,6 +72,7 @@ TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
       {"QUADRILLE_REACH", "heap,knem"},
       {"QUADRILLE_REACH", "heap,"},
       {"QUADRILLE_MPI_WAITS", "maybe"},
+      {"QUADRILLE_TRIALS", "maybe"},
       {"QUADRILLE_TOPOLOGY", "a village"},
       {"QUADRILLE_SETUP_AFTER", "many"}};
   for (const auto& [name, value] : bad) {
@@ -100,6 +101,9 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_INBOX", "64"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_SETUP_AFTER", "9"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_REACH", "ring"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "on"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "off"}})));
+  EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_TRIALS", "auto"}})));
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_EXPLAIN", "1"}}))) << "explaining steers nothing";
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_MPI_WAITS", "keep"}}))) << "each rank waits as it likes";
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_STREAM", "on"}}))) << "each rank copies as it likes";

@@ -67,6 +67,57 @@ TEST(Select, LeavesSeveralNodesToTheMpi) {
   EXPECT_EQ(chosen(k), "mpi");
 }
 
+std::string names(const std::vector<Choice>& choices) {
+  std::string all;
+  for (const Choice& choice : choices) all += to_string(choice) + " ";
+  return all;
+}
+
+TEST(Select, TriesTheNodesPartOnSeveralNodes) {
+  for (const Collective c : {Collective::alltoall, Collective::allgather, Collective::alltoallv, Collective::alltoallw}) {
+    GlobalKey k = key(c, c == Collective::alltoall || c == Collective::allgather ? 8 : 0);
+    k.nodes = 2, k.inbox = false, k.direct = true;
+    EXPECT_TRUE(select(k, {}).rivals.empty()) << "not asked for";
+    k.tries = true;
+    const Selection selection = select(k, {});
+    EXPECT_EQ(to_string(selection.choice), "mpi");
+    EXPECT_EQ(names(selection.rivals), "single-copy ");
+    EXPECT_TRUE(select(k, plain(c, "spread-out")).rivals.empty()) << "forced";
+    k.nodes = 4;
+    EXPECT_TRUE(select(k, {}).rivals.empty()) << "one rank a node";
+    k.nodes = 2, k.direct = false;
+    EXPECT_TRUE(select(k, {}).rivals.empty()) << "no memory is shared";
+  }
+}
+
+TEST(Select, TriesTheMpiToWhereAModelThinksOtherwise) {
+  const Model model{{1e-6, 1e-9, 0}, {1e-3, 1e-9, 0}};
+  GlobalKey k = key(Collective::alltoall, 8);
+  k.ranks = 64, k.nodes = 2, k.inbox = false, k.direct = true, k.tries = true, k.model = &model;
+  const Selection selection = select(k, {});
+  EXPECT_NE(to_string(selection.choice), "mpi");
+  EXPECT_EQ(names(selection.rivals), "mpi single-copy ");
+  k.collective = Collective::alltoallv, k.bytes = 0;
+  EXPECT_TRUE(select(k, {}).by_load);
+  EXPECT_TRUE(select(k, {}).rivals.empty()) << "the model looks at each call";
+}
+
+TEST(Select, TriesTheOrdersOfLargeBlocksOnANodeOfManyRanks) {
+  GlobalKey k = key(Collective::alltoall, 100000);
+  k.ranks = 8, k.direct = true, k.load_store = true, k.tries = true;
+  const Selection selection = select(k, {});
+  EXPECT_EQ(to_string(selection.choice), "single-copy");
+  EXPECT_EQ(names(selection.rivals), "hint-hilbert sh-co sh-numa-co ");
+  k.bytes = 8;
+  EXPECT_TRUE(select(k, {}).rivals.empty()) << "through inboxes";
+  k.bytes = 100000, k.ranks = 4;
+  EXPECT_TRUE(select(k, {}).rivals.empty()) << "few ranks";
+  k.ranks = 8, k.load_store = false;
+  EXPECT_TRUE(select(k, {}).rivals.empty());
+  k.load_store = true, k.collective = Collective::alltoallv, k.bytes = 0;
+  EXPECT_TRUE(select(k, {}).rivals.empty()) << "each pair goes its own way";
+}
+
 TEST(Select, ObeysWhatIsForcedWhereItCanServe) {
   EXPECT_EQ(chosen(key(Collective::alltoall, 8), "basic-bruck:radix=3"), "basic-bruck:radix=3");
   EXPECT_EQ(chosen(key(Collective::alltoall, 8), "mpi"), "mpi");

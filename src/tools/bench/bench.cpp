@@ -245,11 +245,28 @@ class Bench {
     if (team != nullptr && team->ready) team->group.copying = *implementation.copying;
   }
 
+  // Is Quadrille still trying what to take? The same on all ranks.
+  bool is_trying(const Implementation& implementation) const {
+    const team::Team* team = implementation.native ? nullptr : team::team_of(implementation.comm);
+    if (team == nullptr || !team->ready) return false;
+    const team::CachedSelection& used = team->selections[static_cast<std::size_t>(plan_.collective)];
+    return used.valid && !used.selection.rivals.empty();
+  }
+
+  // What is measured is what remains.
+  void end_trials(BenchData& data) {
+    constexpr int enough = 100;
+    for (const Implementation& implementation : implementations_) {
+      for (int call = 0; call < enough && is_trying(implementation); ++call) call_once(data, implementation);
+    }
+  }
+
   void measure_size(std::size_t bytes) {
     const BenchCase measured = case_of(bytes);
     BenchData data(measured);
     std::vector<std::uint64_t> errors(implementations_.size());
     check(data, errors);
+    end_trials(data);
     TimingOptions timing_options;
     timing_options.world = world_.comm;
     timing_options.iterations = plan_.iterations;

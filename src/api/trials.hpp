@@ -1,0 +1,25 @@
+// Calls that find out which of several algorithms is the fastest (choose/trial.hpp).
+#pragma once
+
+#include "choose/trial.hpp"
+#include "run/call.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::api {
+
+// A call that is one of a trial's, while it runs.
+struct Attempt {
+  choose::Trial* trial = nullptr;  // null: it is none
+  const choose::Choice* choice = nullptr;
+  double begin = 0;
+  double bytes = 0;
+};
+
+// Collective over a team that is ready, for a call whose selection has rivals. When all was tried, the ranks agree on
+// what was best: then the selection is settled, and this is no attempt. `bytes`: as in choose::GlobalKey.
+Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached);
+
+// When the call is done, by whoever carried it out.
+void end_attempt(const Attempt& attempt);
+
+}  // namespace quadrille::api

@@ -1,0 +1,55 @@
+// Which of several algorithms is the fastest for calls of one kind, found out by the first of these calls.
+//
+// Idea    The candidates are tried in turn, a few calls back to back each, and all of them twice, so that a program
+//         which gets faster or slower meanwhile does not favour one. The first call of each turn is not counted: it
+//         builds plans, opens connections and maps memory. Of a candidate's times the median counts, on the slowest
+//         rank. The first candidate is the one that would be taken untried: another must be better by a margin.
+// Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back.
+// Cost    visits * calls_in_turn calls for each candidate, and one reduction.
+//
+// Example, two candidates, 2 visits of 3 calls:   A a a  B b b  A a a  B b b   (capitals: not counted)
+//
+// Pure, and fed in step on all ranks: so all ranks try the same in each call. Only the times differ.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "choose/registry.hpp"
+
+namespace quadrille::choose {
+
+struct Trial {
+  static constexpr int visits = 2, calls_in_turn = 3;
+  // So much of its time another candidate may take at most to replace the first one.
+  static constexpr double must_take = 0.9;
+  // Calls are of one kind if the largest moves at most so many times the bytes of the smallest.
+  static constexpr double alike = 1.25;
+
+  std::vector<Choice> candidates;  // at least two
+  int calls = 0;                   // that were tried
+  std::vector<std::vector<double>> seconds;  // [candidate]: of the calls that count
+  double least_bytes = 0, most_bytes = 0;    // that this rank moved in a call
+  bool decided = false;
+};
+
+Trial make_trial(std::vector<Choice> candidates);
+
+// Which candidate the next call takes; -1: all have been tried as often as they should.
+int candidate_of_next_call(const Trial& trial);
+
+// Keeps what the call that took that candidate cost this rank. `bytes`: what it sent and received.
+void note_call(Trial& trial, double seconds, double bytes);
+
+// What a rank gives to the maximum over all ranks: the medians of its candidates, and last how unlike its calls were.
+std::vector<double> times_of(const Trial& trial);
+
+struct Verdict {
+  std::size_t best = 0;
+  bool alike = true;  // if not, times say nothing, and the first candidate is the best
+};
+// From the maxima over all ranks.
+Verdict verdict_of(std::span<const double> slowest);
+
+}  // namespace quadrille::choose
