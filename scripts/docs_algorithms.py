@@ -23,7 +23,7 @@ NEEDS = {
     'one_node': 'all ranks on one node',
     'contiguous': 'contiguous data; other datatypes are packed first',
     'derived_types': "MPI's derived datatypes",
-    'load_store': 'all buffers within reach of load and store',
+    'load_store': 'all buffers of a node within reach of load and store',
     'isomorphic': 'a Cartesian or isomorphic communicator',
     'equal_sizes': 'sizes of blocks that all ranks know',
 }

@@ -55,7 +55,8 @@ constexpr std::string_view kTraffBetter = "Träff et al., isomorphic collectives
 constexpr Needs kDirect = {};
 constexpr Needs kIsomorphic = {.isomorphic = true};
 constexpr Needs kCombining = {.contiguous = true, .isomorphic = true, .equal_sizes = true};
-constexpr Needs kReached = {.one_node = true, .load_store = true};
+constexpr Needs kReached = {.load_store = true};
+constexpr Needs kReachedByAll = {.one_node = true, .load_store = true};
 constexpr Needs kPacked = {.contiguous = true};
 constexpr Needs kTyped = {.contiguous = true, .derived_types = true};
 
@@ -116,7 +117,7 @@ Algorithm neighbors(std::string_view name, const std::vector<Collective>& collec
 }
 
 Algorithm edge_copies(std::string_view name, std::string_view line, plan::BuildEdges build) {
-  return {name, neighbor_all(), Engine::neighbor_copies, kReached, {}, line, kLiNeighbors, nullptr, nullptr, build};
+  return {name, neighbor_all(), Engine::neighbor_copies, kReachedByAll, {}, line, kLiNeighbors, nullptr, nullptr, build};
 }
 
 const std::vector<Collective>& uneven_all_to_alls() {

@@ -58,7 +58,7 @@ bool collective_from_name(std::string_view name, Collective& collective);
 // Who carries an algorithm out.
 enum class Engine : std::uint8_t {
   schedule,  // the executor runs the schedule that `build` returns
-  node,      // copies between the ranks of a node, in the order that `build` returns
+  node,      // copies between the ranks of a node, in the order that `build` returns, and messages between nodes
   inbox,     // small blocks through shared memory inside one node (memory/inbox.hpp)
   exchange,  // blocks of any size inside one node, each pair by its best way (run/run_node.cpp)
   padded,    // blocks padded to one size around the uniform schedule that `build` returns, or, if it is
@@ -76,7 +76,7 @@ struct Needs {
   bool one_node = false;        // all ranks share a node
   bool contiguous = false;      // moves bytes: other datatypes are packed around it
   bool derived_types = false;   // sends scattered blocks with MPI derived datatypes
-  bool load_store = false;      // every rank reaches all buffers of all ranks by load and store
+  bool load_store = false;      // every rank reaches all buffers of all ranks of its node by load and store
   bool isomorphic = false;      // all ranks know each other's neighbours: a Cartesian or isomorphic communicator
   bool equal_sizes = false;     // block i of the neighbours has one size, known to all ranks
 };

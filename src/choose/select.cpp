@@ -32,15 +32,13 @@ std::string too_large(const GlobalKey& key) {
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
   if (algorithm.engine == Engine::exchange && !key.direct) return "no memory can be shared";
-  if (!algorithm.needs.one_node) return {};
-  if (std::string why = why_no_inbox(key); !why.empty()) return why;
-  if (algorithm.engine == Engine::inbox) {
+  if (algorithm.needs.one_node) {
+    if (std::string why = why_no_inbox(key); !why.empty()) return why;
     return is_sized(key.collective) && key.bytes > key.slot_limit ? too_large(key) : "";
   }
+  if (!algorithm.needs.load_store) return {};
   if (!key.direct) return "memory of the node cannot be shared";
-  return algorithm.needs.load_store && !key.load_store
-             ? "not all ranks reach each other's memory by load and store"
-             : "";
+  return key.load_store ? "" : "not all ranks of a node reach each other's memory by load and store";
 }
 
 // No memory is shared, so only the number of ranks counts.
@@ -80,7 +78,7 @@ std::vector<Choice> orders(const GlobalKey& key) {
   return {plain(key.collective, "hint-hilbert"), plain(key.collective, "sh-co"), plain(key.collective, "sh-numa-co")};
 }
 
-// The ranks of a node may share memory for their part of a call.
+// The ranks of a node may share memory for their part of a call, in their order or in that of HINT.
 Selection try_node_part(const GlobalKey& key, Selection own) {
   if (!key.tries || !key.direct || key.nodes == 1 || key.ranks == key.nodes || own.by_load) return own;
   if (own.choice.algorithm->engine != Engine::mpi) own.rivals.push_back(plain(key.collective, "mpi"));

@@ -25,7 +25,7 @@ struct GlobalKey {
   bool inbox;                 // the ranks share a node and have inboxes
   std::size_t inbox_limit;    // largest block that should go through them
   std::size_t slot_limit;     // largest block that can
-  bool load_store = false;    // every rank reaches every rank's buffers by load and store
+  bool load_store = false;    // every rank reaches the buffers of all ranks of its node by load and store
   bool direct = false;        // large blocks can be exchanged inside the node, too
   const Model* model = nullptr;  // of the network, the same on all ranks; null: none
   bool tries = false;         // what nothing is known of may be tried (choose/trial.hpp)

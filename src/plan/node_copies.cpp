@@ -1,4 +1,4 @@
-// All-to-all and allgather inside a node by copies alone: sh-naive, sh-co, sh-numa-co, hint-row,
+// All-to-all and allgather by copies inside a node, and messages between nodes: sh-naive, sh-co, sh-numa-co, hint-row,
 // hint-column, hint-hilbert. They differ in the order of the copies (order.hpp), and in nothing
 // else.
 //
@@ -19,7 +19,10 @@
 //           hint-hilbert  a rank takes a box of about sqrt(P) * sqrt(P) blocks, in the order of the
 //                         Hilbert curve; an equal piece of the curve if P is not a power of two
 //         HINT is about the all-to-all; its orders serve the allgather too.
-// Cost    No messages, P copies a rank, no scratch, two fences of the node.
+//         On several nodes: HINT, section V.E, algorithm 5. There the messages follow the copies; here they are under
+//         way meanwhile, all at once.
+// Cost    On one node no messages, P copies a rank, no scratch, two fences of the node. On a node of p of P ranks p
+//         copies and P - p messages of one block.
 //
 // The first fence: nobody touches the buffers of a rank that has not called yet. The second: nobody
 // leaves while its send buffer may still be read or its recv buffer may still be written. Between
@@ -30,7 +33,14 @@
 //   copy  send[0] of 2 -> recv[2] of 0      send[0] of 3 -> recv[3] of 0
 //         send[1] of 2 -> recv[2]           send[1] of 3 -> recv[3]
 //   fence
-#include <cassert>
+//
+// Example, sh-naive, P = 4, ranks 0 and 2 on one node, rank 2:
+//   fence
+//   copy  send[2] of 0 -> recv[0]      send[2] -> recv[2]
+//   send  to 3: send[3]     to 1: send[1]
+//   recv  from 1: recv[1]   from 3: recv[3]
+//   fence
+#include <vector>
 
 #include "plan/algorithms.hpp"
 #include "plan/order.hpp"
@@ -38,19 +48,57 @@
 namespace quadrille::plan {
 namespace {
 
+// The ranks of a rank's node, in order, and what an order needs to know of them.
+struct Node {
+  std::vector<int> members, domains;
+  int me = 0;  // of the members
+};
+
+Node node_of(const Problem& problem) {
+  const std::vector<int>& nodes = problem.nodes->node_of;
+  const int mine = nodes[static_cast<std::size_t>(problem.me)];
+  Node node;
+  for (int r = 0; r < problem.ranks; ++r) {
+    if (nodes[static_cast<std::size_t>(r)] != mine) continue;
+    if (r == problem.me) node.me = static_cast<int>(node.members.size());
+    node.members.push_back(r);
+    if (!problem.domains.empty()) node.domains.push_back(problem.domains[static_cast<std::size_t>(r)]);
+  }
+  return node;
+}
+
 // `blocks`: send buffers have a block for each destination; else block 0 is for all.
+void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builder) {
+  const std::vector<int>& nodes = problem.nodes->node_of;
+  const auto is_away = [&](int rank) {
+    return nodes[static_cast<std::size_t>(rank)] != nodes[static_cast<std::size_t>(problem.me)];
+  };
+  for (int step = 1; step < problem.ranks; ++step) {
+    const int to = (problem.me + step) % problem.ranks;
+    if (is_away(to)) builder.send(to, Buffer::send, blocks ? to : 0);
+  }
+  for (int step = 1; step < problem.ranks; ++step) {
+    const int from = (problem.me - step + problem.ranks) % problem.ranks;
+    if (is_away(from)) builder.receive(from, Buffer::recv, from);
+  }
+}
+
 Schedule copies(const Problem& problem, Order order, bool blocks) {
-  assert(problem.nodes->nodes == 1);
+  const Node node = node_of(problem);
+  const auto here = node.members.size();
+  const auto away = static_cast<std::size_t>(problem.ranks) - here;
   Builder builder(problem.me);
-  builder.reserve(2, 0, 0, static_cast<std::size_t>(problem.ranks));
+  builder.reserve(2, 2 * away, 2 * away, here);
   builder.begin_round();
   builder.node_fence();
   builder.begin_round();
-  for (const auto [source, destination] :
-       part_of_order(order, problem.ranks, problem.me, problem.domains)) {
+  for (const auto [from, to] : part_of_order(order, static_cast<int>(here), node.me, node.domains)) {
+    const int source = node.members[static_cast<std::size_t>(from)];
+    const int destination = node.members[static_cast<std::size_t>(to)];
     builder.copy(Span{source, blocks ? destination : 0, Buffer::send},
                  Span{destination, source, Buffer::recv});
   }
+  if (away > 0) exchange_between_nodes(problem, blocks, builder);
   builder.node_fence();
   return builder.take();
 }

@@ -31,8 +31,9 @@ namespace quadrille::run {
 //   origin(i)                            whose send block, and which, recv block i is to hold
 //   copies()                             what this rank copies
 //   open()                               makes room for this rank's places; false if that cannot be shared
-//   mine(which)                          the places of this rank's blocks, by their numbers
-//   places(which, owner)                 those of any rank; null if they cannot be attached
+//   mine(which)                          the places of this rank's blocks
+//   places(which, owner)                 those of any rank of the node; null if they cannot be attached
+//   place_of(which, block)               which of these places a block has
 template <class Shape>
 class Copies {
  public:
@@ -73,10 +74,12 @@ class Copies {
   }
 
  private:
+  // By their numbers on this node.
   template <class Action>
   void for_peers(const Action& action) const {
-    for (int peer = 0; peer < group_.ranks; ++peer) {
-      if (peer != group_.me) action(peer);
+    const int me = group_.local_of(group_.me);
+    for (int peer = 0; peer < group_.ranks_here(); ++peer) {
+      if (peer != me) action(peer);
     }
   }
   Block send_at(int to) const {
@@ -116,21 +119,23 @@ class Copies {
         bytes = send_room_.take(block.bytes());
         keep(error_, pack(block.address, block.count, block.type, block.info, bytes, group_.quiet));
       }
-      good = shared_.publish(send[shape_.send_block(i)], bytes, block.bytes()) && good;
+      good = shared_.publish(send[place_of(Owned::send, shape_.send_block(i))], bytes, block.bytes()) && good;
     }
     for (int i = 0; i < shape_.recvs(); ++i) {
       const Block block = recv_[shape_.recv_block(i)];
       std::byte* bytes = is_shared(block) ? block.address : recv_room_.take(block.bytes());
-      good = shared_.publish(recv[shape_.recv_block(i)], bytes, block.bytes()) && good;
+      good = shared_.publish(recv[place_of(Owned::recv, shape_.recv_block(i))], bytes, block.bytes()) && good;
       total_ += block.bytes();
     }
     return good;
   }
 
-  bool look_up(Owned which, int owner, int number, BlockPlace& place) const {
+  int place_of(Owned which, int block) const { return shape_.place_of(which, block); }
+
+  bool look_up(Owned which, int owner, int block, BlockPlace& place) const {
     const BlockPlace* places = shape_.places(which, owner);
     if (places == nullptr) return false;
-    place = places[number];
+    place = places[place_of(which, block)];
     return true;
   }
 
@@ -177,10 +182,10 @@ class Copies {
     if (recv_room_.size() == 0) return;
     const BlockPlace* places = shape_.mine(Owned::recv);
     for (int i = 0; i < shape_.recvs(); ++i) {
-      const int number = shape_.recv_block(i);
+      const int number = shape_.recv_block(i), place = place_of(Owned::recv, number);
       const Block block = recv_[number];
       if (is_shared(block) || block.bytes() == 0) continue;
-      const std::byte* bytes = SharedBlocks::mine(places[number]);
+      const std::byte* bytes = SharedBlocks::mine(places[place]);
       keep(error_, unpack_block(bytes, came_[static_cast<std::size_t>(i)], block, group_.quiet));
     }
   }
@@ -189,10 +194,10 @@ class Copies {
   void restore() {
     const BlockPlace* places = shape_.mine(Owned::send);
     for (int i = 0; i < shape_.sends(); ++i) {
-      const int number = shape_.send_block(i);
+      const int number = shape_.send_block(i), place = place_of(Owned::send, number);
       const Block block = send_at(number);
       if (block.bytes() == 0 || !is_shared(block)) continue;
-      keep(error_, unpack_block(SharedBlocks::mine(places[number]), block.bytes(), block, group_.quiet));
+      keep(error_, unpack_block(SharedBlocks::mine(places[place]), block.bytes(), block, group_.quiet));
     }
   }
 

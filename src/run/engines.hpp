@@ -28,11 +28,13 @@ int run_padded(const Call& call, const plan::Schedule* uniform, const plan::Sche
 int run_inbox(const Call& call, Group& group);
 
 // The exchange inside a node: small blocks through inboxes, large ones pair by pair by the best way that
-// the pair has, if `direct`, else as messages. Returns an MPI error code.
-int run_node(const Call& call, Group& group, bool direct);
+// the pair has, if `direct`, else as messages. Blocks between nodes are messages, unless only the node's `part` is to be
+// done. Returns an MPI error code.
+enum class Part : std::uint8_t { all, node };
+int run_node(const Call& call, Group& group, bool direct, Part part = Part::all);
 
-// Runs a schedule of copies between the ranks of a node, who reach each other's memory by load and store. If a block
-// cannot be reached after all, run_node() does the call. Returns an MPI error code.
+// Runs a schedule of copies between the ranks of a node, who reach each other's memory by load and store, and messages
+// between nodes. If a block cannot be reached after all, run_node() does the node's part. Returns an MPI error code.
 int run_copies(const Call& call, const plan::Schedule& schedule, Group& group);
 
 // ---- The cores for the commonest calls: plain bytes, blocks that fit a slot. No buffer is null. ----

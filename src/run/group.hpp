@@ -57,16 +57,19 @@ struct Group {
   int ranks = 0;
   // Each rank's number among those of this node, -1 for the others. Empty: all ranks share a node.
   std::vector<int> local;
+  std::vector<int> members;  // the ranks of this node, in order; empty if `local` is
   int local_of(int rank) const {
     return local.empty() ? rank : local[static_cast<std::size_t>(rank)];
   }
+  int member(int number) const { return local.empty() ? number : members[static_cast<std::size_t>(number)]; }
+  int ranks_here() const { return local.empty() ? ranks : static_cast<int>(members.size()); }
   memory::Inbox inbox;  // and all else below: of the ranks of this node
   std::size_t slot_limit = 0;  // largest block that fits a slot
   sys::Waiter waiter;
   // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.
   bool direct = false;
   bool heaps_mapped = false;  // every rank maps every rank's shared heap; the same on all ranks
-  bool load_store = false;  // every rank reaches every rank's blocks by load and store; the same on all ranks
+  bool load_store = false;  // every rank reaches its node's blocks by load and store; the same on all ranks
   bool all_map_me = false, all_attach_me = false;  // all peers: this rank's shared heap, its memory by XPMEM
   bool written_to = false;  // a peer may write to this rank's memory
   bool rings = false;
@@ -80,7 +83,7 @@ struct Group {
   std::vector<std::uint64_t> popped_seen;  // [rank]: see Ring::Writer
   memory::Pool neighbor_places[2];  // see neighbor_copies.cpp
   unsigned neighbor_calls = 0;
-  memory::Pool scratch, packed_send, packed_recv, packed_own;
+  memory::Pool scratch, packed_send, packed_recv, packed_own, away_send, away_recv;
   CarriedMemory carried;
 
   // On one node: may each block of private memory that this rank sends or receives be copied by the kernel?

@@ -26,6 +26,7 @@ class Sparse {
     return {rank, gather_ ? 0 : block};
   }
   const std::vector<plan::Copy>& copies() const { return schedule_.copies; }
+  int place_of(Owned, int block) const { return block; }
 
   bool open() {
     const std::size_t sent = static_cast<std::size_t>(gather_ ? 1 : edges_.send_blocks) * sizeof(BlockPlace);

@@ -29,6 +29,7 @@
 #include <optional>
 
 #include "memory/heap.hpp"
+#include "run/away.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
 #include "run/mpi_transport.hpp"
@@ -52,7 +53,7 @@ struct Offer {
 
 class Exchange {
  public:
-  Exchange(const Call& call, Group& group, bool direct)
+  Exchange(const Call& call, Group& group, bool direct, Part part)
       : call_(call),
         group_(group),
         work_(group.node_work),
@@ -60,6 +61,7 @@ class Exchange {
         inbox_limit_(group.inbox_limit(call.collective)),
         gather_(is_allgather(call.collective)),
         overwritten_(call.in_place && !gather_),
+        away_too_(part == Part::all && !group.local.empty()),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
         packed_send_(group.packed_send, bytes_to_stage()),
@@ -69,6 +71,8 @@ class Exchange {
   }
 
   int run() {
+    std::optional<AwayMessages> away;
+    if (away_too_) away.emplace(call_, group_).begin();
     group_.inbox.begin();
     if (direct_) group_.pairs.begin();
     for (int step = 1; step < group_.ranks; ++step) offer((group_.me + step) % group_.ranks);
@@ -81,6 +85,7 @@ class Exchange {
     }
     for (const NodeWork::Stream& s : work_.to_write) write_to(s);
     if (messages_ > 0) keep(error_, finish_messages());
+    if (away) keep(error_, away->finish());
     copy_.done();
     if (direct_) leave();
     for (const NodeWork::Packed& p : work_.packed) {
@@ -100,7 +105,6 @@ class Exchange {
   const Peer& peer(int rank) const { return group_.peers[static_cast<std::size_t>(local(rank))]; }
   // Does it not fit a slot?
   bool is_large(const Block& block) const { return block.bytes() > group_.slot_limit; }
-  bool leaves_slot(int rank, const Block& block) const { return is_away(rank) || is_large(block); }
   bool is_in_heap(int to, const std::byte* bytes, std::size_t size) const {
     return peer(to).maps_my_heap && memory::heap_shareable(bytes, size);
   }
@@ -119,9 +123,9 @@ class Exchange {
     }
     std::size_t total = 0;
     for (int to = 0; to < group_.ranks; ++to) {
-      if (to == group_.me) continue;
+      if (to == group_.me || is_away(to)) continue;
       const Block block = send_[to];
-      if (leaves_slot(to, block) && (overwritten_ || !block.info.dense)) total += block.bytes();
+      if (is_large(block) && (overwritten_ || !block.info.dense)) total += block.bytes();
     }
     return total;
   }
@@ -130,28 +134,29 @@ class Exchange {
     if (recv_.all_dense()) return 0;
     std::size_t total = 0;
     for (int from = 0; from < group_.ranks; ++from) {
+      if (from == group_.me || is_away(from)) continue;
       const Block block = recv_[from];
-      if (from != group_.me && !block.info.dense) total += block.bytes();
+      if (!block.info.dense) total += block.bytes();
     }
     return total;
   }
 
   // An estimate of what this rank receives. Only large blocks are worth the sum.
   std::size_t bytes_to_copy() const {
-    const auto ranks = static_cast<std::size_t>(group_.ranks);
+    const auto ranks = static_cast<std::size_t>(group_.ranks_here());
     if (call_.recv.counts == nullptr && call_.recv.counts_large == nullptr) {
       return recv_[0].bytes() * ranks;
     }
     std::size_t total = 0;
-    for (int from = 0; from < group_.ranks; ++from) total += recv_[from].bytes();
+    for (int from = 0; from < group_.ranks; ++from) total += is_away(from) ? 0 : recv_[from].bytes();
     return total;
   }
 
   // ---- The sender's side ----
 
   void offer(int to) {
+    if (is_away(to)) return;
     const Block block = block_for(to);
-    if (is_away(to)) return send_away(to, block);
     Inbox& inbox = group_.inbox;
     if (direct_ && peer(to).writes_me && !peer(to).i_read) give_room(to);
     if (!is_large(block) && !is_better_in_heap(to, block)) {
@@ -218,14 +223,6 @@ class Exchange {
     keep(error_, transport().start_send(messages_++, to, {&place, 1}));
   }
 
-  // A message without a slot before it: both sides know that it comes, unless there is nothing to send.
-  void send_away(int to, const Block& block) {
-    if (block.bytes() == 0) return;
-    std::byte* bytes = nullptr;
-    if (overwritten_) bytes = const_cast<std::byte*>(staged(block));
-    send_message(to, block, bytes);
-  }
-
   // For a peer that may write to this rank: where its block shall go.
   void give_room(int from) {
     const Block block = recv_[from];
@@ -248,11 +245,8 @@ class Exchange {
   // ---- The receiver's side ----
 
   void take(int from) {
+    if (is_away(from)) return;
     const Block block = recv_[from];
-    if (is_away(from)) {
-      if (block.bytes() > 0) receive_message(from, block);
-      return;
-    }
     const Slot& slot = group_.inbox.await(local(from), group_.waiter);
     const std::size_t sent = slot.bytes, fits = std::min(sent, block.bytes());
     // A peer that sent more than we expect made a mistake that the MPI reports as well.
@@ -311,7 +305,7 @@ class Exchange {
     Place place = typed_place(block);
     // In place it is sent packed, and MPICH cuts a large packed message anywhere and then refuses to
     // unpack part of an element: so it is received packed.
-    if (overwritten_ && !block.info.dense && leaves_slot(from, block)) {
+    if (overwritten_ && !block.info.dense && is_large(block)) {
       place = {packed_room(from, block.bytes(), block), block.bytes(), block.bytes(), 0, true};
     }
     keep(error_, transport().start_receive(messages_++, from, {&place, 1}));
@@ -389,6 +383,7 @@ class Exchange {
   const std::size_t inbox_limit_;  // bytes of a block
   const bool gather_;
   const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
+  const bool away_too_;     // there are other nodes, and this is to serve them
   const Blocks send_, recv_;
   Room packed_send_, packed_recv_;
   memory::NodeCopy copy_;
@@ -400,8 +395,8 @@ class Exchange {
 
 }  // namespace
 
-int run_node(const Call& call, Group& group, bool direct) {
-  return Exchange(call, group, direct).run();
+int run_node(const Call& call, Group& group, bool direct, Part part) {
+  return Exchange(call, group, direct, part).run();
 }
 
 }  // namespace quadrille::run

@@ -51,13 +51,14 @@ class SharedBlocks {
     return first_ < last_ ? memory::note_offered(reinterpret_cast<const void*>(first_), last_ - first_) : 0;
   }
 
-  // Bytes of a rank that has entered, as they are mapped here. Null if they cannot be attached. Valid until the next
+  // Bytes of a rank of this node that has entered, as they are mapped here. Null if they cannot be attached. Valid until the next
   // call but one.
   std::byte* find(int rank, const BlockPlace& place, std::size_t bytes) const {
     if (rank == group_.me) return mine(place);
-    const auto peer = static_cast<std::size_t>(rank);
+    const int local = group_.local_of(rank);
+    const auto peer = static_cast<std::size_t>(local);
     if (place.by_address == 0) return group_.peers[peer].heap + place.at;
-    return group_.attached[peer].map(place.at, bytes, group_.pairs.generation_of(rank));
+    return group_.attached[peer].map(place.at, bytes, group_.pairs.generation_of(local));
   }
 
   // Bytes of this rank.

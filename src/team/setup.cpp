@@ -110,10 +110,17 @@ std::vector<int> members_of(const plan::NodeMap& nodes, int me) {
 // What the first rank of a node took out of its pool instead of a number of a chunk.
 constexpr std::int64_t no_room = -1, too_many_ranks = -2, not_first = -3;
 
+// Does each of the `here` ranks of this node reach the blocks of the others by load and store? The same on all of them.
+// Without rings nothing is attached.
+bool loads_and_stores(const Processes& processes, const Config& settings, int here) {
+  const bool rings = settings.ways.ring && memory::pairs_layout(here).ring_bytes > 0;
+  return here == 1 || processes.heaps_mapped || (processes.reached && rings);
+}
+
 // Collective: the first rank of each node takes control memory, and rank 0 looks into its tuning table.
 // `chunk` becomes that of this rank's node, or what went wrong on some node: the same on all ranks.
 void take_areas(Team& team, const Processes& processes, std::span<const int> members,
-                std::int64_t& chunk, Trials trials) {
+                std::int64_t& chunk, const Config& settings) {
   run::Group& group = team.group;
   const int here = static_cast<int>(members.size());
   struct {
@@ -128,26 +135,33 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
       if (taken.has_value()) mine.chunk = static_cast<std::int64_t>(*taken);
     }
   }
-  std::vector<std::int64_t> chunks;
+  struct Area {
+    std::int64_t chunk;
+    std::int64_t load_store;
+  } const own{mine.chunk, loads_and_stores(processes, settings, here) ? 1 : 0};
+  std::vector<Area> areas;
   if (team.nodes.nodes > 1) {
-    chunks.resize(static_cast<std::size_t>(group.ranks));
-    mpi().Allgather(&mine.chunk, 1, mpi().uint64, chunks.data(), 1, mpi().uint64, team.user);
-    mine.chunk = chunks[static_cast<std::size_t>(members[0])];
+    areas.resize(static_cast<std::size_t>(group.ranks));
+    mpi().Allgather(&own, 2, mpi().uint64, areas.data(), 2, mpi().uint64, team.user);
+    mine.chunk = areas[static_cast<std::size_t>(members[0])].chunk;
   }
   if (group.me == 0) {
     mine.points = look_up_switch_points(group.ranks, team.crowded, mine.known);
-    mine.tries = trials == Trials::on || (trials == Trials::automatic && !team.crowded && may_measure());
+    mine.tries = settings.trials == Trials::on ||
+                 (settings.trials == Trials::automatic && !team.crowded && may_measure());
   }
   mpi().Bcast(&mine, sizeof mine, mpi().byte, 0, team.user);
   group.points = mine.points;
   team.points_are_guessed = !mine.known;
   team.tries = mine.tries;
-  chunk = chunks.empty() ? mine.chunk : chunks[static_cast<std::size_t>(members[0])];
+  chunk = areas.empty() ? mine.chunk : areas[static_cast<std::size_t>(members[0])].chunk;
   if (chunk >= 0) {
     team.area = memory::ControlArea(processes.pool, static_cast<std::size_t>(chunk), control_bytes(here));
   }
-  for (const std::int64_t other : chunks) {
-    if (other == no_room || other == too_many_ranks) chunk = std::min(chunk, other);
+  group.load_store = own.load_store != 0;
+  for (const Area& other : areas) {
+    if (other.chunk == no_room || other.chunk == too_many_ranks) chunk = std::min(chunk, other.chunk);
+    group.load_store = group.load_store && other.load_store != 0;
   }
   if (chunk < 0) team.area = {};
 }
@@ -161,12 +175,13 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
     for (std::size_t m = 0; m < members.size(); ++m) {
       group.local[static_cast<std::size_t>(members[m])] = static_cast<int>(m);
     }
+    group.members = members;
   }
   std::int64_t chunk = no_room;
-  take_areas(team, processes, members, chunk, settings.trials);
+  take_areas(team, processes, members, chunk, settings);
   if (chunk == no_room) {  // too many communicators for the pool: this one gets its own
     processes = meet(team.user, settings.ways, areas_of_one);
-    take_areas(team, processes, members, chunk, settings.trials);
+    take_areas(team, processes, members, chunk, settings);
   }
   if (chunk == too_many_ranks) return "there are too many ranks for inboxes";
   if (chunk < 0) {
@@ -181,8 +196,6 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
   set_reach(group, processes, members, settings.ways);
   // Over several nodes not all ranks reach all heaps.
   group.heaps_mapped = processes.heaps_mapped && team.nodes.nodes == 1;
-  // Without rings nothing is attached. The same on all ranks, as the rings are.
-  group.load_store = group.heaps_mapped || (processes.reached && group.rings && team.nodes.nodes == 1);
   group.direct = true;
   return {};
 }

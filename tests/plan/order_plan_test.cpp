@@ -45,6 +45,23 @@ TEST(OrderPlanTest, CostsPCopiesAndTwoFences) {
   }
 }
 
+// HINT, algorithm 5: the node's part by copies, the rest by messages.
+TEST(OrderPlanTest, OnSeveralNodesTheOthersGetMessages) {
+  NodeMap ragged;
+  parse_node_map("ragged:5,3", 16, ragged);  // 5, 3, 5 and 3 ranks
+  for (const choose::Algorithm* algorithm : node_algorithms()) {
+    for (const int me : {0, 6}) {
+      const std::uint64_t here = me == 0 ? 5 : 3;
+      const Schedule schedule = algorithm->build({16, me, &ragged, {}});
+      Counts expected;
+      expected.rounds = 1;
+      expected.messages = expected.blocks_sent = 16 - here;
+      expected.blocks_copied = here;
+      EXPECT_EQ(count(schedule), expected) << algorithm->name;
+    }
+  }
+}
+
 TEST(OrderPlanTest, AllPairsOfRanksUpTo64AreProvedOnAllDomains) {
   for (const choose::Algorithm* algorithm : node_algorithms()) {
     for (int ranks = 34; ranks <= 64; ++ranks) {
@@ -181,7 +198,7 @@ TEST(BrokenOrderTest, TheSweepNamesTheDomains) {
   const choose::Algorithm algorithm = {"broken",
                                        {choose::Collective::alltoall},
                                        choose::Engine::node,
-                                       {.one_node = true, .load_store = true},
+                                       {.load_store = true},
                                        {},
                                        "",
                                        "",

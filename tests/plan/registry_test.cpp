@@ -114,7 +114,7 @@ TEST(RegistryTest, HoldsTheCopiesOfANode) {
       const Algorithm* algorithm = find(static_cast<Collective>(i), name);
       ASSERT_NE(algorithm, nullptr) << name;
       EXPECT_EQ(algorithm->engine, Engine::node) << name;
-      EXPECT_TRUE(algorithm->needs.one_node && algorithm->needs.load_store) << name;
+      EXPECT_TRUE(algorithm->needs.load_store) << name;
     }
     EXPECT_NE(find(Collective::alltoall, name)->build, find(Collective::allgather, name)->build);
     EXPECT_EQ(find(Collective::alltoall, name), find(Collective::alltoallw, name));

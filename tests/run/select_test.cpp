@@ -135,6 +135,18 @@ TEST(Select, LeavesForcedNodeCopiesToTheMpi) {
   }
 }
 
+TEST(Select, RunsForcedNodeCopiesOnSeveralNodes) {
+  for (const Collective c : {Collective::alltoall, Collective::alltoallw, Collective::allgatherv}) {
+    GlobalKey k = key(c, 8);
+    k.nodes = 2, k.inbox = false, k.direct = k.load_store = true;
+    EXPECT_EQ(chosen(k, "sh-co"), "sh-co");
+    k.load_store = false;
+    EXPECT_EQ(chosen(k, "sh-co"), "mpi");
+    k.load_store = true, k.direct = false;
+    EXPECT_EQ(chosen(k, "sh-co"), "mpi");
+  }
+}
+
 TEST(Select, ChoosesTheSparseExchangeByTheRanks) {
   GlobalKey k = key(Collective::exchange, 0);
   EXPECT_EQ(chosen(k), "bruck:radix=2");

@@ -47,15 +47,18 @@ std::vector<plan::NodeMap> node_maps(int ranks) {
   return maps;
 }
 
-std::vector<Placement> placements(int ranks, bool one_node) {
+std::vector<Placement> placements(int ranks, bool domains) {
   std::vector<Placement> all;
   for (plan::NodeMap& map : node_maps(ranks)) {
-    if (one_node) {
-      all.push_back({plan::one_node(ranks), std::move(map.node_of)});
-    } else {
-      all.push_back({std::move(map), {}});
-    }
+    if (domains) all.push_back({plan::one_node(ranks), map.node_of});
+    if (!domains || map.nodes > 1) all.push_back({std::move(map), {}});
   }
+  if (!domains || ranks < 4) return all;
+  // Nodes that have several domains each.
+  Placement both{{}, {}};
+  plan::parse_node_map("ragged:4,3", ranks, both.nodes);
+  for (int r = 0; r < ranks; ++r) both.domains.push_back(r % 2);
+  all.push_back(std::move(both));
   return all;
 }
 
@@ -85,26 +88,31 @@ plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collec
   if (is_for_neighbors(algorithm)) {
     return prove_neighbors(algorithm, collective, ranks, orders, cases);
   }
-  const bool one_node = algorithm.needs.one_node;
-  const std::vector<Placement> all = placements(ranks, one_node);
+  const bool copies = algorithm.engine == choose::Engine::node;
+  const std::vector<Placement> all = placements(ranks, copies);
   for (const plan::Parameters& parameters : parameter_cases(algorithm, ranks)) {
-    std::vector<plan::Schedule> proved;  // for all placements that give the same schedules
+    // The last that were proved, and where: that holds for all placements on the same nodes that give the same
+    // schedules, and on any nodes if they reach into no other rank.
+    std::vector<plan::Schedule> proved;
+    plan::NodeMap proved_on;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto& [nodes, domains] = all[i];
       std::vector<plan::Schedule> schedules =
           plan::build_all(algorithm.build, nodes, parameters, domains);
       ++cases;
-      if (!proved.empty() && schedules == proved) continue;
+      const bool same_place = nodes == proved_on || plan::ignores_nodes(proved);
+      if (same_place && schedules == proved) continue;
       plan::Report report =
           plan::verify(schedules, nodes, goal_of(algorithm, collective), orders, i + 1);
       if (!report.ok) {
         report.what = fmt::format("{} {}, {} ranks, {} [{}]: {}", choose::name_of(collective),
                                   choose::to_string({&algorithm, parameters}), ranks,
-                                  one_node ? "domains" : "nodes",
-                                  fmt::join(one_node ? domains : nodes.node_of, " "), report.what);
+                                  domains.empty() ? "nodes" : "domains",
+                                  fmt::join(domains.empty() ? nodes.node_of : domains, " "), report.what);
         return report;
       }
-      if (one_node || plan::ignores_nodes(schedules)) proved = std::move(schedules);
+      proved = std::move(schedules);
+      proved_on = nodes;
     }
   }
   return {};

@@ -23,8 +23,8 @@ struct Placement {
   std::vector<int> domains;  // as in plan::Problem
 };
 
-// All node maps; with `one_node`, all maps of ranks to the NUMA domains of one node instead.
-std::vector<Placement> placements(int ranks, bool one_node);
+// All node maps; with `domains`, all maps of ranks to the NUMA domains of one node, too.
+std::vector<Placement> placements(int ranks, bool domains);
 
 // Values of all parameters of an algorithm: the least, small ones, the standard, and those around
 // the number of ranks, in all combinations.
