@@ -1,5 +1,7 @@
 #include "api/again.hpp"
 
+#include <algorithm>
+
 #include "run/engines.hpp"
 
 namespace quadrille::api {
@@ -21,6 +23,14 @@ struct Remembered {
 };
 
 thread_local Remembered remembered[choose::collective_count];
+
+// Up to which block all go the way of the smallest. A rank whose arguments take the long way, where what was measured
+// is asked for each size, must find the same way.
+std::size_t alike_up_to(Collective collective, const team::Team& team) {
+  const auto c = static_cast<std::size_t>(collective);
+  const std::size_t limit = team.group.inbox_limit(collective);
+  return c < team.by_size.size() ? std::min(limit, choose::default_up_to(team.by_size[c])) : limit;
+}
 
 // What is remembered for a call with these arguments, or null.
 inline const Remembered* recall(Collective collective, MPI_Comm comm, const void* sendbuf,
@@ -76,7 +86,7 @@ void remember(const run::Call& call, Engine engine, team::Team& team) {
       call.comm,
       call.recv.type,
       info.size,
-      team.group.inbox_limit(call.collective) / info.size,
+      alike_up_to(call.collective, team) / info.size,
       by_pairs,
       &team.group,
       &team.counters.served};

@@ -86,6 +86,23 @@ Selection try_node_part(const GlobalKey& key, Selection own) {
   return own;
 }
 
+// What was measured to be best for blocks of this size; without algorithm: nothing was measured for it.
+Selection select_measured(const GlobalKey& key) {
+  const SizedChoice* found = key.measured == nullptr ? nullptr : choice_for(*key.measured, key.bytes);
+  if (found == nullptr) return {};
+  const Algorithm* algorithm = found->choice.algorithm;
+  const std::string obstacle = algorithm == nullptr ? "" : why_not(*algorithm, key);
+  if (algorithm != nullptr && obstacle.empty()) return {found->choice, "measured by quadrille tune --algorithms"};
+  GlobalKey unmeasured = key;
+  unmeasured.measured = nullptr;
+  unmeasured.tries = false;
+  Selection selection = select(unmeasured, {});
+  selection.why += algorithm == nullptr
+                       ? "; quadrille tune --algorithms found nothing faster"
+                       : fmt::format("; the measured {} cannot serve it: {}", algorithm->name, obstacle);
+  return selection;
+}
+
 }  // namespace
 
 Choice plain(Collective collective, std::string_view name) {
@@ -102,6 +119,7 @@ Selection select(const GlobalKey& key, const Choice& forced) {
     return {plain(key.collective, "mpi"),
             fmt::format("the forced {} cannot serve it: {}", forced.algorithm->name, obstacle)};
   }
+  if (Selection measured = select_measured(key); measured.choice.algorithm != nullptr) return measured;
   if (const std::string obstacle = why_no_inbox(key); !obstacle.empty()) {
     return try_node_part(key, select_by_model(key, obstacle));
   }

@@ -12,6 +12,7 @@
 
 #include "choose/model.hpp"
 #include "choose/registry.hpp"
+#include "choose/tuning_algorithms.hpp"
 
 namespace quadrille::choose {
 
@@ -29,6 +30,7 @@ struct GlobalKey {
   bool direct = false;        // large blocks can be exchanged inside the node, too
   const Model* model = nullptr;  // of the network, the same on all ranks; null: none
   bool tries = false;         // what nothing is known of may be tried (choose/trial.hpp)
+  const SizedChoices* measured = nullptr;  // what was best at which size, the same on all ranks; null: not measured
 };
 
 struct Selection {
@@ -43,7 +45,8 @@ struct Selection {
 // The algorithm of this name, which must exist, with the standard values of its parameters.
 Choice plain(Collective collective, std::string_view name);
 
-// `forced` may be without algorithm. The result always has one.
+// By what is forced, then by what was measured, then by default. `forced` may be without algorithm. The result always
+// has one.
 Selection select(const GlobalKey& key, const Choice& forced);
 
 }  // namespace quadrille::choose

@@ -16,6 +16,10 @@
 //   "neighbors": [
 //     {"collective": "neighbor_alltoall", "ranks": 64, "ranks_on_node": 1, "crowded": false,
 //      "neighbors": 26, "rounds": 6, "blocks": 54, "largest_combined": 1000}
+//   ],
+//   "algorithms": [
+//     {"collective": "alltoall", "ranks": 8, "ranks_on_node": 8, "nodes": 1, "crowded": false,
+//      "choices": [{"up_to": 512, "algorithm": "default"}, {"up_to": 65536, "algorithm": "hint-hilbert"}]}
 //   ]
 // }
 //
@@ -24,7 +28,8 @@
 // `ranks_on_node` ranks (1 if it is missing); its numbers are nanoseconds. An element of "neighbors" says up to which
 // block combining messages was better for a neighbour collective, neighbor_alltoall or neighbor_allgather, on such a
 // communicator (0: for none), for neighbourhoods of a kind (NeighborhoodKind); "rounds" are fewer than "neighbors".
-// "models" and "neighbors" may be missing. A table is refused as a whole if anything in it is wrong: nothing is
+// An element of "algorithms" says what was best at which block size (tuning_algorithms.hpp).
+// "models", "neighbors" and "algorithms" may be missing. A table is refused as a whole if anything in it is wrong: nothing is
 // guessed.
 #pragma once
 
@@ -36,6 +41,7 @@
 
 #include "choose/model.hpp"
 #include "choose/registry.hpp"
+#include "choose/tuning_algorithms.hpp"
 
 namespace quadrille::choose {
 
@@ -99,6 +105,7 @@ struct TuningTable {
   std::vector<TuningEntry> entries;
   std::vector<ModelEntry> models = {};
   std::vector<NeighborEntry> neighbors = {};
+  std::vector<AlgorithmEntry> algorithms = {};
 };
 
 // Reads a table. Returns an empty string, or "line 7: <what is wrong>"; then `table` is as it was.
@@ -113,10 +120,15 @@ const ModelEntry* nearest_model(const TuningTable& table, int ranks, int ranks_o
 // What was measured of neighbour collectives with as many ranks on a node: of each collective and kind of neighbourhood
 // the entry of the nearest number of ranks.
 std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks, int ranks_on_node, bool crowded);
+// What was measured of `collective` on such a communicator: one on as many nodes, as far as one and several go; of
+// several, with as many ranks on the fullest; of those with half to twice as many ranks the nearest by ratio.
+const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective collective, const plan::NodeMap& nodes,
+                                         bool crowded);
 // Adds an entry, or replaces the one of the same case.
 void put_entry(TuningTable& table, const TuningEntry& entry);
 void put_model(TuningTable& table, const ModelEntry& entry);
 void put_neighbors(TuningTable& table, const NeighborEntry& entry);
+void put_algorithms(TuningTable& table, const AlgorithmEntry& entry);
 
 // ---- The file ----
 

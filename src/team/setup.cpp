@@ -5,6 +5,8 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "memory/pairs.hpp"
@@ -117,6 +119,13 @@ bool loads_and_stores(const Processes& processes, const Config& settings, int he
   return here == 1 || processes.heaps_mapped || (processes.reached && rings);
 }
 
+// Collective: rank 0 tells the others `bytes` of text, which says what was measured to be best.
+void tell_choices(Team& team, std::string text, std::int64_t bytes) {
+  text.resize(static_cast<std::size_t>(bytes));
+  if (bytes > 0) mpi().Bcast(text.data(), static_cast<int>(bytes), mpi().byte, 0, team.user);
+  team.by_size = choose::choices_from(text);
+}
+
 // Collective: the first rank of each node takes control memory, and rank 0 looks into its tuning table.
 // `chunk` becomes that of this rank's node, or what went wrong on some node: the same on all ranks.
 void take_areas(Team& team, const Processes& processes, std::span<const int> members,
@@ -126,8 +135,9 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   struct {
     std::int64_t chunk;
     choose::SwitchPoints points;
+    std::int64_t choices;  // bytes of text about them
     bool known, tries;
-  } mine{not_first, {}, true, false};
+  } mine{not_first, {}, 0, true, false};
   if (members[0] == group.me) {
     mine.chunk = memory::inbox_layout(here).capacity() == 0 ? too_many_ranks : no_room;
     if (mine.chunk == no_room && processes.pool != nullptr) {
@@ -145,12 +155,17 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     mpi().Allgather(&own, 2, mpi().uint64, areas.data(), 2, mpi().uint64, team.user);
     mine.chunk = areas[static_cast<std::size_t>(members[0])].chunk;
   }
+  std::string choices;
   if (group.me == 0) {
     mine.points = look_up_switch_points(group.ranks, team.crowded, mine.known);
     mine.tries = settings.trials == Trials::on ||
                  (settings.trials == Trials::automatic && !team.crowded && may_measure());
+    // Of several nodes: agree_on_messages().
+    if (team.nodes.nodes == 1) choices = look_up_algorithms(team.nodes, team.crowded);
+    mine.choices = static_cast<std::int64_t>(choices.size());
   }
   mpi().Bcast(&mine, sizeof mine, mpi().byte, 0, team.user);
+  tell_choices(team, std::move(choices), mine.choices);
   group.points = mine.points;
   team.points_are_guessed = !mine.known;
   team.tries = mine.tries;
@@ -206,16 +221,21 @@ void agree_on_messages(Team& team) {
   struct {
     choose::Model model;
     std::int64_t neighbors;  // how many entries
+    std::int64_t choices;    // bytes of text about them
   } told{};
+  std::string choices;
   if (team.group.me == 0) {
     team.measured = look_up_neighbors(team.nodes, team.crowded);
-    told = {look_up_model(team.nodes, team.crowded), static_cast<std::int64_t>(team.measured.size())};
+    choices = look_up_algorithms(team.nodes, team.crowded);
+    told = {look_up_model(team.nodes, team.crowded), static_cast<std::int64_t>(team.measured.size()),
+            static_cast<std::int64_t>(choices.size())};
   }
   mpi().Bcast(&told, sizeof told, mpi().byte, 0, team.user);
   team.model = told.model;
   team.measured.resize(static_cast<std::size_t>(told.neighbors));
   const auto bytes = static_cast<int>(team.measured.size() * sizeof(choose::NeighborEntry));
   if (bytes > 0) mpi().Bcast(team.measured.data(), bytes, mpi().byte, 0, team.user);
+  tell_choices(team, std::move(choices), told.choices);
 }
 
 }  // namespace
@@ -257,6 +277,7 @@ int setup(Team& team) {
   if (settings.inbox_limit != SIZE_MAX) {
     group.points.inbox_limit.fill(settings.inbox_limit);
     team.points_are_guessed = false;
+    for (choose::SizedChoices& choices : team.by_size) choose::keep_default(choices, settings.inbox_limit);
   }
   if (team.nodes.nodes > 1) agree_on_messages(team);
   team.forced = settings.forced;

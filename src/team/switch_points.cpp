@@ -108,4 +108,17 @@ std::vector<choose::NeighborEntry> look_up_neighbors(const plan::NodeMap& nodes,
   return choose::nearest_neighbors(table_of_this_process(), nodes.ranks(), nodes.ranks_on_fullest_node(), crowded);
 }
 
+std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded) {
+  using choose::Collective;
+  choose::ChoicesByCollective choices;
+  const auto take = [&](Collective collective, Collective measured) {
+    const auto* entry = choose::nearest_algorithms(table_of_this_process(), measured, nodes, crowded);
+    if (entry != nullptr) choices[static_cast<std::size_t>(collective)] = entry->choices;
+  };
+  take(Collective::alltoall, Collective::alltoall);
+  take(Collective::allgather, Collective::allgather);
+  take(Collective::allgatherv, Collective::allgather);
+  return choose::text_of(choices);
+}
+
 }  // namespace quadrille::team

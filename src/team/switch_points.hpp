@@ -1,5 +1,7 @@
-// The switch points and the cost model of a team: from the tuning table of this machine, or the defaults.
+// What a team goes by when it chooses: from the tuning table of this machine, or the defaults.
 #pragma once
+
+#include <string>
 
 #include "choose/tuning.hpp"
 #include "mpi/mpi.hpp"
@@ -20,6 +22,9 @@ choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded);
 
 // What was measured of neighbour collectives on such a communicator.
 std::vector<choose::NeighborEntry> look_up_neighbors(const plan::NodeMap& nodes, bool crowded);
+
+// Which algorithms were measured to be best at which block size on such a communicator, as choose::text_of() has it.
+std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded);
 
 // Of this machine, as tables name it.
 choose::Machine this_machine();

@@ -239,7 +239,8 @@ CachedSelection& selection_of(Team& team, choose::Collective collective, std::si
                               team.group.load_store,
                               team.group.direct,
                               team.model == choose::Model{} ? nullptr : &team.model,
-                              team.tries};
+                              team.tries,
+                              index < team.by_size.size() ? &team.by_size[index] : nullptr};
   cached = {true, false, bytes, false, choose::select(key, team.forced.by_collective[index]), nullptr};
   if (cached.selection.why == "there are no inboxes") cached.selection.why = team.inbox_obstacle;
   return cached;

@@ -76,6 +76,7 @@ struct Team {
   choose::Forced forced;    // agreed; by the API or the environment
   choose::Model model;      // agreed; all zero: none
   std::vector<choose::NeighborEntry> measured;  // agreed; of neighbour collectives between nodes
+  choose::ChoicesByCollective by_size;          // agreed; what was measured to be best at which block size
   choose::Asking asking[choose::collective_count];
   bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp); agreed
   std::map<std::pair<choose::Collective, int>, Try> trials;  // by class of size

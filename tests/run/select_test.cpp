@@ -128,6 +128,56 @@ TEST(Select, ObeysWhatIsForcedWhereItCanServe) {
   EXPECT_EQ(chosen(k, "inbox"), "mpi");
 }
 
+// What was measured comes before the default way and the model, what is forced before that.
+TEST(Select, ObeysWhatWasMeasured) {
+  SizedChoices measured(4);
+  measured[0] = {100, {}};
+  measured[1] = {5000, plain(Collective::alltoall, "hint-hilbert")};
+  measured[2] = {6000, plain(Collective::alltoall, "mpi")};
+  measured[3] = {7000, plain(Collective::alltoall, "inbox")};
+  GlobalKey k = key(Collective::alltoall, 100);
+  k.direct = k.load_store = true;
+  k.measured = &measured;
+  const auto at = [&](std::size_t bytes, const std::string& forced = {}) {
+    k.bytes = bytes;
+    return chosen(k, forced);
+  };
+  const auto why = [&] { return select(k, {}).why; };
+  EXPECT_EQ(at(100), "inbox");
+  EXPECT_NE(why().find("found nothing faster"), std::string::npos) << why();
+  EXPECT_EQ(at(101), "hint-hilbert");
+  EXPECT_EQ(why(), "measured by quadrille tune --algorithms");
+  EXPECT_EQ(at(5000), "hint-hilbert");
+  EXPECT_EQ(at(5001), "mpi");
+  EXPECT_EQ(at(7001), "single-copy") << "above all that was measured";
+  EXPECT_EQ(why().find("measured"), std::string::npos) << why();
+  EXPECT_EQ(at(101, "single-copy"), "single-copy");
+  // What cannot serve the call leaves it to the default way.
+  EXPECT_EQ(at(6001), "single-copy") << "no slot is as large";
+  EXPECT_NE(why().find("the measured inbox cannot serve it"), std::string::npos) << why();
+  k.load_store = false;
+  EXPECT_EQ(at(101), "inbox");
+  EXPECT_NE(why().find("the measured hint-hilbert cannot serve it: not all ranks reach"), std::string::npos) << why();
+}
+
+TEST(Select, ObeysWhatWasMeasuredBetweenNodesBeforeTheModel) {
+  const Model model{{1e-6, 1e-9, 0}, {1, 1, 0}};  // ours is as good as nothing beside the MPI's
+  GlobalKey k = key(Collective::alltoall, 8);
+  k.nodes = 4, k.model = &model;
+  const std::string modelled = chosen(k);
+  EXPECT_NE(modelled, "mpi");
+  SizedChoices measured = {{10, plain(Collective::alltoall, "mpi")}, {20, {}}};
+  measured.push_back({30, plain(Collective::alltoall, "pairwise")});
+  k.measured = &measured;
+  EXPECT_EQ(chosen(k), "mpi");
+  k.bytes = 20;
+  EXPECT_EQ(chosen(k), modelled);
+  k.bytes = 30;
+  EXPECT_EQ(chosen(k), "pairwise");
+  k.bytes = 31;
+  EXPECT_EQ(chosen(k), modelled);
+}
+
 TEST(Select, LeavesForcedNodeCopiesToTheMpi) {
   for (const Collective c : {Collective::alltoall, Collective::alltoallw, Collective::allgatherv}) {
     EXPECT_EQ(chosen(key(c, 8), "sh-co"), "mpi");

@@ -261,6 +261,10 @@ TEST(Tuning, EveryBadTableIsRefusedWithTheLine) {
   }
 }
 
+const std::string algorithms_text =
+    R"("algorithms": [{"collective": "allgather", "ranks": 16, "ranks_on_node": 2, "nodes": 8, "crowded": true,
+  "choices": [{"up_to": 99, "algorithm": "default"}, {"up_to": 999, "algorithm": "bruck:radix=3"}]}])";
+
 // What may happen to a file: letters lost, changed, added, doubled, and values put where others were.
 std::string mutated(const std::string& text, std::mt19937_64& random) {
   static const std::vector<std::string> pieces = {
@@ -291,9 +295,10 @@ TEST(Tuning, WhateverHappensToATableItIsRefusedOrRight) {
   std::mt19937_64 random(20);
   int read = 0, refused = 0;
   for (int turn = 0; turn < 20'000; ++turn) {
-    const std::string text = mutated(turn % 3 == 0   ? good
-                                     : turn % 3 == 1 ? with_models(model_text)
-                                                     : with_models(neighbors_text),
+    const std::string text = mutated(turn % 4 == 0   ? good
+                                     : turn % 4 == 1 ? with_models(model_text)
+                                     : turn % 4 == 2 ? with_models(neighbors_text)
+                                                     : with_models(algorithms_text),
                                      random);
     TuningTable table, again;
     table.machine.cores = 77;
@@ -301,7 +306,8 @@ TEST(Tuning, WhateverHappensToATableItIsRefusedOrRight) {
     if (!why.empty()) {
       ++refused;
       ASSERT_TRUE(why.starts_with("line ") && why.find('\n') == std::string::npos) << why << "\n" << text;
-      ASSERT_TRUE(table.machine.cores == 77 && table.entries.empty() && table.models.empty() && table.neighbors.empty())
+      ASSERT_TRUE(table.machine.cores == 77 && table.entries.empty() && table.models.empty() && table.neighbors.empty() &&
+                  table.algorithms.empty())
           << text;
       continue;
     }
@@ -314,6 +320,7 @@ TEST(Tuning, WhateverHappensToATableItIsRefusedOrRight) {
     ASSERT_EQ(again.entries, table.entries) << text;
     ASSERT_EQ(again.neighbors, table.neighbors) << text;
     ASSERT_EQ(again.machine, table.machine) << text;
+    ASSERT_EQ(tuning_text(again), tuning_text(table)) << text;
   }
   EXPECT_GT(refused, 1000);
   EXPECT_GT(read, 300) << "else most of this test is void";

@@ -1,0 +1,179 @@
+// The section "algorithms" of a tuning table.
+#include "choose/tuning_algorithms.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+#include "choose/tuning.hpp"
+#include "choose/tuning_parts.hpp"
+#include "plan/problem.hpp"
+
+namespace quadrille::choose {
+namespace {
+
+constexpr std::string_view default_word = "default";
+constexpr Collective gathered = Collective::allgather;
+
+std::string read_word(Collective collective, std::string_view word, Choice& choice) {
+  choice = {};
+  return word == default_word ? "" : parse_choice(collective, word, choice);
+}
+
+// Why no communicator can be such; empty if one can.
+std::string why_impossible(const AlgorithmEntry& entry) {
+  if (entry.ranks_on_node > entry.ranks) return "\"ranks_on_node\" must not be more than \"ranks\"";
+  const int elsewhere = entry.ranks - entry.ranks_on_node;
+  if (elsewhere < entry.nodes - 1 || elsewhere > (entry.nodes - 1) * std::int64_t{entry.ranks_on_node}) {
+    return fmt::format("{} ranks with {} on the fullest node are not on {} node{}", entry.ranks, entry.ranks_on_node,
+                       entry.nodes, entry.nodes == 1 ? "" : "s");
+  }
+  return {};
+}
+
+SizedChoice read_choice(Table& table, const std::string& path, const AlgorithmEntry& entry) {
+  SizedChoice one;
+  one.up_to = table.number(path, "up_to", 1, most_bytes_in_table);
+  if (!entry.choices.empty() && one.up_to <= entry.choices.back().up_to) {
+    table.fail(table.line_of(path, "up_to"), "\"up_to\" must be more than in the choice before");
+  }
+  const std::string word = table.words(path, "algorithm");
+  const std::size_t line = table.line_of(path, "algorithm");
+  if (std::string problem = read_word(entry.collective, word, one.choice); !problem.empty()) {
+    table.fail(line, problem);
+  } else if (one.choice.algorithm != nullptr && one.choice.algorithm->needs.one_node && entry.nodes > 1) {
+    table.fail(line, fmt::format("{} is for one node, not {}", one.choice.algorithm->name, entry.nodes));
+  }
+  return one;
+}
+
+// Calls `use` with each part of `text` before a `separator`.
+template <class Use>
+void for_each_part(std::string_view text, char separator, Use use) {
+  while (!text.empty()) {
+    const std::size_t at = text.find(separator);
+    use(text.substr(0, at));
+    text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  }
+}
+
+// "alltoall 512 default"
+void read_line(std::string_view line, ChoicesByCollective& choices) {
+  const std::size_t first = line.find(' '), second = line.find(' ', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) return;
+  Collective collective{};
+  SizedChoice one;
+  const std::string_view number = line.substr(first + 1, second - first - 1);
+  std::from_chars(number.data(), number.data() + number.size(), one.up_to);
+  if (!collective_from_name(line.substr(0, first), collective)) return;
+  if (!read_word(collective, line.substr(second + 1), one.choice).empty()) one.choice = {};
+  if (const auto c = static_cast<std::size_t>(collective); c < choices.size()) choices[c].push_back(std::move(one));
+}
+
+}  // namespace
+
+// Where all ranks share a node their number says everything.
+bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b) {
+  return a.collective == b.collective && a.crowded == b.crowded && (a.nodes == 1) == (b.nodes == 1) &&
+         (a.nodes == 1 || a.ranks_on_node == b.ranks_on_node);
+}
+
+AlgorithmEntry read_algorithms(Table& table, const std::string& path) {
+  AlgorithmEntry entry;
+  const std::string name = table.words(path, "collective");
+  if (!collective_from_name(name, entry.collective) ||
+      (entry.collective != Collective::alltoall && entry.collective != gathered)) {
+    table.fail(table.line_of(path, "collective"), "\"collective\" must be alltoall or allgather");
+  }
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
+  entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
+  entry.nodes = static_cast<int>(table.number(path, "nodes", 1, most_ranks_in_table));
+  entry.crowded = table.truth(path, "crowded");
+  if (const std::string why = why_impossible(entry); !why.empty()) table.fail(table.line_of(path), why);
+  const std::string list = path + "/choices";
+  if (!table.enter(list, '[', path)) return entry;
+  for (int i = 0; table.has(fmt::format("{}/{}{{", list, i)); ++i) {
+    const std::string one = fmt::format("{}/{}", list, i);
+    table.enter(one, '{', list);
+    entry.choices.push_back(read_choice(table, one, entry));
+  }
+  if (entry.choices.empty() || entry.choices.size() > most_sized_choices) {
+    table.fail(table.line_of(list), fmt::format("\"choices\" must be 1 to {} objects", most_sized_choices));
+  }
+  return entry;
+}
+
+std::string algorithms_text(const std::vector<AlgorithmEntry>& entries) {
+  if (entries.empty()) return {};
+  std::string text = ",\n  \"algorithms\": [";
+  const char* before = "\n";
+  for (const AlgorithmEntry& e : entries) {
+    text += fmt::format(
+        "{}    {{\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"nodes\": {}, \"crowded\": {},\n"
+        "     \"choices\": [",
+        before, name_of(e.collective), e.ranks, e.ranks_on_node, e.nodes, e.crowded);
+    const char* between = "";
+    for (const SizedChoice& one : e.choices) {
+      text += fmt::format("{}{{\"up_to\": {}, \"algorithm\": \"{}\"}}", between, one.up_to, word_of(one.choice));
+      between = ",\n                 ";
+    }
+    text += "]}";
+    before = ",\n";
+  }
+  return text + "\n  ]";
+}
+
+const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective collective, const plan::NodeMap& nodes,
+                                         bool crowded) {
+  const int ranks = nodes.ranks();
+  const AlgorithmEntry wanted{collective, ranks, nodes.ranks_on_fullest_node(), nodes.nodes, crowded, {}};
+  const AlgorithmEntry* found = nearest(table.algorithms, wanted);
+  const bool is_near = found != nullptr && found->ranks <= 2 * ranks && ranks <= 2 * found->ranks;
+  return is_near ? found : nullptr;
+}
+
+void put_algorithms(TuningTable& table, const AlgorithmEntry& entry) { put(table.algorithms, entry); }
+
+const SizedChoice* choice_for(const SizedChoices& choices, std::size_t bytes) {
+  const auto found = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return bytes <= c.up_to; });
+  return found == choices.end() ? nullptr : &*found;
+}
+
+std::size_t default_up_to(const SizedChoices& choices) {
+  std::size_t up_to = 0;
+  for (const SizedChoice& one : choices) {
+    if (one.choice.algorithm != nullptr && one.choice.algorithm->engine != Engine::inbox) return up_to;
+    up_to = one.up_to;
+  }
+  return SIZE_MAX;
+}
+
+void keep_default(SizedChoices& choices, std::size_t up_to) {
+  if (choices.empty()) return;
+  std::erase_if(choices, [&](const SizedChoice& one) { return one.up_to <= up_to; });
+  choices.insert(choices.begin(), {up_to, {}});
+}
+
+std::string word_of(const Choice& choice) {
+  return choice.algorithm == nullptr ? std::string(default_word) : to_string(choice);
+}
+
+std::string text_of(const ChoicesByCollective& choices) {
+  std::string text;
+  for (std::size_t c = 0; c < choices.size(); ++c) {
+    for (const SizedChoice& one : choices[c]) {
+      text += fmt::format("{} {} {}\n", name_of(static_cast<Collective>(c)), one.up_to, word_of(one.choice));
+    }
+  }
+  return text;
+}
+
+ChoicesByCollective choices_from(std::string_view text) {
+  ChoicesByCollective choices;
+  for_each_part(text, '\n', [&](std::string_view line) { read_line(line, choices); });
+  return choices;
+}
+
+}  // namespace quadrille::choose

@@ -1,0 +1,209 @@
+// The JSON of a tuning table as values with their lines.
+#include <iterator>
+
+#include "choose/tuning_parts.hpp"
+
+namespace quadrille::choose {
+namespace {
+
+using nlohmann::json;
+
+// Counts what the parser has read.
+struct Reader {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+  const char* at;
+  const char** seen;
+  reference operator*() const { return *at; }
+  Reader& operator++() {
+    *seen = ++at;
+    return *this;
+  }
+  Reader operator++(int) {
+    Reader old = *this;
+    ++*this;
+    return old;
+  }
+  bool operator==(const Reader& other) const { return at == other.at; }
+  bool operator!=(const Reader& other) const { return at != other.at; }
+};
+
+// Called by the parser for each piece of the text. Returning false ends the reading.
+class Collector {
+ public:
+  Collector(const std::string& text, Leaves& leaves) : text_(text), leaves_(leaves) {}
+
+  bool null() { return leaf(nullptr); }
+  bool boolean(bool value) { return leaf(value); }
+  bool number_integer(std::int64_t value) { return leaf(value); }
+  bool number_unsigned(std::uint64_t value) { return leaf(value); }
+  bool number_float(double value, const std::string&) { return leaf(value); }
+  bool string(std::string& value) { return leaf(value); }
+  bool binary(json::binary_t&) { return leaf(nullptr); }
+  bool start_object(std::size_t) { return open(false); }
+  bool end_object() { return close(); }
+  bool start_array(std::size_t) { return open(true); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    key_ = name;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) {
+    return fail("it is not JSON");
+  }
+
+  const char* seen = nullptr;  // how far the parser has read
+  std::string problem;
+
+ private:
+  struct Level {
+    std::string path;
+    bool is_array;
+    int next;
+  };
+  // The line of what was read last; the parser may have looked one letter ahead.
+  std::size_t line() const {
+    const char* end = seen == nullptr || seen == text_.data() ? text_.data() : seen - 1;
+    return 1 + static_cast<std::size_t>(std::count(text_.data(), end, '\n'));
+  }
+  bool fail(const std::string& why) {
+    problem = fmt::format("line {}: {}", line(), why);
+    return false;
+  }
+  std::string path() {
+    if (levels_.empty()) return "";
+    Level& level = levels_.back();
+    return level.path + "/" + (level.is_array ? std::to_string(level.next++) : key_);
+  }
+  bool leaf(json value) {
+    const std::string where = path();
+    if (where.empty()) return fail("it must be an object");
+    const bool is_new = leaves_.try_emplace(where, Leaf{std::move(value), line(), false}).second;
+    return is_new || fail("\"" + key_ + "\" is there twice");
+  }
+  bool open(bool is_array) {
+    if (levels_.size() > 8) return fail("it is nested too deep");
+    const std::string where = path();
+    if (!leaves_.try_emplace(where + (is_array ? "[" : "{"), Leaf{nullptr, line(), false}).second) {
+      return fail("\"" + key_ + "\" is there twice");
+    }
+    levels_.push_back({where, is_array, 0});
+    return true;
+  }
+  bool close() {
+    levels_.pop_back();
+    return true;
+  }
+
+  const std::string& text_;
+  Leaves& leaves_;
+  std::vector<Level> levels_;
+  std::string key_;
+};
+
+std::string last_word(std::string path) {
+  while (!path.empty() && (path.back() == '{' || path.back() == '[')) path.pop_back();
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+std::string read_leaves(const std::string& text, Leaves& leaves) {
+  Collector collector(text, leaves);
+  collector.seen = text.data();
+  const Reader begin{text.data(), &collector.seen};
+  const Reader end{text.data() + text.size(), &collector.seen};
+  json::sax_parse(begin, end, &collector);
+  return collector.problem;
+}
+
+bool Table::enter(const std::string& path, char kind, const std::string& parent) {
+  const auto found = leaves_.find(path + kind);
+  if (found == leaves_.end()) {
+    fail(line_of(parent), fmt::format("\"{}\" must be {}", last_word(path), kind == '{' ? "an object" : "a list"));
+    return false;
+  }
+  return found->second.used = true;
+}
+
+std::uint64_t Table::number(const std::string& parent, const std::string& name, std::uint64_t least,
+                            std::uint64_t most) {
+  Leaf* leaf = take(parent, name);
+  if (leaf == nullptr) return least;
+  if (!leaf->value.is_number_unsigned() || leaf->value.get<std::uint64_t>() < least ||
+      leaf->value.get<std::uint64_t>() > most) {
+    fail(leaf->line, fmt::format("\"{}\" must be a whole number from {} to {}", name, least, most));
+    return least;
+  }
+  return leaf->value.get<std::uint64_t>();
+}
+
+double Table::real(const std::string& parent, const std::string& name, double most) {
+  Leaf* leaf = take(parent, name);
+  if (leaf == nullptr) return 0;
+  // Also refuses what is not a number.
+  if (!leaf->value.is_number() || !(leaf->value.get<double>() >= 0 && leaf->value.get<double>() <= most)) {
+    fail(leaf->line, fmt::format("\"{}\" must be a number from 0 to {:g}", name, most));
+    return 0;
+  }
+  return leaf->value.get<double>();
+}
+
+bool Table::truth(const std::string& parent, const std::string& name) {
+  Leaf* leaf = take(parent, name);
+  if (leaf == nullptr) return false;
+  if (!leaf->value.is_boolean()) {
+    fail(leaf->line, fmt::format("\"{}\" must be true or false", name));
+    return false;
+  }
+  return leaf->value.get<bool>();
+}
+
+std::string Table::words(const std::string& parent, const std::string& name) {
+  Leaf* leaf = take(parent, name);
+  if (leaf == nullptr) return {};
+  if (!leaf->value.is_string()) {
+    fail(leaf->line, fmt::format("\"{}\" must be a string", name));
+    return {};
+  }
+  return leaf->value.get<std::string>();
+}
+
+void Table::fail(std::size_t line, const std::string& why) {
+  if (problem.empty()) problem = fmt::format("line {}: {}", line, why);
+}
+
+std::size_t Table::line_of(const std::string& path) const {
+  for (const char* kind : {"{", "["}) {
+    if (const auto found = leaves_.find(path + kind); found != leaves_.end()) {
+      return found->second.line;
+    }
+  }
+  return 1;
+}
+
+std::size_t Table::line_of(const std::string& parent, const std::string& name) const {
+  const auto found = leaves_.find(parent + "/" + name);
+  return found != leaves_.end() ? found->second.line : line_of(parent);
+}
+
+void Table::refuse_the_rest() {
+  for (const auto& [path, leaf] : leaves_) {
+    if (!leaf.used) fail(leaf.line, fmt::format("\"{}\" is not known here", last_word(path)));
+  }
+}
+
+Leaf* Table::take(const std::string& parent, const std::string& name) {
+  const auto found = leaves_.find(parent + "/" + name);
+  if (found == leaves_.end()) {
+    fail(line_of(parent), fmt::format("\"{}\" is missing or of the wrong kind", name));
+    return nullptr;
+  }
+  found->second.used = true;
+  return &found->second;
+}
+
+}  // namespace quadrille::choose

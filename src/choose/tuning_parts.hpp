@@ -1,0 +1,117 @@
+// Reading the JSON of a tuning table strictly, and finding entries: what the files of the sections share.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "choose/tuning.hpp"
+
+namespace quadrille::choose {
+
+// Nothing in a table is larger.
+inline constexpr std::uint64_t most_ranks_in_table = 1 << 20;
+inline constexpr std::uint64_t most_bytes_in_table = std::uint64_t{1} << 40;
+
+// A value of the text with its place, so that a mistake can be shown. A key is the way to it from the
+// root: "/entries/0/ranks".
+struct Leaf {
+  nlohmann::json value;
+  std::size_t line = 1;
+  bool used = false;
+};
+using Leaves = std::map<std::string, Leaf>;
+
+// Reads a text into leaves. Returns an empty string, or "line 7: <what is wrong>".
+std::string read_leaves(const std::string& text, Leaves& leaves);
+
+// Takes values out of the leaves; the first mistake stays.
+class Table {
+ public:
+  explicit Table(Leaves& leaves) : leaves_(leaves) {}
+
+  bool has(const std::string& path) const { return leaves_.contains(path); }
+  // Of an object, '{', or a list, '['.
+  bool enter(const std::string& path, char kind, const std::string& parent);
+  std::uint64_t number(const std::string& parent, const std::string& name, std::uint64_t least, std::uint64_t most);
+  double real(const std::string& parent, const std::string& name, double most);
+  bool truth(const std::string& parent, const std::string& name);
+  std::string words(const std::string& parent, const std::string& name);
+  void fail(std::size_t line, const std::string& why);
+  // Of an object or list.
+  std::size_t line_of(const std::string& path) const;
+  // Of a value; else of the object in which it ought to be.
+  std::size_t line_of(const std::string& parent, const std::string& name) const;
+  void refuse_the_rest();
+
+  std::string problem;
+
+ private:
+  Leaf* take(const std::string& parent, const std::string& name);
+
+  Leaves& leaves_;
+};
+
+// Are two entries for the same case, but for the number of ranks?
+bool alike(const TuningEntry& a, const TuningEntry& b);
+bool alike(const ModelEntry& a, const ModelEntry& b);
+bool alike(const NeighborEntry& a, const NeighborEntry& b);
+bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b);
+
+// The section "algorithms" (tuning_algorithms.cpp).
+AlgorithmEntry read_algorithms(Table& table, const std::string& path);
+std::string algorithms_text(const std::vector<AlgorithmEntry>& entries);
+
+// The objects of the list at `list`, no two of them for the same case.
+template <class Entry>
+void read_list(Table& table, const std::string& list, Entry (*read)(Table&, const std::string&),
+               std::vector<Entry>& entries) {
+  if (!table.enter(list, '[', "")) return;
+  for (int i = 0; table.has(fmt::format("{}/{}{{", list, i)); ++i) {
+    const std::string path = fmt::format("{}/{}", list, i);
+    table.enter(path, '{', list);
+    const Entry entry = read(table, path);
+    for (const Entry& other : entries) {
+      if (entry.ranks == other.ranks && alike(entry, other))
+        table.fail(table.line_of(path), "these ranks are there twice");
+    }
+    entries.push_back(entry);
+  }
+}
+
+// Of the entries that are alike but for the number of ranks the one that is nearest by ratio.
+template <class Entry>
+const Entry* nearest(const std::vector<Entry>& entries, const Entry& wanted) {
+  const int ranks = wanted.ranks;
+  const Entry* found = nullptr;
+  double least = 0;
+  for (const Entry& e : entries) {
+    if (!alike(e, wanted)) continue;
+    const double distance = static_cast<double>(std::max(e.ranks, ranks)) / std::min(e.ranks, ranks);
+    if (found == nullptr || distance < least || (distance == least && e.ranks < found->ranks)) {
+      found = &e;
+      least = distance;
+    }
+  }
+  return found;
+}
+
+// Adds an entry, or replaces the one of the same case.
+template <class Entry>
+void put(std::vector<Entry>& entries, const Entry& entry) {
+  const auto known = std::find_if(entries.begin(), entries.end(),
+                                  [&](const Entry& e) { return e.ranks == entry.ranks && alike(e, entry); });
+  if (known != entries.end()) {
+    *known = entry;
+  } else {
+    entries.push_back(entry);
+  }
+}
+
+}  // namespace quadrille::choose
