@@ -29,8 +29,8 @@
 // block combining messages was better for a neighbour collective, neighbor_alltoall or neighbor_allgather, on such a
 // communicator (0: for none), for neighbourhoods of a kind (NeighborhoodKind); "rounds" are fewer than "neighbors".
 // An element of "algorithms" says what was best at which block size (tuning_algorithms.hpp).
-// "models", "neighbors" and "algorithms" may be missing. A table is refused as a whole if anything in it is wrong: nothing is
-// guessed.
+// "models", "neighbors" and "algorithms" may be missing. A table is refused as a whole if anything in it is wrong:
+// nothing is guessed.
 #pragma once
 
 #include <array>

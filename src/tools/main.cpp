@@ -193,6 +193,7 @@ void add_tune(Line& line, TuneOptions& options) {
                   "Examples:\n"
                   "  mpirun -n 2 quadrille tune\n"
                   "  mpirun -n 8 quadrille tune --file table.json   (then QUADRILLE_TUNING=table.json)\n"
+                  "  mpirun -n 8 quadrille tune --algorithms --sizes 64:1M:x4\n"
                   "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille show "
                   "--map')\n"
                   "  mpirun -n 64 quadrille tune --neighbors --neighborhood moore:3,1\n");
@@ -201,12 +202,19 @@ void add_tune(Line& line, TuneOptions& options) {
   command->add_option("--batches", options.batches, "Batches of calls of each way and size")
       ->check(CLI::Range(1, 1000))
       ->default_str("15");
+  CLI::Option* algorithms = command->add_flag(
+      "--algorithms", options.algorithms,
+      "Measure instead which algorithm of Alltoall and Allgather is best at which block size");
+  command->add_option("--sizes", options.sizes, "With --algorithms: bytes of a block, as in bench")
+      ->default_str("from 8 to 1M")
+      ->needs(algorithms);
   command->add_flag("--model", options.model,
                     "Fit the cost model of messages between nodes instead");
   CLI::Option* neighbors =
       command->add_flag("--neighbors", options.neighbors,
                         "Measure up to which block messages of neighbours between nodes are better combined instead");
   neighbors->excludes(command->get_option("--model"));
+  algorithms->excludes(command->get_option("--model"))->excludes(neighbors);
   command
       ->add_option("--neighborhood", options.neighborhoods, "With --neighbors: as in bench; may be given several times")
       ->default_str("moore:2,1, and moore:3,1 from 8 ranks on")

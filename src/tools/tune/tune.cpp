@@ -21,11 +21,14 @@
 #include "sys/sys.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
+#include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/statistics.hpp"
 #include "tools/bench/status.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
+#include "tools/tune/batch.hpp"
+#include "tools/tune/tune_algorithms.hpp"
 #include "tools/tune/tune_model.hpp"
 #include "tools/tune/tune_neighbors.hpp"
 
@@ -35,7 +38,6 @@ namespace {
 using choose::Collective;
 
 constexpr double tuning_batch_seconds = 0.001;
-constexpr int most_tuning_calls = 1000;
 
 const std::vector<std::size_t> small_sizes = {256,  384,  512,  768,  1000, 1024, 1536,
                                               2000, 2048, 3000, 3072, 3584, 4000, 4096};
@@ -82,12 +84,7 @@ class Tuner {
 
   // Microseconds a call takes the slowest rank.
   double batch(Collective collective, memory::MeasuredBuffers& buffers, std::size_t bytes, int calls) {
-    mpi().Barrier(team_.user);
-    const double begin = mpi().Wtime();
-    for (int i = 0; i < calls; ++i) call(collective, buffers, bytes);
-    double mine = (mpi().Wtime() - begin) * 1e6 / calls, most = 0;
-    mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, team_.user);
-    return most;
+    return seconds_of_batch(team_.user, calls, [&] { call(collective, buffers, bytes); }) * 1e6;
   }
 
   struct Pair {
@@ -105,8 +102,7 @@ class Tuner {
       batch(collective, buffers, bytes, 3);  // pages are touched
       estimate = std::max(estimate, batch(collective, buffers, bytes, 3));
     }
-    const int calls =
-        std::clamp(static_cast<int>(tuning_batch_seconds * 1e6 / std::max(estimate, 0.01)), 1, most_tuning_calls);
+    const int calls = calls_of_batch(tuning_batch_seconds, estimate * 1e-6);
     std::vector<double> times[2];
     for (int b = 0; b < 2 * options_.batches; ++b) {
       const int way = (b + b / 2) % 2;  // one, other, other, one, ...
@@ -229,8 +225,9 @@ void spread_over_nodes(int ranks) {
 }
 
 // Why `team` cannot be measured; empty if it can.
-std::string obstacle_to_tuning(const team::Team* team, bool over_messages) {
+std::string obstacle_to_tuning(const team::Team* team, bool over_messages, bool algorithms) {
   if (team == nullptr || !team->ready) return "Quadrille must be switched on";
+  if (algorithms && team->nodes.nodes > 1) return "";
   if (!over_messages && !team->group.direct) return "the ranks must share a node";
   if (over_messages && team->nodes.nodes == 1) {
     return "this is measured between several nodes, but QUADRILLE_NODES says that there is one";
@@ -241,7 +238,13 @@ std::string obstacle_to_tuning(const team::Team* team, bool over_messages) {
 // Collective: measures what the options say, and adds it to the table. Returns an empty string, or what is wrong.
 std::string measure(const TuneOptions& options, const std::vector<NamedNeighborhood>& neighborhoods, team::Team& team,
                     choose::TuningTable& table) {
-  if (options.model) {
+  if (options.algorithms) {
+    AlgorithmsOptions wanted{options.batches, {}};
+    if (!options.sizes.empty()) parse_sizes(options.sizes, wanted.sizes);  // checked before
+    const std::vector<choose::AlgorithmEntry> entries = tune_algorithms(team, wanted);
+    for (const choose::AlgorithmEntry& entry : entries) put_algorithms(table, entry);
+    if (entries.empty()) return "with so many ranks there is no memory for blocks of these sizes";
+  } else if (options.model) {
     put_model(table, tune_model(team, options.batches));
   } else if (options.neighbors) {
     const std::vector<choose::NeighborEntry> entries = tune_neighbors(team, options.batches, neighborhoods);
@@ -266,6 +269,7 @@ int tune(const TuneOptions& options) {
   choose::TuningTable table;
   std::vector<NamedNeighborhood> neighborhoods;
   std::string problem = neighborhoods_to_tune(options.neighborhoods, ranks, neighborhoods);
+  if (problem.empty() && options.algorithms) problem = why_no_sizes(options.sizes);
   if (rank == 0 && problem.empty() && !options.dry) {
     problem = path.empty() ? "there is no place for a table; name one with --file"
                            : read_old_table(path, table);
@@ -281,7 +285,7 @@ int tune(const TuneOptions& options) {
   std::vector<std::byte> some(static_cast<std::size_t>(ranks));
   Quadrille_Allgather(&none, 1, mpi().byte, some.data(), 1, mpi().byte,
                       mpi().comm_world);  // sets it up
-  if (!agree(obstacle_to_tuning(team, over_messages), rank)) return bad_options;
+  if (!agree(obstacle_to_tuning(team, over_messages, options.algorithms), rank)) return bad_options;
   if (!agree(measure(options, neighborhoods, *team, table), rank)) return bad_options;
   problem.clear();
   if (rank == 0 && !options.dry) {

@@ -11,6 +11,7 @@
 #include "quadrille.h"
 #include "tools/bench/report.hpp"
 #include "tools/bench/statistics.hpp"
+#include "tools/tune/batch.hpp"
 #include "tools/tune/fit.hpp"
 
 namespace quadrille::tools {
@@ -19,7 +20,6 @@ namespace {
 using choose::Collective;
 
 constexpr double model_batch_seconds = 0.002;
-constexpr int most_model_calls = 1000;
 constexpr std::size_t most_bytes = std::size_t{64} << 20;  // of a rank's buffer
 const std::vector<std::size_t> sizes = {8, 32, 100, 256, 700, 2048, 6000, 16384};
 
@@ -92,15 +92,10 @@ class ModelTuner {
 
   // Seconds a call takes the slowest rank.
   double batch(int calls) {
-    mpi().Barrier(team_.user);
-    const double begin = mpi().Wtime();
-    for (int i = 0; i < calls; ++i) {
-      Quadrille_Alltoallv(send_.data(), counts_.data(), places_.data(), mpi().byte, recv_.data(),
-                          counts_.data(), places_.data(), mpi().byte, team_.user);
-    }
-    double mine = (mpi().Wtime() - begin) / calls, most = 0;
-    mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, team_.user);
-    return most;
+    return seconds_of_batch(team_.user, calls, [&] {
+      Quadrille_Alltoallv(send_.data(), counts_.data(), places_.data(), mpi().byte, recv_.data(), counts_.data(),
+                          places_.data(), mpi().byte, team_.user);
+    });
   }
 
   void prepare(std::size_t bytes) {
@@ -132,8 +127,7 @@ class ModelTuner {
       batch(2);
       estimate = std::max(estimate, batch(2));
     }
-    const int calls =
-        std::clamp(static_cast<int>(model_batch_seconds / std::max(estimate, 1e-9)), 1, most_model_calls);
+    const int calls = calls_of_batch(model_batch_seconds, estimate);
     std::vector<std::vector<double>> times(cases.size());
     for (int b = 0; b < batches_; ++b) {
       progress_.show(fmt::format("{} bytes: batch {} of {}", bytes, b + 1, batches_));

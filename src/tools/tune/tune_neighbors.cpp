@@ -15,6 +15,7 @@
 #include "tools/bench/neighborhood_text.hpp"
 #include "tools/bench/neighbors.hpp"
 #include "tools/bench/statistics.hpp"
+#include "tools/tune/batch.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -22,7 +23,6 @@ namespace {
 using choose::Collective;
 
 constexpr double neighbors_batch_seconds = 0.002;
-constexpr int most_neighbors_calls = 1000;
 constexpr std::size_t most_block_bytes = std::size_t{64} << 20;  // of all blocks of a rank
 constexpr int ranks_for_three_dimensions = 8;
 const std::vector<std::size_t> block_sizes = {8, 64, 200, 512, 1000, 1024, 2048, 3000, 4096, 8192, 16384, 30000};
@@ -100,12 +100,7 @@ class NeighborTuner {
 
   // Microseconds a call takes the slowest rank.
   double batch(std::size_t bytes, int calls) {
-    mpi().Barrier(comm_);
-    const double begin = mpi().Wtime();
-    for (int i = 0; i < calls; ++i) call(bytes);
-    double mine = (mpi().Wtime() - begin) * 1e6 / calls, most = 0;
-    mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, comm_);
-    return most;
+    return seconds_of_batch(comm_, calls, [&] { call(bytes); }) * 1e6;
   }
 
   // Medians, by ways. Some MPIs mix up several edges between two processes; then theirs is not among them.
@@ -119,8 +114,7 @@ class NeighborTuner {
       batch(bytes, 2);
       estimate = std::max(estimate, batch(bytes, 2));
     }
-    const int calls =
-        std::clamp(static_cast<int>(neighbors_batch_seconds * 1e6 / std::max(estimate, 0.01)), 1, most_neighbors_calls);
+    const int calls = calls_of_batch(neighbors_batch_seconds, estimate * 1e-6);
     std::vector<std::vector<double>> times(static_cast<std::size_t>(ways));
     for (int b = 0; b < batches_; ++b) {
       for (int i = 0; i < ways; ++i) {

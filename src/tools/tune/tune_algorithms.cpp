@@ -1,0 +1,330 @@
+// Idea    At each block size batches of calls go by each algorithm, in an order that is drawn for each round, as bench
+//         has it. A batch takes what its slowest rank takes; of the batches the median counts. The best other algorithm
+//         then meets the usual way once more, alone: the best of many is partly lucky. The usual way is, on one node,
+//         the better of inboxes and one copy, between which the switch points choose, and over several the MPI's own.
+//         Before every other call the send buffer is written, and after it the receive buffer is read, as programs do
+//         with some of their data. It counts: an order decides in whose cache a block is when its receiver looks at it.
+// Source  Ramesh et al., HINT, section V.C: the offline choice.
+// Cost    algorithms * sizes * batches * 2 ms at most, and half as much again where something is faster; where a call
+//         takes longer, fewer batches.
+#include "tools/tune/tune_algorithms.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <limits>
+#include <span>
+
+#include "memory/heap.hpp"
+#include "memory/measured_buffers.hpp"
+#include "quadrille.h"
+#include "sys/sys.hpp"
+#include "tools/bench/options.hpp"
+#include "tools/bench/report.hpp"
+#include "tools/bench/statistics.hpp"
+#include "tools/bench/turns.hpp"
+#include "tools/tune/batch.hpp"
+#include "tools/tune/winners.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using choose::Collective;
+using choose::Engine;
+
+constexpr double algorithm_batch_seconds = 0.002;
+constexpr double most_seconds_of_size = 10;
+constexpr int fewest_batches = 3;
+constexpr std::size_t most_block = std::size_t{1} << 30;
+constexpr std::size_t most_node_bytes = std::size_t{2} << 30;             // of all buffers of a node
+constexpr std::size_t most_tuned_sizes = choose::most_sized_choices - 1;  // one more range lies below them
+constexpr double never = std::numeric_limits<double>::infinity();
+const std::vector<std::size_t> ladder = {8,     64,    256,   700,   1024,   3000,   4096,
+                                         12000, 16384, 50000, 65536, 200000, 262144, 1048576};
+constexpr std::int64_t tried_radices[] = {2, 4, 8};
+
+// One of those that are measured.
+struct Contender {
+  std::string name;
+  choose::Choice choice{};  // without algorithm: the usual way, with this limit of the inboxes
+  std::size_t inbox_limit = 0;
+  bool usual = false;
+};
+
+// May an algorithm be the best on so many nodes? Messages between ranks of one node are what the rest is there to
+// spare.
+bool is_worth_trying(const choose::Algorithm& algorithm, int nodes) {
+  if (algorithm.engine == Engine::mpi) return true;
+  if (nodes == 1) return algorithm.engine == Engine::node;
+  return algorithm.engine == Engine::schedule || algorithm.engine == Engine::exchange;
+}
+
+// With standard parameters, and as many radices as make a difference.
+void add_contenders(const choose::Algorithm& algorithm, Collective collective, int ranks,
+                    std::vector<Contender>& contenders) {
+  const std::string name(algorithm.name);
+  const auto add = [&](const std::string& text) {
+    Contender one{text};
+    parse_choice(collective, text, one.choice);
+    contenders.push_back(std::move(one));
+  };
+  const bool has_radix = !algorithm.parameters.empty() && algorithm.parameters.front().name == "radix";
+  if (!has_radix) return add(name);
+  for (const std::int64_t radix : tried_radices) {
+    if (radix == tried_radices[0] || radix < ranks) add(fmt::format("{}:radix={}", name, radix));
+  }
+}
+
+class AlgorithmTuner {
+ public:
+  AlgorithmTuner(team::Team& team, Collective collective, const AlgorithmsOptions& options)
+      : team_(team),
+        group_(team.group),
+        collective_(collective),
+        batches_(options.batches),
+        shared_(all(memory::heap_active())),
+        contenders_(make_contenders()),
+        rests_(contenders_.size()),
+        points_(group_.points),
+        progress_(group_.me == 0) {}
+  ~AlgorithmTuner() {
+    group_.points = points_;
+    force({});
+  }
+  AlgorithmTuner(const AlgorithmTuner&) = delete;
+  AlgorithmTuner& operator=(const AlgorithmTuner&) = delete;
+
+  // Empty if no size could be measured.
+  choose::SizedChoices run(std::vector<std::size_t> sizes) {
+    while (!sizes.empty() && !fits(sizes.back())) sizes.pop_back();
+    for (const std::size_t bytes : sizes) {
+      if (!measure(bytes)) break;  // there is no memory
+    }
+    show();
+    return ranges_of(winners_);
+  }
+
+ private:
+  bool all(bool mine) const {
+    int own = mine ? 1 : 0, every = 0;
+    mpi().Allreduce(&own, &every, 1, mpi().int_type, mpi().op_min, team_.user);
+    return every == 1;
+  }
+
+  // Do the buffers of a node's ranks leave most of its memory alone? The same on all ranks.
+  bool fits(std::size_t bytes) const {
+    const std::size_t memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * sys::page_size();
+    const std::size_t most = std::min(most_node_bytes, memory / 4);
+    const auto here = static_cast<std::size_t>(team_.nodes.ranks_on_fullest_node());
+    return all(bytes <= most / 2 / here / static_cast<std::size_t>(group_.ranks));
+  }
+
+  // The usual ways first.
+  std::vector<Contender> make_contenders() const {
+    const bool one_node = team_.nodes.nodes == 1;
+    std::vector<Contender> list;
+    if (one_node) list = {{"inbox", {}, group_.slot_limit, true}, {"single-copy", {}, 0, true}};
+    for (const choose::Algorithm& algorithm : choose::algorithms()) {
+      if (!serves(algorithm, collective_) || !is_worth_trying(algorithm, team_.nodes.nodes)) continue;
+      add_contenders(algorithm, collective_, group_.ranks, list);
+      if (algorithm.engine == Engine::mpi && !one_node) list.back().usual = true;
+    }
+    return list;
+  }
+
+  void force(const choose::Choice& choice) {
+    team_.forced.by_collective[static_cast<std::size_t>(collective_)] = choice;
+    team::forget_selections(team_);
+  }
+
+  // What calls of the next batches find. The same on all ranks.
+  void use(const Contender& contender) {
+    group_.points = points_;
+    if (contender.choice.algorithm == nullptr) group_.points.inbox_limit.fill(contender.inbox_limit);
+    force(contender.choice);
+  }
+
+  // The same on all ranks.
+  bool can_serve(const Contender& contender, std::size_t bytes) {
+    use(contender);
+    const choose::Algorithm* algorithm = team::selection_of(team_, collective_, bytes).selection.choice.algorithm;
+    return contender.choice.algorithm == nullptr ? algorithm->name == contender.name
+                                                 : algorithm == contender.choice.algorithm;
+  }
+
+  void call(memory::MeasuredBuffers& buffers, std::size_t bytes) {
+    const int count = static_cast<int>(bytes);
+    const bool gathers = collective_ == Collective::allgather;
+    const std::byte* send = buffers.send(gathers ? bytes : bytes * static_cast<std::size_t>(group_.ranks));
+    const auto serve = gathers ? Quadrille_Allgather : Quadrille_Alltoall;
+    serve(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
+    reads_ = !reads_;
+    if (reads_) read(buffers.recv(), bytes * static_cast<std::size_t>(group_.ranks));
+  }
+  void read(const std::byte* data, std::size_t bytes) {
+    unsigned sum = 0;
+    for (std::size_t at = 0; at < bytes; at += sys::cache_line) sum += std::to_integer<unsigned>(data[at]);
+    seen_ = sum;
+  }
+
+  // Median seconds of these contenders. The same on all ranks.
+  std::vector<double> race(std::span<const std::size_t> who, memory::MeasuredBuffers& buffers, std::size_t bytes) {
+    const auto batch = [&](int calls) { return seconds_of_batch(team_.user, calls, [&] { call(buffers, bytes); }); };
+    std::vector<int> calls;
+    double round = 0;
+    for (const std::size_t one : who) {
+      use(contenders_[one]);
+      batch(2);  // pages are touched
+      const double estimate = batch(2);
+      calls.push_back(calls_of_batch(algorithm_batch_seconds, estimate));
+      round += estimate * (calls.back() + 1);
+    }
+    const int affordable = static_cast<int>(std::min(most_seconds_of_size / round, 1e6));
+    const int rounds = std::min(batches_, std::max(affordable, fewest_batches));
+    std::vector<std::vector<double>> times(who.size());
+    for (int r = 0; r < rounds; ++r) {
+      progress_.show(fmt::format("{}, {} bytes, {} algorithms: round {} of {}", choose::name_of(collective_), bytes,
+                                 who.size(), r + 1, rounds));
+      for (const std::size_t turn : order_of_round(static_cast<std::size_t>(r), who.size())) {
+        use(contenders_[who[turn]]);
+        call(buffers, bytes);
+        times[turn].push_back(batch(calls[turn]));
+      }
+    }
+    std::vector<double> medians;
+    for (const std::vector<double>& of_one : times) medians.push_back(summarize(of_one).median);
+    return medians;
+  }
+
+  // The contender with the least time among the usual ways, or among the others; `times` has all.
+  std::size_t best(const std::vector<double>& times, bool usual) const {
+    std::size_t found = times.size();
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (contenders_[i].usual != usual || times[i] == never) continue;
+      if (found == times.size() || times[i] < times[found]) found = i;
+    }
+    return found;
+  }
+
+  // False on all ranks if there is no memory.
+  bool measure(std::size_t bytes) {
+    memory::MeasuredBuffers buffers(bytes * static_cast<std::size_t>(group_.ranks), shared_);
+    if (!all(buffers.good())) return false;
+    std::vector<std::size_t> who;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      if (can_serve(contenders_[i], bytes) && !rests_.rests(i)) who.push_back(i);
+    }
+    const std::vector<double> medians = race(who, buffers, bytes);
+    const double least = *std::min_element(medians.begin(), medians.end());
+    std::vector<double> times(contenders_.size(), never);
+    for (std::size_t i = 0; i < who.size(); ++i) {
+      times[who[i]] = medians[i];
+      if (!contenders_[who[i]].usual) rests_.note(who[i], medians[i], least);
+    }
+    rows_.push_back(times);
+    winners_.push_back({bytes, winner(times, buffers, bytes)});
+    return true;
+  }
+
+  // Over several nodes the MPI's own is named: the cost model does not come before what was measured.
+  choose::Choice winner(const std::vector<double>& times, memory::MeasuredBuffers& buffers, std::size_t bytes) {
+    const std::size_t usual = best(times, true), other = best(times, false);
+    if (other < times.size() && beats(times[other], times[usual])) {
+      const std::size_t pair[] = {usual, other};
+      const std::vector<double> again = race(pair, buffers, bytes);
+      if (beats(again[1], again[0])) return contenders_[other].choice;
+    }
+    return contenders_[usual].choice;
+  }
+
+  // A line for each algorithm, a column for each size; in pieces that fit a terminal.
+  void show() {
+    constexpr std::size_t columns = 7;
+    progress_.clear();
+    if (group_.me != 0) return;
+    fmt::print("{}: microseconds of a call\n", choose::name_of(collective_));
+    for (std::size_t from = 0; from < rows_.size(); from += columns) {
+      const std::size_t to = std::min(from + columns, rows_.size());
+      fmt::print("  {:<28}", "bytes");
+      for (std::size_t s = from; s < to; ++s) fmt::print(" {:>9}", winners_[s].bytes);
+      fmt::print("\n");
+      for (std::size_t i = 0; i < contenders_.size(); ++i) show_line(i, from, to);
+    }
+    std::fflush(stdout);
+  }
+  void show_line(std::size_t contender, std::size_t from, std::size_t to) const {
+    std::string line = fmt::format("  {:<28}", contenders_[contender].name);
+    bool measured = false;
+    for (std::size_t s = from; s < to; ++s) {
+      const double seconds = rows_[s][contender];
+      line += seconds == never ? fmt::format(" {:>9}", "-") : fmt::format(" {:>9.2f}", seconds * 1e6);
+      measured = measured || seconds != never;
+    }
+    if (measured) fmt::print("{}\n", line);
+  }
+
+  team::Team& team_;
+  run::Group& group_;
+  Collective collective_;
+  int batches_;
+  bool shared_;  // the buffers lie in the shared heap
+  std::vector<Contender> contenders_;
+  Rests rests_;
+  bool reads_ = false;
+  volatile unsigned seen_ = 0;  // so that reading is not left out
+  choose::SwitchPoints points_;
+  Progress progress_;
+  std::vector<std::vector<double>> rows_;  // seconds, by size and contender
+  std::vector<Winner> winners_;            // by size
+};
+
+void print_choices(const choose::SizedChoices& choices) {
+  std::size_t from = 0;
+  for (const choose::SizedChoice& one : choices) {
+    fmt::print("  {:>9} to {:>9} bytes: {}\n", from, one.up_to, word_of(one.choice));
+    from = one.up_to + 1;
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+std::string why_no_sizes(const std::string& text) {
+  std::vector<std::size_t> sizes;
+  if (text.empty()) return "";
+  if (std::string problem = parse_sizes(text, sizes); !problem.empty()) return problem;
+  if (sizes.size() > most_tuned_sizes) return fmt::format("at most {} sizes can be measured", most_tuned_sizes);
+  for (const std::size_t bytes : sizes) {
+    if (bytes == 0 || bytes > most_block) return fmt::format("sizes must be from 1 to {} bytes", most_block);
+  }
+  return "";
+}
+
+std::vector<choose::AlgorithmEntry> tune_algorithms(team::Team& team, const AlgorithmsOptions& options) {
+  const bool speaks = team.group.me == 0;
+  const int nodes = team.nodes.nodes, on_node = team.nodes.ranks_on_fullest_node();
+  std::vector<std::size_t> sizes = options.sizes.empty() ? ladder : options.sizes;
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  if (speaks) {
+    fmt::print(
+        "{} ranks on {} node{}, at most {} on one, {}\n\"-\": it cannot serve such blocks, or took more than {} "
+        "times as long as the best at the two sizes before\n",
+        team.group.ranks, nodes, nodes == 1 ? "" : "s", on_node,
+        team.crowded ? "more than processors" : "a processor each", Rests::hopeless);
+  }
+  std::vector<choose::AlgorithmEntry> entries;
+  for (const Collective collective : {Collective::alltoall, Collective::allgather}) {
+    choose::AlgorithmEntry entry{collective, team.group.ranks, on_node, nodes, team.crowded, {}};
+    entry.choices = AlgorithmTuner(team, collective, options).run(sizes);
+    if (entry.choices.empty()) continue;
+    if (speaks) print_choices(entry.choices);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace quadrille::tools
