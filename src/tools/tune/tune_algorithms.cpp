@@ -170,8 +170,8 @@ class AlgorithmTuner {
     seen_ = sum;
   }
 
-  // Median seconds of these contenders. The same on all ranks.
-  std::vector<double> race(std::span<const std::size_t> who, memory::MeasuredBuffers& buffers, std::size_t bytes) {
+  // Seconds of these contenders. The same on all ranks.
+  std::vector<Summary> race(std::span<const std::size_t> who, memory::MeasuredBuffers& buffers, std::size_t bytes) {
     const auto batch = [&](int calls) { return seconds_of_batch(team_.user, calls, [&] { call(buffers, bytes); }); };
     std::vector<int> calls;
     double round = 0;
@@ -194,9 +194,9 @@ class AlgorithmTuner {
         times[turn].push_back(batch(calls[turn]));
       }
     }
-    std::vector<double> medians;
-    for (const std::vector<double>& of_one : times) medians.push_back(summarize(of_one).median);
-    return medians;
+    std::vector<Summary> summaries;
+    for (const std::vector<double>& of_one : times) summaries.push_back(summarize(of_one));
+    return summaries;
   }
 
   // The contender with the least time among the usual ways, or among the others; `times` has all.
@@ -217,12 +217,13 @@ class AlgorithmTuner {
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       if (can_serve(contenders_[i], bytes) && !rests_.rests(i)) who.push_back(i);
     }
-    const std::vector<double> medians = race(who, buffers, bytes);
-    const double least = *std::min_element(medians.begin(), medians.end());
+    const std::vector<Summary> raced = race(who, buffers, bytes);
+    double least = never;
+    for (const Summary& one : raced) least = std::min(least, one.median);
     std::vector<double> times(contenders_.size(), never);
     for (std::size_t i = 0; i < who.size(); ++i) {
-      times[who[i]] = medians[i];
-      if (!contenders_[who[i]].usual) rests_.note(who[i], medians[i], least);
+      times[who[i]] = raced[i].median;
+      if (!contenders_[who[i]].usual) rests_.note(who[i], raced[i].median, least);
     }
     rows_.push_back(times);
     winners_.push_back({bytes, winner(times, buffers, bytes)});
@@ -234,8 +235,11 @@ class AlgorithmTuner {
     const std::size_t usual = best(times, true), other = best(times, false);
     if (other < times.size() && beats(times[other], times[usual])) {
       const std::size_t pair[] = {usual, other};
-      const std::vector<double> again = race(pair, buffers, bytes);
-      if (beats(again[1], again[0])) return contenders_[other].choice;
+      const std::vector<Summary> again = race(pair, buffers, bytes);
+      // The least times are those that nobody else on the machine disturbed.
+      if (beats(again[1].median, again[0].median) && beats(again[1].least, again[0].least)) {
+        return contenders_[other].choice;
+      }
     }
     return contenders_[usual].choice;
   }
