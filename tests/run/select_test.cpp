@@ -157,7 +157,7 @@ TEST(Select, ObeysWhatWasMeasured) {
   EXPECT_NE(why().find("the measured inbox cannot serve it"), std::string::npos) << why();
   k.load_store = false;
   EXPECT_EQ(at(101), "inbox");
-  EXPECT_NE(why().find("the measured hint-hilbert cannot serve it: not all ranks reach"), std::string::npos) << why();
+  EXPECT_NE(why().find("the measured hint-hilbert cannot serve it: not all ranks of a node reach"), std::string::npos) << why();
 }
 
 TEST(Select, ObeysWhatWasMeasuredBetweenNodesBeforeTheModel) {

@@ -88,7 +88,7 @@ TEST(TuningAlgorithms, BadOnesAreRefusedWithTheLine) {
       {"\"hint-hilbert\"", "3", "line 8", "string"},
       {"radix=4", "radix=1", "line 10", "radix must be a number from 2"},
       {"radix=4", "raddix=4", "line 10", "raddix"},
-      {"bruck:radix=4", "sh-co", "line 10", "sh-co is for one node, not 5"},
+      {"bruck:radix=4", "inbox", "line 10", "inbox is for one node, not 5"},
       {"\"default\"}", "\"default\", \"more\": 1}", "line 7", "more"},
       {"{\"up_to\": 1000, \"algorithm\": \"bruck:radix=4\"}", "", "line 10", "1 to 64"},
       {"{\"up_to\": 1000, \"algorithm\": \"bruck:radix=4\"}", "9", "line 10", "1 to 64"},

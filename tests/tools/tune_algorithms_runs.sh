@@ -75,7 +75,7 @@ QUADRILLE_INBOX=500 expect 0 - "blocks of 4 bytes -> inbox" $TOOL run --explain 
 QUADRILLE_ALGORITHM=alltoall=hint-row expect 0 - "blocks of 4 bytes -> hint-row: forced" \
   $TOOL run --explain -- "$MPIRUN" -n 2 "$PROGRAM"
 # Where orders cannot serve.
-QUADRILLE_HEAP=off QUADRILLE_REACH=ring expect 0 - "the measured hint-hilbert cannot serve it: not all ranks reach" \
+QUADRILLE_HEAP=off QUADRILLE_REACH=ring expect 0 - "the measured hint-hilbert cannot serve it: not all ranks of a node reach" \
   $TOOL run --explain -- "$MPIRUN" -n 2 "$PROGRAM"
 # A bad one is refused as a whole.
 put hint-hilbart spread-out

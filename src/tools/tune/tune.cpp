@@ -278,6 +278,7 @@ int tune(const TuneOptions& options) {
 
   // What was measured before must not steer what is measured now.
   setenv("QUADRILLE_TUNING", "none", 1);
+  setenv("QUADRILLE_TRIALS", "off", 1);
   const bool over_messages = options.model || options.neighbors;
   if (over_messages) spread_over_nodes(ranks);
   team::Team* team = team::team_of(mpi().comm_world);

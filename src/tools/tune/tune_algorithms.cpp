@@ -57,9 +57,8 @@ struct Contender {
 // May an algorithm be the best on so many nodes? Messages between ranks of one node are what the rest is there to
 // spare.
 bool is_worth_trying(const choose::Algorithm& algorithm, int nodes) {
-  if (algorithm.engine == Engine::mpi) return true;
-  if (nodes == 1) return algorithm.engine == Engine::node;
-  return algorithm.engine == Engine::schedule || algorithm.engine == Engine::exchange;
+  if (algorithm.engine == Engine::mpi || algorithm.engine == Engine::node) return true;
+  return nodes > 1 && (algorithm.engine == Engine::schedule || algorithm.engine == Engine::exchange);
 }
 
 // With standard parameters, and as many radices as make a difference.
