@@ -31,8 +31,8 @@ struct Prediction {
   double seconds = 0;
 };
 
-// Seconds of `choice` on `ranks` ranks over messages, all of which cost the same. Knows mpi, spread-out, zero-rotation-bruck,
-// two-phase-bruck, sloav, padded-bruck and padded-alltoall; of others it returns infinity.
+// Seconds of `choice` on `ranks` ranks over messages, all of which cost the same. Knows mpi, spread-out,
+// zero-rotation-bruck, two-phase-bruck, sloav, padded-bruck and padded-alltoall; of others it returns infinity.
 double predict(const Choice& choice, int ranks, const Load& load, const Model& model);
 
 // The fastest for an all-to-all by the model, among `mpi` and Bruck of several radices. For the v and w forms

@@ -41,8 +41,9 @@ bool is_fitted(const NeighborKey& key) { return key.machine != plan::Machine{}; 
 
 // Blocks of fewer bytes are better combined by this algorithm than sent directly.
 double combined_below(const NeighborKey& key, const CombiningCost& one) {
-  // The paper's cut-off is for one message at a time. But those of the direct exchange are under way together, and rounds
-  // wait for each other, which only a fitted model knows: 3 rounds for the 4 nearest neighbours on a torus are no gain.
+  // The paper's cut-off is for one message at a time. But those of the direct exchange are under way together, and
+  // rounds wait for each other, which only a fitted model knows: 3 rounds for the 4 nearest neighbours on a torus are
+  // no gain.
   if (!is_fitted(key) && 2 * one.rounds > key.costs->neighbors) return 0;
   const plan::Machine& machine = is_fitted(key) ? key.machine : unknown_machine;
   const double below = plan::cut_off(machine, key.costs->neighbors, one.rounds, one.volume);
@@ -87,8 +88,24 @@ Selection combined(const NeighborKey& key, const Best& best, const NeighborEntry
           fmt::format("{} messages instead of {}: {}", best.algorithm->rounds, key.costs->neighbors, when)};
 }
 
+// What was measured to be faster than the default exchange inside a node; null if nothing was.
+const Algorithm* measured_order(const NeighborKey& key) {
+  NeighborhoodKind kind;
+  if (key.costs == nullptr || !key.sizes_known || key.bytes == 0 || !kind_inside(*key.costs, kind)) return nullptr;
+  const InsideEntry* entry = nearest_kind(key.inside, key.collective, kind);
+  const Algorithm* order = entry == nullptr ? nullptr : order_for(*entry, key.bytes);
+  return order != nullptr && serves(*order, key.collective) && why_not(*order, key).empty() ? order : nullptr;
+}
+
+Selection select_in_node(const NeighborKey& key) {
+  if (const Algorithm* order = measured_order(key)) {
+    return {plain(key.collective, order->name), "measured to be faster inside a node"};
+  }
+  return {plain(key.collective, "rings"), "the ranks share a node"};
+}
+
 Selection select_by_cost(const NeighborKey& key) {
-  if (key.in_node) return {plain(key.collective, "rings"), "the ranks share a node"};
+  if (key.in_node) return select_in_node(key);
   if (key.costs != nullptr && key.sizes_known && key.bytes > 0) {
     const NeighborEntry* measured = measured_for(key);
     // Else nothing is known of waiting: for ranks that share processors it costs more than the messages that are saved.
@@ -102,31 +119,30 @@ Selection select_by_cost(const NeighborKey& key) {
   return {plain(key.collective, "mpi"), "combining messages would not pay"};
 }
 
-}  // namespace
-
-bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind) {
+// `saved`: how many messages fewer than neighbours there must be.
+bool fewest_messages(const CombiningCosts& costs, std::int64_t saved, NeighborhoodKind& kind) {
   const CombiningCost* fewest = nullptr;
   for (const CombiningCost& one : costs.algorithms) {
-    if (one.rounds >= costs.neighbors) continue;
+    if (one.rounds + saved > costs.neighbors) continue;
     const bool better =
         fewest == nullptr || std::tie(one.rounds, one.volume) < std::tie(fewest->rounds, fewest->volume);
     if (better) fewest = &one;
   }
-  if (fewest != nullptr) kind = {costs.neighbors, fewest->rounds, fewest->volume};
-  return fewest != nullptr;
+  if (fewest == nullptr || fewest->rounds == 0) return false;
+  kind = {costs.neighbors, fewest->rounds, fewest->volume};
+  return true;
 }
 
-const NeighborEntry* nearest_kind(std::span<const NeighborEntry> measured, Collective collective,
-                                  const NeighborhoodKind& kind) {
+template <class Entry>
+const Entry* nearest(std::span<const Entry> measured, Collective collective, const NeighborhoodKind& kind) {
   using enum Collective;
-  const bool gather = collective == neighbor_allgather || collective == neighbor_allgatherv;
   const auto ratio = [](std::int64_t a, std::int64_t b) {
     return static_cast<double>(std::max(a, b)) / static_cast<double>(std::max<std::int64_t>(std::min(a, b), 1));
   };
-  const NeighborEntry* found = nullptr;
+  const Entry* found = nullptr;
   double least = 0;
-  for (const NeighborEntry& e : measured) {
-    if (e.collective != (gather ? neighbor_allgather : neighbor_alltoall)) continue;
+  for (const Entry& e : measured) {
+    if (e.collective != (is_allgather(collective) ? neighbor_allgather : neighbor_alltoall)) continue;
     const double neighbors = ratio(e.kind.neighbors, kind.neighbors), rounds = ratio(e.kind.rounds, kind.rounds),
                  blocks = ratio(e.kind.blocks, kind.blocks);
     if (std::max({neighbors, rounds, blocks}) > most_ratio) continue;
@@ -134,6 +150,22 @@ const NeighborEntry* nearest_kind(std::span<const NeighborEntry> measured, Colle
     if (found == nullptr || distance < least) found = &e, least = distance;
   }
   return found;
+}
+
+}  // namespace
+
+bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind) { return fewest_messages(costs, 1, kind); }
+
+bool kind_inside(const CombiningCosts& costs, NeighborhoodKind& kind) { return fewest_messages(costs, 0, kind); }
+
+const NeighborEntry* nearest_kind(std::span<const NeighborEntry> measured, Collective collective,
+                                  const NeighborhoodKind& kind) {
+  return nearest(measured, collective, kind);
+}
+
+const InsideEntry* nearest_kind(std::span<const InsideEntry> measured, Collective collective,
+                                const NeighborhoodKind& kind) {
+  return nearest(measured, collective, kind);
 }
 
 Selection select_neighbors(const NeighborKey& key, const Choice& forced) {

@@ -35,19 +35,24 @@ struct NeighborKey {
   bool isomorphic;     // all ranks know the neighbours of all ranks
   bool sizes_known;    // block i has one size on all ranks, and all ranks know it
   std::size_t bytes;   // of the largest block, if the sizes are known
-  const CombiningCosts* costs;                   // null unless isomorphic, and combining may pay
+  const CombiningCosts* costs;  // null unless isomorphic, and combining may pay or something was measured in the node
   plan::Machine machine = {};                    // fitted to messages between these ranks; all zero: nothing was
   std::span<const NeighborEntry> measured = {};  // likewise, by kinds of neighbourhoods
+  std::span<const InsideEntry> inside = {};      // what was measured in the node that they share
 };
 
 // By the algorithm with the fewest messages, and of those the fewest blocks. False if none has fewer messages than
 // there are neighbours.
 bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind);
+// The same where nothing is combined: false only if no algorithm manages with a message a neighbour.
+bool kind_inside(const CombiningCosts& costs, NeighborhoodKind& kind);
 
 // Of the entries for this collective (for v and w forms: the uniform one) the one whose kind is the nearest, by the
 // ratios of its three numbers, none of which may be above 2. Null if there is none.
 const NeighborEntry* nearest_kind(std::span<const NeighborEntry> measured, Collective collective,
                                   const NeighborhoodKind& kind);
+const InsideEntry* nearest_kind(std::span<const InsideEntry> measured, Collective collective,
+                                const NeighborhoodKind& kind);
 
 // `forced` may be without algorithm. The result always has one.
 Selection select_neighbors(const NeighborKey& key, const Choice& forced);

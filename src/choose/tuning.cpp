@@ -68,24 +68,67 @@ ModelEntry read_model(Table& table, const std::string& path) {
   return entry;
 }
 
-NeighborEntry read_neighbors(Table& table, const std::string& path) {
-  NeighborEntry entry;
+Collective read_neighbor_collective(Table& table, const std::string& path) {
+  Collective collective{};
   const std::string name = table.words(path, "collective");
-  if (!collective_from_name(name, entry.collective) || !measures_neighbors(entry.collective)) {
+  if (!collective_from_name(name, collective) || !measures_neighbors(collective)) {
     table.fail(table.line_of(path), "\"collective\" must be neighbor_alltoall or neighbor_allgather");
   }
-  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks));
-  entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks));
-  entry.crowded = table.truth(path, "crowded");
+  return collective;
+}
+
+// `combines`: with fewer rounds than neighbours.
+NeighborhoodKind read_kind(Table& table, const std::string& path, bool combines) {
   const auto amount = [&](const char* of, std::uint64_t least) {
     return static_cast<std::int64_t>(table.number(path, of, least, most_blocks));
   };
-  entry.kind = {amount("neighbors", 2), amount("rounds", 1), amount("blocks", 1)};
-  if (entry.kind.rounds >= entry.kind.neighbors) {
+  const NeighborhoodKind kind = {amount("neighbors", combines ? 2 : 1), amount("rounds", 1), amount("blocks", 1)};
+  if (combines && kind.rounds >= kind.neighbors) {
     table.fail(table.line_of(path), "\"rounds\" must be fewer than \"neighbors\"");
   }
+  if (kind.rounds > kind.neighbors) table.fail(table.line_of(path), "\"rounds\" must not be more than \"neighbors\"");
+  return kind;
+}
+
+NeighborEntry read_neighbors(Table& table, const std::string& path) {
+  NeighborEntry entry;
+  entry.collective = read_neighbor_collective(table, path);
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks));
+  entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks));
+  entry.crowded = table.truth(path, "crowded");
+  entry.kind = read_kind(table, path, true);
   entry.largest_combined = table.number(path, "largest_combined", 0, most_bytes);
   return entry;
+}
+
+InsideEntry read_inside(Table& table, const std::string& path) {
+  InsideEntry entry;
+  entry.collective = read_neighbor_collective(table, path);
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks));
+  entry.crowded = table.truth(path, "crowded");
+  entry.kind = read_kind(table, path, false);
+  const std::string list = path + "/inside";
+  if (!table.enter(list, '[', path)) return entry;
+  for (int i = 0; table.has(fmt::format("{}/{}{{", list, i)); ++i) {
+    const std::string range = fmt::format("{}/{}", list, i);
+    table.enter(range, '{', list);
+    const std::size_t bytes = table.number(range, "up_to", 1, most_bytes);
+    const std::string problem = add_range(entry, bytes, table.words(range, "algorithm"));
+    if (!problem.empty()) table.fail(table.line_of(range), problem);
+  }
+  if (entry.count == 0) table.fail(table.line_of(list), "\"inside\" must have an element");
+  return entry;
+}
+
+// Those of communicators on one node, and the others.
+void read_all_neighbors(Table& table, const std::string& list, TuningTable& read) {
+  for_each_object(table, list, [&](const std::string& path) {
+    if (table.has(path + "/inside[") || table.has(path + "/inside")) {
+      add_new(table, path, read_inside(table, path), read.inside);
+    } else {
+      add_new(table, path, read_neighbors(table, path), read.neighbors);
+    }
+  });
 }
 
 std::string machine_text(const plan::Machine& machine) {
@@ -109,16 +152,25 @@ std::string models_text(const std::vector<ModelEntry>& models) {
   return text + "\n  ]";
 }
 
-std::string neighbors_text(const std::vector<NeighborEntry>& entries) {
-  if (entries.empty()) return {};
+std::string kind_text(const NeighborhoodKind& kind) {
+  return fmt::format("\"neighbors\": {}, \"rounds\": {}, \"blocks\": {}", kind.neighbors, kind.rounds, kind.blocks);
+}
+
+std::string neighbors_text(const std::vector<NeighborEntry>& entries, const std::vector<InsideEntry>& inside) {
+  if (entries.empty() && inside.empty()) return {};
   std::string text = ",\n  \"neighbors\": [";
   const char* before = "\n";
   for (const NeighborEntry& e : entries) {
     text += fmt::format(
         "{}    {{\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},\n"
-        "     \"neighbors\": {}, \"rounds\": {}, \"blocks\": {}, \"largest_combined\": {}}}",
-        before, name_of(e.collective), e.ranks, e.ranks_on_node, e.crowded, e.kind.neighbors, e.kind.rounds,
-        e.kind.blocks, std::min<std::size_t>(e.largest_combined, most_bytes));
+        "     {}, \"largest_combined\": {}}}",
+        before, name_of(e.collective), e.ranks, e.ranks_on_node, e.crowded, kind_text(e.kind),
+        std::min<std::size_t>(e.largest_combined, most_bytes));
+    before = ",\n";
+  }
+  for (const InsideEntry& e : inside) {
+    text += fmt::format("{}    {{\"collective\": \"{}\", \"ranks\": {}, \"crowded\": {}, {},\n     \"inside\": {}}}",
+                        before, name_of(e.collective), e.ranks, e.crowded, kind_text(e.kind), ranges_text(e));
     before = ",\n";
   }
   return text + "\n  ]";
@@ -133,6 +185,9 @@ bool alike(const ModelEntry& a, const ModelEntry& b) {
 bool alike(const NeighborEntry& a, const NeighborEntry& b) {
   return a.collective == b.collective && a.crowded == b.crowded && a.ranks_on_node == b.ranks_on_node &&
          a.kind == b.kind;
+}
+bool alike(const InsideEntry& a, const InsideEntry& b) {
+  return a.collective == b.collective && a.crowded == b.crowded && a.kind == b.kind;
 }
 
 // Measured on 2 cores (AMD EPYC, family 25, model 17) with 2, 4 and 8 ranks; see
@@ -163,7 +218,7 @@ std::string parse_tuning(const std::string& text, TuningTable& result) {
   read_list(table, "/entries", read_entry, read.entries);
   const auto is_there = [&](const std::string& list) { return table.has(list + "[") || table.has(list); };
   if (is_there("/models")) read_list(table, "/models", read_model, read.models);
-  if (is_there("/neighbors")) read_list(table, "/neighbors", read_neighbors, read.neighbors);
+  if (is_there("/neighbors")) read_all_neighbors(table, "/neighbors", read);
   if (is_there("/algorithms")) read_list(table, "/algorithms", read_algorithms, read.algorithms);
   table.refuse_the_rest();
   if (table.problem.empty()) result = std::move(read);
@@ -189,7 +244,7 @@ std::string tuning_text(const TuningTable& table) {
     text += "}}";
     before = ",\n";
   }
-  return text + "\n  ]" + models_text(table.models) + neighbors_text(table.neighbors) +
+  return text + "\n  ]" + models_text(table.models) + neighbors_text(table.neighbors, table.inside) +
          algorithms_text(table.algorithms) + "\n}\n";
 }
 
@@ -210,10 +265,20 @@ std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks
   return found;
 }
 
+std::vector<InsideEntry> nearest_inside(const TuningTable& table, int ranks, bool crowded) {
+  std::vector<InsideEntry> found;
+  for (const InsideEntry& e : table.inside) {
+    if (nearest(table.inside, {e.collective, ranks, crowded, e.kind}) == &e) found.push_back(e);
+  }
+  return found;
+}
+
 void put_entry(TuningTable& table, const TuningEntry& entry) { put(table.entries, entry); }
 
 void put_model(TuningTable& table, const ModelEntry& entry) { put(table.models, entry); }
 
 void put_neighbors(TuningTable& table, const NeighborEntry& entry) { put(table.neighbors, entry); }
+
+void put_inside(TuningTable& table, const InsideEntry& entry) { put(table.inside, entry); }
 
 }  // namespace quadrille::choose

@@ -15,7 +15,9 @@
 //   ],
 //   "neighbors": [
 //     {"collective": "neighbor_alltoall", "ranks": 64, "ranks_on_node": 1, "crowded": false,
-//      "neighbors": 26, "rounds": 6, "blocks": 54, "largest_combined": 1000}
+//      "neighbors": 26, "rounds": 6, "blocks": 54, "largest_combined": 1000},
+//     {"collective": "neighbor_alltoall", "ranks": 64, "crowded": false, "neighbors": 26, "rounds": 6, "blocks": 54,
+//      "inside": [{"up_to": 4096, "algorithm": "default"}, {"up_to": 65536, "algorithm": "sh-co"}]}
 //   ],
 //   "algorithms": [
 //     {"collective": "alltoall", "ranks": 8, "ranks_on_node": 8, "nodes": 1, "crowded": false,
@@ -28,9 +30,11 @@
 // `ranks_on_node` ranks (1 if it is missing); its numbers are nanoseconds. An element of "neighbors" says up to which
 // block combining messages was better for a neighbour collective, neighbor_alltoall or neighbor_allgather, on such a
 // communicator (0: for none), for neighbourhoods of a kind (NeighborhoodKind); "rounds" are fewer than "neighbors".
-// An element of "algorithms" says what was best at which block size (tuning_algorithms.hpp).
-// "models", "neighbors" and "algorithms" may be missing. A table is refused as a whole if anything in it is wrong:
-// nothing is guessed.
+// One with "inside" is of a communicator on one node and says which order of copies was better than the default
+// exchange there: an element holds for blocks above those of the one before, of up to "up_to" bytes; at most 16
+// elements, and still larger blocks take the default. An element of "algorithms" says what was best at which block size
+// (tuning_algorithms.hpp). "models", "neighbors" and "algorithms" may be missing. A table is refused as a whole if
+// anything in it is wrong: nothing is guessed.
 #pragma once
 
 #include <array>
@@ -42,6 +46,7 @@
 #include "choose/model.hpp"
 #include "choose/registry.hpp"
 #include "choose/tuning_algorithms.hpp"
+#include "choose/tuning_neighbors.hpp"
 
 namespace quadrille::choose {
 
@@ -74,26 +79,6 @@ struct ModelEntry {
   bool operator==(const ModelEntry&) const = default;
 };
 
-// What decides whether combining pays, as the paper's cut-off has it: neighbours that are other processes (s), and of
-// the algorithm with the fewest messages these (D) and the blocks it sends (V).
-struct NeighborhoodKind {
-  std::int64_t neighbors = 0;
-  std::int64_t rounds = 0;
-  std::int64_t blocks = 0;
-  bool operator==(const NeighborhoodKind&) const = default;
-};
-
-// Plain: it is broadcast as it is.
-struct NeighborEntry {
-  Collective collective{};
-  int ranks = 0;
-  int ranks_on_node = 1;  // of the fullest node
-  bool crowded = false;
-  NeighborhoodKind kind;
-  std::size_t largest_combined = 0;  // bytes of a block
-  bool operator==(const NeighborEntry&) const = default;
-};
-
 struct Machine {
   std::string processor;
   int cores = 0;
@@ -106,6 +91,7 @@ struct TuningTable {
   std::vector<ModelEntry> models = {};
   std::vector<NeighborEntry> neighbors = {};
   std::vector<AlgorithmEntry> algorithms = {};
+  std::vector<InsideEntry> inside = {};  // in the file elements of "neighbors", too
 };
 
 // Reads a table. Returns an empty string, or "line 7: <what is wrong>"; then `table` is as it was.
@@ -124,11 +110,14 @@ std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks
 // several, with as many ranks on the fullest; of those with half to twice as many ranks the nearest by ratio.
 const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective collective, const plan::NodeMap& nodes,
                                          bool crowded);
+// Likewise, of communicators on one node.
+std::vector<InsideEntry> nearest_inside(const TuningTable& table, int ranks, bool crowded);
 // Adds an entry, or replaces the one of the same case.
 void put_entry(TuningTable& table, const TuningEntry& entry);
 void put_model(TuningTable& table, const ModelEntry& entry);
 void put_neighbors(TuningTable& table, const NeighborEntry& entry);
 void put_algorithms(TuningTable& table, const AlgorithmEntry& entry);
+void put_inside(TuningTable& table, const InsideEntry& entry);
 
 // ---- The file ----
 

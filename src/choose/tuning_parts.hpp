@@ -62,27 +62,39 @@ class Table {
 bool alike(const TuningEntry& a, const TuningEntry& b);
 bool alike(const ModelEntry& a, const ModelEntry& b);
 bool alike(const NeighborEntry& a, const NeighborEntry& b);
+bool alike(const InsideEntry& a, const InsideEntry& b);
 bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b);
 
 // The section "algorithms" (tuning_algorithms.cpp).
 AlgorithmEntry read_algorithms(Table& table, const std::string& path);
 std::string algorithms_text(const std::vector<AlgorithmEntry>& entries);
 
-// The objects of the list at `list`, no two of them for the same case.
+// No two entries may be for the same case.
 template <class Entry>
-void read_list(Table& table, const std::string& list, Entry (*read)(Table&, const std::string&),
-               std::vector<Entry>& entries) {
+void add_new(Table& table, const std::string& path, const Entry& entry, std::vector<Entry>& entries) {
+  for (const Entry& other : entries) {
+    if (entry.ranks == other.ranks && alike(entry, other)) {
+      table.fail(table.line_of(path), "these ranks are there twice");
+    }
+  }
+  entries.push_back(entry);
+}
+
+// Calls `read` with the path of each object of the list at `list`.
+template <class Read>
+void for_each_object(Table& table, const std::string& list, const Read& read) {
   if (!table.enter(list, '[', "")) return;
   for (int i = 0; table.has(fmt::format("{}/{}{{", list, i)); ++i) {
     const std::string path = fmt::format("{}/{}", list, i);
     table.enter(path, '{', list);
-    const Entry entry = read(table, path);
-    for (const Entry& other : entries) {
-      if (entry.ranks == other.ranks && alike(entry, other))
-        table.fail(table.line_of(path), "these ranks are there twice");
-    }
-    entries.push_back(entry);
+    read(path);
   }
+}
+
+template <class Entry>
+void read_list(Table& table, const std::string& list, Entry (*read)(Table&, const std::string&),
+               std::vector<Entry>& entries) {
+  for_each_object(table, list, [&](const std::string& path) { add_new(table, path, read(table, path), entries); });
 }
 
 // Of the entries that are alike but for the number of ranks the one that is nearest by ratio.

@@ -14,8 +14,8 @@ class KeptTypes {
   KeptTypes(const KeptTypes&) = delete;
   KeptTypes& operator=(const KeptTypes&) = delete;
 
-  // Lets `call`, which is sound, refer to duplicates that live as long as this. So many blocks of either side; of a side
-  // without any nothing is looked at. Returns an MPI error code.
+  // Lets `call`, which is sound, refer to duplicates that live as long as this. So many blocks of either side; of a
+  // side without any nothing is looked at. Returns an MPI error code.
   int keep(Call& call, int send_blocks, int recv_blocks);
 
  private:

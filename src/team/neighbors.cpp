@@ -231,6 +231,22 @@ const choose::CombiningCosts& Isomorphic::costs(bool gather) const {
   return counted.costs;
 }
 
+bool Isomorphic::nobody_alone() const {
+  std::call_once(sought_alone_, [&] {
+    const auto somebody = [&](int rank, int direction) {
+      const std::vector<int> there = plan::ranks_around(grid, neighborhood, rank, direction);
+      return std::any_of(there.begin(), there.end(), [](int other) { return other >= 0; });
+    };
+    int ranks = 1;
+    for (const int extent : grid.extents) ranks *= extent;
+    nobody_alone_ = true;
+    for (int r = 0; r < ranks && nobody_alone_; ++r) nobody_alone_ = somebody(r, -1) && somebody(r, 1);
+  });
+  return nobody_alone_;
+}
+
+bool may_choose_inside(const Team& team) { return !team.inside.empty() && is_in_node(team) && team.group.load_store; }
+
 bool may_combine(const Team& team) {
   const Team* known = who_knows(team);
   if (known == nullptr || known->nodes.nodes == 1) return false;
@@ -330,6 +346,10 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
                           nullptr};
   if (around != nullptr) {
     key.sizes_known = uniform || team.neighbors->sizes_known();
+    if (may_choose_inside(team) && (!uniform || around->nobody_alone())) {
+      key.costs = &around->costs(choose::is_allgather(collective));
+      key.inside = team.inside;
+    }
     if (may_combine(team)) add_costs(key, *who_knows(team), around->costs(choose::is_allgather(collective)));
   }
   cached = {true, false, bytes, drop_in, choose::select_neighbors(key, team.forced.by_collective[index])};

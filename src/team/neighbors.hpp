@@ -23,6 +23,8 @@ struct Isomorphic {
   bool asserted = false;  // when it was made, by the user: block i of a v or w call has one size on all ranks
   bool checked = false;   // and that is to be checked in each call
   bool whole = false;     // no process lacks a neighbour
+  // Does every process send to somebody and receive from somebody? One that does not may give any size.
+  bool nobody_alone() const;
   // What combining costs; counted when it is first asked for.
   const choose::CombiningCosts& costs(bool gather) const;
 
@@ -32,6 +34,8 @@ struct Isomorphic {
     choose::CombiningCosts costs;
   };
   mutable Counted alltoall_, allgather_;
+  mutable std::once_flag sought_alone_;
+  mutable bool nobody_alone_ = false;
 };
 
 // Adds to a grid and a neighbourhood what follows from them. The same on all ranks.
@@ -84,6 +88,10 @@ const Neighbors* neighbors_of(Team& team);
 // May combining messages pay: do the ranks live on several nodes, and have a processor each, or a tuning table that
 // knows what waiting for ranks without one costs? The same on all ranks.
 bool may_combine(const Team& team);
+
+// Do all ranks share a node and reach each other's memory by load and store, and was something measured there? The same
+// on all ranks.
+bool may_choose_inside(const Team& team);
 
 // Is it a graph behind which a grid has not been sought yet, and would it be used? The same on all ranks.
 bool may_be_grid(Team& team);

@@ -126,6 +126,14 @@ void tell_choices(Team& team, std::string text, std::int64_t bytes) {
   team.by_size = choose::choices_from(text);
 }
 
+// Collective: what rank 0 has. `count` is of its list; all know it.
+template <class Entry>
+void broadcast(const Team& team, std::vector<Entry>& entries, std::int64_t count) {
+  entries.resize(static_cast<std::size_t>(count));
+  const auto bytes = static_cast<int>(entries.size() * sizeof(Entry));
+  if (bytes > 0) mpi().Bcast(entries.data(), bytes, mpi().byte, 0, team.user);
+}
+
 // Collective: the first rank of each node takes control memory, and rank 0 looks into its tuning table.
 // `chunk` becomes that of this rank's node, or what went wrong on some node: the same on all ranks.
 void take_areas(Team& team, const Processes& processes, std::span<const int> members,
@@ -137,7 +145,8 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     choose::SwitchPoints points;
     std::int64_t choices;  // bytes of text about them
     bool known, tries;
-  } mine{not_first, {}, 0, true, false};
+    std::int64_t inside;  // how many entries
+  } mine{not_first, {}, 0, true, false, 0};
   if (members[0] == group.me) {
     mine.chunk = memory::inbox_layout(here).capacity() == 0 ? too_many_ranks : no_room;
     if (mine.chunk == no_room && processes.pool != nullptr) {
@@ -161,11 +170,16 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     mine.tries = settings.trials == Trials::on ||
                  (settings.trials == Trials::automatic && !team.crowded && may_measure());
     // Of several nodes: agree_on_messages().
-    if (team.nodes.nodes == 1) choices = look_up_algorithms(team.nodes, team.crowded);
+    if (team.nodes.nodes == 1) {
+      choices = look_up_algorithms(team.nodes, team.crowded);
+      team.inside = look_up_inside(group.ranks, team.crowded);
+    }
     mine.choices = static_cast<std::int64_t>(choices.size());
+    mine.inside = static_cast<std::int64_t>(team.inside.size());
   }
   mpi().Bcast(&mine, sizeof mine, mpi().byte, 0, team.user);
   tell_choices(team, std::move(choices), mine.choices);
+  broadcast(team, team.inside, mine.inside);
   group.points = mine.points;
   team.points_are_guessed = !mine.known;
   team.tries = mine.tries;
@@ -232,9 +246,7 @@ void agree_on_messages(Team& team) {
   }
   mpi().Bcast(&told, sizeof told, mpi().byte, 0, team.user);
   team.model = told.model;
-  team.measured.resize(static_cast<std::size_t>(told.neighbors));
-  const auto bytes = static_cast<int>(team.measured.size() * sizeof(choose::NeighborEntry));
-  if (bytes > 0) mpi().Bcast(team.measured.data(), bytes, mpi().byte, 0, team.user);
+  broadcast(team, team.measured, told.neighbors);
   tell_choices(team, std::move(choices), told.choices);
 }
 

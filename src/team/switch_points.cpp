@@ -104,6 +104,10 @@ choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded) {
   return entry != nullptr ? entry->model : choose::Model{};
 }
 
+std::vector<choose::InsideEntry> look_up_inside(int ranks, bool crowded) {
+  return choose::nearest_inside(table_of_this_process(), ranks, crowded);
+}
+
 std::vector<choose::NeighborEntry> look_up_neighbors(const plan::NodeMap& nodes, bool crowded) {
   return choose::nearest_neighbors(table_of_this_process(), nodes.ranks(), nodes.ranks_on_fullest_node(), crowded);
 }

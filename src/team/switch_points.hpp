@@ -22,6 +22,8 @@ choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded);
 
 // What was measured of neighbour collectives on such a communicator.
 std::vector<choose::NeighborEntry> look_up_neighbors(const plan::NodeMap& nodes, bool crowded);
+// Likewise, on one of so many ranks on one node.
+std::vector<choose::InsideEntry> look_up_inside(int ranks, bool crowded);
 
 // Which algorithms were measured to be best at which block size on such a communicator, as choose::text_of() has it.
 std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded);

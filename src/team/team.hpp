@@ -64,7 +64,8 @@ struct Team {
   std::string why_not;      // why it is not eligible
   bool ready = false;       // setup() has been done
   int calls = 0;            // calls before it was ready
-  bool points_are_guessed = false;  // no table has them: they are to be measured (api/calibrate.hpp); alike on all ranks
+  // No table has them: they are to be measured (api/calibrate.hpp). Alike on all ranks.
+  bool points_are_guessed = false;
 
   run::Group group;         // valid when ready
   plan::NodeMap nodes;
@@ -77,6 +78,7 @@ struct Team {
   choose::Model model;      // agreed; all zero: none
   std::vector<choose::NeighborEntry> measured;  // agreed; of neighbour collectives between nodes
   choose::ChoicesByCollective by_size;          // agreed; what was measured to be best at which block size
+  std::vector<choose::InsideEntry> inside;      // likewise, on one node
   choose::Asking asking[choose::collective_count];
   bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp); agreed
   std::map<std::pair<choose::Collective, int>, Try> trials;  // by class of size

@@ -212,7 +212,8 @@ void add_tune(Line& line, TuneOptions& options) {
                     "Fit the cost model of messages between nodes instead");
   CLI::Option* neighbors =
       command->add_flag("--neighbors", options.neighbors,
-                        "Measure up to which block messages of neighbours between nodes are better combined instead");
+                        "Measure how neighbours are served best instead: up to which block messages between nodes "
+                        "are better combined, and in which order a node's ranks copy");
   neighbors->excludes(command->get_option("--model"));
   algorithms->excludes(command->get_option("--model"))->excludes(neighbors);
   command

@@ -321,6 +321,49 @@ TEST(Select, TheNearestKindOfNeighbourhoodCounts) {
   EXPECT_FALSE(kind_of({4, {{nullptr, 4, 4}, {nullptr, 5, 4}}}, kind));
   EXPECT_TRUE(kind_of({8, {{nullptr, 8, 8}, {nullptr, 4, 14}, {nullptr, 4, 12}, {nullptr, 5, 8}}}, kind));
   EXPECT_EQ(kind, (NeighborhoodKind{8, 4, 12}));
+  EXPECT_TRUE(kind_inside({4, {{nullptr, 4, 4}, {nullptr, 5, 4}}}, kind)) << "nothing to combine";
+  EXPECT_EQ(kind, (NeighborhoodKind{4, 4, 4}));
+  EXPECT_FALSE(kind_inside({0, {{nullptr, 0, 0}}}, kind)) << "nobody to send to";
+}
+
+// Of a near kind of neighbourhood, where all ranks know the sizes and reach each other; what is forced comes first.
+TEST(Select, CopiesInsideANodeInTheMeasuredOrder) {
+  const Collective c = Collective::neighbor_alltoall;
+  const CombiningCosts costs = {4, {{find(c, "torus"), 4, 4}}};  // nothing to combine
+  InsideEntry entry{c, 4, false, {4, 4, 4}};
+  EXPECT_EQ(add_range(entry, 100, "default"), "");
+  EXPECT_EQ(add_range(entry, 1000, "sh-co"), "");
+  const std::vector<InsideEntry> inside = {entry};
+  NeighborKey k{c, false, false, true, true, true, true, 0, &costs};
+  k.inside = inside;
+  const auto name = [](const NeighborKey& key, const char* forced = nullptr) {
+    return select_neighbors(key, forced != nullptr ? plain(key.collective, forced) : Choice()).choice.algorithm->name;
+  };
+  const auto with = [&](std::size_t bytes, auto change) {
+    NeighborKey changed = k;
+    changed.bytes = bytes;
+    change(changed);
+    return name(changed);
+  };
+  const auto as_it_is = [](NeighborKey&) {};
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{1001}}) {
+    EXPECT_EQ(with(bytes, as_it_is), "rings") << bytes;
+  }
+  EXPECT_EQ(with(101, as_it_is), "sh-co");
+  EXPECT_EQ(with(1000, as_it_is), "sh-co");
+  for (const Collective form : {Collective::neighbor_alltoallv, Collective::neighbor_alltoallw}) {
+    EXPECT_EQ(with(1000, [&](NeighborKey& key) { key.collective = form; }), "sh-co");
+  }
+  EXPECT_EQ(with(1000, [](NeighborKey& key) { key.collective = Collective::neighbor_allgather; }), "rings");
+  EXPECT_EQ(with(1000, [](NeighborKey& key) { key.load_store = false; }), "rings");
+  EXPECT_EQ(with(1000, [](NeighborKey& key) { key.sizes_known = false; }), "rings");
+  EXPECT_EQ(with(1000, [](NeighborKey& key) { key.costs = nullptr; }), "rings") << "a graph that is no grid";
+  EXPECT_EQ(with(1000, [](NeighborKey& key) { key.in_node = false; }), "mpi");
+  const CombiningCosts others = {9, {{find(c, "torus"), 4, 4}}};
+  EXPECT_EQ(with(1000, [&](NeighborKey& key) { key.costs = &others; }), "rings") << "another kind";
+  k.bytes = 1000;
+  for (const char* forced : {"rings", "direct", "sh-naive", "mpi"}) EXPECT_EQ(name(k, forced), forced);
+  EXPECT_NE(select_neighbors(k, {}).why.find("measured"), std::string::npos);
 }
 
 // Rounds that wait for each other are no gain over hardly more messages at once.

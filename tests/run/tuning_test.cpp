@@ -213,6 +213,112 @@ TEST(Tuning, BadNeighborhoodsAreRefused) {
   EXPECT_NE(parse_tuning(with_models(R"("neighbors": 3)"), table), "");
 }
 
+const std::string inside_text =
+    R"("neighbors": [{"collective": "neighbor_alltoall", "ranks": 16, "crowded": true,
+  "neighbors": 8, "rounds": 8, "blocks": 9, "inside": [{"up_to": 1000, "algorithm": "default"},
+             {"up_to": 50000, "algorithm": "sh-co"}]}])";
+
+// One more element before the one at hand.
+std::string and_another(int bytes) {
+  return ", \"algorithm\": \"default\"}, {\"up_to\": " + std::to_string(bytes);
+}
+
+TEST(Tuning, ReadsAndWritesOrdersInsideANode) {
+  TuningTable table, again;
+  ASSERT_EQ(parse_tuning(with_models(inside_text), table), "");
+  ASSERT_EQ(table.inside.size(), 1U);
+  EXPECT_TRUE(table.neighbors.empty());
+  InsideEntry entry = table.inside[0];
+  EXPECT_EQ(entry.kind, (NeighborhoodKind{8, 8, 9}));
+  EXPECT_TRUE(entry.ranks == 16 && entry.crowded && entry.count == 2);
+  const Algorithm* co = find(Collective::neighbor_alltoall, "sh-co");
+  EXPECT_EQ(order_for(entry, 1), nullptr);
+  EXPECT_EQ(order_for(entry, 1000), nullptr);
+  EXPECT_EQ(order_for(entry, 1001), co);
+  EXPECT_EQ(order_for(entry, 50000), co);
+  EXPECT_EQ(order_for(entry, 50001), nullptr) << "larger ones take the default";
+  entry.ranks = 4;
+  put_inside(table, entry);
+  entry.count = 1, entry.ranges[1] = {};
+  put_inside(table, entry);
+  table.neighbors.push_back({Collective::neighbor_allgather, 4, 1, true, {26, 6, 54}, 7});
+  ASSERT_EQ(table.inside.size(), 2U);
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  EXPECT_EQ(again.inside, table.inside);
+  EXPECT_EQ(again.neighbors, table.neighbors);
+}
+
+// Of each collective and kind the nearest number of ranks.
+TEST(Tuning, TheNearestOrdersInsideANodeCount) {
+  const NeighborhoodKind large{26, 6, 54}, small{8, 4, 12};
+  const Collective c = Collective::neighbor_allgather;
+  TuningTable table;
+  table.inside = {{c, 16, false, large}, {c, 64, false, large}, {c, 8, false, small}, {c, 16, true, large}};
+  const auto ranks_of = [&](int ranks, bool crowded) {
+    std::vector<int> found;
+    for (const InsideEntry& e : nearest_inside(table, ranks, crowded)) found.push_back(e.ranks);
+    return found;
+  };
+  EXPECT_EQ(ranks_of(20, false), (std::vector{16, 8}));
+  EXPECT_EQ(ranks_of(100, false), (std::vector{64, 8}));
+  EXPECT_EQ(ranks_of(100, true), (std::vector{16}));
+}
+
+TEST(Tuning, BadOrdersInsideANodeAreRefused) {
+  const auto expect_line = [&](const std::string& line, const std::string& word, const std::string& from,
+                               const std::string& to) {
+    std::string text = inside_text;
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    TuningTable table;
+    const std::string why = parse_tuning(with_models(text.replace(at, from.size(), to)), table);
+    EXPECT_TRUE(why.starts_with(line + ":")) << why << " for " << to;
+    EXPECT_NE(why.find(word), std::string::npos) << why;
+    EXPECT_TRUE(table.entries.empty() && table.inside.empty()) << "nothing of it is used";
+  };
+  for (const char* name : {"rings", "direct", "torus", "mpi", "hint-row", "Sh-co", ""}) {
+    expect_line("line 12", "default, sh-naive, sh-co, sh-numa-co", "\"sh-co\"", "\"" + std::string(name) + "\"");
+  }
+  expect_line("line 12", "string", "\"sh-co\"", "7");
+  expect_line("line 12", "algorithm", R"(, "algorithm": "sh-co")", "");
+  expect_line("line 12", "more than", "50000", "1000");
+  expect_line("line 12", "more than", "50000", "10");
+  expect_line("line 12", "whole number", "50000", "0");
+  expect_line("line 12", "whole number", "50000", "1e99");
+  expect_line("line 12", "not known", "50000", "50000, \"least\": 1");
+  expect_line("line 12", "not known", "\"sh-co\"}", "\"sh-co\"}, 3");
+  expect_line("line 11", "element", R"({"up_to": 1000, "algorithm": "default"},
+             {"up_to": 50000, "algorithm": "sh-co"})", "");
+  expect_line("line 10", "a list", R"([{"up_to": 1000, "algorithm": "default"},
+             {"up_to": 50000, "algorithm": "sh-co"}])", "3");
+  expect_line("line 10", "neighbor_allgather", "neighbor_alltoall", "neighbor_alltoallv");
+  expect_line("line 10", "ranks", "16", "1");
+  expect_line("line 10", "more than", "\"rounds\": 8", "\"rounds\": 9");
+  expect_line("line 11", "neighbors", "\"neighbors\": 8", "\"neighbors\": 0");
+  expect_line("line 10", "not known", "16", "16, \"ranks_on_node\": 16");
+  expect_line("line 10", "not known", "16", "16, \"largest_combined\": 16");
+  const std::string one = inside_text.substr(inside_text.find('{'), inside_text.rfind(']') - inside_text.find('{'));
+  expect_line("line 12", "twice", "}]}]", "}]}, " + one + "]");
+  std::string many = "\"up_to\": 50000";
+  for (int i = 0; i < most_ranges - 1; ++i) many += and_another(50001 + i);
+  expect_line("line 12", "at most 16", "\"up_to\": 50000", many);
+}
+
+// An order must be faster by 5 %; what wins at a size holds from the size before on.
+TEST(Tuning, TheFastestOrdersAreKept) {
+  const Collective c = Collective::neighbor_alltoall;
+  const Algorithm *naive = find(c, "sh-naive"), *co = find(c, "sh-co");
+  const std::vector<std::size_t> sizes = {8, 100, 1000, 5000, 9000};
+  InsideEntry entry{c, 4, false, {8, 2, 12}};
+  set_ranges(entry, sizes, {naive, co},
+             {{100, 100, 100, 100, 100}, {96, 95, 90, 120, 200}, {99, 97, 70, 80, 101}});
+  EXPECT_EQ(ranges_text(entry),
+            R"([{"up_to": 8, "algorithm": "default"}, {"up_to": 100, "algorithm": "sh-naive"}, )"
+            R"({"up_to": 5000, "algorithm": "sh-co"}, {"up_to": 9000, "algorithm": "default"}])");
+  set_ranges(entry, sizes, {}, {{1, 1, 1, 1, 1}});
+  EXPECT_EQ(ranges_text(entry), R"([{"up_to": 9000, "algorithm": "default"}])");
+}
+
 TEST(Tuning, EveryBadTableIsRefusedWithTheLine) {
   const struct {
     std::string text, line, word;
@@ -295,19 +401,17 @@ TEST(Tuning, WhateverHappensToATableItIsRefusedOrRight) {
   std::mt19937_64 random(20);
   int read = 0, refused = 0;
   for (int turn = 0; turn < 20'000; ++turn) {
-    const std::string text = mutated(turn % 4 == 0   ? good
-                                     : turn % 4 == 1 ? with_models(model_text)
-                                     : turn % 4 == 2 ? with_models(neighbors_text)
-                                                     : with_models(algorithms_text),
-                                     random);
+    const std::string originals[] = {good, with_models(model_text), with_models(neighbors_text),
+                                     with_models(inside_text), with_models(algorithms_text)};
+    const std::string text = mutated(originals[turn % 5], random);
     TuningTable table, again;
     table.machine.cores = 77;
     const std::string why = parse_tuning(text, table);
     if (!why.empty()) {
       ++refused;
       ASSERT_TRUE(why.starts_with("line ") && why.find('\n') == std::string::npos) << why << "\n" << text;
-      ASSERT_TRUE(table.machine.cores == 77 && table.entries.empty() && table.models.empty() && table.neighbors.empty() &&
-                  table.algorithms.empty())
+      ASSERT_TRUE(table.machine.cores == 77 && table.entries.empty() && table.models.empty() &&
+                  table.neighbors.empty() && table.inside.empty() && table.algorithms.empty())
           << text;
       continue;
     }
@@ -319,6 +423,7 @@ TEST(Tuning, WhateverHappensToATableItIsRefusedOrRight) {
     ASSERT_EQ(parse_tuning(tuning_text(table), again), "") << text;
     ASSERT_EQ(again.entries, table.entries) << text;
     ASSERT_EQ(again.neighbors, table.neighbors) << text;
+    ASSERT_EQ(again.inside, table.inside) << text;
     ASSERT_EQ(again.machine, table.machine) << text;
     ASSERT_EQ(tuning_text(again), tuning_text(table)) << text;
   }

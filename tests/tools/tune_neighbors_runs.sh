@@ -14,10 +14,20 @@ import json, sys
 table = json.load(open(sys.argv[1]))
 assert table["entries"] == [] and "models" not in table, table
 names = {"collective", "ranks", "ranks_on_node", "crowded", "neighbors", "rounds", "blocks", "largest_combined"}
-cases = sorted((e["collective"], e["ranks_on_node"]) for e in table["neighbors"])
+between = [e for e in table["neighbors"] if "inside" not in e]
+cases = sorted((e["collective"], e["ranks_on_node"]) for e in between)
 assert cases == [(c, n) for c in ("neighbor_allgather", "neighbor_alltoall") for n in (1, 2)], table
-for e in table["neighbors"]:
+for e in between:
     assert set(e) == names and e["ranks"] == 4 and e["neighbors"] == 8 and e["rounds"] == 2, e
+# Inside the node: of the run that took all ranks for one.
+inside = [e for e in table["neighbors"] if "inside" in e]
+assert sorted(e["collective"] for e in inside) == ["neighbor_allgather", "neighbor_alltoall"], table
+for e in inside:
+    assert set(e) == names - {"ranks_on_node", "largest_combined"} | {"inside"}, e
+    assert e["ranks"] == 4 and e["neighbors"] == 8, e
+    sizes = [r["up_to"] for r in e["inside"]]
+    assert sizes and sizes == sorted(set(sizes)), e
+    assert all(r["algorithm"] in ("default", "sh-naive", "sh-co", "sh-numa-co") for r in e["inside"]), e
 PYTHON
 
 # The switch is put into the table, for ranks with a processor each and for others; $1: largest_combined.
@@ -26,7 +36,7 @@ put() {
 import json, sys
 table = json.load(open(sys.argv[1]))
 table["neighbors"] = [e | {"largest_combined": int(sys.argv[2]), "crowded": crowded}
-                      for e in table["neighbors"] if e["ranks_on_node"] == 1 for crowded in (True, False)]
+                      for e in table["neighbors"] if e.get("ranks_on_node") == 1 for crowded in (True, False)]
 # A model that says the contrary.
 message = 1e9 if sys.argv[2] == "0" else 1e-9
 machine = {"message": message, "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}
@@ -70,12 +80,45 @@ sed -i 's/"rounds": 2/"rounds": 8/' "$file.used"
 expect 0 - "must be fewer than" $MPIRUN -n 4 $TOOL bench neighbor_alltoall --no-node --sizes 1M $bench
 served direct
 expect 2 - "cannot be added to" $MPIRUN -n 4 $TOOL tune --neighbors --batches 1
+
+# Inside the node the order that the table names, up to its size.
+python3 - "$file" "$file.used" <<'PYTHON'
+import json, sys
+table = json.load(open(sys.argv[1]))
+ranges = [{"up_to": 100, "algorithm": "default"}, {"up_to": 2000, "algorithm": "sh-co"}]
+table["neighbors"] = [e | {"inside": ranges, "crowded": crowded}
+                      for e in table["neighbors"] if "inside" in e for crowded in (True, False)]
+json.dump(table, open(sys.argv[2], "w"))
+PYTHON
+copied() {
+  python3 - "$work/b.json" "$@" <<'PYTHON' || fail "not served by $*: $(cat "$work/b.json")"
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+assert all(row["errors"] == 0 for row in rows), rows
+assert [row["served_by"] for row in rows] == sys.argv[2:], rows
+PYTHON
+}
+for collective in neighbor_alltoall neighbor_allgather; do
+  expect 0 - "" $MPIRUN -n 4 $TOOL bench $collective --sizes 100,101,2000,2001 $bench
+  copied rings sh-co sh-co rings
+  expect 0 - "" $MPIRUN -n 4 $TOOL bench $collective --sizes 2000 --algorithms rings $bench
+  copied rings
+done
+QUADRILLE_EXPLAIN=1 expect 0 - "measured to be faster inside a node" \
+  $MPIRUN -n 4 $TOOL bench neighbor_alltoall --sizes 2000 $bench
+# Who does not reach the others' memory by load and store has the default.
+QUADRILLE_REACH=cma,ring expect 0 - "" $MPIRUN -n 4 $TOOL bench neighbor_alltoall --sizes 2000 $bench
+copied rings
 unset QUADRILLE_TUNING
 
 expect 2 1 "one rank" "$TOOL" tune --neighbors
 expect 2 - "excludes" "$TOOL" tune --neighbors --model
 expect 2 - "requires" "$TOOL" tune --neighborhood moore:2,1
 expect 2 - "is no neighbourhood" $MPIRUN -n 2 $tune --neighborhood moore:2
-expect 2 - "nothing to combine" $MPIRUN -n 3 $tune --neighborhood von-neumann:1
-expect 2 - "says that there is one" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 2 $tune
+QUADRILLE_NODES=blocked:1 expect 2 - "nothing to measure" $MPIRUN -n 3 $tune --neighborhood von-neumann:1
+QUADRILLE_REACH=ring expect 2 - "nothing to measure" $MPIRUN -n 3 $tune --neighborhood von-neumann:1
+QUADRILLE_REACH=ring expect 0 - "nothing to choose inside the node" $MPIRUN -n 2 $tune
+# Only inside the one node that it names.
+QUADRILLE_NODES=blocked:2 expect 0 - "default up to" $MPIRUN -n 2 $tune
+grep -q "over messages" "$work/out" && fail "measured over messages, in one node"
 finish

@@ -19,6 +19,7 @@
 #include "memory/measured_buffers.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
+#include "team/config.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
 #include "tools/bench/options.hpp"
@@ -29,6 +30,7 @@
 #include "tools/launch/process.hpp"
 #include "tools/tune/batch.hpp"
 #include "tools/tune/tune_algorithms.hpp"
+#include "tools/tune/tune_inside.hpp"
 #include "tools/tune/tune_model.hpp"
 #include "tools/tune/tune_neighbors.hpp"
 
@@ -225,14 +227,37 @@ void spread_over_nodes(int ranks) {
 }
 
 // Why `team` cannot be measured; empty if it can.
-std::string obstacle_to_tuning(const team::Team* team, bool over_messages, bool algorithms) {
+std::string obstacle_to_tuning(const team::Team* team, const TuneOptions& options) {
   if (team == nullptr || !team->ready) return "Quadrille must be switched on";
-  if (algorithms && team->nodes.nodes > 1) return "";
-  if (!over_messages && !team->group.direct) return "the ranks must share a node";
-  if (over_messages && team->nodes.nodes == 1) {
+  if (options.algorithms && team->nodes.nodes > 1) return "";
+  if (!options.model && !options.neighbors && !team->group.direct) return "the ranks must share a node";
+  if (options.model && team->nodes.nodes == 1) {
     return "this is measured between several nodes, but QUADRILLE_NODES says that there is one";
   }
   return "";
+}
+
+// Collective: inside the node that all ranks share, if they do, and over messages. There each rank is taken for a node
+// of its own if they share one, unless the user says where they are.
+std::string measure_neighbors(const TuneOptions& options, const std::vector<NamedNeighborhood>& neighborhoods,
+                              team::Team& team, choose::TuningTable& table) {
+  std::vector<choose::InsideEntry> inside;
+  std::vector<choose::NeighborEntry> between;
+  const bool one_node = team.nodes.nodes == 1;
+  if (one_node && team.group.load_store) {
+    inside = tune_inside(team, options.batches, neighborhoods);
+  } else if (one_node && team.group.me == 0) {
+    fmt::print("nothing to choose inside the node: not all ranks reach each other's memory by load and store\n");
+  }
+  std::string& nodes = team::config().nodes;  // of the communicators that are set up from now on
+  const bool spreads = one_node && nodes.empty();
+  if (spreads) nodes = "blocked:1";
+  if (spreads || !one_node) between = tune_neighbors(team, options.batches, neighborhoods);
+  if (spreads) nodes.clear();
+  for (const choose::InsideEntry& entry : inside) put_inside(table, entry);
+  for (const choose::NeighborEntry& entry : between) put_neighbors(table, entry);
+  if (!inside.empty() || !between.empty()) return "";
+  return "with so many ranks there is nothing to measure in these neighbourhoods";
 }
 
 // Collective: measures what the options say, and adds it to the table. Returns an empty string, or what is wrong.
@@ -247,9 +272,7 @@ std::string measure(const TuneOptions& options, const std::vector<NamedNeighborh
   } else if (options.model) {
     put_model(table, tune_model(team, options.batches));
   } else if (options.neighbors) {
-    const std::vector<choose::NeighborEntry> entries = tune_neighbors(team, options.batches, neighborhoods);
-    for (const choose::NeighborEntry& entry : entries) put_neighbors(table, entry);
-    if (entries.empty()) return "with so many ranks there is nothing to combine in these neighbourhoods";
+    return measure_neighbors(options, neighborhoods, team, table);
   } else {
     put_entry(table, tune_points(options, team));
   }
@@ -279,14 +302,13 @@ int tune(const TuneOptions& options) {
   // What was measured before must not steer what is measured now.
   setenv("QUADRILLE_TUNING", "none", 1);
   setenv("QUADRILLE_TRIALS", "off", 1);
-  const bool over_messages = options.model || options.neighbors;
-  if (over_messages) spread_over_nodes(ranks);
+  if (options.model) spread_over_nodes(ranks);
   team::Team* team = team::team_of(mpi().comm_world);
   std::byte none{};
   std::vector<std::byte> some(static_cast<std::size_t>(ranks));
   Quadrille_Allgather(&none, 1, mpi().byte, some.data(), 1, mpi().byte,
                       mpi().comm_world);  // sets it up
-  if (!agree(obstacle_to_tuning(team, over_messages, options.algorithms), rank)) return bad_options;
+  if (!agree(obstacle_to_tuning(team, options), rank)) return bad_options;
   if (!agree(measure(options, neighborhoods, *team, table), rank)) return bad_options;
   problem.clear();
   if (rank == 0 && !options.dry) {

@@ -8,21 +8,17 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "choose/best_cut.hpp"
-#include "quadrille.h"
-#include "team/neighbors.hpp"
 #include "tools/bench/neighborhood_text.hpp"
-#include "tools/bench/neighbors.hpp"
-#include "tools/bench/statistics.hpp"
-#include "tools/tune/batch.hpp"
+#include "tools/tune/around.hpp"
 
 namespace quadrille::tools {
 namespace {
 
 using choose::Collective;
 
-constexpr double neighbors_batch_seconds = 0.002;
 constexpr std::size_t most_block_bytes = std::size_t{64} << 20;  // of all blocks of a rank
 constexpr int ranks_for_three_dimensions = 8;
 const std::vector<std::size_t> block_sizes = {8, 64, 200, 512, 1000, 1024, 2048, 3000, 4096, 8192, 16384, 30000};
@@ -30,46 +26,22 @@ const std::vector<std::size_t> block_sizes = {8, 64, 200, 512, 1000, 1024, 2048,
 enum Way { combined, direct, by_mpi, way_count };
 constexpr const char* way_names[way_count] = {"combined", "direct", "the MPI"};
 
-// A communicator with a neighbourhood, made and freed by all ranks.
-class Around {
- public:
-  Around(team::Team& world, const plan::Neighborhood& neighborhood) {
-    const auto made = make_neighbors(neighborhood, {}, world.group.ranks, world.group.me, true);
-    comm_ = make_isomorphic_comm(world.user, *made);
-    // The first call sets it up, with settings that those which are tried would not survive.
-    const std::byte none{};
-    std::vector<std::byte> some(static_cast<std::size_t>(made->size()));
-    Quadrille_Neighbor_allgather(&none, 1, mpi().byte, some.data(), 1, mpi().byte, comm_);
-  }
-  ~Around() { mpi().Comm_free(&comm_); }
-  Around(const Around&) = delete;
-  Around& operator=(const Around&) = delete;
-  MPI_Comm comm() const { return comm_; }
-  team::Team& team() const { return *team::team_of(comm_); }
-
- private:
-  MPI_Comm comm_ = mpi().comm_null;
-};
-
 class NeighborTuner {
  public:
-  NeighborTuner(const Around& around, int batches)
-      : comm_(around.comm()),
-        team_(around.team()),
-        isomorphic_(*team::neighbors_of(team_)->isomorphic),
-        blocks_(static_cast<std::size_t>(isomorphic_.neighborhood.size())),
-        batches_(batches) {}
+  NeighborTuner(const Around& around, int batches) : around_(around), team_(around.team()), batches_(batches) {}
 
   // False if there is nothing to combine; else the entry, but for what is known of the communicator.
   bool run(Collective collective, choose::NeighborEntry& entry) {
     entry.collective = collective;
-    if (!choose::kind_of(isomorphic_.costs(collective == Collective::neighbor_allgather), entry.kind)) return false;
+    if (!choose::kind_of(around_.isomorphic().costs(collective == Collective::neighbor_allgather), entry.kind)) {
+      return false;
+    }
     entry_ = entry;
     head();
     std::vector<double> first, second;
     std::vector<std::size_t> sizes;
     for (const std::size_t bytes : block_sizes) {
-      if (bytes * blocks_ > most_block_bytes) break;
+      if (bytes * around_.blocks() > most_block_bytes) break;
       const std::vector<double> times = measure(bytes);
       show(bytes, times);
       sizes.push_back(bytes);
@@ -84,49 +56,20 @@ class NeighborTuner {
  private:
   // What calls of the next batches find. The same on all ranks.
   void use(Way way) {
-    choose::Choice& forced = team_.forced.by_collective[static_cast<std::size_t>(entry_.collective)];
-    forced = way == combined ? choose::Choice() : choose::plain(entry_.collective, way == direct ? "direct" : "mpi");
     entry_.largest_combined = SIZE_MAX / 2;
     team_.measured = {entry_};
-    team::forget_selections(team_);
+    const Collective c = entry_.collective;
+    around_.force(way == combined ? choose::Choice() : choose::plain(c, way == direct ? "direct" : "mpi"), c);
   }
 
-  void call(std::size_t bytes) {
-    const int count = static_cast<int>(bytes);
-    const auto serve =
-        entry_.collective == Collective::neighbor_alltoall ? Quadrille_Neighbor_alltoall : Quadrille_Neighbor_allgather;
-    serve(send_.data(), count, mpi().byte, recv_.data(), count, mpi().byte, comm_);
-  }
-
-  // Microseconds a call takes the slowest rank.
-  double batch(std::size_t bytes, int calls) {
-    return seconds_of_batch(comm_, calls, [&] { call(bytes); }) * 1e6;
-  }
-
-  // Medians, by ways. Some MPIs mix up several edges between two processes; then theirs is not among them.
+  // By ways. Some MPIs mix up several edges between two processes; then theirs is not among them.
   std::vector<double> measure(std::size_t bytes) {
-    send_.assign(bytes * blocks_, std::byte{1});
-    recv_.assign(bytes * blocks_, std::byte{0});
-    const int ways = team::neighbors_of(team_)->doubtful ? by_mpi : way_count;
-    double estimate = 0;
-    for (int way = 0; way < ways; ++way) {
-      use(static_cast<Way>(way));
-      batch(bytes, 2);
-      estimate = std::max(estimate, batch(bytes, 2));
-    }
-    const int calls = calls_of_batch(neighbors_batch_seconds, estimate * 1e-6);
-    std::vector<std::vector<double>> times(static_cast<std::size_t>(ways));
-    for (int b = 0; b < batches_; ++b) {
-      for (int i = 0; i < ways; ++i) {
-        const int way = (i + b) % ways;
-        use(static_cast<Way>(way));
-        call(bytes);
-        times[static_cast<std::size_t>(way)].push_back(batch(bytes, calls));
-      }
-    }
-    std::vector<double> medians;
-    for (const std::vector<double>& of_way : times) medians.push_back(summarize(of_way).median);
-    return medians;
+    send_.assign(bytes * around_.blocks(), std::byte{1});
+    recv_.assign(bytes * around_.blocks(), std::byte{0});
+    const std::size_t ways = team::neighbors_of(team_)->doubtful ? by_mpi : way_count;
+    const NeighborCall call = {entry_.collective, bytes, [&] { return send_.data(); }, recv_.data()};
+    return median_times(
+        around_, call, ways, [&](std::size_t way) { use(static_cast<Way>(way)); }, batches_);
   }
 
   void head() {
@@ -144,10 +87,8 @@ class NeighborTuner {
     std::fflush(stdout);
   }
 
-  MPI_Comm comm_;
+  const Around& around_;
   team::Team& team_;
-  const team::Isomorphic& isomorphic_;
-  std::size_t blocks_;
   int batches_;
   choose::NeighborEntry entry_;
   std::vector<std::byte> send_, recv_;
@@ -173,14 +114,15 @@ std::string neighborhoods_to_tune(const std::vector<std::string>& words, int ran
 std::vector<choose::NeighborEntry> tune_neighbors(team::Team& world, int batches,
                                                   const std::vector<NamedNeighborhood>& neighborhoods) {
   const bool speaks = world.group.me == 0;
-  const int on_node = world.nodes.ranks_on_fullest_node();
-  if (speaks) {
-    fmt::print("{} ranks, at most {} on a node, {}; neighbours over messages\n", world.group.ranks, on_node,
-               world.crowded ? "more than processors" : "a processor each");
-  }
   std::vector<choose::NeighborEntry> entries;
+  bool is_first = true;
   for (const NamedNeighborhood& one : neighborhoods) {
     const Around around(world, one.around);
+    const int on_node = around.team().nodes.ranks_on_fullest_node();
+    if (speaks && std::exchange(is_first, false)) {
+      fmt::print("{} ranks, at most {} on a node, {}; neighbours over messages\n", world.group.ranks, on_node,
+                 world.crowded ? "more than processors" : "a processor each");
+    }
     NeighborTuner tuner(around, batches);
     if (speaks) fmt::print("{}\n", one.name);
     for (const Collective collective : {Collective::neighbor_alltoall, Collective::neighbor_allgather}) {

@@ -1,0 +1,73 @@
+#include "tools/tune/around.hpp"
+
+#include <algorithm>
+
+#include "quadrille.h"
+#include "tools/bench/neighbors.hpp"
+#include "tools/bench/statistics.hpp"
+#include "tools/bench/turns.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+constexpr double neighbors_batch_seconds = 0.002;
+constexpr int most_neighbors_calls = 1000;
+
+void make(const Around& around, const NeighborCall& call) {
+  const int count = static_cast<int>(call.bytes);
+  const auto serve = call.collective == choose::Collective::neighbor_alltoall ? Quadrille_Neighbor_alltoall
+                                                                              : Quadrille_Neighbor_allgather;
+  serve(call.send(), count, mpi().byte, call.recv, count, mpi().byte, around.comm());
+}
+
+double batch(const Around& around, const NeighborCall& call, int calls) {
+  mpi().Barrier(around.comm());
+  const double begin = mpi().Wtime();
+  for (int i = 0; i < calls; ++i) make(around, call);
+  double mine = (mpi().Wtime() - begin) * 1e6 / calls, most = 0;
+  mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, around.comm());
+  return most;
+}
+
+}  // namespace
+
+Around::Around(team::Team& world, const plan::Neighborhood& neighborhood) {
+  const auto made = make_neighbors(neighborhood, {}, world.group.ranks, world.group.me, true);
+  comm_ = make_isomorphic_comm(world.user, *made);
+  // The first call sets it up, with settings that those which are tried would not survive.
+  const std::byte none{};
+  std::vector<std::byte> some(static_cast<std::size_t>(made->size()));
+  Quadrille_Neighbor_allgather(&none, 1, mpi().byte, some.data(), 1, mpi().byte, comm_);
+}
+
+Around::~Around() { mpi().Comm_free(&comm_); }
+
+void Around::force(const choose::Choice& choice, choose::Collective collective) const {
+  team().forced.by_collective[static_cast<std::size_t>(collective)] = choice;
+  team::forget_selections(team());
+}
+
+std::vector<double> median_times(const Around& around, const NeighborCall& call, std::size_t ways,
+                                 const std::function<void(std::size_t)>& use, int batches) {
+  double estimate = 0;
+  for (std::size_t way = 0; way < ways; ++way) {
+    use(way);
+    batch(around, call, 2);
+    estimate = std::max(estimate, batch(around, call, 2));
+  }
+  const int calls =
+      std::clamp(static_cast<int>(neighbors_batch_seconds * 1e6 / std::max(estimate, 0.01)), 1, most_neighbors_calls);
+  std::vector<std::vector<double>> times(ways);
+  for (int b = 0; b < batches; ++b) {
+    for (const std::size_t way : order_of_round(static_cast<std::size_t>(b), ways)) {
+      use(way);
+      make(around, call);
+      times[way].push_back(batch(around, call, calls));
+    }
+  }
+  std::vector<double> medians;
+  for (const std::vector<double>& of_way : times) medians.push_back(summarize(of_way).median);
+  return medians;
+}
+
+}  // namespace quadrille::tools
