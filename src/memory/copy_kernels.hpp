@@ -6,7 +6,7 @@
 //         once the data does not fit the caches; below that they cost the reader a trip to memory.
 //         The hybrid copy moves the first T bytes of a block in the ordinary way and streams the
 //         rest.
-// Source  HINT, sections II-B and V-E, algorithm 4. The choice of T is in copy_threshold.hpp.
+// Source  HINT, sections II-B and V-E, algorithm 4. The choice of T is in stream_tuner.hpp.
 // Cost    Bus transactions a line: ordinary 3 (read source, read for ownership, write back),
 //         streaming 2. Small copies: no difference, streaming is never used below two lines.
 //

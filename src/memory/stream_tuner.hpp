@@ -2,9 +2,10 @@
 //
 // Idea    Whether streaming stores win depends on the processor, on how many ranks copy at once, and on
 //         what the program does with the data. So the first calls of each size class try: all of a block
-//         through the cache, its first T bytes (the hybrid copy), none. Then T is halved for as long as
-//         that helps. What was fastest is kept.
-// Source  HINT, section V-E, algorithm 4 (get_runtime_threshold).
+//         through the cache, its first T = L2 / P bytes (the hybrid copy), none. Then T is halved for as
+//         long as that helps. What was fastest is kept.
+// Source  HINT, section V-E, algorithm 4 (get_runtime_threshold): T starts at L2 / P and is halved while
+//         that helps. The copy all through the cache is ours.
 // Cost    18 calls of a size class are steered, 12 more for each halving; every second one is timed.
 //         After that: a look into a table.
 //

@@ -274,6 +274,10 @@ TEST(CopyPlan, FollowsTheWish) {
   // What is tried starts where a core's cache is full.
   EXPECT_FALSE(plan_of("auto").tuner->has_decided(l2));
   EXPECT_TRUE(plan_of("auto").tuner->has_decided(l2 - 1));
+  CopyPlan searched = plan_of("auto");
+  const std::vector<std::size_t> used = run(*searched.tuner, table(9, 8, [](auto T) { return std::log2(T); }), l2);
+  EXPECT_NE(std::ranges::find(used, l2 / 4), used.end()) << "T starts at L2 / P";
+  EXPECT_EQ(*std::ranges::max_element(used, {}, [](auto T) { return T == all_temporal ? 0 : T; }), l2 / 4);
 }
 
 }  // namespace
