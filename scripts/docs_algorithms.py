@@ -15,8 +15,12 @@ ENGINES = {
     'schedule': 'a schedule, run by messages',
     'node': 'copies between the ranks of a node',
     'inbox': 'shared memory inside a node',
+    'exchange': 'the best way that each pair of ranks has',
+    'padded': 'an exchange of blocks of one size',
     'sparse': 'messages to the named destinations',
     'neighbors': 'messages between neighbours',
+    'node-neighbors': 'shared memory inside a node',
+    'neighbor-copies': 'copies between the ranks of a node',
     'mpi': "the MPI's own collective",
 }
 NEEDS = {
@@ -57,8 +61,14 @@ def overview(algorithms):
   return table(rows)
 
 
+def need(entry, name):
+  if name == 'contiguous' and any(p['name'] == 'pack' for p in entry['parameters']):
+    return 'contiguous data; other datatypes are packed first, except with `pack=0`'
+  return NEEDS.get(name, name.replace('_', ' '))
+
+
 def section(entry, title):
-  needs = [NEEDS.get(name, name.replace('_', ' ')) for name, on in entry['needs'].items() if on]
+  needs = [need(entry, name) for name, on in entry['needs'].items() if on]
   text = [f'## {title}', '', entry['line'][:1].upper() + entry['line'][1:] + '.', '',
           f'- Collectives: {", ".join(entry["collectives"])}']
   if needs:
