@@ -10,6 +10,7 @@
 #include "memory/heap.hpp"
 #include "memory/mapping_watch.hpp"
 #include "mpi/mpi.hpp"
+#include "sys/launched.hpp"
 #include "team/config.hpp"
 #include "team/numa.hpp"
 #include "team/processes.hpp"
@@ -158,14 +159,6 @@ std::vector<int> agree_on_domains(const Team& team) {
   return all;
 }
 
-// Where the MPI cannot be asked, what the launcher says.
-bool looks_like_rank_0() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-    if (const std::string rank = sys::environment(name); !rank.empty()) return rank == "0";
-  }
-  return true;
-}
-
 // Says where sharing of the program's memory depends on another library.
 void explain_mapping_watch(memory::MappingWatch watch) {
   if (watch == memory::MappingWatch::through_ucx) {
@@ -285,7 +278,7 @@ bool all_agree(MPI_Comm comm, std::uint64_t value) {
 
 void before_init() {
   if (!mpi().foreign) return;
-  if (looks_like_rank_0()) {
+  if (sys::launched_as_first()) {
     say(mpi().problem +
         "; start the program with `quadrille run`, which takes the right library, or without Quadrille");
   }
@@ -298,7 +291,7 @@ bool after_init() {
   if (std::exchange(done, true)) return false;
   const memory::MappingWatch watch = memory::mapping_watch(true);
   if (!mpi().usable) {
-    if (looks_like_rank_0()) say("not used: " + mpi().problem);
+    if (sys::launched_as_first()) say("not used: " + mpi().problem);
     return false;
   }
   int rank = 0;

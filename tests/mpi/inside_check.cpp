@@ -10,6 +10,7 @@
 
 #include "choose/tuning.hpp"
 #include "quadrille.h"
+#include "sys/launched.hpp"
 #include "team/neighbors.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
@@ -27,11 +28,6 @@ void expect(bool good, const std::string& what) {
   if (good) return;
   ++failures;
   std::fprintf(stderr, "rank %d: %s\n", rank, what.c_str());
-}
-
-int number(const char* a, const char* b) {
-  const char* text = std::getenv(a) != nullptr ? std::getenv(a) : std::getenv(b);
-  return text != nullptr ? std::atoi(text) : 0;
 }
 
 // One order up to 1000 bytes by rank 0's table, another up to 5000 by those of the others; for 2 neighbours, and for 1.
@@ -90,7 +86,7 @@ std::string served(MPI_Comm comm, const Neighbours& n, int bytes, bool vector = 
 int main(int argc, char** argv) {
   // The launcher's words, because the table's name must be there before MPI starts.
   const std::string file = "/tmp/quadrille_inside_check_" + std::to_string(getpid()) + ".json";
-  const std::string problem = write_table(file, number("OMPI_COMM_WORLD_RANK", "PMI_RANK"));
+  const std::string problem = write_table(file, std::atoi(quadrille::sys::launched_rank().c_str()));
   setenv("QUADRILLE_TUNING", file.c_str(), 1);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -19,6 +19,7 @@
 
 #include "choose/tuning.hpp"
 #include "quadrille.h"
+#include "sys/launched.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
 
@@ -49,13 +50,8 @@ std::vector<choose::NeighborEntry> neighbors_of(int rank, bool crowded) {
   return entries;
 }
 
-int number(const char* a, const char* b) {
-  const char* text = std::getenv(a) != nullptr ? std::getenv(a) : std::getenv(b);
-  return text != nullptr ? std::atoi(text) : 0;
-}
-
 // The launcher's words, because the table's name must be there before MPI starts.
-int rank_before_init() { return number("OMPI_COMM_WORLD_RANK", "PMI_RANK"); }
+int rank_before_init() { return std::atoi(quadrille::sys::launched_rank().c_str()); }
 
 std::string write_table(const std::string& file, const std::string& name, int rank) {
   choose::TuningTable table{team::this_machine(), {}};

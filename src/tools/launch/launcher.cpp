@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "sys/launched.hpp"
 #include "tools/launch/command.hpp"
 #include "tools/launch/process.hpp"
 
@@ -122,13 +123,8 @@ std::string library_of_launcher(Abi abi) {
 
 int ranks_of_launcher() { return number_from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 0); }
 
-bool is_first_rank() {
-  return number_from_environment({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"},
-                                 0) == 0;
-}
-
 void complain_once(std::string_view problem) {
-  if (is_first_rank()) {
+  if (sys::launched_as_first()) {
     complain(problem);
   } else {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));

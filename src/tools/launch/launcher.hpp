@@ -27,8 +27,6 @@ std::string version_in(std::string_view text);
 std::string library_of_launcher(Abi abi);
 // Number of ranks that the launcher says it started; 0 if it says nothing.
 int ranks_of_launcher();
-// True unless the launcher says that this process is not rank 0.
-bool is_first_rank();
 // Rank 0 says what is wrong; all ranks are to end then. The others wait a moment: a launcher kills all when it sees
 // the first end, and nobody would learn why.
 void complain_once(std::string_view problem);
