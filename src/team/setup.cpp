@@ -14,6 +14,7 @@
 #include "mpi/waits.hpp"
 #include "run/under_way.hpp"
 #include "team/config.hpp"
+#include "team/explain_reach.hpp"
 #include "team/processes.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
@@ -290,6 +291,10 @@ int setup(Team& team) {
     group.points.inbox_limit.fill(settings.inbox_limit);
     team.points_are_guessed = false;
     for (choose::SizedChoices& choices : team.by_size) choose::keep_default(choices, settings.inbox_limit);
+  }
+  if (team.explains && group.me == 0) {
+    const std::vector<int> members = members_of(team.nodes, group.me);
+    for (const std::string& line : reach_lines(team, processes, members, settings.ways)) say(line);
   }
   if (team.nodes.nodes > 1) agree_on_messages(team);
   team.forced = settings.forced;

@@ -1,0 +1,145 @@
+#include "team/explain_reach.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "memory/heap.hpp"
+#include "memory/xpmem.hpp"
+#include "sys/process_memory.hpp"
+
+namespace quadrille::team {
+namespace {
+
+// One way to the peers.
+struct Way {
+  const char* name;
+  bool memory::Ways::* allowed;
+  int peers = 0;        // to how many of them
+  std::string why_not;  // to the others
+};
+
+std::string why_no_heap() {
+  if (!memory::heap_active()) {
+    return memory::heap_why_not().empty() ? "this rank has no shared heap" : memory::heap_why_not();
+  }
+  return "not all ranks have a shared heap that others can map";
+}
+
+std::string why_no_xpmem(const memory::Ways& ways, bool rings) {
+  if (!ways.ring || !rings) return "it needs ring, for what cannot be attached";
+  const std::string& why = memory::xpmem_here().why_not;
+  return why.empty() ? "the memory of other ranks cannot be attached" : why;
+}
+
+// Tried once more, with a word that says nothing new.
+std::string why_no_cma(const Card& card, bool reads) {
+  std::uint64_t word = card.word;
+  auto* bytes = reinterpret_cast<std::byte*>(&word);
+  const auto process = static_cast<pid_t>(card.process);
+  errno = 0;
+  // Before a process writes, it must have read the right word.
+  if (!sys::read_process(process, card.word_at, bytes, sizeof word)) {
+    return fmt::format("process_vm_readv: {}", std::strerror(errno));
+  }
+  if (word != card.word) return "another process has this rank's number here";
+  if (!reads && !sys::write_process(process, card.word_at, bytes, sizeof word)) {
+    return fmt::format("process_vm_writev: {}", std::strerror(errno));
+  }
+  return "it failed when the ranks met";
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// The ways in the order in which they are preferred.
+class Peers {
+ public:
+  Peers(const Team& team, const Processes& processes, std::span<const int> members, const memory::Ways& ways)
+      : group_(team.group), ways_(ways), guessed_(team.points_are_guessed) {
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      if (members[m] == group_.me) continue;
+      ++count_;
+      look_at(group_.peers[m], processes.ranks[static_cast<std::size_t>(members[m])].card);
+    }
+  }
+
+  // "heap, cma-read from 10240 bytes on, ring"
+  std::string had() const {
+    std::vector<std::string> words;
+    for (const Way& way : all_) {
+      if (way.peers == 0) continue;
+      const bool kernel = way.allowed == &memory::Ways::cma_read || way.allowed == &memory::Ways::cma_write;
+      words.push_back(way.name);
+      if (way.peers < count_) words.back() += fmt::format(" (to {} of {} ranks)", way.peers, count_);
+      if (kernel && group_.rings && !guessed_) words.back() += fmt::format(" from {} bytes on", group_.points.cma_from);
+    }
+    return words.empty() ? "messages only" : join(words);
+  }
+
+  // "xpmem: there is no library libxpmem.so.0", of each way that is allowed and not there.
+  std::vector<std::string> missing() const {
+    std::vector<std::string> lines;
+    for (const Way& way : all_) {
+      if (ways_.*way.allowed && way.peers < count_) lines.push_back(fmt::format("{}: {}", way.name, way.why_not));
+    }
+    return lines;
+  }
+
+ private:
+  void look_at(const memory::Peer& peer, const Card& card) {
+    count(heap_, peer.maps_my_heap && peer.heap != nullptr, [] { return why_no_heap(); });
+    count(xpmem_, peer.attaches_me, [&] { return why_no_xpmem(ways_, group_.rings); });
+    count(cma_read_, peer.reads_me, [&] { return why_no_cma(card, true); });
+    count(cma_write_, peer.i_write, [&] { return why_no_cma(card, false); });
+    count(ring_, group_.rings, [] { return std::string("there are too many ranks for rings"); });
+  }
+  template <class Why>
+  void count(Way& way, bool there, const Why& why) const {
+    if (there) {
+      ++way.peers;
+    } else if (ways_.*way.allowed && way.why_not.empty()) {
+      way.why_not = why();
+    }
+  }
+
+  const run::Group& group_;
+  const memory::Ways& ways_;
+  const bool guessed_;  // whether the switch points are still to be measured
+  int count_ = 0;
+  Way all_[5] = {{"heap", &memory::Ways::heap, 0, {}},
+                 {"xpmem", &memory::Ways::xpmem, 0, {}},
+                 {"cma-read", &memory::Ways::cma_read, 0, {}},
+                 {"cma-write", &memory::Ways::cma_write, 0, {}},
+                 {"ring", &memory::Ways::ring, 0, {}}};
+  Way &heap_ = all_[0], &xpmem_ = all_[1], &cma_read_ = all_[2], &cma_write_ = all_[3], &ring_ = all_[4];
+};
+
+bool are_all(const memory::Ways& ways) {
+  return ways.heap && ways.xpmem && ways.cma_read && ways.cma_write && ways.ring;
+}
+
+}  // namespace
+
+std::vector<std::string> reach_lines(const Team& team, const Processes& processes, std::span<const int> members,
+                                     const memory::Ways& ways) {
+  const std::string head = fmt::format("{} ranks, {} node{}: large blocks inside a node go by ", team.group.ranks,
+                                       team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s");
+  if (!team.inbox_obstacle.empty()) return {head + "messages only: " + team.inbox_obstacle};
+  if (members.size() == 1) return {};  // there is nobody
+  const Peers peers(team, processes, members, ways);
+  std::vector<std::string> lines = {head + peers.had()};
+  const bool forced = !are_all(ways);
+  for (const std::string& missing : peers.missing()) {
+    lines.push_back(fmt::format("{} is not to be had: {}", forced ? "a way that QUADRILLE_REACH names" : "a way",
+                                missing));
+  }
+  return lines;
+}
+
+}  // namespace quadrille::team
