@@ -112,6 +112,22 @@ TEST(Figures, HaveThePapersNeighborhoods) {
   EXPECT_THAT(neighbors_of(named("co-11-neighbors", 8)), testing::ElementsAre(6, 6, 6, 6));
 }
 
+// Two collectives, with blocks of one size and of different ones, each from cold caches.
+TEST(Figures, OfNeighborsInMortonOrderHaveThePapersPanels) {
+  using enum choose::Collective;
+  for (const char* name : {"co-10-neighbors", "co-11-neighbors"}) {
+    const Figure f = named(name, 8);
+    ASSERT_EQ(f.plots.size(), 4u);
+    const choose::Collective collectives[] = {neighbor_alltoall, neighbor_allgather, neighbor_alltoallv,
+                                              neighbor_allgatherv};
+    for (std::size_t p = 0; p < 4; ++p) {
+      EXPECT_EQ(f.plots[p].collective, collectives[p]) << name;
+      EXPECT_EQ(f.plots[p].distribution, p < 2 ? "equal" : "uniform") << name;
+      EXPECT_TRUE(f.plots[p].cold) << name;
+    }
+  }
+}
+
 TEST(Figures, TheRingHasAllRanks) {
   EXPECT_EQ(named("iso-4", 8).plots[4].grid, "8x1x1");
   EXPECT_EQ(named("iso-4", 3).plots[5].grid, "3x1x1");
