@@ -47,8 +47,8 @@ void Around::force(const choose::Choice& choice, choose::Collective collective) 
   team::forget_selections(team());
 }
 
-std::vector<double> median_times(const Around& around, const NeighborCall& call, std::size_t ways,
-                                 const std::function<void(std::size_t)>& use, int batches) {
+std::vector<BatchTimes> measure_ways(const Around& around, const NeighborCall& call, std::size_t ways,
+                                     const std::function<void(std::size_t)>& use, int batches) {
   double estimate = 0;
   for (std::size_t way = 0; way < ways; ++way) {
     use(way);
@@ -65,9 +65,11 @@ std::vector<double> median_times(const Around& around, const NeighborCall& call,
       times[way].push_back(batch(around, call, calls));
     }
   }
-  std::vector<double> medians;
-  for (const std::vector<double>& of_way : times) medians.push_back(summarize(of_way).median);
-  return medians;
+  std::vector<BatchTimes> summary;
+  for (const std::vector<double>& of_way : times) {
+    summary.push_back({summarize(of_way).median, *std::min_element(of_way.begin(), of_way.end())});
+  }
+  return summary;
 }
 
 }  // namespace quadrille::tools

@@ -40,9 +40,14 @@ struct NeighborCall {
   std::byte* recv;
 };
 
-// Collective: the microseconds that a call takes the slowest rank, the median of so many batches by each way. use(w)
-// makes calls take way w. Each round of batches has an order of its own.
-std::vector<double> median_times(const Around& around, const NeighborCall& call, std::size_t ways,
-                                 const std::function<void(std::size_t)>& use, int batches);
+// Of some batches. Disturbances only ever add time, so the least is the one that a busy machine changes last.
+struct BatchTimes {
+  double median, least;
+};
+
+// Collective: the microseconds that a call takes the slowest rank, of so many batches by each way. use(w) makes calls
+// take way w. Each round of batches has an order of its own.
+std::vector<BatchTimes> measure_ways(const Around& around, const NeighborCall& call, std::size_t ways,
+                                     const std::function<void(std::size_t)>& use, int batches);
 
 }  // namespace quadrille::tools

@@ -69,7 +69,8 @@ class InsideTuner {
     return anywhere != 0;
   }
 
-  // In two halves. The default counts with the better one, an order with the worse one: it must win twice.
+  // In two halves. The default counts with the better one, an order with the worse one: it must win twice, and
+  // by its least time, so that a busy machine does not choose.
   std::vector<double> measure(Collective collective, std::size_t bytes,
                               const std::vector<const choose::Algorithm*>& orders) {
     const bool gathers = collective == Collective::neighbor_allgather;
@@ -80,10 +81,15 @@ class InsideTuner {
     const auto use = [&](std::size_t way) {
       around_.force(choose::plain(collective, way == 0 ? "rings" : orders[way - 1]->name), collective);
     };
-    std::vector<double> times = median_times(around_, call, 1 + orders.size(), use, (batches_ + 1) / 2);
-    const std::vector<double> again = median_times(around_, call, times.size(), use, (batches_ + 1) / 2);
-    times[0] = std::min(times[0], again[0]);
-    for (std::size_t way = 1; way < times.size(); ++way) times[way] = std::max(times[way], again[way]);
+    const std::vector<BatchTimes> one = measure_ways(around_, call, 1 + orders.size(), use, (batches_ + 1) / 2),
+                                  two = measure_ways(around_, call, one.size(), use, (batches_ + 1) / 2);
+    // By its least time an order may lose as well, but not win.
+    const double least = std::min(one[0].least, two[0].least);
+    std::vector<double> times = {std::min(one[0].median, two[0].median)};
+    for (std::size_t way = 1; way < one.size(); ++way) {
+      const double ratio = std::min(one[way].least, two[way].least) / least;
+      times.push_back(std::max({one[way].median, two[way].median, times[0] * ratio}));
+    }
     return times;
   }
 

@@ -68,8 +68,12 @@ class NeighborTuner {
     recv_.assign(bytes * around_.blocks(), std::byte{0});
     const std::size_t ways = team::neighbors_of(team_)->doubtful ? by_mpi : way_count;
     const NeighborCall call = {entry_.collective, bytes, [&] { return send_.data(); }, recv_.data()};
-    return median_times(
-        around_, call, ways, [&](std::size_t way) { use(static_cast<Way>(way)); }, batches_);
+    const auto use_way = [&](std::size_t way) { use(static_cast<Way>(way)); };
+    std::vector<double> medians;
+    for (const BatchTimes& times : measure_ways(around_, call, ways, use_way, batches_)) {
+      medians.push_back(times.median);
+    }
+    return medians;
   }
 
   void head() {
