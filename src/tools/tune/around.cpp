@@ -6,12 +6,12 @@
 #include "tools/bench/neighbors.hpp"
 #include "tools/bench/statistics.hpp"
 #include "tools/bench/turns.hpp"
+#include "tools/tune/batch.hpp"
 
 namespace quadrille::tools {
 namespace {
 
 constexpr double neighbors_batch_seconds = 0.002;
-constexpr int most_neighbors_calls = 1000;
 
 void make(const Around& around, const NeighborCall& call) {
   const int count = static_cast<int>(call.bytes);
@@ -20,13 +20,9 @@ void make(const Around& around, const NeighborCall& call) {
   serve(call.send(), count, mpi().byte, call.recv, count, mpi().byte, around.comm());
 }
 
+// Microseconds a call.
 double batch(const Around& around, const NeighborCall& call, int calls) {
-  mpi().Barrier(around.comm());
-  const double begin = mpi().Wtime();
-  for (int i = 0; i < calls; ++i) make(around, call);
-  double mine = (mpi().Wtime() - begin) * 1e6 / calls, most = 0;
-  mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, around.comm());
-  return most;
+  return seconds_of_batch(around.comm(), calls, [&] { make(around, call); }) * 1e6;
 }
 
 }  // namespace
@@ -55,8 +51,7 @@ std::vector<BatchTimes> measure_ways(const Around& around, const NeighborCall& c
     batch(around, call, 2);
     estimate = std::max(estimate, batch(around, call, 2));
   }
-  const int calls =
-      std::clamp(static_cast<int>(neighbors_batch_seconds * 1e6 / std::max(estimate, 0.01)), 1, most_neighbors_calls);
+  const int calls = calls_of_batch(neighbors_batch_seconds, estimate * 1e-6);
   std::vector<std::vector<double>> times(ways);
   for (int b = 0; b < batches; ++b) {
     for (const std::size_t way : order_of_round(static_cast<std::size_t>(b), ways)) {
