@@ -25,12 +25,12 @@ struct Access {
   bool writes;
 };
 
-enum class Stage : std::uint8_t { before, post, wait, after, fence, finished };
+enum class OrderStage : std::uint8_t { before, post, wait, after, fence, finished };
 
-struct RankState {
+struct OrderState {
   Clock clock;
   std::size_t round = 0;
-  Stage stage = Stage::before;
+  OrderStage stage = OrderStage::before;
   std::uint32_t next_pair = 0;          // of the batch that is due
   std::vector<std::uint32_t> batch_of;  // [message] where its clock is kept; 0: not posted
   std::vector<Clock> posted;            // [batch] the clock at its posting; the first is not used
@@ -68,36 +68,36 @@ class Order {
   const Schedule& schedule(int rank) const {
     return subject_.schedules[static_cast<std::size_t>(rank)];
   }
-  RankState& state(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  OrderState& state(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
 
   // Does the next step of a rank. False if it cannot be done yet, or there is none.
   bool step(int me) {
-    RankState& r = state(me);
-    if (r.round == schedule(me).rounds.size()) r.stage = Stage::finished;
-    if (r.stage == Stage::finished) return false;
+    OrderState& r = state(me);
+    if (r.round == schedule(me).rounds.size()) r.stage = OrderStage::finished;
+    if (r.stage == OrderStage::finished) return false;
     const Round& round = schedule(me).rounds[r.round];
     switch (r.stage) {
-      case Stage::before:
+      case OrderStage::before:
         tick(me);
         copies(me, round.before);
         r.next_pair = 0;
-        r.stage = pairs_of(round) > 0 ? Stage::post : Stage::after;
+        r.stage = pairs_of(round) > 0 ? OrderStage::post : OrderStage::after;
         return true;
-      case Stage::post:
+      case OrderStage::post:
         post(me, round);
-        r.stage = Stage::wait;
+        r.stage = OrderStage::wait;
         return true;
-      case Stage::wait:
+      case OrderStage::wait:
         return wait(me, round);
-      case Stage::after:
+      case OrderStage::after:
         tick(me);
         copies(me, round.after);
-        r.stage = Stage::fence;
+        r.stage = OrderStage::fence;
         if (!round.node_fence) next_round(me);
         return true;
-      case Stage::fence:
+      case OrderStage::fence:
         return fence(subject_.nodes.node_of[static_cast<std::size_t>(me)]);
-      case Stage::finished:
+      case OrderStage::finished:
         break;
     }
     return false;
@@ -107,7 +107,7 @@ class Order {
 
   void next_round(int me) {
     ++state(me).round;
-    state(me).stage = Stage::before;
+    state(me).stage = OrderStage::before;
   }
 
   void copies(int me, Range range) {
@@ -126,7 +126,7 @@ class Order {
 
   void post(int me, const Round& round) {
     tick(me);
-    RankState& r = state(me);
+    OrderState& r = state(me);
     const auto index = static_cast<std::uint32_t>(r.posted.size());
     r.posted.push_back(r.clock);
     for (const bool writes : {false, true}) {
@@ -143,7 +143,7 @@ class Order {
   }
 
   bool wait(int me, const Round& round) {
-    RankState& r = state(me);
+    OrderState& r = state(me);
     const Range receives = batch(me, round.receives, round);
     for (std::uint32_t i = receives.first; i < receives.first + receives.count; ++i) {
       if (posted_at(me, i) == 0) return false;
@@ -153,7 +153,7 @@ class Order {
       join(r.clock, state(schedule(me).messages[i].peer).posted[posted_at(me, i)]);
     }
     r.next_pair += batch_size(round);
-    r.stage = r.next_pair < pairs_of(round) ? Stage::post : Stage::after;
+    r.stage = r.next_pair < pairs_of(round) ? OrderStage::post : OrderStage::after;
     return true;
   }
 
@@ -168,7 +168,7 @@ class Order {
       return subject_.nodes.node_of[static_cast<std::size_t>(rank)] == node;
     };
     for (int rank = 0; rank < subject_.ranks; ++rank) {
-      if (is_here(rank) && state(rank).stage != Stage::fence) return false;
+      if (is_here(rank) && state(rank).stage != OrderStage::fence) return false;
     }
     Clock all(ranks_.size(), 0);
     for (int rank = 0; rank < subject_.ranks; ++rank) {
@@ -226,7 +226,7 @@ class Order {
   const Subject& subject_;
   const Partners& partners_;
   std::vector<std::vector<Access>> accesses_;  // [place]
-  std::vector<RankState> ranks_;
+  std::vector<OrderState> ranks_;
   std::vector<Clock> last_touch_;  // [owner][rank] when the rank's last access is over
   Report report_;
 };
