@@ -1,7 +1,8 @@
 // Isomorphic communicators: Listing 1 of Träff et al. What the MPI can be told of the neighbourhood it is told, as
 // a distributed graph; the offsets themselves stay with the communicator.
-#include <algorithm>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "api/serve.hpp"
 #include "quadrille.h"
@@ -23,7 +24,7 @@ int check(MPI_Comm cartcomm, int s, const int offsets[], const MPI_Comm* isocomm
   return s > 0 && offsets == nullptr && !grid.extents.empty() ? MPI_ERR_ARG : MPI_SUCCESS;
 }
 
-std::uint64_t hash(int s, const std::vector<int>& offsets, bool asserted) {
+std::uint64_t hash(int s, std::span<const int> offsets, bool asserted) {
   std::uint64_t value = 0xcbf29ce484222325ULL;
   const auto mix = [&](int number) {
     value = (value ^ static_cast<unsigned>(number)) * 0x100000001b3ULL;
@@ -34,24 +35,22 @@ std::uint64_t hash(int s, const std::vector<int>& offsets, bool asserted) {
   return value;
 }
 
-struct Edges {
-  std::vector<int> sources, destinations;
-};
-
-Edges edges_of(const plan::Grid& grid, const plan::Neighborhood& around, int s, int me) {
+plan::RanksAround edges_of(const plan::Grid& grid, const plan::PackedNeighborhood& around, int s, int me) {
   // In a grid without dimensions every neighbour is the process itself.
   if (grid.extents.empty()) {
     const std::vector<int> self(static_cast<std::size_t>(s), me);
     return {self, self};
   }
-  Edges edges{plan::ranks_around(grid, around, me, -1), plan::ranks_around(grid, around, me, 1)};
-  std::erase(edges.sources, -1);
-  std::erase(edges.destinations, -1);
+  plan::RanksAround edges = plan::ranks_around(grid, around, me);
+  if (!grid.is_torus()) {
+    std::erase(edges.sources, -1);
+    std::erase(edges.destinations, -1);
+  }
   return edges;
 }
 
 // Errors are raised by the MPI itself.
-int make_graph(MPI_Comm cartcomm, Edges edges, MPI_Info info, MPI_Comm* isocomm) {
+int make_graph(MPI_Comm cartcomm, plan::RanksAround edges, MPI_Info info, MPI_Comm* isocomm) {
   const auto in = static_cast<int>(edges.sources.size());
   const auto out = static_cast<int>(edges.destinations.size());
   edges.sources.reserve(1), edges.destinations.reserve(1);  // some MPIs refuse a null array
@@ -71,25 +70,27 @@ int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offset
   const team::Hints hints = team::read_hints(info);
   const bool checked = hints.check || team::config().check;
   int error = check(cartcomm, s, offsets, isocomm, grid);
-  plan::Neighborhood around{static_cast<int>(grid.extents.size()), {}};
-  if (error == MPI_SUCCESS && around.dimensions > 0) {
-    around.offsets.assign(offsets, offsets + static_cast<std::ptrdiff_t>(s) * around.dimensions);
+  const auto dimensions = static_cast<int>(grid.extents.size());
+  std::span<const int> given;
+  if (error == MPI_SUCCESS && dimensions > 0) {
+    given = {offsets, static_cast<std::size_t>(s) * grid.extents.size()};
   }
   int me = 0;
   mpi().Comm_rank(cartcomm, &me);
   if (me == 0 && team::config().explain) team::say_problems(hints, "Quadrille_Iso_neighborhood_create");
   if (checked) {
     // A rank with a mistake gives what no other gives, so that nobody waits for it.
-    const std::uint64_t given = error == MPI_SUCCESS ? hash(s, around.offsets, hints.iso_sizes) : ~hash(me, {}, false);
-    if (!team::all_agree(cartcomm, given) && error == MPI_SUCCESS) {
+    const std::uint64_t mine = error == MPI_SUCCESS ? hash(s, given, hints.iso_sizes) : ~hash(me, {}, false);
+    if (!team::all_agree(cartcomm, mine) && error == MPI_SUCCESS) {
       if (me == 0) team::say("Quadrille_Iso_neighborhood_create: the ranks gave different offsets");
       error = MPI_ERR_ARG;
     }
   }
   if (error != MPI_SUCCESS) return api::raise(cartcomm, error);
   // A copy of an info can cost as much as the graph: none for the MPI if all keys are ours.
+  plan::PackedNeighborhood around = plan::pack(dimensions, given);
   error = make_graph(cartcomm, edges_of(grid, around, s, me), hints.others ? info : mpi().info_null, isocomm);
-  if (error != MPI_SUCCESS || around.dimensions == 0) return error;
+  if (error != MPI_SUCCESS || dimensions == 0) return error;
   auto kept = team::isomorphic_around(std::move(grid), std::move(around));
   kept->asserted = hints.iso_sizes;
   kept->checked = checked;

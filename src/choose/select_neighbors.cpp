@@ -168,6 +168,10 @@ const InsideEntry* nearest_kind(std::span<const InsideEntry> measured, Collectiv
   return nearest(measured, collective, kind);
 }
 
+bool is_obeyed(const NeighborKey& key, const Choice& forced) {
+  return forced.algorithm != nullptr && why_not(*forced.algorithm, key).empty();
+}
+
 Selection select_neighbors(const NeighborKey& key, const Choice& forced) {
   if (forced.algorithm == nullptr) return select_by_cost(key);
   const std::string obstacle = why_not(*forced.algorithm, key);

@@ -54,6 +54,9 @@ const NeighborEntry* nearest_kind(std::span<const NeighborEntry> measured, Colle
 const InsideEntry* nearest_kind(std::span<const InsideEntry> measured, Collective collective,
                                 const NeighborhoodKind& kind);
 
+// Is `forced` an algorithm, and one that can serve it? Then the costs do not count.
+bool is_obeyed(const NeighborKey& key, const Choice& forced);
+
 // `forced` may be without algorithm. The result always has one.
 Selection select_neighbors(const NeighborKey& key, const Choice& forced);
 

@@ -15,6 +15,10 @@ int Grid::ranks() const {
   return ranks;
 }
 
+bool Grid::is_torus() const {
+  return std::find(periodic.begin(), periodic.end(), false) == periodic.end();
+}
+
 int Neighborhood::size() const {
   return dimensions == 0 ? 0 : static_cast<int>(offsets.size()) / dimensions;
 }
@@ -38,36 +42,6 @@ int rank_at(const Grid& grid, int me, std::span<const int> offset, int sign) {
     stride *= extent;
   }
   return static_cast<int>(rank);
-}
-
-std::vector<int> ranks_around(const Grid& grid, const Neighborhood& neighborhood, int me, int sign) {
-  const std::size_t d = grid.extents.size();
-  std::vector<int> place(d), stride(d);
-  int size = 1;
-  for (std::size_t j = d; j-- > 0;) {
-    place[j] = me % grid.extents[j];
-    stride[j] = size;
-    me /= grid.extents[j];
-    size *= grid.extents[j];
-  }
-  std::vector<int> ranks;
-  const int neighbors = neighborhood.size();  // a division
-  ranks.reserve(static_cast<std::size_t>(neighbors));
-  for (int i = 0; i < neighbors; ++i) {
-    const std::span<const int> offset = neighborhood.offset(i);
-    int rank = 0;
-    for (std::size_t j = 0; j < d && rank >= 0; ++j) {
-      const int extent = grid.extents[j];
-      std::int64_t at = place[j] + sign * static_cast<std::int64_t>(offset[j]);
-      if (at < 0 || at >= extent) {
-        // Nearly always the next process round the border: no division.
-        at = !grid.periodic[j] ? -1 : at == -1 ? extent - 1 : at == extent ? 0 : (at % extent + extent) % extent;
-      }
-      rank = at < 0 ? -1 : rank + static_cast<int>(at) * stride[j];
-    }
-    ranks.push_back(rank);
-  }
-  return ranks;
 }
 
 Neighborhood moore(int dimensions, int radius) {
@@ -122,34 +96,40 @@ Neighborhood von_neumann(int dimensions) {
   return result;
 }
 
+namespace {
+
+// Dimension j of all offsets, in a ring.
+void shorten(std::span<int> offsets, std::size_t j, std::size_t d, int extent) {
+  int up = 0, down = 0;  // the furthest, but for half of an even extent
+  for (std::size_t k = j; k < offsets.size(); k += d) {
+    int c = offsets[k] % extent;
+    c += c < 0 ? extent : 0;
+    c -= c > extent / 2 ? extent : 0;
+    if (2 * static_cast<std::int64_t>(c) != extent) up = std::max(up, c), down = std::max(down, -c);
+    offsets[k] = c;
+  }
+  if (down <= up) return;
+  for (std::size_t k = j; k < offsets.size(); k += d) {
+    if (2 * static_cast<std::int64_t>(offsets[k]) == extent) offsets[k] -= extent;
+  }
+}
+
+}  // namespace
+
 Neighborhood travelled(const Grid& grid, const Neighborhood& neighborhood) {
   Neighborhood result = neighborhood;
   const std::size_t d = grid.extents.size();
-  const auto offset = [&result, d](int i) {
-    return std::span(result.offsets).subspan(static_cast<std::size_t>(i) * d, d);
+  const auto leaves = [&grid](std::size_t j, int c) {
+    return !grid.periodic[j] && (c >= grid.extents[j] || c <= -grid.extents[j]);
   };
-  for (int i = 0; i < result.size(); ++i) {
-    const auto leaves = [&](std::size_t j) {
-      const int c = offset(i)[j], extent = grid.extents[j];
-      return !grid.periodic[j] && (c >= extent || c <= -extent);
-    };
+  for (int i = 0, s = grid.is_torus() ? 0 : result.size(); i < s; ++i) {
+    const std::span<int> offset = std::span(result.offsets).subspan(static_cast<std::size_t>(i) * d, d);
     bool stays = true;
-    for (std::size_t j = 0; j < d; ++j) stays = stays && !leaves(j);
-    if (!stays) std::fill(offset(i).begin(), offset(i).end(), 0);
+    for (std::size_t j = 0; j < d; ++j) stays = stays && !leaves(j, offset[j]);
+    if (!stays) std::fill(offset.begin(), offset.end(), 0);
   }
   for (std::size_t j = 0; j < d; ++j) {
-    const int extent = grid.extents[j];
-    if (!grid.periodic[j]) continue;
-    int up = 0, down = 0;  // the furthest, but for half of an even extent
-    for (int i = 0; i < result.size(); ++i) {
-      int& c = offset(i)[j];
-      c = (c % extent + extent) % extent;
-      if (c > extent / 2) c -= extent;
-      if (2 * c != extent) up = std::max(up, c), down = std::max(down, -c);
-    }
-    for (int i = 0; i < result.size(); ++i) {
-      if (down > up && 2 * offset(i)[j] == extent) offset(i)[j] -= extent;
-    }
+    if (grid.periodic[j]) shorten(result.offsets, j, d, grid.extents[j]);
   }
   return result;
 }

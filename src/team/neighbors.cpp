@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
 
 #include "mpi/mpi.hpp"
 #include "plan/cost.hpp"
@@ -79,33 +78,25 @@ Neighbors of_cart(MPI_Comm comm, int me) {
     }
   }
   n.send_blocks = n.recv_blocks = 2 * dimensions;
-  n.isomorphic = isomorphic_around(std::move(grid), std::move(around));
+  n.isomorphic = isomorphic_around(std::move(grid), plan::pack(dimensions, around.offsets));
   return n;
-}
-
-// Do two offsets lead to one process? The same on all ranks.
-bool has_double_edges(const Isomorphic& around) {
-  plan::Grid torus = around.grid;
-  torus.periodic.assign(torus.extents.size(), true);
-  std::set<int> seen;
-  for (int i = 0; i < around.neighborhood.size(); ++i) {
-    if (!seen.insert(plan::rank_at(torus, 0, around.neighborhood.offset(i), 1)).second) return true;
-  }
-  return false;
 }
 
 // The user's blocks are those of MPI's lists: absent processes are not counted.
 Neighbors of_isomorphic(Kept kept, int me) {
   Neighbors n;
-  const std::vector<int> sources = plan::ranks_around(kept->grid, kept->neighborhood, me, -1);
-  const std::vector<int> destinations = plan::ranks_around(kept->grid, kept->neighborhood, me, 1);
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const int from = sources[i], to = destinations[i];
+  const plan::RanksAround ranks = plan::ranks_around(kept->grid, kept->packed, me);
+  const std::size_t s = ranks.sources.size();
+  for (std::vector<int>* list : {&n.iso_send, &n.iso_recv, &n.sources, &n.destinations, &n.send_block, &n.recv_block}) {
+    list->reserve(s);
+  }
+  for (std::size_t i = 0; i < s; ++i) {
+    const int from = ranks.sources[i], to = ranks.destinations[i];
     add_edge(n, from, n.recv_blocks, to, n.send_blocks);
     n.recv_blocks += from >= 0 ? 1 : 0;
     n.send_blocks += to >= 0 ? 1 : 0;
   }
-  n.doubtful = has_double_edges(*kept);
+  n.doubtful = plan::has_double_edges(kept->grid, kept->packed);
   n.asserted = kept->asserted;
   n.checked = kept->checked;
   n.asked = true;
@@ -187,14 +178,16 @@ choose::CombiningCosts costs_of(const plan::Grid& grid, const plan::Neighborhood
   return costs;
 }
 
-bool is_whole(const plan::Grid& grid, const plan::Neighborhood& neighborhood) {
-  for (int i = 0; i < neighborhood.size(); ++i) {
-    const std::span<const int> offset = neighborhood.offset(i);
-    for (std::size_t d = 0; d < offset.size(); ++d) {
-      if (offset[d] != 0 && !grid.periodic[d]) return false;
+bool is_whole(const plan::Grid& grid, const plan::PackedNeighborhood& around) {
+  if (grid.is_torus()) return true;
+  const std::size_t d = grid.extents.size();
+  const auto stays = [&grid, d](const auto& coordinates) {
+    for (std::size_t k = 0; k < coordinates.size(); ++k) {
+      if (coordinates[k] != 0 && !grid.periodic[k % d]) return false;
     }
-  }
-  return true;
+    return true;
+  };
+  return stays(around.bytes) && stays(around.wide);
 }
 
 // Before a communicator is ready, what is known of all ranks has to do. Null if nothing is.
@@ -221,10 +214,15 @@ bool is_in_node(const Team& team) {
 
 }  // namespace
 
+const plan::Neighborhood& Isomorphic::neighborhood() const {
+  std::call_once(unpacked_, [&] { neighborhood_ = plan::unpack(packed); });
+  return neighborhood_;
+}
+
 const choose::CombiningCosts& Isomorphic::costs(bool gather) const {
   Counted& counted = gather ? allgather_ : alltoall_;
   std::call_once(counted.once, [&] {
-    counted.costs = costs_of(grid, neighborhood,
+    counted.costs = costs_of(grid, neighborhood(),
                              gather ? choose::Collective::neighbor_allgather
                                     : choose::Collective::neighbor_alltoall);
   });
@@ -233,14 +231,16 @@ const choose::CombiningCosts& Isomorphic::costs(bool gather) const {
 
 bool Isomorphic::nobody_alone() const {
   std::call_once(sought_alone_, [&] {
-    const auto somebody = [&](int rank, int direction) {
-      const std::vector<int> there = plan::ranks_around(grid, neighborhood, rank, direction);
+    const auto somebody = [](const std::vector<int>& there) {
       return std::any_of(there.begin(), there.end(), [](int other) { return other >= 0; });
     };
     int ranks = 1;
     for (const int extent : grid.extents) ranks *= extent;
     nobody_alone_ = true;
-    for (int r = 0; r < ranks && nobody_alone_; ++r) nobody_alone_ = somebody(r, -1) && somebody(r, 1);
+    for (int r = 0; r < ranks && nobody_alone_; ++r) {
+      const plan::RanksAround there = plan::ranks_around(grid, packed, r);
+      nobody_alone_ = somebody(there.sources) && somebody(there.destinations);
+    }
   });
   return nobody_alone_;
 }
@@ -253,11 +253,11 @@ bool may_combine(const Team& team) {
   return !known->crowded || known->model.quadrille != plan::Machine{} || !known->measured.empty();
 }
 
-std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood) {
+std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::PackedNeighborhood packed) {
   auto made = std::make_shared<Isomorphic>();
   made->grid = std::move(grid);
-  made->neighborhood = std::move(neighborhood);
-  made->whole = is_whole(made->grid, made->neighborhood);
+  made->packed = std::move(packed);
+  made->whole = is_whole(made->grid, made->packed);
   return made;
 }
 
@@ -265,15 +265,15 @@ bool grid_of(MPI_Comm cart, plan::Grid& grid) {
   int topology = MPI_UNDEFINED, dimensions = 0;
   if (mpi().Topo_test(cart, &topology) != MPI_SUCCESS || topology != MPI_CART) return false;
   if (mpi().Cartdim_get(cart, &dimensions) != MPI_SUCCESS) return false;
-  std::vector<int> extents = room_for(dimensions), periods = extents, coordinates = extents;
-  if (dimensions > 0 && mpi().Cart_get(cart, dimensions, extents.data(), periods.data(),
-                                       coordinates.data()) != MPI_SUCCESS) {
+  const auto count = static_cast<std::size_t>(dimensions);
+  grid.extents.resize(count);
+  grid.periodic.resize(count);
+  std::vector<int> rest(2 * count);  // whether it is periodic, and the coordinates
+  if (dimensions > 0 && mpi().Cart_get(cart, dimensions, grid.extents.data(), rest.data(),
+                                       rest.data() + dimensions) != MPI_SUCCESS) {
     return false;
   }
-  const auto count = static_cast<std::size_t>(dimensions);
-  grid.extents.assign(extents.begin(), extents.begin() + dimensions);
-  grid.periodic.resize(count);
-  for (std::size_t d = 0; d < count; ++d) grid.periodic[d] = periods[d] != 0;
+  for (std::size_t d = 0; d < count; ++d) grid.periodic[d] = rest[d] != 0;
   return true;
 }
 
@@ -320,7 +320,7 @@ const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice)
   mpi().Comm_rank(team.user, &me);
   plan::Schedule schedule =
       build == nullptr ? plan::neighbor_direct(me, n.sources, n.destinations)
-                       : build({&n.isomorphic->grid, &n.isomorphic->neighborhood, me, choice.parameters});
+                       : build({&n.isomorphic->grid, &n.isomorphic->neighborhood(), me, choice.parameters});
   team.plans.push_back(std::make_unique<CachedPlan>(
       CachedPlan{nullptr, build, choice.parameters, std::move(schedule)}));
   return team.plans.back()->schedule;
@@ -350,9 +350,13 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
       key.costs = &around->costs(choose::is_allgather(collective));
       key.inside = team.inside;
     }
-    if (may_combine(team)) add_costs(key, *who_knows(team), around->costs(choose::is_allgather(collective)));
   }
-  cached = {true, false, bytes, drop_in, choose::select_neighbors(key, team.forced.by_collective[index])};
+  const choose::Choice& forced = team.forced.by_collective[index];
+  // Counting what combining costs takes longer than all the rest of a first call, so only if it may decide.
+  if (key.sizes_known && may_combine(team) && !choose::is_obeyed(key, forced)) {
+    add_costs(key, *who_knows(team), around->costs(choose::is_allgather(collective)));
+  }
+  cached = {true, false, bytes, drop_in, choose::select_neighbors(key, forced)};
   return cached;
 }
 

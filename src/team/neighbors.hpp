@@ -19,12 +19,14 @@ namespace quadrille::team {
 // The same neighbourhood around every process of a grid.
 struct Isomorphic {
   plan::Grid grid;
-  plan::Neighborhood neighborhood;
+  plan::PackedNeighborhood packed;
   bool asserted = false;  // when it was made, by the user: block i of a v or w call has one size on all ranks
   bool checked = false;   // and that is to be checked in each call
   bool whole = false;     // no process lacks a neighbour
   // Does every process send to somebody and receive from somebody? One that does not may give any size.
   bool nobody_alone() const;
+  // The offsets; unpacked when they are first asked for.
+  const plan::Neighborhood& neighborhood() const;
   // What combining costs; counted when it is first asked for.
   const choose::CombiningCosts& costs(bool gather) const;
 
@@ -36,10 +38,12 @@ struct Isomorphic {
   mutable Counted alltoall_, allgather_;
   mutable std::once_flag sought_alone_;
   mutable bool nobody_alone_ = false;
+  mutable std::once_flag unpacked_;
+  mutable plan::Neighborhood neighborhood_;
 };
 
 // Adds to a grid and a neighbourhood what follows from them. The same on all ranks.
-std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::Neighborhood neighborhood);
+std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::PackedNeighborhood packed);
 
 // The edges between all ranks of a node.
 struct NodeGraph {

@@ -51,7 +51,7 @@ std::vector<int> blocks_at(const std::vector<int>& edges, const std::vector<int>
 void become_isomorphic(Neighbors& n, plan::Grid grid, plan::GridView view) {
   n.iso_send = blocks_at(view.order, n.send_block);
   n.iso_recv = blocks_at(view.received, n.recv_block);
-  n.isomorphic = isomorphic_around(std::move(grid), std::move(view.around));
+  n.isomorphic = isomorphic_around(std::move(grid), plan::pack(view.around.dimensions, view.around.offsets));
 }
 
 struct Place {

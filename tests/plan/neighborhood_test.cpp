@@ -381,24 +381,6 @@ TEST(NeighborCountsTest, AMeshSendsOnlyWhatArrives) {
   EXPECT_EQ(torus, 24u + 2u * 16u);  // nothing else
 }
 
-TEST(NeighborhoodTest, RanksAroundAreThoseAtTheOffsets) {
-  for (int d = 1; d <= 3; ++d) {
-    for_grids(d, 4, d, [&](const Grid& grid) {
-      for (const Neighborhood& around : neighborhoods(d)) {
-        for (int me = 0; me < grid.ranks(); ++me) {
-          for (const int sign : {-1, 1}) {
-            const std::vector<int> ranks = ranks_around(grid, around, me, sign);
-            ASSERT_EQ(static_cast<int>(ranks.size()), around.size());
-            for (int i = 0; i < around.size(); ++i) {
-              ASSERT_EQ(ranks[static_cast<std::size_t>(i)], rank_at(grid, me, around.offset(i), sign));
-            }
-          }
-        }
-      }
-    });
-  }
-}
-
 TEST(NeighborhoodTest, RankAt) {
   const Grid grid{{2, 3, 4}, {true, false, true}};
   EXPECT_EQ(grid.ranks(), 24);

@@ -206,6 +206,26 @@ TEST(Select, ChoosesTheSparseExchangeByTheRanks) {
   EXPECT_EQ(chosen(k, "bruck:radix=5"), "bruck:radix=5");
 }
 
+// Then nobody counts the costs.
+TEST(Select, ObeysAForcedAlgorithmThatCanServe) {
+  const CombiningCosts costs = {8, {{find(Collective::neighbor_alltoall, "torus-direct"), 4, 12}}};
+  NeighborKey k{Collective::neighbor_alltoall, false, true, false, false, true, true, 8, &costs};
+  const auto obeyed = [&](const char* forced) { return is_obeyed(k, plain(k.collective, forced)); };
+  EXPECT_FALSE(is_obeyed(k, {}));
+  EXPECT_TRUE(obeyed("torus"));
+  EXPECT_TRUE(obeyed("direct"));
+  EXPECT_FALSE(obeyed("rings"));
+  const auto chosen = [&] {
+    return std::string(select_neighbors(k, plain(k.collective, "torus")).choice.algorithm->name);
+  };
+  EXPECT_EQ(chosen(), "torus");
+  k.costs = nullptr;
+  EXPECT_EQ(chosen(), "torus");
+  k.sizes_known = false;
+  EXPECT_FALSE(obeyed("torus"));
+  EXPECT_EQ(chosen(), "mpi");
+}
+
 // 8 neighbours in 4 messages and 12 blocks: the cut-off is alpha / beta, 1024 bytes.
 TEST(Select, CombinesBlocksOfNeighboursBelowTheCutOff) {
   const Algorithm* torus = find(Collective::neighbor_alltoall, "torus");

@@ -1,0 +1,162 @@
+// The ranks of a process's neighbours, which a call that makes a communicator has to find for every offset; and the
+// form in which offsets are kept for that.
+//
+// Coordinate c in dimension j adds ((place[j] + c) mod extent[j]) * stride[j] to the rank of the destination, and the
+// same with -c to that of the source. Offsets repeat few coordinates, so there is a table of both for each dimension,
+// as one number, and an offset costs d look-ups: no division, and no branch at a border. Example: a ring of 4, me = 3,
+// coordinates -1 to 1: destinations 2, 3, 0, sources 0, 3, 2.
+//
+// Tables of coordinates that are large for the few neighbours there are would cost more than they save. Then, and in
+// grids of more ranks than the tables' numbers allow, each coordinate is divided: rank_at().
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "plan/neighborhood.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+struct Axis {
+  int extent, place, stride;
+  bool periodic;
+};
+
+std::int64_t modulo(std::int64_t at, std::int64_t extent) { return (at % extent + extent) % extent; }
+
+// What a coordinate adds to the source, times 2^32, and to the destination. Their sums come apart again as long as
+// either is less than 2^31 in size.
+std::int64_t packed(std::int64_t source, std::int64_t destination) {
+  return source * (std::int64_t{1} << 32) + destination;
+}
+
+// The table for coordinates from -reach on. Outside of the grid is `absent`, which makes any sum negative.
+void fill(std::int64_t* table, std::int64_t reach, const Axis& axis, std::int64_t absent) {
+  std::int64_t up = modulo(axis.place - reach, axis.extent), down = modulo(axis.place + reach, axis.extent);
+  const auto part = [&axis, absent](std::int64_t at, std::int64_t wrapped) {
+    return axis.periodic || at == wrapped ? wrapped * axis.stride : absent;
+  };
+  for (std::int64_t c = -reach; c < reach; ++c) {
+    *table++ = packed(part(axis.place - c, down), part(axis.place + c, up));
+    up = up + 1 == axis.extent ? 0 : up + 1;
+    down = down == 0 ? axis.extent - 1 : down - 1;
+  }
+}
+
+// `known` dimensions, if they are not 0: the loop over them is unrolled. Torus: no sum is negative.
+template <std::size_t known, bool torus, class Coordinate>
+void look_up(const std::vector<Coordinate>& offsets, const std::int64_t* zeros, std::size_t width, std::size_t d,
+             RanksAround& ranks) {
+  if (known != 0) d = known;
+  std::array<const std::int64_t*, std::max<std::size_t>(known, 1)> zero;  // [dimension], if known
+  for (std::size_t j = 0; j < known; ++j) zero[j] = zeros + j * width;
+  const Coordinate* offset = offsets.data();
+  int *sources = ranks.sources.data(), *destinations = ranks.destinations.data();
+  for (std::size_t i = 0, s = ranks.sources.size(); i < s; ++i, offset += d) {
+    std::int64_t sum = 0;
+    for (std::size_t j = 0; j < d; ++j) sum += (known != 0 ? zero[j] : zeros + j * width)[offset[j]];
+    const auto to = static_cast<std::int32_t>(sum);
+    const auto from = static_cast<std::int32_t>((torus ? sum : sum - to) >> 32);
+    sources[i] = torus ? from : std::max(from, -1);
+    destinations[i] = torus ? to : std::max(to, -1);
+  }
+}
+
+template <bool torus>
+void look_up(const PackedNeighborhood& around, const std::vector<std::int64_t>& tables, RanksAround& ranks) {
+  const auto d = static_cast<std::size_t>(around.dimensions);
+  const std::size_t width = 2 * static_cast<std::size_t>(around.reach);
+  const std::int64_t* zeros = tables.data() + around.reach;
+  if (!around.wide.empty()) return look_up<0, torus>(around.wide, zeros, width, d, ranks);
+  switch (d) {
+    case 1:
+      return look_up<1, torus>(around.bytes, zeros, width, d, ranks);
+    case 2:
+      return look_up<2, torus>(around.bytes, zeros, width, d, ranks);
+    case 3:
+      return look_up<3, torus>(around.bytes, zeros, width, d, ranks);
+    case 4:
+      return look_up<4, torus>(around.bytes, zeros, width, d, ranks);
+    case 5:
+      return look_up<5, torus>(around.bytes, zeros, width, d, ranks);
+    default:
+      return look_up<0, torus>(around.bytes, zeros, width, d, ranks);
+  }
+}
+
+std::vector<std::int64_t> tables_of(const Grid& grid, int me, std::uint32_t reach, std::int64_t absent) {
+  const std::size_t width = 2 * static_cast<std::size_t>(reach);
+  std::vector<std::int64_t> tables(width * grid.extents.size());
+  int stride = 1;
+  for (std::size_t j = grid.extents.size(); j-- > 0;) {
+    const int extent = grid.extents[j];
+    fill(&tables[width * j], reach, {extent, me % extent, stride, grid.periodic[j]}, absent);
+    me /= extent;
+    stride *= extent;
+  }
+  return tables;
+}
+
+void divide(const Grid& grid, const Neighborhood& neighborhood, int me, RanksAround& ranks) {
+  for (int i = 0; i < neighborhood.size(); ++i) {
+    const std::span<const int> offset = neighborhood.offset(i);
+    ranks.sources[static_cast<std::size_t>(i)] = rank_at(grid, me, offset, -1);
+    ranks.destinations[static_cast<std::size_t>(i)] = rank_at(grid, me, offset, 1);
+  }
+}
+
+}  // namespace
+
+PackedNeighborhood pack(int dimensions, std::span<const int> offsets) {
+  PackedNeighborhood packed;
+  packed.dimensions = dimensions;
+  packed.size = dimensions == 0 ? 0 : static_cast<int>(offsets.size()) / dimensions;
+  packed.bytes.resize(offsets.size());
+  std::int8_t* const bytes = packed.bytes.data();  // in a register: a byte might lie in `packed` itself
+  std::uint32_t bits = 0;                          // of the largest coordinate: -1 has none, as 0
+  for (std::size_t k = 0; k < offsets.size(); ++k) {
+    const int c = offsets[k];
+    bits |= static_cast<std::uint32_t>(c ^ (c >> 31));
+    bytes[k] = static_cast<std::int8_t>(c);
+  }
+  packed.reach = std::bit_ceil(bits + 1);
+  if (packed.reach > 128) {
+    packed.wide.assign(offsets.begin(), offsets.end());
+    packed.bytes = {};
+  }
+  return packed;
+}
+
+Neighborhood unpack(const PackedNeighborhood& packed) {
+  if (!packed.wide.empty()) return {packed.dimensions, packed.wide};
+  return {packed.dimensions, {packed.bytes.begin(), packed.bytes.end()}};
+}
+
+RanksAround ranks_around(const Grid& grid, const PackedNeighborhood& around, int me) {
+  const auto s = static_cast<std::size_t>(around.size);
+  RanksAround ranks{std::vector<int>(s), std::vector<int>(s)};
+  const std::int64_t size = grid.ranks();
+  if (around.reach <= s / 2 + 8 && size * around.dimensions < INT32_MAX) {
+    const std::vector<std::int64_t> tables = tables_of(grid, me, around.reach, -size);
+    grid.is_torus() ? look_up<true>(around, tables, ranks) : look_up<false>(around, tables, ranks);
+  } else {
+    divide(grid, unpack(around), me, ranks);
+  }
+  return ranks;
+}
+
+bool has_double_edges(const Grid& grid, const PackedNeighborhood& around) {
+  if (around.size > grid.ranks()) return true;
+  Grid torus = grid;
+  torus.periodic.assign(torus.extents.size(), true);
+  std::vector<bool> seen(static_cast<std::size_t>(torus.ranks()));
+  for (const int rank : ranks_around(torus, around, 0).destinations) {
+    if (seen[static_cast<std::size_t>(rank)]) return true;
+    seen[static_cast<std::size_t>(rank)] = true;
+  }
+  return false;
+}
+
+}  // namespace quadrille::plan
