@@ -19,7 +19,7 @@ namespace quadrille {
 // The functions that every supported MPI has.
 #define QUADRILLE_MPI_REQUIRED(X)                                                                  \
   X(Abort) X(Allgather) X(Allgatherv) X(Alloc_mem) X(Allreduce) X(Alltoall) X(Alltoallv)           \
-  X(Alltoallw) X(Barrier) X(Bcast) X(Cart_create) X(Cart_get) X(Cartdim_get)                       \
+  X(Alltoallw) X(Barrier) X(Bcast) X(Cart_create) X(Cart_get) X(Cart_rank) X(Cartdim_get)          \
   X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_free) X(Comm_get_attr)       \
   X(Comm_get_info)                                                                                 \
   X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split)    \

@@ -125,7 +125,7 @@ setups = json.load(open(sys.argv[1]))["setups"]
 assert [(row["dimensions"], row["radius"]) for row in setups] == [(d, r) for d in (2, 3, 4, 5) for r in (1, 2, 3)]
 for row in setups:
     assert row["neighbors"] == (2 * row["radius"] + 1) ** row["dimensions"] - 1 and row["repetitions"] == 1, row
-    assert len(row["functions"]) == 6 and all(function["us"] > 0 for function in row["functions"]), row
+    assert len(row["functions"]) == 7 and all(function["us"] > 0 for function in row["functions"]), row
 PYTHON
 # What the panels of co-10-neighbors and co-11-neighbors measure.
 expect 0 - "cold caches" $bench neighbor_alltoallv --sizes 64 --iterations 1 --warmup 0 --cold \

@@ -157,10 +157,13 @@ TEST(Figures, TheTableOfSetUpsHasEachDimensionAndRadius) {
 }
 
 TEST(Figures, ThePageOfSetUpsHasTheNumbersBesideThePapers) {
-  SetupRow row{{2, 1, 0.2, 27, 0.02, 0.1}, 8, 7, {10, 40, 5, 30, 20, 15}};
+  SetupRow row{{2, 1, 0.2, 27, 0.02, 0.1}, 8, 7, {10, 25, 40, 5, 30, 20, 15}};
   const std::string page = setup_page(named("iso-table-2", 8), {}, {row});
   EXPECT_THAT(page, HasSubstr("MPI_Dist_graph_create                                  40.00        27000\n"));
   EXPECT_THAT(page, HasSubstr("Quadrille_Neighbor_alltoall_init, direct               30.00            -\n"));
+  EXPECT_THAT(page, HasSubstr("MPI_Cart_rank, MPI_Dist_graph_create_adjacent          25.00            -\n"));
+  EXPECT_THAT(page, HasSubstr("Quadrille_Iso_neighborhood_create over MPI_Cart_rank, MPI_Dist_graph_create_adjacent | - | "
+                              "5.00 |\n"));
   EXPECT_THAT(page, HasSubstr("MPI_Dist_graph_create_adjacent over MPI_Dist_graph_create | 135.00 | 4.00 |\n"));
   EXPECT_THAT(page, HasSubstr("repetitions: 7."));
 }

@@ -24,12 +24,35 @@ std::shared_ptr<const BenchNeighbors> make_neighbors(const plan::Neighborhood& n
   return made;
 }
 
-MPI_Comm make_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
+namespace {
+
+MPI_Comm make_adjacent(MPI_Comm all, const std::vector<int>& sources, const std::vector<int>& destinations) {
   MPI_Comm comm = mpi().comm_null;
-  mpi().Dist_graph_create_adjacent(
-      all, neighbors.size(), neighbors.sources.data(), mpi().unweighted, neighbors.size(),
-      neighbors.destinations.data(), mpi().unweighted, mpi().info_null, 0, &comm);
+  mpi().Dist_graph_create_adjacent(all, static_cast<int>(sources.size()), sources.data(), mpi().unweighted,
+                                   static_cast<int>(destinations.size()), destinations.data(), mpi().unweighted,
+                                   mpi().info_null, 0, &comm);
   return comm;
+}
+
+}  // namespace
+
+MPI_Comm make_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
+  return make_adjacent(all, neighbors.sources, neighbors.destinations);
+}
+
+MPI_Comm make_graph_comm_around(MPI_Comm cart, const BenchNeighbors& neighbors) {
+  const auto d = static_cast<std::size_t>(neighbors.neighborhood.dimensions);
+  const auto s = static_cast<std::size_t>(neighbors.size());
+  std::vector<int> extents(d), periodic(d), here(d), there(d), sources(s), destinations(s);
+  mpi().Cart_get(cart, static_cast<int>(d), extents.data(), periodic.data(), here.data());
+  const int* offset = neighbors.neighborhood.offsets.data();
+  for (std::size_t i = 0; i < s; ++i, offset += d) {
+    for (std::size_t j = 0; j < d; ++j) there[j] = here[j] - offset[j];
+    mpi().Cart_rank(cart, there.data(), &sources[i]);
+    for (std::size_t j = 0; j < d; ++j) there[j] = here[j] + offset[j];
+    mpi().Cart_rank(cart, there.data(), &destinations[i]);
+  }
+  return make_adjacent(cart, sources, destinations);
 }
 
 MPI_Comm make_general_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) {

@@ -25,6 +25,8 @@ std::shared_ptr<const BenchNeighbors> make_neighbors(const plan::Neighborhood& n
 // Collective: a communicator with this topology, as a program makes it with the MPI, or for
 // Quadrille.
 MPI_Comm make_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors);
+// The same by a program that has only the offsets: it asks MPI_Cart_rank for the rank of each neighbour.
+MPI_Comm make_graph_comm_around(MPI_Comm cart, const BenchNeighbors& neighbors);
 // As make_graph_comm(), by MPI_Dist_graph_create, which finds out who the sources are.
 MPI_Comm make_general_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors);
 // The Cartesian communicator of the torus, and what Quadrille makes of it.

@@ -146,7 +146,10 @@ Figure iso_table_2() {
   f.how =
       "Moore neighbourhoods on the torus of MPI_Dims_create, messages only (--no-node), no reordering. A time is the "
       "maximum over the ranks from one barrier on; the table shows the median over the repetitions, in which all "
-      "functions have their turns. The MPI is given the ranks of the neighbours, Quadrille their offsets. "
+      "functions have their turns. MPI_Dist_graph_create_adjacent is given the ranks of the neighbours, which were found "
+      "before: its time is that of the call alone. Quadrille_Iso_neighborhood_create is given the offsets; its time has in "
+      "it the search for the ranks, the same call of the MPI, and a copy of the offsets. A program without Quadrille has "
+      "to find the ranks too: MPI_Cart_rank for each source and destination, then that call, is a line of its own. "
       "Quadrille_Neighbor_alltoall_init is the first on a new communicator of "
       "Quadrille_Iso_neighborhood_create, for blocks of 8 bytes: it computes the schedule and gets the communicator "
       "ready for Quadrille's messages. The paper's init is that of torus.";

@@ -11,7 +11,7 @@
 
 namespace quadrille::tools {
 
-constexpr std::size_t setup_count = 6;
+constexpr std::size_t setup_count = 7;
 
 // A function of the table; `algorithm` is what a request is made for.
 struct SetupFunction {
