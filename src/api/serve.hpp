@@ -23,7 +23,8 @@ struct Serving {
 };
 
 // Serves a call, or returns false: then the caller hands it to the MPI unchanged, and ends the attempt when that is
-// done. When it returns true, `error` is what the collective returns; errors have been raised through the error handler.
+// done. When it returns true, `error` is what the collective returns; errors have been raised through the error
+// handler.
 bool serve(const run::Call& call, Door door, int& error, Attempt& attempt);
 
 // Counts a call that goes to the MPI. Returns false.

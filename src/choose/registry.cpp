@@ -117,7 +117,8 @@ Algorithm neighbors(std::string_view name, const std::vector<Collective>& collec
 }
 
 Algorithm edge_copies(std::string_view name, std::string_view line, plan::BuildEdges build) {
-  return {name, neighbor_all(), Engine::neighbor_copies, kReachedByAll, {}, line, kLiNeighbors, nullptr, nullptr, build};
+  return {name, neighbor_all(), Engine::neighbor_copies, kReachedByAll, {}, line, kLiNeighbors, nullptr, nullptr,
+          build};
 }
 
 const std::vector<Collective>& uneven_all_to_alls() {

@@ -38,7 +38,10 @@ class AwayMessages {
     if (messages_ == 0) return error_;
     bool done = true;
     keep(error_, transport_->all_done(messages_, true, done));
-    for (const Packed& p : packed_) keep(error_, unpack_block(p.from, recv_[p.rank].bytes(), recv_[p.rank], group_.quiet));
+    for (const auto& [rank, from] : packed_) {
+      const Block block = recv_[rank];
+      keep(error_, unpack_block(from, block.bytes(), block, group_.quiet));
+    }
     return error_;
   }
 

@@ -1,5 +1,5 @@
-// Runs a schedule that consists of copies between the buffers of a node's ranks (copies.hpp). Blocks for other nodes are
-// under way as messages meanwhile.
+// Runs a schedule that consists of copies between the buffers of a node's ranks (copies.hpp). Blocks for other nodes
+// are under way as messages meanwhile.
 #include "run/away.hpp"
 #include "run/copies.hpp"
 #include "run/engines.hpp"

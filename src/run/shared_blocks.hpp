@@ -51,8 +51,8 @@ class SharedBlocks {
     return first_ < last_ ? memory::note_offered(reinterpret_cast<const void*>(first_), last_ - first_) : 0;
   }
 
-  // Bytes of a rank of this node that has entered, as they are mapped here. Null if they cannot be attached. Valid until the next
-  // call but one.
+  // Bytes of a rank of this node that has entered, as they are mapped here. Null if they cannot be attached. Valid
+  // until the next call but one.
   std::byte* find(int rank, const BlockPlace& place, std::size_t bytes) const {
     if (rank == group_.me) return mine(place);
     const int local = group_.local_of(rank);

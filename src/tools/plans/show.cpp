@@ -91,8 +91,10 @@ int show_command(const ShowOptions& options) {
   }
 
   // Domains serve the orders of copies alone.
-  const std::vector<int> domains =
-      choice.algorithm->engine == choose::Engine::node ? domains_in_turn(options.unit_domains, options.ranks) : std::vector<int>();
+  std::vector<int> domains;
+  if (choice.algorithm->engine == choose::Engine::node) {
+    domains = domains_in_turn(options.unit_domains, options.ranks);
+  }
   const Placement placed{std::move(nodes), domains};
   fmt::print("{} {}\n", choose::name_of(collective), choose::to_string(choice));
   const int first = options.me < 0 ? 0 : options.me;
