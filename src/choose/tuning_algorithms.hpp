@@ -1,5 +1,5 @@
 // Which algorithm was measured to be best at which block size (`quadrille tune --algorithms`): the offline choice of
-// Ramesh et al., HINT, section V.C, for the collectives whose block size all ranks know.
+// Ramesh et al., HINT, section V.D, for the collectives whose block size all ranks know.
 #pragma once
 
 #include <array>

@@ -19,7 +19,7 @@
 //           hint-hilbert  a rank takes a box of about sqrt(P) * sqrt(P) blocks, in the order of the
 //                         Hilbert curve; an equal piece of the curve if P is not a power of two
 //         HINT is about the all-to-all; its orders serve the allgather too.
-//         On several nodes: HINT, section V.E, algorithm 5. There the messages follow the copies; here they are under
+//         On several nodes: HINT, section V.F, algorithm 5. There the messages follow the copies; here they are under
 //         way meanwhile, all at once.
 // Cost    On one node no messages, P copies a rank, no scratch, two fences of the node. On a node of p of P ranks p
 //         copies and P - p messages of one block.

@@ -4,7 +4,7 @@
 //         the better of inboxes and one copy, between which the switch points choose, and over several the MPI's own.
 //         Before every other call the send buffer is written, and after it the receive buffer is read, as programs do
 //         with some of their data. It counts: an order decides in whose cache a block is when its receiver looks at it.
-// Source  Ramesh et al., HINT, section V.C: the offline choice.
+// Source  Ramesh et al., HINT, section V.D: the offline choice.
 // Cost    algorithms * sizes * batches * 2 ms at most, and half as much again where something is faster; where a call
 //         takes longer, fewer batches.
 #include "tools/tune/tune_algorithms.hpp"
