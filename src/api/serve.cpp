@@ -88,7 +88,8 @@ int run_choice(const Call& call, const choose::Choice& choice, team::Team& team)
   }
   if (algorithm.engine == choose::Engine::inbox) return run::run_inbox(call, team.group);
   if (algorithm.engine == choose::Engine::node) {
-    return run::run_copies(call, team::plan_of(team, choice), team.group);
+    const bool forced = team.forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm != nullptr;
+    return run::run_copies(call, team::plan_of(team, choice), team.group, forced ? run::Staging::any : run::Staging::little);
   }
   if (algorithm.engine == choose::Engine::exchange) return run::run_node(call, team.group, true);
   if (algorithm.engine == choose::Engine::padded) return run_padded(call, choice, team);
@@ -191,8 +192,8 @@ bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
   } catch (const std::bad_alloc&) {
     error = MPI_ERR_NO_MEM;
   }
-  if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
   end_attempt(attempt);
+  if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
   ++team->counters.served;
   if (error == MPI_SUCCESS) remember(call, engine, *team);
   return true;

@@ -55,17 +55,29 @@ std::string tell(const team::Try& one, const choose::Verdict& verdict, const std
   return told;
 }
 
+// The maxima over all ranks. A peer may wait for a call that this rank has started and left, so that is kept moving.
+// False if the MPI cannot do it.
+bool compare(const team::Team& team, const std::vector<double>& mine, std::vector<double>& slowest) {
+  slowest.resize(mine.size());
+  MPI_Request request;
+  int error = mpi().Iallreduce(mine.data(), slowest.data(), static_cast<int>(mine.size()), mpi().double_type,
+                               mpi().op_max, team.user, &request);
+  if (error != MPI_SUCCESS) return false;
+  int done = 0;
+  MPI_Status status;
+  team.group.waiter.until([&] {
+    error = mpi().Testall(1, &request, &done, &status);
+    return done != 0 || error != MPI_SUCCESS;
+  });
+  return error == MPI_SUCCESS;
+}
+
 // If the ranks cannot agree, all of them stay with the first.
 void decide(team::Team& team, team::Try& one) {
   one.trial.decided = true;
   one.why = "the ranks could not compare " + names(one);
-  if (team::prepare_messages(team) != MPI_SUCCESS) return;
-  const std::vector<double> mine = choose::times_of(one.trial);
-  std::vector<double> slowest(mine.size());
-  if (mpi().Allreduce(mine.data(), slowest.data(), static_cast<int>(mine.size()), mpi().double_type, mpi().op_max,
-                      team.group.comm) != MPI_SUCCESS) {
-    return;
-  }
+  std::vector<double> slowest;
+  if (!compare(team, choose::times_of(one.trial), slowest)) return;
   const choose::Verdict verdict = choose::verdict_of(slowest);
   one.best = verdict.best;
   one.why = tell(one, verdict, slowest);
@@ -75,14 +87,14 @@ void decide(team::Team& team, team::Try& one) {
 
 Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   team::Try& one = trial_of(call, bytes, team, cached);
-  const int candidate = choose::candidate_of_next_call(one.trial);
-  if (candidate >= 0) {
+  // Where all ranks know the size, each class has a trial of its own.
+  const int ranks = team.group.ranks;
+  double moved = 0;
+  if (bytes == 0) moved = bytes_of(call.in_place ? call.recv : call.send, ranks) + bytes_of(call.recv, ranks);
+  if (const choose::Turn turn = choose::begin_call(one.trial, moved); turn.candidate >= 0) {
     cached.selection.why = "the first calls try " + names(one);
-    // Where all ranks know the size, each class has a trial of its own.
-    const int ranks = team.group.ranks;
-    double moved = 0;
-    if (bytes == 0) moved = bytes_of(call.in_place ? call.recv : call.send, ranks) + bytes_of(call.recv, ranks);
-    return {&one.trial, &one.trial.candidates[static_cast<std::size_t>(candidate)], mpi().Wtime(), moved};
+    const choose::Choice& choice = one.trial.candidates[static_cast<std::size_t>(turn.candidate)];
+    return {&one.trial, &choice, turn, mpi().Wtime()};
   }
   if (!one.trial.decided) decide(team, one);
   cached.selection.choice = one.trial.candidates[one.best];
@@ -93,7 +105,7 @@ Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team
 }
 
 void end_attempt(const Attempt& attempt) {
-  if (attempt.trial != nullptr) choose::note_call(*attempt.trial, mpi().Wtime() - attempt.begin, attempt.bytes);
+  if (attempt.trial != nullptr) choose::note_call(*attempt.trial, attempt.turn, mpi().Wtime() - attempt.begin);
 }
 
 }  // namespace quadrille::api

@@ -11,8 +11,8 @@ namespace quadrille::api {
 struct Attempt {
   choose::Trial* trial = nullptr;  // null: it is none
   const choose::Choice* choice = nullptr;
+  choose::Turn turn;
   double begin = 0;
-  double bytes = 0;
 };
 
 // Collective over a team that is ready, for a call whose selection has rivals. When all was tried, the ranks agree on

@@ -81,6 +81,7 @@ void warm_up() {
   if (team::config().any_forced) return;
   if (team->points_are_guessed) calibrate(*team);
   const bool explains = std::exchange(team->explains, false);
+  const bool tries = std::exchange(team->tries, false);  // what is rehearsed is not to be compared
   const team::Counters counters = team->counters;
   const Rehearsal rehearsal(mpi().comm_world, team->group.ranks);
   // Twice: consecutive calls use different slots.
@@ -95,7 +96,9 @@ void warm_up() {
   }
   team->counters = counters;
   team->explains = explains;
-  if (explains) team::forget_selections(*team);  // or calls like these would take the short way, and say nothing
+  team->tries = tries;
+  // Or calls like these would take the short way, and say nothing, or stay with what was not tried.
+  if (explains || tries) team::forget_selections(*team);
 }
 
 }  // namespace quadrille::api

@@ -1,13 +1,14 @@
 #include "choose/trial.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace quadrille::choose {
 namespace {
 
 double median(std::vector<double> values) {
-  if (values.empty()) return 0;
+  if (values.empty()) return std::numeric_limits<double>::max();
   std::sort(values.begin(), values.end());
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
@@ -21,20 +22,17 @@ Trial make_trial(std::vector<Choice> candidates) {
   return trial;
 }
 
-int candidate_of_next_call(const Trial& trial) {
+Turn begin_call(Trial& trial, double bytes) {
   const auto count = static_cast<int>(trial.candidates.size());
   const int turn = trial.calls / Trial::calls_in_turn;
-  return turn < Trial::visits * count ? turn % count : -1;
-}
-
-void note_call(Trial& trial, double seconds, double bytes) {
-  const int candidate = candidate_of_next_call(trial);
-  if (candidate < 0) return;
+  if (turn >= Trial::visits * count) return {};
   trial.least_bytes = trial.calls == 0 ? bytes : std::min(trial.least_bytes, bytes);
   trial.most_bytes = std::max(trial.most_bytes, bytes);
-  const bool counts = trial.calls % Trial::calls_in_turn > 0;
-  if (counts) trial.seconds[static_cast<std::size_t>(candidate)].push_back(seconds);
-  ++trial.calls;
+  return {turn % count, trial.calls++ % Trial::calls_in_turn > 0};
+}
+
+void note_call(Trial& trial, const Turn& turn, double seconds) {
+  if (turn.counts) trial.seconds[static_cast<std::size_t>(turn.candidate)].push_back(seconds);
 }
 
 std::vector<double> times_of(const Trial& trial) {

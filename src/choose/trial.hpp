@@ -28,7 +28,7 @@ struct Trial {
   static constexpr double alike = 1.25;
 
   std::vector<Choice> candidates;  // at least two
-  int calls = 0;                   // that were tried
+  int calls = 0;                   // that have begun
   std::vector<std::vector<double>> seconds;  // [candidate]: of the calls that count
   double least_bytes = 0, most_bytes = 0;    // that this rank moved in a call
   bool decided = false;
@@ -36,11 +36,17 @@ struct Trial {
 
 Trial make_trial(std::vector<Choice> candidates);
 
-// Which candidate the next call takes; -1: all have been tried as often as they should.
-int candidate_of_next_call(const Trial& trial);
+// A call that takes a candidate.
+struct Turn {
+  int candidate = -1;  // -1: all have been tried as often as they should
+  bool counts = false;
+};
 
-// Keeps what the call that took that candidate cost this rank. `bytes`: what it sent and received.
-void note_call(Trial& trial, double seconds, double bytes);
+// The next call begins. `bytes`: what this rank sends and receives in it.
+Turn begin_call(Trial& trial, double bytes);
+
+// Keeps what that call cost this rank. May be left out: a call that went wrong may not come back to us.
+void note_call(Trial& trial, const Turn& turn, double seconds);
 
 // What a rank gives to the maximum over all ranks: the medians of its candidates, and last how unlike its calls were.
 std::vector<double> times_of(const Trial& trial);

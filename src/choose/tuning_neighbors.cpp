@@ -70,7 +70,10 @@ void set_ranges(InsideEntry& entry, std::span<const std::size_t> sizes, const st
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::size_t way = winner_at(i, times);
     const int algorithm = way == 0 ? -1 : number_of(*orders[way - 1]);
-    if (entry.count == 0 || last_of(entry).algorithm != algorithm) ++entry.count;
+    if (entry.count == 0 || last_of(entry).algorithm != algorithm) {
+      if (entry.count == most_ranges) return;
+      ++entry.count;
+    }
     last_of(entry) = {sizes[i], algorithm};
   }
 }

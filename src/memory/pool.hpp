@@ -32,6 +32,8 @@ class Pool {
     }
     return memory_;
   }
+  // Bytes that it holds now.
+  std::size_t size() const { return size_; }
   // Gives large memory back.
   void trim() {
     if (size_ > most_kept) release();

@@ -28,7 +28,7 @@ namespace quadrille {
   X(Error_class) X(Finalize) X(Finalized)                                                          \
   X(Free_mem) X(Gather) X(Get_elements_x) X(Get_library_version) X(Get_processor_name)             \
   X(Get_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_free) X(Group_translate_ranks)\
-  X(Ibarrier) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey)         \
+  X(Iallgather) X(Iallreduce) X(Ibarrier) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey)         \
   X(Info_set) X(Init)                                                                              \
   X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Neighbor_allgather)        \
   X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) X(Neighbor_alltoallw) X(Pack)  \

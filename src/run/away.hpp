@@ -1,10 +1,14 @@
-// The blocks of a dense call between this rank and those of other nodes: messages, all begun at once.
+// The blocks of a dense call between this rank and those of other nodes: messages, so many at a time.
 //
 // Both sides know which messages come, unless there is nothing to send. A block with gaps goes from and to where it
-// lies. In place it is received over, so it is sent from a copy, and received packed: MPICH cuts a large packed message
-// anywhere and then refuses to unpack part of an element.
+// lies. In place it is received over, so all blocks are copied before the first arrives, and received packed: MPICH cuts
+// a large packed message anywhere and then refuses to unpack part of an element.
+//
+// In step i a rank sends to the i-th rank after it and receives from the i-th before it. A batch is the same steps on all
+// ranks, so each message meets its other half in the same batch.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -25,19 +29,30 @@ class AwayMessages {
         recv_(call.recv),
         send_room_(group.away_send, bytes_to_stage()),
         recv_room_(group.away_recv, bytes_to_unpack()) {}
+  AwayMessages(const AwayMessages&) = delete;
+  AwayMessages& operator=(const AwayMessages&) = delete;
+  // Nothing may be under way to memory that the caller frees.
+  ~AwayMessages() {
+    bool done = true;
+    if (transport_ && messages_ > 0) transport_->all_done(messages_, true, done);
+  }
 
+  // Starts the first batch.
   void begin() {
     if (group_.local.empty()) return;
     transport_.emplace(group_.comm, group_.me);
-    for (int step = 1; step < group_.ranks; ++step) send((group_.me + step) % group_.ranks);
-    for (int step = 1; step < group_.ranks; ++step) receive((group_.me - step + group_.ranks) % group_.ranks);
+    stage();
+    start_batch();
   }
 
-  // Waits for all of them. Returns an MPI error code.
+  // Waits for all messages, batch by batch. Returns an MPI error code.
   int finish() {
-    if (messages_ == 0) return error_;
-    bool done = true;
-    keep(error_, transport_->all_done(messages_, true, done));
+    if (!transport_) return error_;
+    for (;;) {
+      wait_for_batch();
+      if (next_step_ >= group_.ranks) break;
+      start_batch();
+    }
     for (const auto& [rank, from] : packed_) {
       const Block block = recv_[rank];
       keep(error_, unpack_block(from, block.bytes(), block, group_.quiet));
@@ -46,9 +61,10 @@ class AwayMessages {
   }
 
  private:
+  static constexpr int steps_of_batch = 32;
   struct Packed {
     int rank;
-    const std::byte* from;
+    std::byte* at;
   };
 
   bool is_away(int rank) const { return group_.local_of(rank) < 0; }
@@ -57,6 +73,8 @@ class AwayMessages {
     return call_.in_place ? recv_[group_.me] : send_[0];
   }
   static Place bytes_at(std::byte* bytes, std::size_t count) { return {bytes, count, count, 0, true}; }
+  int after(int step) const { return (group_.me + step) % group_.ranks; }
+  int before(int step) const { return (group_.me - step + group_.ranks) % group_.ranks; }
 
   std::size_t bytes_to_stage() const {
     std::size_t total = 0;
@@ -66,20 +84,49 @@ class AwayMessages {
     }
     return total;
   }
-  std::size_t bytes_to_unpack() const {
-    return overwritten_ && !recv_.all_dense() ? bytes_to_stage() : 0;
+  std::size_t bytes_to_unpack() const { return overwritten_ && !recv_.all_dense() ? bytes_to_stage() : 0; }
+
+  // Copies what is going to be received over, in the order of the steps.
+  void stage() {
+    if (!overwritten_) return;
+    for (int step = 1; step < group_.ranks; ++step) {
+      const int to = after(step);
+      if (!is_away(to)) continue;
+      const Block block = send_[to];
+      std::byte* room = send_room_.take(block.bytes());
+      keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.quiet));
+      staged_.push_back(room);
+    }
+  }
+
+  void start_batch() {
+    messages_ = 0;
+    const int end = std::min(next_step_ + steps_of_batch, group_.ranks);
+    for (int step = next_step_; step < end; ++step) receive(before(step));
+    for (int step = next_step_; step < end; ++step) send(after(step));
+    next_step_ = end;
+  }
+
+  // A peer may wait for a call that this rank has started and left: the waiter keeps it moving.
+  void wait_for_batch() {
+    if (messages_ == 0) return;
+    bool done = false;
+    int error = MPI_SUCCESS;
+    group_.waiter.until([&] {
+      error = transport_->all_done(messages_, false, done);
+      return done || error != MPI_SUCCESS;
+    });
+    keep(error_, error);
+    if (!done) keep(error_, transport_->all_done(messages_, true, done));  // the others, after an error
+    messages_ = 0;
   }
 
   void send(int to) {
     if (!is_away(to)) return;
     const Block block = block_for(to);
+    std::byte* copy = overwritten_ ? staged_[next_staged_++] : nullptr;
     if (block.bytes() == 0) return;
-    Place place = typed_place(block);
-    if (overwritten_) {
-      std::byte* room = send_room_.take(block.bytes());
-      keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.quiet));
-      place = bytes_at(room, block.bytes());
-    }
+    const Place place = copy != nullptr ? bytes_at(copy, block.bytes()) : typed_place(block);
     keep(error_, transport_->start_send(messages_++, to, {&place, 1}));
   }
 
@@ -103,8 +150,11 @@ class AwayMessages {
   const Blocks send_, recv_;
   Room send_room_, recv_room_;
   std::optional<MpiTransport> transport_;
+  std::vector<std::byte*> staged_;  // by the steps
+  std::size_t next_staged_ = 0;
   std::vector<Packed> packed_;
-  std::size_t messages_ = 0;
+  int next_step_ = 1;
+  std::size_t messages_ = 0;  // of this batch
   int error_ = MPI_SUCCESS;
 };
 

@@ -38,13 +38,15 @@ class Dense {
 
 }  // namespace
 
-int run_copies(const Call& call, const plan::Schedule& schedule, Group& group) {
+int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, Staging staging) {
+  constexpr std::size_t little = std::size_t{1} << 20;
   AwayMessages away(call, group);
-  away.begin();
-  int error = MPI_SUCCESS;
   Dense dense(call, schedule, group);
   SharedBlocks shared(group);
-  if (!Copies(call, dense, shared, group).run(error)) error = run_node(call, group, true, Part::node);
+  Copies copies(call, dense, shared, group, staging == Staging::little ? little : SIZE_MAX);
+  away.begin();
+  int error = MPI_SUCCESS;
+  if (!copies.run(error)) error = run_node(call, group, true, Part::node);
   keep(error, away.finish());
   return error;
 }

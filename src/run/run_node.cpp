@@ -17,7 +17,7 @@
 //         row order, begun at the neighbour so that not all ranks read the same one at first.
 //
 // If the ranks live on several nodes, those of a node do this among themselves, and blocks for other nodes go as
-// messages, all begun at once.
+// messages meanwhile (run/away.hpp).
 //
 // A block with gaps is packed first, and an in-place block is copied first, because it is received over.
 //

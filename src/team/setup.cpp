@@ -290,7 +290,7 @@ int setup(Team& team) {
   if (settings.inbox_limit != SIZE_MAX) {
     group.points.inbox_limit.fill(settings.inbox_limit);
     team.points_are_guessed = false;
-    for (choose::SizedChoices& choices : team.by_size) choose::keep_default(choices, settings.inbox_limit);
+    for (choose::SizedChoices& choices : team.by_size) choose::keep_default(choices, group.slot_limit);
   }
   if (team.explains && group.me == 0) {
     const std::vector<int> members = members_of(team.nodes, group.me);

@@ -155,7 +155,13 @@ thread_local LastTeam last_team;
 std::vector<int> agree_on_domains(const Team& team) {
   const int mine = numa_domain(team.group.me, config().topology);
   std::vector<int> all(static_cast<std::size_t>(team.group.ranks));
-  mpi().Allgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, team.user);
+  MPI_Request request;
+  MPI_Status status;
+  int done = 0;
+  // A peer may wait for a call that this rank has started and left: that is kept moving meanwhile.
+  if (mpi().Iallgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, team.user, &request) == MPI_SUCCESS) {
+    team.group.waiter.until([&] { return mpi().Testall(1, &request, &done, &status) != MPI_SUCCESS || done != 0; });
+  }
   return all;
 }
 

@@ -4,9 +4,14 @@
 //   slow-ours   messages of ours do
 //   unlike      v and w calls move so different amounts that they compare nothing
 //   off         nothing is tried
+//   data        only that all data arrives
+//   mixed       sizes in turn, in place, forced in between, communicators freed in the middle, a rank that expects too little
+//   orders      one node: orders of copies, with buffers in shared heaps and elsewhere
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -69,51 +74,169 @@ struct World {
   int rank = 0, ranks = 1;
 };
 
+int failures = 0;
+
+template <class... Arguments>
+void fail(const char* format, Arguments... arguments) {
+  ++failures;
+  std::fprintf(stderr, format, arguments...);
+}
+
+// Memory of the program, or in its shared heap.
+class Buffer {
+ public:
+  Buffer(std::size_t bytes, bool in_heap) : own_(in_heap ? 0 : bytes), base_(own_.data()) {
+    if (in_heap) Quadrille_Alloc(static_cast<MPI_Aint>(bytes), &heap_);
+    if (in_heap) base_ = static_cast<char*>(heap_);
+  }
+  ~Buffer() { Quadrille_Free(heap_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  char* data() { return base_; }
+
+ private:
+  std::vector<char> own_;
+  void* heap_ = nullptr;
+  char* base_;
+};
+
+struct Case {
+  Collective collective;
+  int block;
+  bool in_place = false;
+  bool in_heap = false;
+};
+
+bool gathers(Collective c) { return c == Collective::allgather || c == Collective::allgatherv; }
+bool is_sized(Collective c) { return c != Collective::alltoallv && c != Collective::alltoallw; }
 char byte_of(int from, int to, int call) { return static_cast<char>(from * 31 + to * 7 + call); }
 
-// One call with blocks of `block` bytes; true if all arrived.
-bool exchange(const World& w, Collective collective, int block, int call) {
-  const bool gather = collective == Collective::allgather || collective == Collective::allgatherv;
-  const auto n = static_cast<std::size_t>(w.ranks);
-  std::vector<char> send(n * static_cast<std::size_t>(block)), recv(send.size());
-  std::vector<int> counts(n, block), places(n);
-  std::vector<MPI_Datatype> types(n, MPI_CHAR);
-  for (int r = 0; r < w.ranks; ++r) {
-    const auto at = static_cast<std::size_t>(r) * static_cast<std::size_t>(block);
-    places[static_cast<std::size_t>(r)] = r * block;
-    std::memset(&send[at], byte_of(w.rank, gather ? 0 : r, call), static_cast<std::size_t>(block));
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  const char* s = send.data();
-  char* r = recv.data();
-  const int *c = counts.data(), *d = places.data();
-  switch (collective) {
+void call_it(const Case& c, const void* s, char* r, const std::vector<int>& counts, const std::vector<int>& places,
+             MPI_Comm comm) {
+  const std::vector<MPI_Datatype> types(counts.size(), MPI_CHAR);
+  const int *n = counts.data(), *d = places.data();
+  switch (c.collective) {
     case Collective::alltoall:
-      Quadrille_Alltoall(s, block, MPI_CHAR, r, block, MPI_CHAR, MPI_COMM_WORLD);
+      Quadrille_Alltoall(s, c.block, MPI_CHAR, r, c.block, MPI_CHAR, comm);
       break;
     case Collective::alltoallv:
-      Quadrille_Alltoallv(s, c, d, MPI_CHAR, r, c, d, MPI_CHAR, MPI_COMM_WORLD);
+      Quadrille_Alltoallv(s, n, d, MPI_CHAR, r, n, d, MPI_CHAR, comm);
       break;
     case Collective::alltoallw:
-      Quadrille_Alltoallw(s, c, d, types.data(), r, c, d, types.data(), MPI_COMM_WORLD);
+      Quadrille_Alltoallw(s, n, d, types.data(), r, n, d, types.data(), comm);
       break;
     case Collective::allgather:
-      Quadrille_Allgather(s, block, MPI_CHAR, r, block, MPI_CHAR, MPI_COMM_WORLD);
+      Quadrille_Allgather(s, c.block, MPI_CHAR, r, c.block, MPI_CHAR, comm);
       break;
     default:
-      Quadrille_Allgatherv(s, block, MPI_CHAR, r, c, d, MPI_CHAR, MPI_COMM_WORLD);
+      Quadrille_Allgatherv(s, c.block, MPI_CHAR, r, n, d, MPI_CHAR, comm);
   }
-  for (std::size_t i = 0; i < recv.size(); ++i) {
-    const int from = static_cast<int>(i) / block;
-    if (recv[i] != byte_of(from, gather ? 0 : w.rank, call)) return false;
+}
+
+void exchange(const World& w, const Case& c, int call, MPI_Comm comm = MPI_COMM_WORLD) {
+  const auto n = static_cast<std::size_t>(w.ranks), block = static_cast<std::size_t>(c.block);
+  Buffer send(n * block, c.in_heap), recv(n * block, c.in_heap);
+  std::vector<int> counts(n, c.block), places(n);
+  char* from_here = c.in_place ? recv.data() : send.data();
+  std::memset(recv.data(), 99, n * block);
+  for (int r = 0; r < w.ranks; ++r) {
+    places[static_cast<std::size_t>(r)] = r * c.block;
+    if (gathers(c.collective) && c.in_place && r != w.rank) continue;
+    std::memset(from_here + static_cast<std::size_t>(r) * block, byte_of(w.rank, gathers(c.collective) ? 0 : r, call), block);
   }
-  return true;
+  MPI_Barrier(comm);
+  call_it(c, c.in_place ? MPI_IN_PLACE : send.data(), recv.data(), counts, places, comm);
+  for (std::size_t i = 0; i < n * block; ++i) {
+    const int from = static_cast<int>(i / block);
+    if (recv.data()[i] == byte_of(from, gathers(c.collective) ? 0 : w.rank, call)) continue;
+    return fail("rank %d: wrong data in call %d, blocks of %d bytes\n", w.rank, call, c.block);
+  }
+}
+
+constexpr Collective all_collectives[] = {Collective::alltoall, Collective::alltoallv, Collective::alltoallw,
+                                          Collective::allgather, Collective::allgatherv};
+
+const choose::Selection& selection(Collective collective) {
+  return team::team_of(MPI_COMM_WORLD)->selections[static_cast<std::size_t>(collective)].selection;
 }
 
 std::string wanted(const std::string& name, Collective collective) {
-  const bool is_sized = collective != Collective::alltoallv && collective != Collective::alltoallw;
-  if (name == "slow-mpi" || (name == "unlike" && is_sized)) return "single-copy";
+  if (name == "slow-mpi" || (name == "unlike" && is_sized(collective))) return "single-copy";
   return "mpi";
+}
+
+void check_choices(const World& w, const std::string& name) {
+  for (const Collective collective : all_collectives) {
+    for (const int size : {50, most_block}) {
+      if (!is_sized(collective) && size != most_block) continue;  // v and w calls are of one kind
+      for (int call = 0; call < calls; ++call) {
+        const bool differs = name == "unlike" && call == 4 && !is_sized(collective);
+        exchange(w, {collective, differs ? 10 * size : size}, call);
+      }
+      const std::string chosen = choose::to_string(selection(collective).choice);
+      if (name == "data") continue;
+      if (chosen == wanted(name, collective) && selection(collective).rivals.empty()) continue;
+      fail("rank %d, %s: %s was chosen: %s\n", w.rank, name.c_str(), chosen.c_str(), selection(collective).why.c_str());
+    }
+  }
+}
+
+// A rank that expects less than comes is told, and the trial goes on.
+void expect_too_little(const World& w) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  for (int call = 0; call < calls; ++call) {
+    if (call != 4) {  // which is ours: what the MPI does then is its own affair
+      exchange(w, {Collective::alltoallv, 64}, call, comm);
+      continue;
+    }
+    std::vector<char> send(static_cast<std::size_t>(64 * w.ranks), 1), recv(send.size());
+    std::vector<int> counts(static_cast<std::size_t>(w.ranks), 64), places(counts.size()), fewer = counts;
+    for (int r = 0; r < w.ranks; ++r) places[static_cast<std::size_t>(r)] = 64 * r;
+    if (w.rank == 1) fewer[0] = 10;
+    const int error = Quadrille_Alltoallv(send.data(), counts.data(), places.data(), MPI_CHAR, recv.data(),
+                                          fewer.data(), places.data(), MPI_CHAR, comm);
+    int kind = MPI_SUCCESS;
+    MPI_Error_class(error, &kind);
+    if (kind != (w.rank == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS)) fail("rank %d: error class %d\n", w.rank, kind);
+  }
+  MPI_Comm_free(&comm);
+}
+
+void mix(const World& w) {
+  for (const Collective c : all_collectives) {
+    for (int call = 0; call < 2 * calls; ++call) {
+      exchange(w, {c, call % 2 == 0 ? 50 : most_block, call % 5 == 3}, call);       // two classes
+      exchange(w, {c, call % 3 == 0 ? 20000 : 20100, call % 4 == 1}, call);         // one class
+    }
+  }
+  for (int round = 0; round < 8; ++round) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int call = 0; call < 5 + round; ++call) {
+      for (const Collective c : all_collectives) exchange(w, {c, 700}, call, comm);
+      if (call == 3) Quadrille_Set_algorithm(comm, "alltoall", "pairwise");
+      if (call == 5) Quadrille_Set_algorithm(comm, "alltoall", nullptr);
+    }
+    MPI_Comm_free(&comm);
+  }
+  expect_too_little(w);
+}
+
+// What lies outside the heap must be copied for the orders: little of it is, much is not.
+void try_orders(const World& w) {
+  for (const Collective c : {Collective::alltoall, Collective::allgather, Collective::allgatherv}) {
+    for (const bool in_heap : {true, false}) {
+      for (const int block : {20000, 150000}) {
+        for (int call = 0; call < calls; ++call) exchange(w, {c, block, call % 7 == 6, in_heap}, call);
+        if (!selection(c).rivals.empty()) fail("rank %d: the trial does not end\n", w.rank);
+      }
+    }
+  }
+  const quadrille::run::Group& group = team::team_of(MPI_COMM_WORLD)->group;
+  // In place the send blocks are copied, whatever serves the call; the others are not.
+  if (group.packed_recv.size() > std::size_t{1} << 20) fail("rank %d: %zu bytes of copies\n", w.rank, group.packed_recv.size());
 }
 
 }  // namespace
@@ -125,26 +248,12 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
   slow_down(name == "unlike" ? "slow-mpi" : name);
-  int failures = 0;
-  for (const Collective collective : {Collective::alltoall, Collective::alltoallv, Collective::alltoallw,
-                                      Collective::allgather, Collective::allgatherv}) {
-    const bool is_sized = collective != Collective::alltoallv && collective != Collective::alltoallw;
-    for (const int size : {50, most_block}) {
-      if (!is_sized && size != most_block) continue;  // v and w calls are of one kind
-      for (int call = 0; call < calls; ++call) {
-        const int block = name == "unlike" && call == 4 && !is_sized ? 10 * size : size;
-        if (exchange(w, collective, block, call)) continue;
-        ++failures;
-        std::fprintf(stderr, "rank %d, %s: wrong data in call %d\n", w.rank, name.c_str(), call);
-      }
-      const team::Team* team = team::team_of(MPI_COMM_WORLD);
-      const choose::Selection& used = team->selections[static_cast<std::size_t>(collective)].selection;
-      const std::string chosen = choose::to_string(used.choice);
-      if (chosen == wanted(name, collective) && used.rivals.empty()) continue;
-      ++failures;
-      std::fprintf(stderr, "rank %d, %s: %s was chosen for %s: %s\n", w.rank, name.c_str(), chosen.c_str(),
-                   std::string(choose::name_of(collective)).c_str(), used.why.c_str());
-    }
+  if (name == "mixed") {
+    mix(w);
+  } else if (name == "orders") {
+    try_orders(w);
+  } else {
+    check_choices(w, name);
   }
   MPI_Finalize();
   return failures == 0 ? 0 : 1;

@@ -75,7 +75,9 @@ class InsideTuner {
                               const std::vector<const choose::Algorithm*>& orders) {
     const bool gathers = collective == Collective::neighbor_allgather;
     memory::MeasuredBuffers buffers(bytes * around_.blocks(), group_.heaps_mapped);
-    if (!buffers.good()) throw std::bad_alloc();
+    int good = buffers.good() ? 1 : 0, all_good = 0;
+    mpi().Allreduce(&good, &all_good, 1, mpi().int_type, mpi().op_min, around_.comm());
+    if (all_good == 0) throw std::bad_alloc();
     const std::size_t sent = gathers ? bytes : bytes * around_.blocks();
     const NeighborCall call = {collective, bytes, [&] { return buffers.send(sent); }, buffers.recv()};
     const auto use = [&](std::size_t way) {
