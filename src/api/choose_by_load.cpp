@@ -7,16 +7,16 @@
 namespace quadrille::api {
 namespace {
 
-// Bytes of the largest block and of all blocks that this rank sends.
-struct Bytes {
-  std::uint64_t largest = 0;
-  std::uint64_t all = 0;
-};
+choose::Answer answer_of(const choose::Algorithm& algorithm) {
+  if (algorithm.engine == choose::Engine::mpi) return choose::Answer::mpi;
+  return algorithm.engine == choose::Engine::schedule ? choose::Answer::ours : choose::Answer::ours_for_once;
+}
 
-Bytes bytes_sent(const run::Call& call, int ranks) {
-  const run::Side& side = call.in_place ? call.recv : call.send;
+}  // namespace
+
+Bytes bytes_of(const run::Side& side, int blocks) {
   Bytes bytes;
-  for (int b = 0; b < ranks; ++b) {
+  for (int b = 0; b < blocks; ++b) {
     if (side.count_of(b) <= 0) continue;
     const auto block = static_cast<std::uint64_t>(side.count_of(b)) * type_info(side.type_of(b)).size;
     bytes.largest = std::max(bytes.largest, block);
@@ -25,19 +25,12 @@ Bytes bytes_sent(const run::Call& call, int ranks) {
   return bytes;
 }
 
-choose::Answer answer_of(const choose::Algorithm& algorithm) {
-  if (algorithm.engine == choose::Engine::mpi) return choose::Answer::mpi;
-  return algorithm.engine == choose::Engine::schedule ? choose::Answer::ours : choose::Answer::ours_for_once;
-}
-
-}  // namespace
-
 int choose_by_load(const run::Call& call, team::Team& team, choose::Choice& choice) {
   choose::Asking& asking = team.asking[static_cast<std::size_t>(call.collective)];
   if (!choose::must_ask(asking)) return MPI_SUCCESS;
   if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
   const int ranks = team.group.ranks;
-  const Bytes mine = bytes_sent(call, ranks);
+  const Bytes mine = bytes_of(call.in_place ? call.recv : call.send, ranks);
   Bytes most;
   const int error = mpi().Allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, team.group.comm);
   if (error != MPI_SUCCESS) return error;

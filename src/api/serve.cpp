@@ -89,7 +89,8 @@ int run_choice(const Call& call, const choose::Choice& choice, team::Team& team)
   if (algorithm.engine == choose::Engine::inbox) return run::run_inbox(call, team.group);
   if (algorithm.engine == choose::Engine::node) {
     const bool forced = team.forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm != nullptr;
-    return run::run_copies(call, team::plan_of(team, choice), team.group, forced ? run::Staging::any : run::Staging::little);
+    const run::Staging staging = forced ? run::Staging::any : run::Staging::little;
+    return run::run_copies(call, team::plan_of(team, choice), team.group, staging);
   }
   if (algorithm.engine == choose::Engine::exchange) return run::run_node(call, team.group, true);
   if (algorithm.engine == choose::Engine::padded) return run_padded(call, choice, team);

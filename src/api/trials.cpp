@@ -4,18 +4,18 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "api/choose_by_load.hpp"
 
 namespace quadrille::api {
 namespace {
 
-double bytes_of(const run::Side& side, int ranks) {
-  double bytes = 0;
-  for (int b = 0; b < ranks; ++b) {
-    if (side.count_of(b) <= 0) continue;
-    bytes += static_cast<double>(side.count_of(b)) * static_cast<double>(type_info(side.type_of(b)).size);
-  }
-  return bytes;
+// Bytes that this rank sends and receives.
+double bytes_moved(const run::Call& call, int ranks) {
+  const std::uint64_t sent = bytes_of(call.in_place ? call.recv : call.send, ranks).all;
+  return static_cast<double>(sent + bytes_of(call.recv, ranks).all);
 }
 
 // Calls with blocks of about the same size share a trial: within a fifth. All v calls do, and all w calls.
@@ -88,9 +88,7 @@ void decide(team::Team& team, team::Try& one) {
 Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   team::Try& one = trial_of(call, bytes, team, cached);
   // Where all ranks know the size, each class has a trial of its own.
-  const int ranks = team.group.ranks;
-  double moved = 0;
-  if (bytes == 0) moved = bytes_of(call.in_place ? call.recv : call.send, ranks) + bytes_of(call.recv, ranks);
+  const double moved = bytes > 0 ? 0 : bytes_moved(call, team.group.ranks);
   if (const choose::Turn turn = choose::begin_call(one.trial, moved); turn.candidate >= 0) {
     cached.selection.why = "the first calls try " + names(one);
     const choose::Choice& choice = one.trial.candidates[static_cast<std::size_t>(turn.candidate)];

@@ -1,11 +1,11 @@
 // The blocks of a dense call between this rank and those of other nodes: messages, so many at a time.
 //
 // Both sides know which messages come, unless there is nothing to send. A block with gaps goes from and to where it
-// lies. In place it is received over, so all blocks are copied before the first arrives, and received packed: MPICH cuts
-// a large packed message anywhere and then refuses to unpack part of an element.
+// lies. In place it is received over, so all blocks are copied before the first arrives, and received packed: MPICH
+// cuts a large packed message anywhere and then refuses to unpack part of an element.
 //
-// In step i a rank sends to the i-th rank after it and receives from the i-th before it. A batch is the same steps on all
-// ranks, so each message meets its other half in the same batch.
+// In step i a rank sends to the i-th rank after it and receives from the i-th before it. A batch is the same steps on
+// all ranks, so each message meets its other half in the same batch.
 #pragma once
 
 #include <algorithm>

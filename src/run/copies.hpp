@@ -8,14 +8,13 @@
 //         sent in place are copied once more by their owner, before or after.
 //
 // Two things may go wrong at run time, and then all ranks do the call in another way instead. A rank cannot share a
-// block (its heap is full), or has no memory for copies, or more to copy than it may: it says so when it enters. Or it cannot attach a block of another: it says so when it has
-// finished. All ranks wait for all at both points anyway, and read what they say.
+// block (its heap is full), or has no memory for copies, or more to copy than it may: it says so when it enters. Or it
+// cannot attach a block of another: it says so when it has finished. All ranks wait for all at both points anyway, and
+// read what they say.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <new>
-#include <optional>
 #include <vector>
 
 #include "plan/schedule.hpp"
@@ -47,15 +46,13 @@ class Copies {
         group_(group),
         gather_(is_allgather(call.collective)),
         send_(call.in_place ? call.recv : call.send),
-        recv_(call.recv) {
+        recv_(call.recv),
+        send_room_(group.packed_send),
+        recv_room_(group.packed_recv) {
     const std::size_t sent = bytes_to_stage(), received = bytes_to_unpack();
-    if (sent > most_staged || received > most_staged - sent) return;
-    try {
-      send_room_.emplace(group.packed_send, sent);
-      recv_room_.emplace(group.packed_recv, received);
-    } catch (const std::bad_alloc&) {  // the others wait for this rank to enter
-      recv_room_.reset();
-    }
+    const bool is_little = sent <= most_staged && received <= most_staged - sent;
+    // Without room nothing is thrown: the others wait for this rank to enter.
+    has_room_ = is_little && send_room_.reserve(sent) && recv_room_.reserve(received);
   }
 
   // False if not all blocks can be reached; then nothing has happened to what the call reads.
@@ -118,7 +115,7 @@ class Copies {
 
   // Publishes where this rank's blocks are. False if one of them cannot be shared.
   bool write_down() {
-    if (!recv_room_ || !shape_.open()) return false;
+    if (!has_room_ || !shape_.open()) return false;
     BlockPlace* send = shape_.mine(Owned::send);
     BlockPlace* recv = shape_.mine(Owned::recv);
     bool good = true;
@@ -126,14 +123,14 @@ class Copies {
       const Block block = send_at(shape_.send_block(i));
       std::byte* bytes = block.address;
       if (overwritten() || !is_shared(block)) {
-        bytes = send_room_->take(block.bytes());
+        bytes = send_room_.take(block.bytes());
         keep(error_, pack(block.address, block.count, block.type, block.info, bytes, group_.quiet));
       }
       good = shared_.publish(send[place_of(Owned::send, shape_.send_block(i))], bytes, block.bytes()) && good;
     }
     for (int i = 0; i < shape_.recvs(); ++i) {
       const Block block = recv_[shape_.recv_block(i)];
-      std::byte* bytes = is_shared(block) ? block.address : recv_room_->take(block.bytes());
+      std::byte* bytes = is_shared(block) ? block.address : recv_room_.take(block.bytes());
       good = shared_.publish(recv[place_of(Owned::recv, shape_.recv_block(i))], bytes, block.bytes()) && good;
       total_ += block.bytes();
     }
@@ -182,14 +179,14 @@ class Copies {
       if (!look_up(Owned::send, source, sent_block, sent)) return false;
       // A peer that sent more than we expect made a mistake that the MPI reports as well.
       if (sent.bytes > expected) keep(error_, MPI_ERR_TRUNCATE);
-      if (recv_room_->size() > 0) came_.push_back(std::min<std::size_t>(sent.bytes, expected));
+      if (recv_room_.size() > 0) came_.push_back(std::min<std::size_t>(sent.bytes, expected));
     }
     return true;
   }
 
   // What only the owner of a recv buffer can do.
   void take_home() {
-    if (recv_room_->size() == 0) return;
+    if (recv_room_.size() == 0) return;
     const BlockPlace* places = shape_.mine(Owned::recv);
     for (int i = 0; i < shape_.recvs(); ++i) {
       const int number = shape_.recv_block(i), place = place_of(Owned::recv, number);
@@ -217,7 +214,8 @@ class Copies {
   Group& group_;
   const bool gather_;
   const Blocks send_, recv_;
-  std::optional<Room> send_room_, recv_room_;  // none: there is no memory for them, or they would be too large
+  Room send_room_, recv_room_;
+  bool has_room_ = false;  // there is memory for them, and they are not too large
   std::vector<std::size_t> came_;  // [recv block]: bytes, if some blocks must be unpacked
   std::size_t total_ = 0;
   int error_ = MPI_SUCCESS;

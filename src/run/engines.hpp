@@ -34,9 +34,9 @@ enum class Part : std::uint8_t { all, node };
 int run_node(const Call& call, Group& group, bool direct, Part part = Part::all);
 
 // Runs a schedule of copies between the ranks of a node, who reach each other's memory by load and store, and messages
-// between nodes. If a block cannot be reached after all, run_node() does the node's part. Blocks that not all ranks reach
-// where they are must be copied; with `little` also run_node() takes over where a rank would have to copy much. Returns
-// an MPI error code.
+// between nodes. If a block cannot be reached after all, run_node() does the node's part. Blocks that not all ranks
+// reach where they are must be copied; with `little` run_node() also takes over where a rank would have to copy much.
+// Returns an MPI error code.
 enum class Staging : std::uint8_t { little, any };
 int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, Staging staging);
 
