@@ -39,7 +39,7 @@ os.waitpid(child, 0)
 assert all(block[0] == 0 for block in data)
 assert subprocess.check_output(["echo", "hi"]) == b"hi\n"
 maps = open("/proc/self/maps").read()
-print(os.read(read, 100).decode(), "heap" if "quadrille-heap" in maps else "none")
+print(os.read(read, 100).decode(), "heap" if "memfd:quadrille-heap" in maps else "none")
 '
   expect python3 "$(under "$python" -c "$program")" "44999850000 heap"
   ;;
@@ -67,7 +67,7 @@ try:
 except MemoryError:
     large = "refused"
 found = resource.getrlimit(resource.RLIMIT_AS)[0] == limit
-print(len(blocks), large, found, "heap" if "quadrille-heap" in maps else "none")
+print(len(blocks), large, found, "heap" if "memfd:quadrille-heap" in maps else "none")
 '
   expect native "$("$python" -c "$program")" "300 refused True none"
   expect limited "$(under "$python" -c "$program")" "300 refused True heap"
