@@ -21,7 +21,10 @@ using run::Side;
 
 thread_local bool serving = false;
 
+// A type that is none, or not committed, is a mistake even if nothing moves: so all MPIs say, but not of types that
+// are given one a block.
 bool side_is_sound(const Side& side, int blocks) {
+  if (side.types == nullptr && (side.type == mpi().datatype_null || !is_committed(side.type))) return false;
   for (int b = 0; b < blocks; ++b) {
     if (!block_is_sound(side, b)) return false;
   }
@@ -38,7 +41,9 @@ bool is_vector(Collective c) { return c == Collective::alltoallv || c == Collect
 bool is_sound(const Call& call, int ranks) {
   const bool one_count =
       call.collective == Collective::alltoall || call.collective == Collective::allgather;
+  const bool typed = call.collective == Collective::alltoallw;
   if (call.recv.base == MPI_IN_PLACE || (!one_count && !arrays_given(call.recv))) return false;
+  if (typed && (call.recv.types == nullptr || (!call.in_place && call.send.types == nullptr))) return false;
   if (!side_is_sound(call.recv, one_count ? 1 : ranks)) return false;
   if (call.in_place) return true;
   if (!is_vector(call.collective)) return side_is_sound(call.send, 1);
@@ -128,9 +133,10 @@ bool block_is_sound(const Side& side, int block) {
   const std::ptrdiff_t count = side.count_of(block);
   if (count == 0) return true;
   const MPI_Datatype type = side.type_of(block);
-  if (count < 0 || type == mpi().datatype_null) return false;
-  if (side.base != nullptr || !type_info(type).dense) return true;
-  return side.types != nullptr && side.displacement_of(block, 0) != 0;
+  if (count < 0 || type == mpi().datatype_null || !is_committed(type)) return false;
+  if (side.base != nullptr) return true;
+  const TypeInfo info = type_info(type);
+  return !info.dense || info.size == 0 || side.displacement_of(block, 0) != 0;
 }
 
 int raise(MPI_Comm comm, int error) {

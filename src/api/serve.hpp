@@ -34,8 +34,8 @@ bool is_inter(MPI_Comm comm);
 
 // A mistake that the MPI reports for an argument is left to the MPI to report. Only true mistakes count: whatever is
 // legal on one rank alone must be served, or ranks would part ways. Legal are MPI_BOTTOM (address zero) with types of
-// absolute addresses, or with displacements that are addresses (w), any type where the count is zero, and, in practice,
-// send and receive buffers that start at one address.
+// absolute addresses, or with displacements that lead to addresses, or where no data move, and, in practice, send and
+// receive buffers that start at one address.
 bool block_is_sound(const run::Side& side, int block);
 
 // Calls the error handler of `comm`, and returns `error` if that comes back.

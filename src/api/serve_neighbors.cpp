@@ -23,25 +23,20 @@ bool arrays_given(const Side& side, bool typed) {
          (!typed || side.types != nullptr);
 }
 
-// Neighbours refuse what is not committed, as the MPIs do.
-bool is_fit(const Side& side, int block) {
-  return block_is_sound(side, block) && (side.count_of(block) == 0 || is_committed(side.type_of(block)));
-}
-
 enum class Form { one_count, arrays, typed_arrays };
 
-// As is_fit(), where the block before was fit and has the same type.
-bool is_fit_too(const Side& side, int block) {
-  return side.count_of(block) >= 0 && (side.base != nullptr || side.count_of(block) == 0 || is_fit(side, block));
+// As block_is_sound(), where the block before was sound and has the same type.
+bool is_sound_too(const Side& side, int block) {
+  return side.count_of(block) >= 0 && (side.base != nullptr || block_is_sound(side, block));
 }
 
 bool side_is_sound(const Side& side, Form form, int blocks) {
   if (blocks == 0) return true;
-  if (form == Form::one_count) return is_fit(side, 0);
+  if (form == Form::one_count) return block_is_sound(side, 0);
   if (!arrays_given(side, form == Form::typed_arrays)) return false;
   for (int b = 0; b < blocks; ++b) {
     const bool again = b > 0 && side.count_of(b - 1) > 0 && side.type_of(b) == side.type_of(b - 1);
-    if (!(again ? is_fit_too(side, b) : is_fit(side, b))) return false;
+    if (!(again ? is_sound_too(side, b) : block_is_sound(side, b))) return false;
   }
   return true;
 }

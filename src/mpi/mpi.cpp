@@ -128,6 +128,19 @@ void load_handles(void* library, Mpi& t) {
 constexpr const char* usual_names[] = {"libmpi.so.12", "libmpich.so.12", "libmpi.so"};
 #endif
 
+// MPICH's Alltoall(v, w) report it, as Intel MPI's Allgather(v) do.
+void load_customs(Mpi& table) {
+#if defined(QUADRILLE_ABI_MPICH)
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  if (table.Get_library_version(version, &length) != MPI_SUCCESS) return;
+  table.cuts_long_gathers = std::strstr(version, "Intel") == nullptr;
+  table.cuts_long_neighbors = true;
+#else
+  static_cast<void>(table);
+#endif
+}
+
 Mpi* make_table() {
   auto* table = new Mpi;  // lives until the process ends: MPI may be called from late destructors
   void* library = find_library(table->library);
@@ -139,6 +152,7 @@ Mpi* make_table() {
   load_unweighted(library, *table);
   load_handles(library, *table);
   table->usable = table->problem.empty();
+  if (table->usable) load_customs(*table);
   return table;
 }
 

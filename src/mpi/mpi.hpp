@@ -71,6 +71,8 @@ struct Mpi {
   // The handles of the library that was found do not fit into those of this build: not even the program's own
   // calls can be passed on.
   bool foreign = false;
+  // This MPI cuts what is longer than its receive block, and reports no error: in allgathers, among neighbours.
+  bool cuts_long_gathers = false, cuts_long_neighbors = false;
   std::string library;  // path of the MPI library
   std::string problem;  // one line, when not usable
 };

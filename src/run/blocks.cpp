@@ -21,9 +21,11 @@ int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, M
                 block.info, comm);
 }
 
-int copy_own(const Block& from, const Block& to, Group& group, memory::Pool& room) {
+int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& room) {
+  const Block from = first_part(whole, to.bytes());
   const std::size_t bytes = from.bytes();
   if (bytes == 0) return MPI_SUCCESS;
+  if (from.info.dense && bytes < to.bytes()) return unpack_block(from.address, bytes, to, group.quiet);
   if (bytes == to.bytes()) {
     if (from.info.dense && from.address == to.address && to.info.dense) return MPI_SUCCESS;
     if (from.info.dense) return unpack_block(from.address, bytes, to, group.quiet);

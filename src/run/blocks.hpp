@@ -12,6 +12,21 @@ inline void keep(int& first, int error) {
   if (first == MPI_SUCCESS) first = error;
 }
 
+// What becomes of a block for which the receiver gave less than `sent` bytes, a mistake of the program: an error where
+// the MPI reports one, too.
+inline int error_if_long(std::size_t sent, std::size_t given, choose::Collective collective) {
+  if (sent <= given) return MPI_SUCCESS;
+  const bool cuts = choose::is_neighbor(collective) ? mpi().cuts_long_neighbors
+                                                    : choose::is_allgather(collective) && mpi().cuts_long_gathers;
+  return cuts ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+}
+
+// The first elements of a block, of at most so many bytes.
+inline Block first_part(Block block, std::size_t bytes) {
+  if (block.bytes() > bytes) block.count = bytes / block.info.size;
+  return block;
+}
+
 // The blocks of one side of a call. A type is looked up once, as long as the same type follows.
 class Blocks {
  public:
@@ -65,7 +80,7 @@ int fill_slot(std::byte* slot, const Block& block, MPI_Comm comm);
 // Takes `bytes` packed bytes into a block: as much of them as whole elements and the block's size allow.
 int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, MPI_Comm comm);
 
-// The block that a rank sends to itself; `room` is for packing it.
+// The block that a rank sends to itself, or as much of it as is given room; `room` is for packing it.
 int copy_own(const Block& from, const Block& to, Group& group, memory::Pool& room);
 inline int copy_own(const Block& from, const Block& to, Group& group) {
   return copy_own(from, to, group, group.packed_own);

@@ -178,7 +178,7 @@ class Copies {
       BlockPlace sent;
       if (!look_up(Owned::send, source, sent_block, sent)) return false;
       // A peer that sent more than we expect made a mistake that the MPI reports as well.
-      if (sent.bytes > expected) keep(error_, MPI_ERR_TRUNCATE);
+      keep(error_, error_if_long(sent.bytes, expected, call_.collective));
       if (recv_room_.size() > 0) came_.push_back(std::min<std::size_t>(sent.bytes, expected));
     }
     return true;

@@ -35,7 +35,7 @@ int Execution::advance(bool block) {
     const Round& round = schedule_.rounds[round_];
     int error = 0;
     if (phase_ == Phase::enter) {
-      error = run_copies(round.before);
+      run_copies(round.before);
       next_pair_ = open_requests_ = slots_ = 0;
       slot_open_.assign(window(), 0);
       phase_ = Phase::messages;
@@ -45,7 +45,7 @@ int Execution::advance(bool block) {
       if (error == 0 && !finished) return 0;
       phase_ = Phase::leave;
     } else {
-      error = run_copies(round.after);
+      run_copies(round.after);
       phase_ = Phase::enter;
       ++round_;
     }
@@ -54,7 +54,7 @@ int Execution::advance(bool block) {
       return error;
     }
   }
-  return 0;
+  return error_;
 }
 
 std::size_t Execution::pairs() const {
@@ -173,15 +173,16 @@ Place Execution::place_of(const plan::Span& span) const {
           binding_.block_bytes, 0, true};
 }
 
-int Execution::run_copies(plan::Range copies) {
+// The others wait for what this rank sends: an error is told at the end.
+void Execution::run_copies(plan::Range copies) {
   for (std::uint32_t i = 0; i < copies.count; ++i) {
     const plan::Copy& copy = schedule_.copies[copies.first + i];
     const Place from = place_of(copy.from), to = place_of(copy.to);
     // In-place calls bind the own block of both buffers to one address.
-    if (to.bytes == 0 || is_the_same(from, to)) continue;
-    if (const int error = transport_.copy(from, to); error != 0) return error;
+    if (from.bytes == 0 || is_the_same(from, to)) continue;
+    const int error = transport_.copy(from, to);
+    if (error_ == 0) error_ = error;
   }
-  return 0;
 }
 
 }  // namespace quadrille::run

@@ -38,7 +38,7 @@ class Execution {
   int advance_window(bool block, bool& finished);
   int start_pair(std::size_t pair, std::size_t slot);
   int start(const plan::Message& message, bool is_send, std::size_t slot);
-  int run_copies(plan::Range copies);
+  void run_copies(plan::Range copies);
   Place place_of(const plan::Span& span) const;
   std::span<const Place> places_of(const plan::Message& message);
   std::size_t pairs() const;
@@ -54,6 +54,7 @@ class Execution {
   std::size_t next_pair_ = 0;             // of this round, not started yet
   std::size_t open_requests_ = 0;         // started and not complete
   std::size_t slots_ = 0;                 // in use in this round
+  int error_ = 0;                         // the first of a copy
 };
 
 }  // namespace quadrille::run

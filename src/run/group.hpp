@@ -35,7 +35,11 @@ struct NodeWork {
   };
   std::vector<Stream> out, in, to_write;
   std::vector<Packed> packed;  // to be unpacked when all has arrived
-  std::vector<Packed> given;   // packed rooms that peers may write to
+  struct Given {
+    int peer;
+    std::byte* at;
+  };
+  std::vector<Given> given;  // packed rooms that peers may write to
   std::vector<int> users;      // peers that touch this rank's memory in this call
   std::vector<Stream> offered;  // at an address; goes through the ring if the receiver asks for that
   void clear() {

@@ -1,5 +1,6 @@
 #include "run/mpi_transport.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 
@@ -198,8 +199,11 @@ int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t
 
 int MpiTransport::copy(const Place& from, const Place& to) {
   if (from.dense && to.dense) {
-    std::memcpy(to.address, from.address, to.bytes);
-    return MPI_SUCCESS;
+    // Not equal by a mistake of the program, which may not make more of it.
+    if (const std::size_t bytes = std::min(from.bytes, to.bytes); bytes > 0) {
+      std::memcpy(to.address, from.address, bytes);
+    }
+    return from.bytes > to.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
   }
   Argument send, receive;
   int error = single(from, send);

@@ -54,6 +54,7 @@ class NodeNeighbors {
   NodeNeighbors(const Call& call, const NodeEdges& edges, Group& group, const NodeMeans& means)
       : edges_(edges),
         group_(group),
+        collective_(call.collective),
         gather_(is_allgather(call.collective)),
         send_(call.send),
         recv_(call.recv),
@@ -180,6 +181,7 @@ class NodeNeighbors {
     if (from.info.dense && to.info.dense && from.bytes() == to.bytes()) {
       if (from.bytes() > 0) std::memmove(to.address, from.address, from.bytes());
     } else {
+      keep(error_, error_if_long(from.bytes(), to.bytes(), collective_));
       keep(error_, copy_own(from, to, group_, packed_own_));
     }
   }
@@ -399,7 +401,7 @@ class NodeNeighbors {
       Head head;
       in.read(reinterpret_cast<std::byte*>(&head), sizeof head);
       // A peer that sent more than we expect made a mistake that the MPI reports as well.
-      if (head.bytes > expected) keep(error_, MPI_ERR_TRUNCATE);
+      keep(error_, error_if_long(head.bytes, expected, collective_));
       const std::size_t fits = std::min<std::size_t>(head.bytes, expected);
       if (head.is_run()) return pop_run(in, head, pair, at.taken);
       const memory::Peer& peer = group_.peers[static_cast<std::size_t>(pair.peer)];
@@ -457,7 +459,7 @@ class NodeNeighbors {
     for (std::size_t k = taken; k < end; ++k, from += step) {
       const Block block = recv_[pair.recv_blocks[k]];
       const std::size_t expected = block.bytes();
-      if (head.bytes > expected) keep(error_, MPI_ERR_TRUNCATE);
+      keep(error_, error_if_long(head.bytes, expected, collective_));
       const std::size_t fits = std::min<std::size_t>(head.bytes, expected);
       if (block.info.dense) {
         memory::copy_bytes(block.address, from, fits);
@@ -485,6 +487,7 @@ class NodeNeighbors {
 
   const NodeEdges& edges_;
   Group& group_;
+  const choose::Collective collective_;
   const bool gather_;
   const Blocks send_, recv_;
   const std::size_t to_pack_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <new>
 
 #include "memory/pool.hpp"
@@ -29,15 +31,26 @@ class Room {
     return true;
   }
   std::size_t size() const { return size_; }
+  // More than was reserved ends the program: what follows would be written over memory of the program.
   std::byte* take(std::size_t bytes) {
+    if (bytes > size_ - taken_) overdrawn(bytes);
     std::byte* room = next_;
     next_ += bytes;
+    taken_ += bytes;
     return room;
   }
 
  private:
+  [[noreturn]] void overdrawn(std::size_t bytes) const {
+    std::fprintf(stderr,
+                 "quadrille: internal error: room for %zu bytes was reserved, %zu are taken, and %zu more are asked "
+                 "for; please report this\n",
+                 size_, taken_, bytes);
+    std::abort();
+  }
+
   memory::Pool& pool_;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, taken_ = 0;
   std::byte* next_ = nullptr;
 };
 

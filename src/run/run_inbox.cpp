@@ -20,17 +20,20 @@ int allgather(const Call& call, Group& group) {
   const Blocks recv(call.recv);
   // All ranks know all sizes, so this way is taken only if every block fits. A block that does not is
   // larger than what its receivers gave for it.
-  const bool fits = mine.bytes() <= group.slot_limit;
+  const Block sent = first_part(mine, group.slot_limit);
   inbox.begin_out();
-  keep(first_error, fits ? fill_slot(inbox.block_to_all(), mine, group.quiet) : MPI_ERR_TRUNCATE);
-  inbox.publish_to_all(Carried::in_slot, fits ? mine.bytes() : 0);
-  if (!call.in_place && fits) keep(first_error, copy_own(mine, recv[group.me], group));
+  keep(first_error, fill_slot(inbox.block_to_all(), sent, group.quiet));
+  inbox.publish_to_all(Carried::in_slot, sent.bytes());
+  if (!call.in_place) {
+    keep(first_error, error_if_long(mine.bytes(), recv[group.me].bytes(), call.collective));
+    keep(first_error, copy_own(mine, recv[group.me], group));
+  }
   for (int step = 1; step < group.ranks; ++step) {
     const int from = (group.me - step + group.ranks) % group.ranks;
     const Slot& slot = inbox.await_out(from, group.waiter);
     const Block block = recv[from];
     keep(first_error, unpack_block(Inbox::block_of(slot), slot.bytes, block, group.quiet));
-    if (slot.bytes > block.bytes()) keep(first_error, MPI_ERR_TRUNCATE);
+    keep(first_error, error_if_long(slot.bytes, block.bytes(), call.collective));
   }
   return first_error;
 }
@@ -105,7 +108,7 @@ int run_inbox_gather(const std::byte* send, std::byte* recv, std::size_t bytes, 
     const Slot& slot = inbox.await_out(from, group.waiter);
     memory::copy_bytes(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
                        std::min<std::size_t>(bytes, slot.bytes));
-    if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
+    if (slot.bytes > bytes) error = error_if_long(slot.bytes, bytes, choose::Collective::allgather);
   }
   return error;
 }
@@ -126,7 +129,7 @@ int run_inbox_gatherv(const std::byte* send, const VectorSide& recv, std::size_t
     const std::size_t bytes = bytes_in(recv, from, size);
     memory::copy_bytes(room(recv, from, size), Inbox::block_of(slot),
                        std::min<std::size_t>(bytes, slot.bytes));
-    if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
+    if (slot.bytes > bytes) error = error_if_long(slot.bytes, bytes, choose::Collective::allgather);
   }
   return error;
 }

@@ -229,9 +229,16 @@ class Exchange {
     std::byte* room = block.address;
     if (!block.info.dense) {
       room = packed_recv_.take(block.bytes());
-      work_.given.push_back({from, room, block.bytes()});
+      work_.given.push_back({from, room});
     }
     group_.pairs.give_room(local(from), {reinterpret_cast<std::uintptr_t>(room), block.bytes()});
+  }
+  // The packed room that this peer may write to; null if it has none.
+  std::byte* given_room(int from) const {
+    for (const NodeWork::Given& room : work_.given) {
+      if (room.peer == from) return room.at;
+    }
+    return nullptr;
   }
 
   void write_to(const NodeWork::Stream& s) {
@@ -250,7 +257,7 @@ class Exchange {
     const Slot& slot = group_.inbox.await(local(from), group_.waiter);
     const std::size_t sent = slot.bytes, fits = std::min(sent, block.bytes());
     // A peer that sent more than we expect made a mistake that the MPI reports as well.
-    if (sent > block.bytes()) keep(error_, MPI_ERR_TRUNCATE);
+    keep(error_, error_if_long(sent, block.bytes(), call_.collective));
     Offer where{};
     if (slot.carried != Carried::in_slot) std::memcpy(&where, Inbox::block_of(slot), sizeof where);
     switch (slot.carried) {
@@ -262,9 +269,7 @@ class Exchange {
         return read_from(from, where, fits, sent - fits, block);
       case Carried::written:
         work_.users.push_back(from);
-        for (const NodeWork::Packed& room : work_.given) {
-          if (room.peer == from) work_.packed.push_back({from, room.from, fits});
-        }
+        packed_room(from, fits, block);
         return;
       case Carried::in_ring:
         return work_.in.push_back({from, packed_room(from, fits, block), fits, sent - fits});
@@ -273,10 +278,12 @@ class Exchange {
     }
   }
 
-  // Where the bytes of a block go that come one behind the other; unpacked at the end if need be.
+  // Where the bytes of a block go that come one behind the other; unpacked at the end if need be. A peer that may
+  // write there, and did not, leaves its room to them.
   std::byte* packed_room(int from, std::size_t bytes, const Block& block) {
     if (block.info.dense) return block.address;
-    std::byte* room = packed_recv_.take(block.bytes());
+    std::byte* room = given_room(from);
+    if (room == nullptr) room = packed_recv_.take(block.bytes());
     work_.packed.push_back({from, room, bytes});
     return room;
   }
@@ -318,6 +325,7 @@ class Exchange {
     if (from.info.dense && to.info.dense && from.bytes() == to.bytes()) {
       if (from.address != to.address) copy_(to.address, from.address, to.bytes());
     } else {
+      keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
       keep(error_, copy_own(from, to, group_));
     }
   }

@@ -1,6 +1,8 @@
 // Arguments that are legal but rare, and arguments that are wrong.
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -96,6 +98,89 @@ TEST_F(Arguments, AbsoluteAddressesOnSomeRanks) {
     MPI_Type_free(&from[peer]);
     MPI_Type_free(&to[peer]);
   }
+}
+
+// Memory at an address that an int can say, counted in ints from address zero.
+class LowMemory {
+ public:
+  explicit LowMemory(std::size_t ints) : bytes_(ints * sizeof(int)) {
+    for (std::uintptr_t at = std::uintptr_t{1} << 28; at < std::uintptr_t{1} << 32; at += std::uintptr_t{1} << 24) {
+      void* const memory = mmap(reinterpret_cast<void*>(at), bytes_, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+      if (memory == MAP_FAILED) continue;
+      if (reinterpret_cast<std::uintptr_t>(memory) == at) {
+        memory_ = static_cast<int*>(memory);
+        return;
+      }
+      munmap(memory, bytes_);
+    }
+  }
+  LowMemory(const LowMemory&) = delete;
+  LowMemory& operator=(const LowMemory&) = delete;
+  ~LowMemory() {
+    if (memory_ != nullptr) munmap(memory_, bytes_);
+  }
+  int* data() const { return memory_; }
+  int place(std::size_t index) const {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(memory_ + index) / sizeof(int));
+  }
+
+ private:
+  std::size_t bytes_;
+  int* memory_ = nullptr;
+};
+
+// Null with displacements that lead to memory, on odd ranks alone. MPICH takes it for a null buffer; Quadrille serves
+// it, as the other ranks are being served and would wait for ever.
+TEST_F(Arguments, AbsoluteDisplacementsOnSomeRanks) {
+  const Communicator& where = communicator_named("duplicated");
+  const bool served = where.size > 1 && on_one_node();
+  const auto size = static_cast<std::size_t>(where.size);
+  const bool absolute = where.rank % 2 == 1;
+  const LowMemory memory(2 * size);
+  const int have = memory.data() != nullptr;
+  int all_have = 0;
+  MPI_Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (!served || all_have == 0) GTEST_SKIP() << "Quadrille serves one node of several ranks; or there is no low memory";
+  int* const send = memory.data();
+  int* const receive = memory.data() + size;
+  std::vector<int> counts(size, 1), from(size), to(size);
+  for (std::size_t peer = 0; peer < size; ++peer) {
+    from[peer] = absolute ? memory.place(peer) : static_cast<int>(peer);
+    to[peer] = absolute ? memory.place(size + peer) : static_cast<int>(peer);
+  }
+  const std::vector<int> receive_counts = counts;
+  for (int turn = 0; turn < 8; ++turn) {
+    for (int peer = 0; peer < where.size; ++peer) send[peer] = turn * 10000 + where.rank * 100 + peer;
+    std::fill_n(receive, size, -1);
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(absolute ? MPI_BOTTOM : send, counts.data(), from.data(), MPI_INT,
+                                            absolute ? MPI_BOTTOM : receive, receive_counts.data(), to.data(), MPI_INT,
+                                            where.comm));
+    for (int peer = 0; peer < where.size; ++peer) EXPECT_EQ(receive[peer], turn * 10000 + peer * 100 + where.rank);
+    std::fill_n(receive, size, -1);
+    EXPECT_EQ(MPI_SUCCESS, tested.allgatherv(send, 1, MPI_INT, absolute ? MPI_BOTTOM : receive, receive_counts.data(),
+                                             to.data(), MPI_INT, where.comm));
+    for (int peer = 0; peer < where.size; ++peer) EXPECT_EQ(receive[peer], turn * 10000 + peer * 100);
+  }
+}
+
+// Null, and a type without data, on odd ranks; nothing at all on the others.
+TEST_F(Arguments, NullBufferOfAnEmptyType) {
+  const Communicator& where = communicator_named("world");
+  if (where.size == 1 || !on_one_node()) GTEST_SKIP() << "Quadrille serves one node of several ranks";
+  MPI_Datatype empty;
+  MPI_Type_contiguous(0, MPI_INT, &empty);
+  MPI_Type_commit(&empty);
+  const bool odd = where.rank % 2 == 1;
+  const std::vector<int> some(static_cast<std::size_t>(where.size), odd ? 3 : 0);
+  const std::vector<int> zeros(static_cast<std::size_t>(where.size), 0);
+  int nothing[2] = {};
+  for (int turn = 0; turn < 8; ++turn) {
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(odd ? nullptr : &nothing[0], some.data(), zeros.data(), odd ? empty : MPI_INT,
+                                            odd ? nullptr : &nothing[1], zeros.data(), zeros.data(), MPI_INT,
+                                            where.comm));
+  }
+  MPI_Type_free(&empty);
 }
 
 // A datatype without data, any number of times, against a count of zero on the other side: whether
@@ -234,6 +319,15 @@ void count_errors(MPI_Comm*, int* code, ...) {
   handler_class = error_class(*code);
 }
 
+MPI_Datatype uncommitted() {
+  static const MPI_Datatype type = [] {
+    MPI_Datatype made;
+    MPI_Type_contiguous(2, MPI_INT, &made);
+    return made;
+  }();
+  return type;
+}
+
 // One wrong call through a door; all ranks make it.
 using WrongCall = int (*)(const Door& door, MPI_Comm comm, int* buffer, const int* fine,
                           const int* wrong, const int* zeros);
@@ -280,6 +374,42 @@ const NamedCall wrong_calls[] = {
      [](const Door& d, MPI_Comm c, int* b, const int* fine, const int*, const int* zeros) {
        return d.alltoallv(b, fine, zeros, MPI_INT, b + 64, fine, zeros, MPI_DATATYPE_NULL, c);
      }},
+    // All MPIs say it even if nothing moves.
+    {"alltoall, nothing of a null send type",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.alltoall(b, 0, MPI_DATATYPE_NULL, b + 64, 0, MPI_INT, c);
+     }},
+    {"alltoall, nothing of a null receive type",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.alltoall(b, 0, MPI_INT, b + 64, 0, MPI_DATATYPE_NULL, c);
+     }},
+    {"alltoall, nothing of a type that is not committed",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.alltoall(b, 0, uncommitted(), b + 64, 0, MPI_INT, c);
+     }},
+    {"alltoall, a type that is not committed",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.alltoall(b, 1, uncommitted(), b + 64, 2, MPI_INT, c);
+     }},
+    {"alltoallv, nothing of a type that is not committed",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int* zeros) {
+       return d.alltoallv(b, zeros, zeros, uncommitted(), b + 64, zeros, zeros, MPI_INT, c);
+     }},
+    {"allgather, nothing of a null send type",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int*) {
+       return d.allgather(b, 0, MPI_DATATYPE_NULL, b + 64, 0, MPI_INT, c);
+     }},
+    {"allgatherv, nothing of a null receive type",
+     [](const Door& d, MPI_Comm c, int* b, const int*, const int*, const int* zeros) {
+       return d.allgatherv(b, 0, MPI_INT, b + 64, zeros, zeros, MPI_DATATYPE_NULL, c);
+     }},
+#if defined(OPEN_MPI)
+    {"alltoallw, no array of send types",  // MPICH crashes
+     [](const Door& d, MPI_Comm c, int* b, const int* fine, const int*, const int* zeros) {
+       static const std::vector<MPI_Datatype> ints(64, MPI_INT);
+       return d.alltoallw(b, fine, zeros, nullptr, b + 64, fine, zeros, ints.data(), c);
+     }},
+#endif
     {"allgatherv, null receive type",
      [](const Door& d, MPI_Comm c, int* b, const int* fine, const int*, const int* zeros) {
        return d.allgatherv(b, 1, MPI_INT, b + 64, fine, zeros, MPI_DATATYPE_NULL, c);

@@ -1,0 +1,169 @@
+// Programs that send more, or less, than the others expect. That is a mistake, but with most MPIs such programs run.
+// They must never touch memory that nobody gave them, never hang, and end as with the MPI.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+constexpr int poison = -77;
+
+// Ints that end where memory ends: reading or writing one more is a crash.
+class UpToTheEdge {
+ public:
+  explicit UpToTheEdge(std::size_t ints) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    inside_ = (ints * sizeof(int) + page - 1) / page * page;
+    whole_ = inside_ + page;
+    void* const memory = mmap(nullptr, whole_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    base_ = static_cast<char*>(memory);
+    mprotect(base_ + inside_, page, PROT_NONE);
+    begin_ = reinterpret_cast<int*>(base_ + inside_) - ints;
+  }
+  UpToTheEdge(const UpToTheEdge&) = delete;
+  UpToTheEdge& operator=(const UpToTheEdge&) = delete;
+  ~UpToTheEdge() {
+    if (base_ != nullptr) munmap(base_, whole_);
+  }
+  int* data() const { return begin_; }
+  int& operator[](std::size_t i) const { return begin_[i]; }
+
+ private:
+  char* base_ = nullptr;
+  int* begin_ = nullptr;
+  std::size_t inside_ = 0, whole_ = 0;
+};
+
+int value(int from, int to, int index) { return from * 1000003 + to * 1009 + index; }
+
+struct Case {
+  Collective collective;
+  int sent, given;  // ints of a block
+};
+
+bool gathers(Collective c) { return c == Collective::allgather || c == Collective::allgatherv; }
+
+int call_it(const Door& door, const Case& c, const int* send, int* recv, const Communicator& where) {
+  const auto size = static_cast<std::size_t>(where.size);
+  std::vector<int> sent(size, c.sent), given(size, c.given), from(size), to(size);
+  for (std::size_t peer = 0; peer < size; ++peer) {
+    from[peer] = static_cast<int>(peer) * c.sent;
+    to[peer] = static_cast<int>(peer) * c.given;
+  }
+  switch (c.collective) {
+    case Collective::alltoall:
+      return door.alltoall(send, c.sent, MPI_INT, recv, c.given, MPI_INT, where.comm);
+    case Collective::alltoallv:
+      return door.alltoallv(send, sent.data(), from.data(), MPI_INT, recv, given.data(), to.data(), MPI_INT,
+                            where.comm);
+    case Collective::allgather:
+      return door.allgather(send, c.sent, MPI_INT, recv, c.given, MPI_INT, where.comm);
+    case Collective::allgatherv:
+      return door.allgatherv(send, c.sent, MPI_INT, recv, given.data(), to.data(), MPI_INT, where.comm);
+    default:
+      break;
+  }
+  const std::vector<MPI_Datatype> ints(size, MPI_INT);
+  for (std::size_t peer = 0; peer < size; ++peer) {
+    from[peer] *= static_cast<int>(sizeof(int));
+    to[peer] *= static_cast<int>(sizeof(int));
+  }
+  return door.alltoallw(send, sent.data(), from.data(), ints.data(), recv, given.data(), to.data(), ints.data(),
+                        where.comm);
+}
+
+// Unless an error is told, what was received is the first part of what was sent, and nothing else was touched. Empty if
+// so.
+std::string make_call(const Case& c, const Communicator& where, int& error) {
+  const auto blocks = static_cast<std::size_t>(where.size);
+  const auto sent = static_cast<std::size_t>(c.sent), given = static_cast<std::size_t>(c.given);
+  const UpToTheEdge send(gathers(c.collective) ? sent : sent * blocks), recv(given * blocks);
+  for (int to = 0; to < (gathers(c.collective) ? 1 : where.size); ++to) {
+    for (int i = 0; i < c.sent; ++i) send[static_cast<std::size_t>(to * c.sent + i)] = value(where.rank, to, i);
+  }
+  for (std::size_t i = 0; i < given * blocks; ++i) recv[i] = poison;
+  error = call_it(tested, c, send.data(), recv.data(), where);
+  if (error != MPI_SUCCESS) return {};
+  for (int from = 0; from < where.size; ++from) {
+    for (int i = 0; i < c.given; ++i) {
+      const int to = gathers(c.collective) ? 0 : where.rank;
+      const int expected = i < c.sent ? value(from, to, i) : poison;
+      const int found = recv[static_cast<std::size_t>(from * c.given + i)];
+      if (found != expected) {
+        return "element " + std::to_string(i) + " from rank " + std::to_string(from) + " is " + std::to_string(found) +
+               ", not " + std::to_string(expected);
+      }
+    }
+  }
+  return {};
+}
+
+constexpr Collective all_dense[] = {Collective::alltoall, Collective::alltoallv, Collective::alltoallw,
+                                    Collective::allgather, Collective::allgatherv};
+
+class Mismatch : public MpiTest {
+ protected:
+  // Where Quadrille serves nothing, the MPIs do as they like.
+  static bool is_served(const Communicator& where) { return where.size > 1 && on_one_node(); }
+  static int class_of(int error) {
+    int result = MPI_SUCCESS;
+    MPI_Error_class(error, &result);
+    return result;
+  }
+};
+
+TEST_F(Mismatch, LessIsSentThanIsExpected) {
+  Communicator where = duplicate("less");
+  MPI_Comm_set_errhandler(where.comm, MPI_ERRORS_RETURN);
+  for (const Collective collective : all_dense) {
+    for (const int ints : {1, 300, 3000, 40000}) {
+      if (!is_served(where)) break;
+      for (int turn = 0; turn < 3; ++turn) {
+        int error = MPI_SUCCESS;
+        expect_good(make_call({collective, ints, 2 * ints}, where, error));
+        EXPECT_EQ(error, MPI_SUCCESS) << choose::name_of(collective) << " of " << ints;
+      }
+    }
+  }
+  release(where);
+}
+
+// Open MPI itself does not survive a long message of which the receiver expects less.
+bool may_be_messages() {
+  const char* const ways = std::getenv("QUADRILLE_REACH");
+  return ways != nullptr && std::strstr(ways, "ring") == nullptr;
+}
+
+TEST_F(Mismatch, MoreIsSentThanIsExpected) {
+  if (may_be_messages()) GTEST_SKIP() << "large blocks may be messages, which are the MPI's";
+  Communicator where = duplicate("more");
+  MPI_Comm_set_errhandler(where.comm, MPI_ERRORS_RETURN);
+  int gathered = MPI_SUCCESS;
+  if (where.size > 1) {
+    std::vector<int> send(2), recv(static_cast<std::size_t>(where.size));
+    gathered = class_of(call_it(native(), {Collective::allgather, 2, 1}, send.data(), recv.data(), where));
+  }
+  for (const Collective collective : all_dense) {
+    const int expected = gathers(collective) ? gathered : MPI_ERR_TRUNCATE;
+    for (const int ints : {1, 300, 3000, 40000}) {
+      if (!is_served(where)) break;
+      for (int turn = 0; turn < 3; ++turn) {
+        int error = MPI_SUCCESS;
+        expect_good(make_call({collective, 2 * ints, ints}, where, error));
+        EXPECT_EQ(class_of(error), expected) << choose::name_of(collective) << " of " << ints;
+      }
+    }
+  }
+  release(where);
+}
+
+}  // namespace
+}  // namespace quadrille::test
