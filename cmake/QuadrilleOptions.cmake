@@ -21,11 +21,11 @@ function(quadrille_reads_options)
 endfunction()
 
 # quadrille_together(targets...): several sources of a target are compiled as one, which takes half the time. So what
-# they hide in namespaces without a name must have different names. Not with sanitizers: so that each source is also
-# compiled alone somewhere.
+# they hide in namespaces without a name must have different names. Not with AddressSanitizer: so that each source is
+# also compiled alone somewhere.
 option(QUADRILLE_TOGETHER "Compile several sources as one" ON)
 function(quadrille_together)
-  if(QUADRILLE_TOGETHER AND NOT QUADRILLE_SANITIZE)
+  if(QUADRILLE_TOGETHER AND NOT QUADRILLE_SANITIZE MATCHES "address")
     set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
   endif()
 endfunction()

@@ -18,6 +18,8 @@ import re
 import subprocess
 import sys
 
+import draw
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / 'build'
 LABEL = 'mpi-core'
@@ -85,8 +87,9 @@ def other_mpis():
           settings={'QUADRILLE_TEST_WEAK_MPI': '1'}, most_ranks=2, tests=CORE),
       # Its mpirun starts whichever mpiexec.hydra is first in PATH: PATH must lead with its own.
       Mpi('intel-mpi-2021', 'mpich', intel / 'lib', intel / 'bin' / 'mpirun',
-          programs=intel / 'bin', settings={'I_MPI_ROOT': str(intel), 'I_MPI_FABRICS': 'shm', 'QUADRILLE_TEST_WEAK_MPI': '1'},
-          tests=CORE, machines=('x86_64',)),
+          programs=intel / 'bin',
+          settings={'I_MPI_ROOT': str(intel), 'I_MPI_FABRICS': 'shm', 'QUADRILLE_TEST_WEAK_MPI': '1'}, tests=CORE,
+          machines=('x86_64',)),
   ]
 
 
@@ -135,7 +138,7 @@ def run_test(mpi, launcher, test):
   return '' if answer.returncode == 0 else f'exit status {answer.returncode}\n{answer.stdout}'
 
 
-def run_on(mpi, build, only):
+def run_on(mpi, build, only, seed):
   """Runs the tests of one build on one MPI. Returns the number that passed, and the failures."""
   print(f'== {build.name} on {mpi.name}', flush=True)
   for needed in (mpi.launcher, mpi.library):
@@ -147,8 +150,11 @@ def run_on(mpi, build, only):
            and (mpi.most_ranks is None or ranks_of(test['command']) <= mpi.most_ranks)
            and re.search(mpi.tests, test['name'])
            and (only is None or re.search(only, test['name']))]
-  if not tests and only is None:
-    return 0, [f'{mpi.name}: build {build.name} has no tests with the label {LABEL}']
+  if only is None:
+    drawn = draw.draw(seed, mpi.name, {test['name']: {'mpi'} for test in tests})
+    if not drawn:
+      return 0, [f'{mpi.name}: build {build.name} has no tests with the label {LABEL}']
+    tests = [test for test in tests if test['name'] in drawn]
   for test in tests:
     wrong = run_test(mpi, launcher, test)
     print(f'{"failed" if wrong else "passed"}  {mpi.name}: {test["name"]}', flush=True)
@@ -160,8 +166,8 @@ def run_on(mpi, build, only):
   return passed, failures
 
 
-def run(builds, only=None):
-  """Runs every other MPI of the ABIs of `builds`."""
+def run(builds, only=None, seed=draw.EVERYTHING):
+  """Runs the tests that `seed` draws on every other MPI of the ABIs of `builds`."""
   total, failures = 0, []
   by_abi = {pathlib.Path(build).name: pathlib.Path(build).resolve() for build in builds}
   for mpi in other_mpis():
@@ -170,7 +176,7 @@ def run(builds, only=None):
     if platform.machine() not in mpi.machines:
       print(f'== {mpi.name} does not exist for {platform.machine()}: left out', flush=True)
       continue
-    passed, failed = run_on(mpi, by_abi[mpi.abi], only)
+    passed, failed = run_on(mpi, by_abi[mpi.abi], only, seed)
     total += passed
     failures += failed
   return total, failures

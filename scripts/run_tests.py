@@ -4,24 +4,30 @@
   run_tests.py --builds build/openmpi build/mpich --other-mpis
 
 Each build's tests run under ctest, those that use no MPI first. Tests run side by side, but for those
-of the collectives themselves, whose ranks alone are more than the cores. With --other-mpis the tests with the label mpi-core then run once more, from the same builds,
-on every other MPI of the same ABI (other_mpis.py). A failure never stops the tests that follow. The
-exit status is 0 when nothing failed and something passed.
+of the collectives themselves, whose ranks alone are more than the cores. Of the large matrices a drawn part runs
+(draw.py): --seed NUMBER repeats a draw, --seed all leaves nothing out, and --only runs all that it names. With
+--other-mpis the tests with the label mpi-core then run once more, from the same builds, on every other MPI of the
+same ABI (other_mpis.py). A failure never stops the tests that follow. The exit status is 0 when nothing failed and
+something passed.
 """
 
 import argparse
+import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree
 
+import draw
 import other_mpis
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / 'build' / 'test-results'
 # Rooms whose tests start no MPI: they may share the cores.
 NO_MPI = '^(plan|run|tools|docs)$'
+SLOWEST = 10  # tests whose times are printed
 
 
 class Totals:
@@ -29,6 +35,7 @@ class Totals:
     self.passed = 0
     self.failures = []
     self.skipped = []
+    self.times = []  # (seconds, test)
 
 
 def sanitizer_environment(with_mpi):
@@ -49,38 +56,88 @@ def sanitizer_environment(with_mpi):
   return environment
 
 
+def listed_tests(build):
+  """The tests of `build`, as ctest numbers them: {name: labels}."""
+  answer = subprocess.run(['ctest', '--test-dir', str(build), '--show-only=json-v1'], check=True,
+                          capture_output=True, text=True)
+  tests = {}
+  for test in json.loads(answer.stdout)['tests']:
+    properties = {entry['name']: entry['value'] for entry in test.get('properties', [])}
+    tests[test['name']] = set(properties.get('LABELS', []))
+  return tests
+
+
+def has_label(labels, expression):
+  return any(re.search(expression, label) for label in labels)
+
+
+def numbers_of(names, tests, with_mpi):
+  """`names` as ctest takes them: by their numbers among the tests that its -L or -LE leaves."""
+  among = [name for name, labels in tests.items() if has_label(labels, NO_MPI) != with_mpi]
+  return [str(number) for number, name in enumerate(among, 1) if name in names]
+
+
+def read_report(report, build, totals):
+  """Adds ctest's report to `totals`. Returns the names of all tests in it, and the failures."""
+  names, failures = set(), []
+  if not report.exists():
+    return names, failures
+  for case in xml.etree.ElementTree.parse(report).iter('testcase'):
+    name = f'{build.name}: {case.get("name")}'
+    names.add(case.get('name'))
+    totals.times.append((float(case.get('time') or 0), name))
+    if case.get('status') == 'run':
+      totals.passed += 1
+    elif case.get('status') == 'notrun':
+      totals.skipped.append(name)
+    elif case.get('status') == 'fail':
+      failures.append(name)
+  return names, failures
+
+
 def run_ctest(build, with_mpi, arguments, totals):
-  """Runs ctest in `build` and adds its results to `totals`."""
+  """Runs ctest in `build` and adds its results to `totals`. Returns the names of the tests that ctest ran."""
   name = 'with-mpi' if with_mpi else 'without-mpi'
   report = RESULTS / f'{build.name}-{name}.xml'
   report.unlink(missing_ok=True)
   print(f'== {build.name}: {name}', flush=True)
   status = subprocess.call(
       ['ctest', '--test-dir', str(build), '--output-on-failure', '--no-tests=ignore', '--timeout',
-       '300', '--output-junit', str(report), *arguments],
+       '300', '--output-junit', str(report), '-LE' if with_mpi else '-L', NO_MPI, *arguments],
       env=sanitizer_environment(with_mpi), stdin=subprocess.DEVNULL)
-  failures = []
-  if report.exists():
-    for case in xml.etree.ElementTree.parse(report).iter('testcase'):
-      if case.get('status') == 'run':
-        totals.passed += 1
-      elif case.get('status') == 'notrun':
-        totals.skipped.append(f'{build.name}: {case.get("name")}')
-      elif case.get('status') == 'fail':
-        failures.append(f'{build.name}: {case.get("name")}')
+  names, failures = read_report(report, build, totals)
   if status != 0 and not failures:
     failures.append(f'{build.name}: ctest itself ({name}), exit status {status}')
   totals.failures += failures
+  return names
 
 
 def run_build(build, arguments, totals):
   if not (build / 'CTestTestfile.cmake').exists():
     totals.failures.append(f'{build}: there is no such build; run make build')
     return
-  chosen = ['-R', arguments.only] if arguments.only else []
-  chosen += ['-L', arguments.labels] if arguments.labels else []
-  run_ctest(build, False, [*chosen, '-L', NO_MPI, '-j', str(arguments.jobs)], totals)
-  run_ctest(build, True, [*chosen, '-LE', NO_MPI, '-j', str(arguments.jobs)], totals)
+  parallel = ['-j', str(arguments.jobs)]
+  if arguments.only:
+    chosen = ['-R', arguments.only] + (['-L', arguments.labels] if arguments.labels else [])
+    for with_mpi in (False, True):
+      run_ctest(build, with_mpi, [*chosen, *parallel], totals)
+    return
+  tests = listed_tests(build)
+  wanted = {name: labels for name, labels in tests.items()
+            if not arguments.labels or has_label(labels, arguments.labels)}
+  names = draw.draw(arguments.seed, build.name, wanted)
+  print(f'== {build.name}: {len(names)} of {len(wanted)} tests drawn with seed {arguments.seed}', flush=True)
+  ran = set()
+  for with_mpi in (False, True):
+    numbers = numbers_of(names, tests, with_mpi)
+    if numbers:
+      ran |= run_ctest(build, with_mpi, ['-I', ','.join(['0,0,0', *numbers]), *parallel], totals)
+  # What is drawn must run: a draw of nothing, or of the wrong tests, would pass unseen.
+  missed = sorted(names - ran)
+  if not names:
+    totals.failures.append(f'{build.name}: no test was drawn')
+  elif missed:
+    totals.failures.append(f'{build.name}: {len(missed)} drawn tests did not run, for example {missed[0]}')
 
 
 def main():
@@ -90,22 +147,28 @@ def main():
   parser.add_argument('--jobs', type=int, default=2 * os.cpu_count(), help='tests side by side')
   parser.add_argument('--labels', help='only tests with a label that matches this expression')
   parser.add_argument('--only', help='only tests with a name that matches this expression')
+  parser.add_argument('--seed', default='', help="of the draw; 'all' for all tests (default: a new one)")
   parser.add_argument('--other-mpis', action='store_true')
   arguments = parser.parse_args()
+  arguments.seed = arguments.seed or draw.new_seed()
 
   RESULTS.mkdir(parents=True, exist_ok=True)
   totals = Totals()
   for build in arguments.builds:
     run_build(build.resolve(), arguments, totals)
   if arguments.other_mpis:
-    passed, failures = other_mpis.run(arguments.builds, arguments.only)
+    passed, failures = other_mpis.run(arguments.builds, arguments.only, arguments.seed)
     totals.passed += passed
     totals.failures += failures
 
+  for seconds, name in sorted(totals.times, reverse=True)[:SLOWEST]:
+    print(f'{seconds:.1f} s: {name}')
   for skipped in totals.skipped:
     print(f'skipped: {skipped}')
   for failure in totals.failures:
     print(f'failed: {failure}')
+  if not arguments.only and arguments.seed != draw.EVERYTHING:
+    print(f'seed {arguments.seed}: SEED={arguments.seed} draws the same tests again, SEED=all draws all')
   print(f'{totals.passed} passed, {len(totals.failures)} failed', flush=True)
   return 0 if totals.passed > 0 and not totals.failures else 1
 

@@ -1,0 +1,62 @@
+"""Draws which tests of the large matrices run, from a seed.
+
+The tests of a matrix are alike: one program with other numbers of ranks, algorithms or settings. Of these
+(MATRICES) about one in EVERY runs, and at least
+
+  * one of each family: what the name says before its numbers and settings (`mpi.nodes-sh-co.7` is of `mpi.nodes`),
+  * one of each number of ranks,
+  * those of ALWAYS.
+
+All other tests run always. The draw of a test depends on the seed, the build and its name alone, so a seed and a
+build always give the same tests, and a test that is added changes little.
+"""
+
+import hashlib
+import random
+import re
+
+# Labels of the matrices.
+MATRICES = {'mpi', 'examples', 'plan'}
+EVERY = 4
+# Small and telling: both doors, neighbours and the sparse exchange with three ranks.
+ALWAYS = re.compile(r'^mpi\.(api|dropin|neighbor|sparse)\.3$')
+EVERYTHING = 'all'
+
+
+def new_seed():
+  return str(random.SystemRandom().randrange(1_000_000))
+
+
+def family(name):
+  name = name.partition('  #')[0]  # googletest adds what the parameter is
+  if '/' in name:  # a test with parameters: `All/SuiteTest.Name/parameter`
+    return name.rsplit('/', 1)[0]
+  first, _, rest = name.partition('.')
+  if first[0].isupper():
+    return first  # one of a suite
+  return f'{first}.{re.split("[.-]", rest)[0]}'
+
+
+def ranks(name):
+  found = re.search(r'\.(?:ranks)?(\d+)$', name)
+  return found[1] if found else None
+
+
+def draw(seed, build, tests):
+  """The names of `tests` that run. tests: {name: set of labels}."""
+  if seed == EVERYTHING:
+    return set(tests)
+
+  def luck(name):
+    return int.from_bytes(hashlib.sha256(f'{seed}/{build}/{name}'.encode()).digest()[:8], 'big')
+
+  chosen, met = set(), set()
+  # The luckiest comes first, so the first of its kind is drawn by chance, too.
+  for name in sorted(tests, key=luck):
+    matrix = frozenset(MATRICES & tests[name])
+    kinds = {(matrix, 'family', family(name)), (matrix, 'ranks', ranks(name))}
+    is_first = not {kind for kind in kinds if kind[2]} <= met
+    if not matrix or is_first or ALWAYS.search(name) or luck(name) % EVERY == 0:
+      chosen.add(name)
+      met |= kinds
+  return chosen

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""What is drawn of the tests: repeatable, never empty, one of each kind, and in time everything."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'scripts'))
+import draw  # noqa: E402
+
+MPI = [f'mpi.{family}.{ranks}' for family in ('api', 'dropin', 'nodes-sh-co', 'nodes.blocked_2', 'grids')
+       for ranks in (1, 2, 3, 5, 8, 16)] + ['mpi.grids.36']
+EXAMPLES = [f'examples.ft.S.ranks{ranks}' for ranks in range(1, 30)]
+PLAN = [f'All/ProofTest.IsProved/p{number}  # GetParam() = a/b {number}' for number in range(50)] + ['OrderTest.One']
+TESTS = {**{name: {'mpi', 'mpi-core'} for name in MPI}, **{name: {'examples'} for name in EXAMPLES},
+         **{name: {'plan'} for name in PLAN}, 'heap.Fork.One': {'heap'}, 'run': {'run'}, 'unlabelled': set()}
+
+
+class Draw(unittest.TestCase):
+  def test_a_seed_gives_the_same_tests(self):
+    self.assertEqual(draw.draw('7', 'openmpi', TESTS), draw.draw('7', 'openmpi', dict(reversed(TESTS.items()))))
+
+  def test_other_seeds_and_builds_give_others(self):
+    self.assertGreater(len({frozenset(draw.draw(seed, 'openmpi', TESTS)) for seed in '12345'}), 1)
+    self.assertNotEqual(draw.draw('7', 'openmpi', TESTS), draw.draw('7', 'mpich', TESTS))
+
+  def test_a_part_is_left_out(self):
+    for seed in range(50):
+      drawn = draw.draw(str(seed), 'mpich', TESTS)
+      self.assertLess(len(drawn), 0.7 * len(TESTS))
+
+  def test_what_is_no_matrix_always_runs(self):
+    for seed in range(50):
+      drawn = draw.draw(str(seed), 'mpich', TESTS)
+      self.assertLessEqual({'heap.Fork.One', 'run', 'unlabelled', 'OrderTest.One', 'mpi.api.3', 'mpi.dropin.3'}, drawn)
+
+  def test_one_of_each_kind(self):
+    for seed in range(50):
+      drawn = draw.draw(str(seed), 'mpich', TESTS)
+      self.assertEqual({draw.family(name) for name in drawn}, {draw.family(name) for name in TESTS})
+      self.assertEqual({draw.ranks(name) for name in drawn & set(MPI)}, {'1', '2', '3', '5', '8', '16', '36'})
+
+  def test_nothing_is_left_out_for_ever(self):
+    drawn = set().union(*(draw.draw(str(seed), 'openmpi', TESTS) for seed in range(100)))
+    self.assertEqual(drawn, set(TESTS))
+
+  def test_all(self):
+    self.assertEqual(draw.draw('all', 'openmpi', TESTS), set(TESTS))
+
+  def test_families(self):
+    for name, family in [('mpi.api.3', 'mpi.api'), ('mpi.nodes-sh-co.7', 'mpi.nodes'), ('mpi.nodes.x.7', 'mpi.nodes'),
+                         ('run', 'run.'), ('OrderTest.One', 'OrderTest'), (PLAN[0], 'All/ProofTest.IsProved')]:
+      self.assertEqual(draw.family(name), family)
+
+
+if __name__ == '__main__':
+  unittest.main()
