@@ -198,6 +198,20 @@ TEST(Figures, ThePageHasTheNumbersBesideThePapers) {
   EXPECT_THAT(page, testing::Not(HasSubstr("time slices")));
 }
 
+// Where two ranks copy the same in all orders, the page says so.
+TEST(Figures, OrdersOfTwoRanksAreNoComparison) {
+  FigureRun run;
+  run.processors = 8;
+  for (const char* name : {"co-10", "co-11", "co-10-neighbors", "co-11-neighbors"}) {
+    run.ranks = 2;
+    EXPECT_THAT(page_head(named(name, 2), run), HasSubstr("are the same copies in the same order")) << name;
+    run.ranks = 3;
+    EXPECT_THAT(page_head(named(name, 3), run), testing::Not(HasSubstr("the same copies"))) << name;
+  }
+  run.ranks = 2;
+  EXPECT_THAT(page_head(named("hint-6", 2), run), testing::Not(HasSubstr("the same copies")));
+}
+
 TEST(Figures, ThePageWarns) {
   FigureRun run;
   run.ranks = 4;

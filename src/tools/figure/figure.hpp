@@ -53,8 +53,13 @@ struct Figure {
   std::vector<Plot> plots;         // none: a table of set-up times
   std::vector<Claim> claims;
   bool no_node = false;  // messages only, as between nodes
+  std::string of_two_ranks{};  // what a reader must know if there are only two
   std::vector<SetupCase> setups{};
 };
+
+inline constexpr const char* orders_of_two_ranks =
+    "With 2 ranks SH-Naive, SH-CO and SH-NUMA-CO are the same copies in the same order: what they differ by is the "
+    "noise of the measurement.";
 
 // The figure of that name for this machine; null if there is none. `l2_bytes` and `ranks` are what
 // the hybrid copy's threshold depends on.

@@ -37,7 +37,10 @@ Figure hint_6() {
   f.title = "HINT, figure 6: orders of copies";
   f.source = std::string(hint) + ", figure 6";
   f.paper_machine = "Intel Cascade Lake, 8, 16 and 32 ranks, OSU benchmark";
-  f.how = "Calls follow each other, as in the OSU benchmark. Only the order of the copies differs.";
+  f.how =
+      "Calls follow each other, as in the OSU benchmark. What differs is which rank copies which block, and when: by "
+      "rows a rank fills its own receive buffer, by columns it empties its own send buffer, by Hilbert it copies a box "
+      "of blocks of several ranks.";
   f.plots = {{"MPI_Alltoall",
               Collective::alltoall,
               "64:1M",
@@ -111,6 +114,7 @@ Figure co_10() {
   f.source = std::string(cache_oblivious) + ", figure 10 (a) and (b)";
   f.paper_machine = "Intel Xeon Phi, 60 ranks; MPICH 3.1.4 was the fastest of the MPIs";
   f.how = as_in_figure_9;
+  f.of_two_ranks = orders_of_two_ranks;
   const std::vector<Variant> variants = {order("SH-Naive", "sh-naive"), order("SH-CO", "sh-co")};
   f.plots = {{"MPI_Alltoall", Collective::alltoall, "8:128K:x4", true, variants},
              {"MPI_Allgather", Collective::allgather, "8:128K:x4", true, variants}};
@@ -135,6 +139,7 @@ Figure co_11() {
   f.paper_machine = "four Xeon E7-8890, 72 ranks; MVAPICH2 2.1 with Limic2 was the MPI";
   f.how = std::string(as_in_figure_9) +
           " On a machine of one NUMA domain SH-NUMA-CO is SH-CO: its order is the same.";
+  f.of_two_ranks = orders_of_two_ranks;
   const std::vector<Variant> variants = {order("SH-Naive", "sh-naive"), order("SH-CO", "sh-co"),
                                          order("SH-NUMA-CO", "sh-numa-co")};
   f.plots = {{"MPI_Alltoall", Collective::alltoall, "8:2M:x8", true, variants},

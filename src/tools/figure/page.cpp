@@ -103,6 +103,7 @@ std::string page_head(const Figure& figure, const FigureRun& run) {
         "measured too, and the ranks of a processor share its caches.\n\n",
         run.ranks, run.hosts * run.processors);
   }
+  if (run.ranks == 2 && !figure.of_two_ranks.empty()) text += figure.of_two_ranks + "\n\n";
   return text;
 }
 
