@@ -12,8 +12,22 @@ elseif(QUADRILLE_MPI STREQUAL "mpich")
 else()
   message(FATAL_ERROR "QUADRILLE_MPI is '${QUADRILLE_MPI}'; it must be openmpi or mpich")
 endif()
+# A wheel may come or go after this build was configured. Ninja looks at this list each time, and configures again.
+file(GLOB _wheel CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/build/venv/bin/mpicc)
+# Then what was found by itself is looked for anew; what the user named stays. QUADRILLE_FOUND_MPICC is what was found.
+find_program(_mpicc_now NAMES ${_mpicc} NO_CACHE REQUIRED)
+if(QUADRILLE_FOUND_MPICC AND "${MPI_C_COMPILER}" STREQUAL "${QUADRILLE_FOUND_MPICC}"
+   AND NOT "${_mpicc_now}" STREQUAL "${QUADRILLE_FOUND_MPICC}")
+  message(STATUS "This build moves from the MPI of ${QUADRILLE_FOUND_MPICC} to that of ${_mpicc_now}")
+  get_cmake_property(_cached CACHE_VARIABLES)
+  list(FILTER _cached INCLUDE REGEX "^(MPI_|MPIEXEC_|QUADRILLE_MPIRUN$|QUADRILLE_HAVE_)")
+  foreach(_variable ${_cached})
+    unset(${_variable} CACHE)
+  endforeach()
+endif()
 if(NOT MPI_C_COMPILER)
-  find_program(MPI_C_COMPILER NAMES ${_mpicc} REQUIRED)
+  set(QUADRILLE_FOUND_MPICC ${_mpicc_now} CACHE INTERNAL "The compiler wrapper that nobody named")
+  set(MPI_C_COMPILER ${_mpicc_now} CACHE FILEPATH "Compiler wrapper of the MPI that is built for")
 endif()
 find_program(QUADRILLE_MPIRUN NAMES ${_mpirun} REQUIRED
              DOC "Launcher of the MPI that is built for")
