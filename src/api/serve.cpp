@@ -88,9 +88,6 @@ int run_padded(const Call& call, const choose::Choice& choice, team::Team& team)
 
 int run_choice(const Call& call, const choose::Choice& choice, team::Team& team) {
   const choose::Algorithm& algorithm = *choice.algorithm;
-  if (may_send(algorithm.engine, call.collective, team.group)) {
-    if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
-  }
   if (algorithm.engine == choose::Engine::inbox) return run::run_inbox(call, team.group);
   if (algorithm.engine == choose::Engine::node) {
     const bool forced = team.forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm != nullptr;
@@ -117,7 +114,8 @@ void explain(team::Team& team, const Call& call, team::CachedSelection& cached) 
 void explain_passed(team::Team& team, const Call& call) {
   if (!team.explains) return;
   team::explain(team, call.collective, 0, "mpi",
-                team.ready ? "an argument that the MPI must look at"
+                !team.eligible ? team.why_not
+                : team.ready   ? "an argument that the MPI must look at"
                            : "the first calls on a communicator go to the MPI (QUADRILLE_SETUP_AFTER)");
 }
 
@@ -191,8 +189,13 @@ bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
   }
   if (!cached.selection.rivals.empty()) attempt = begin_attempt(call, bytes, *team, cached);
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
-  explain(*team, call, cached);
   const choose::Engine engine = choice.algorithm->engine;
+  const bool sends = engine != choose::Engine::mpi && may_send(engine, call.collective, team->group);
+  if (sends && team::prepare_messages(*team) != MPI_SUCCESS) {
+    if (team->explains) team::explain(*team, call.collective, bytes, "mpi", team::no_communicator);
+    return pass(*team);
+  }
+  explain(*team, call, cached);
   if (engine == choose::Engine::mpi) return pass(*team);
   try {
     error = run_choice(call, choice, *team);

@@ -201,9 +201,12 @@ bool serve_neighbors(const Call& call, Door door, int& error) {
     explain_passed(*team, call, team->eligible ? "combining messages would not pay" : team->why_not);
     return pass(*team);
   }
-  error = prepare_neighbors(*team);
+  if (prepare_neighbors(*team) != MPI_SUCCESS) {  // on all ranks
+    explain_passed(*team, call, team::no_communicator);
+    return pass(*team);
+  }
   try {
-    if (error == MPI_SUCCESS) error = check_sizes(call, *team, true);
+    error = check_sizes(call, *team, true);
     if (error == MPI_SUCCESS) {
       const NeighborService service = service_for(call, *team, door == Door::drop_in);
       if (service.by == By::mpi) return pass(*team);

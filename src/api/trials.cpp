@@ -61,7 +61,7 @@ bool compare(const team::Team& team, const std::vector<double>& mine, std::vecto
   slowest.resize(mine.size());
   MPI_Request request;
   int error = mpi().Iallreduce(mine.data(), slowest.data(), static_cast<int>(mine.size()), mpi().double_type,
-                               mpi().op_max, team.user, &request);
+                               mpi().op_max, team.own(), &request);
   if (error != MPI_SUCCESS) return false;
   int done = 0;
   MPI_Status status;

@@ -12,6 +12,7 @@
 #include "memory/heap.hpp"
 #include "memory/pairs.hpp"
 #include "memory/xpmem.hpp"
+#include "mpi/errors.hpp"
 #include "sys/descriptors.hpp"
 #include "sys/process_memory.hpp"
 #include "sys/sys.hpp"
@@ -287,41 +288,100 @@ void learn_reach(const NodeView& node, int me, const memory::Ways& ways, Process
   }
 }
 
-std::shared_ptr<QuietComm> make_quiet(MPI_Comm comm, int me) {
+// Communicators of our own that live. Of those that MPICH has, two thousand, three quarters are left to the program.
+std::atomic<int> private_communicators{0};
+#if defined(QUADRILLE_ABI_MPICH)
+constexpr int most_private_communicators = 512;
+#else
+constexpr int most_private_communicators = 8192;
+#endif
+
+std::shared_ptr<QuietComm> make_quiet(MPI_Comm comm) {
   auto quiet = std::make_shared<QuietComm>();
-  quiet->me = me;
   quiet->comm = mpi().comm_null;
-  return make_private(comm, quiet->comm) == MPI_SUCCESS ? quiet : nullptr;
+  if (make_private(comm, quiet->comm) != MPI_SUCCESS) return nullptr;
+  mpi().Comm_rank(comm, &quiet->me);
+  return quiet;
+}
+
+// Keeps what was made if all ranks of `of` made theirs. `made` is null where that failed.
+int keep_if_all_have(MPI_Comm of, MPI_Comm& made) {
+  const bool have = made != mpi().comm_null && mpi().Comm_set_errhandler(made, mpi().errors_return) == MPI_SUCCESS;
+  if (all_true(of, have)) {
+    private_communicators.fetch_add(1, std::memory_order_relaxed);
+    return MPI_SUCCESS;
+  }
+  if (made != mpi().comm_null) mpi().Comm_free(&made);
+  made = mpi().comm_null;
+  return MPI_ERR_OTHER;
 }
 
 }  // namespace
 
-QuietComm::~QuietComm() {
-  if (comm != mpi().comm_null) mpi().Comm_free(&comm);
+QuietComm::~QuietComm() { free_private(comm); }
+
+int make_private(MPI_Comm of, MPI_Comm& made) {
+  const ErrorsReturned guard(of);
+  made = mpi().comm_null;
+  if (!all_true(of, private_communicators.load(std::memory_order_relaxed) < most_private_communicators)) {
+    return MPI_ERR_OTHER;
+  }
+  MPI_Group group;
+  if (mpi().Comm_group(of, &group) == MPI_SUCCESS) {
+    if (mpi().Comm_create(of, group, &made) != MPI_SUCCESS) made = mpi().comm_null;
+    mpi().Group_free(&group);
+  }
+  return keep_if_all_have(of, made);
 }
 
-int make_private(MPI_Comm user, MPI_Comm& made) {
+void free_private(MPI_Comm& made) {
+  if (made == mpi().comm_null) return;
+  mpi().Comm_free(&made);
+  private_communicators.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Its messages are between the ranks, with this tag: in MPI_Init nobody can have begun to receive one with any tag.
+std::shared_ptr<QuietComm> make_quiet_of_world() {
+  constexpr int tag = 0;
+  const MPI_Comm all = mpi().comm_world;
+  const ErrorsReturned guard(all);
+  auto quiet = std::make_shared<QuietComm>();
+  quiet->comm = mpi().comm_null;
   MPI_Group group;
-  int error = mpi().Comm_group(user, &group);
-  if (error != MPI_SUCCESS) return error;
-  error = mpi().Comm_create(user, group, &made);
-  mpi().Group_free(&group);
-  if (error != MPI_SUCCESS) return error;
-  return mpi().Comm_set_errhandler(made, mpi().errors_return);
+  if (mpi().Comm_group(all, &group) == MPI_SUCCESS) {
+    if (mpi().Comm_create_group(all, group, tag, &quiet->comm) != MPI_SUCCESS) quiet->comm = mpi().comm_null;
+    mpi().Group_free(&group);
+  }
+  if (keep_if_all_have(all, quiet->comm) != MPI_SUCCESS) return nullptr;
+  mpi().Comm_rank(all, &quiet->me);
+  return quiet;
 }
 
 std::size_t control_bytes(int ranks) {
   return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes();
 }
 
-Processes meet(MPI_Comm comm, const memory::Ways& ways, std::size_t areas) {
+Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet, bool same) {
+  const ErrorsReturned guard(user);
   Processes known;
+  if (quiet == nullptr) {
+    quiet = make_quiet(user);
+    same = true;
+  }
+  if (quiet == nullptr) return known;
+  const MPI_Comm comm = same ? quiet->comm : user;
   int me = 0, ranks = 0;
   mpi().Comm_rank(comm, &me);
   mpi().Comm_size(comm, &ranks);
-  known.quiet = make_quiet(comm, me);
-  NodeView node{};
-  mpi().Comm_split_type(comm, MPI_COMM_TYPE_SHARED, me, mpi().info_null, &node.comm);
+  NodeView node{mpi().comm_null, 0, 1};
+  if (mpi().Comm_split_type(comm, MPI_COMM_TYPE_SHARED, me, mpi().info_null, &node.comm) != MPI_SUCCESS) {
+    node.comm = mpi().comm_null;
+  }
+  if (!all_true(comm, node.comm != mpi().comm_null)) {
+    if (node.comm != mpi().comm_null) mpi().Comm_free(&node.comm);
+    return known;
+  }
+  known.quiet = std::move(quiet);
   mpi().Comm_rank(node.comm, &node.me);
   mpi().Comm_size(node.comm, &node.ranks);
   learn_nodes(comm, node, me, ranks, known);

@@ -47,8 +47,10 @@ struct QuietComm {
   ~QuietComm();
 };
 
-// A communicator of the same ranks as `user` for our own use. Returns an MPI error code.
-int make_private(MPI_Comm user, MPI_Comm& made);
+// Collective: a communicator of the same ranks as `of` for our own use. MPI_SUCCESS on all ranks or on none: an MPI has
+// so many communicators and no more, and most of them are left to the program.
+int make_private(MPI_Comm of, MPI_Comm& made);
+void free_private(MPI_Comm& made);
 
 struct Processes {
   plan::NodeMap nodes;                  // as the MPI says
@@ -58,12 +60,17 @@ struct Processes {
   bool reached = false;                 // or may attach all of its memory: each process by one of them
   std::shared_ptr<memory::ControlPool> pool;  // of this node; null: none
   std::string obstacle;                 // why there is no pool
-  std::shared_ptr<QuietComm> quiet;     // of all that met; null if the MPI could not make it
+  std::shared_ptr<QuietComm> quiet;     // of all that met; null if the MPI could not make it, and nothing is known then
 };
 
+// Collective: makes the quiet communicator of MPI_COMM_WORLD, in MPI_Init. Leaves MPI_COMM_WORLD as it was: Open MPI
+// counts the communicators that are made from one, and takes the tags of some of its messages from that count.
+std::shared_ptr<QuietComm> make_quiet_of_world();
+
 // Collective: finds it all out. `areas` is for how many communicators there shall be control memory; there
-// may be less.
-Processes meet(MPI_Comm comm, const memory::Ways& ways, std::size_t areas);
+// may be less. `quiet` is one that there is already, or null. If it is of these ranks in this order (`same`), it is used
+// to find out the rest.
+Processes meet(MPI_Comm comm, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet, bool same);
 
 // What is known of `ranks` (their numbers in `all`), in this order.
 Processes pick(const Processes& all, std::span<const int> ranks);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memory/pairs.hpp"
+#include "mpi/errors.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/waits.hpp"
 #include "run/under_way.hpp"
@@ -210,7 +211,9 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
   std::int64_t chunk = no_room;
   take_areas(team, processes, members, chunk, settings);
   if (chunk == no_room) {  // too many communicators for the pool: this one gets its own
-    processes = meet(team.user, settings.ways, areas_of_one);
+    Processes own = meet(team.user, settings.ways, areas_of_one, processes.quiet, false);
+    if (own.quiet == nullptr) return "the MPI has no communicator left to look for shared memory";
+    processes = std::move(own);
     take_areas(team, processes, members, chunk, settings);
   }
   if (chunk == too_many_ranks) return "there are too many ranks for inboxes";
@@ -263,9 +266,14 @@ void share_processors(const Config& settings, bool speaks) {
 
 int setup(Team& team) {
   run::Group& group = team.group;
+  const ErrorsReturned guard(team.user);
   print_warnings(config(), group.me);
   auto [settings, processes] = agree(team);
-  if (processes.quiet == nullptr) return MPI_ERR_OTHER;
+  if (processes.quiet == nullptr) {
+    team.eligible = false;
+    team.why_not = no_communicator;
+    return MPI_ERR_OTHER;
+  }
   set_quiet(team, processes.quiet);
   team.crowded = std::find(processes.crowded.begin(), processes.crowded.end(), 1) !=
                  processes.crowded.end();
@@ -304,7 +312,10 @@ int setup(Team& team) {
 
 int prepare_messages(Team& team) {
   if (team.group.comm != mpi().comm_null) return MPI_SUCCESS;
-  return make_private(team.user, team.group.comm);
+  if (team.no_messages) return MPI_ERR_OTHER;
+  const int error = make_private(team.own(), team.group.comm);
+  team.no_messages = error != MPI_SUCCESS;
+  return error;
 }
 
 }  // namespace quadrille::team

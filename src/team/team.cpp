@@ -42,7 +42,7 @@ void release(Team& team) {
     team.quiet.reset();
     team.group.attached.clear();
   }
-  if (team.group.comm != mpi().comm_null) mpi().Comm_free(&team.group.comm);
+  free_private(team.group.comm);
 }
 
 // Frees a team if `change` to it, made under the lock of the list, leaves it without its communicator and any keeper.
@@ -159,7 +159,7 @@ std::vector<int> agree_on_domains(const Team& team) {
   MPI_Status status;
   int done = 0;
   // A peer may wait for a call that this rank has started and left: that is kept moving meanwhile.
-  if (mpi().Iallgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, team.user, &request) == MPI_SUCCESS) {
+  if (mpi().Iallgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, team.own(), &request) == MPI_SUCCESS) {
     team.group.waiter.until([&] { return mpi().Testall(1, &request, &done, &status) != MPI_SUCCESS || done != 0; });
   }
   return all;
@@ -176,6 +176,8 @@ void explain_mapping_watch(memory::MappingWatch watch) {
 }
 
 }  // namespace
+
+MPI_Comm Team::own() const { return user == mpi().comm_world && quiet != nullptr ? quiet->comm : user; }
 
 Team* team_of(MPI_Comm comm) {
   const std::uint64_t now = generation.load(std::memory_order_acquire);
@@ -324,7 +326,11 @@ bool after_init() {
   }
   // What takes long is done here, where it is lost in the time that MPI_Init takes anyway, and not in a call
   // that the program may time.
-  meet_world(settings.ways);
+  if (!meet_world(settings.ways)) {
+    if (rank == 0) say("not used: the MPI has no communicator left for Quadrille");
+    settings.off = true;
+    return false;
+  }
   Team* team = team_of(mpi().comm_world);
   if (team != nullptr && team->eligible) setup(*team);
   return true;

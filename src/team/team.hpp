@@ -86,6 +86,10 @@ struct Team {
 
   std::vector<std::unique_ptr<CachedPlan>> plans;
   CachedSelection selections[choose::collective_count];
+  // What Quadrille's own collectives are called on: MPI_COMM_WORLD stays as the program left it.
+  MPI_Comm own() const;
+
+  bool no_messages = false;     // the MPI has no communicator for them; the same on all ranks
   bool explains = false;        // the user wants to know
   bool explained = false;       // that it is not eligible
   std::set<std::string> said;   // lines that were printed
@@ -99,12 +103,13 @@ Team* team_of(MPI_Comm comm);
 // On a node with more ranks than processors: asks the MPI to let others run while it waits. Once a process.
 void share_processors(const Config& settings, bool speaks);
 
-// Collective over the communicator of an eligible team: makes it ready. Returns an MPI error code.
+// Collective over the communicator of an eligible team: makes it ready. Returns an MPI error code, the same on all
+// ranks; the team is not eligible any more then.
 int setup(Team& team);
 
 // Collective: makes the communicator for messages unless it is there. All ranks come here before the first
 // call that may need one. A team that is not eligible, but no intercommunicator, can have one, too. Returns an
-// MPI error code.
+// MPI error code, the same on all ranks, and does not try again then.
 int prepare_messages(Team& team);
 
 // The NUMA domain of each rank, the same on all; empty: one. Collective when it is first called.
@@ -133,6 +138,9 @@ void forget_selections(Team& team);
 
 // Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error.
 bool all_agree(MPI_Comm comm, std::uint64_t value);
+
+// Why nothing is served where a communicator of our own cannot be had.
+inline constexpr const char* no_communicator = "the MPI has no communicator left for Quadrille";
 
 // Prints, once per distinct line and on rank 0 only, what serves a call and why.
 void explain(Team& team, choose::Collective collective, std::size_t bytes,

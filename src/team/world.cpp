@@ -3,6 +3,7 @@
 #include <atomic>
 #include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "mpi/mpi.hpp"
 
@@ -31,16 +32,22 @@ void keep(Processes processes) {
 
 }  // namespace
 
-void meet_world(const memory::Ways& ways) {
-  keep(meet(mpi().comm_world, ways, areas_of_world));
+bool meet_world(const memory::Ways& ways) {
+  std::shared_ptr<QuietComm> quiet = make_quiet_of_world();
+  if (quiet == nullptr) return false;
+  Processes processes = meet(mpi().comm_world, ways, areas_of_world, std::move(quiet), true);
+  if (processes.quiet == nullptr) return false;
+  keep(std::move(processes));
   known().met = true;
+  return true;
 }
 
 Processes meet_here(MPI_Comm comm, const memory::Ways& ways, const std::vector<int>& world_ranks) {
   int ranks = 0;
   mpi().Comm_size(mpi().comm_world, &ranks);
-  if (world_ranks.size() != static_cast<std::size_t>(ranks)) return meet(comm, ways, areas_of_one);
-  Processes processes = meet(comm, ways, areas_of_world);
+  if (world_ranks.size() != static_cast<std::size_t>(ranks)) return meet(comm, ways, areas_of_one, nullptr, true);
+  Processes processes = meet(comm, ways, areas_of_world, nullptr, true);
+  if (processes.quiet == nullptr) return processes;
   std::vector<int> here(world_ranks.size());
   for (std::size_t r = 0; r < here.size(); ++r) {
     here[static_cast<std::size_t>(world_ranks[r])] = static_cast<int>(r);

@@ -11,9 +11,9 @@ namespace quadrille::team {
 // For how many communicators a meeting makes control memory, if it is known to have only one to serve.
 inline constexpr std::size_t areas_of_one = 2;
 
-// Collective over MPI_COMM_WORLD, whose ranks have the same settings: the ranks meet. From then on no
-// communicator has to ask whether it happened.
-void meet_world(const memory::Ways& ways);
+// Collective over MPI_COMM_WORLD, in MPI_Init, whose ranks have the same settings: the ranks meet. From then on no
+// communicator has to ask whether it happened. False on all ranks if the MPI has no communicator for that.
+bool meet_world(const memory::Ways& ways);
 
 // Collective over `comm`: its ranks, whose numbers in MPI_COMM_WORLD are `world_ranks`, meet. If these are
 // all that there are, what they learned is kept for other communicators.
