@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "memory/device.hpp"
 #include "run/engines.hpp"
 
 namespace quadrille::api {
@@ -73,6 +74,8 @@ std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
 }  // namespace
 
 void remember(const run::Call& call, Engine engine, team::Team& team) {
+  // A buffer of a later call may be a device's.
+  if (memory::device_driver() != nullptr) return;
   if (team.explains || call.collective == Collective::alltoallw || !team.group.local.empty()) return;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
   const bool by_pairs = engine == Engine::exchange && call.collective == Collective::alltoallv &&

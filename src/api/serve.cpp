@@ -6,8 +6,10 @@
 #include "api/again.hpp"
 #include "api/calibrate.hpp"
 #include "api/choose_by_load.hpp"
+#include "api/on_host.hpp"
 #include "api/trials.hpp"
 #include "choose/select.hpp"
+#include "memory/device.hpp"
 #include "run/engines.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
@@ -101,6 +103,17 @@ int run_choice(const Call& call, const choose::Choice& choice, team::Team& team)
   carried.eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
   return run::run_schedule(call, team::plan_of(team, choice), algorithm.needs.contiguous, carried,
                            team.group);
+}
+
+// Where the program has loaded a GPU's driver, buffers may be a device's.
+int run_anywhere(const Call& call, const choose::Choice& choice, team::Team& team) {
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr) return run_choice(call, choice, team);
+  const int ranks = team.group.ranks;
+  OnHost on_host(call, is_allgather(call.collective) ? 1 : ranks, ranks, *driver);
+  const int error = run_choice(on_host.call(), choice, team);
+  const int brought = on_host.finish();
+  return error != MPI_SUCCESS ? error : brought;
 }
 
 void explain(team::Team& team, const Call& call, team::CachedSelection& cached) {
@@ -198,7 +211,7 @@ bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
   explain(*team, call, cached);
   if (engine == choose::Engine::mpi) return pass(*team);
   try {
-    error = run_choice(call, choice, *team);
+    error = run_anywhere(call, choice, *team);
   } catch (const std::bad_alloc&) {
     error = MPI_ERR_NO_MEM;
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <new>
 
+#include "api/on_host.hpp"
+#include "memory/device.hpp"
 #include "team/config.hpp"
 
 namespace quadrille::api {
@@ -92,6 +94,18 @@ int run_service(const Call& call, const NeighborService& service, Team& team) {
   int error = run.start(true);
   group.scratch.trim(), group.packed_send.trim(), group.packed_recv.trim();
   return error;
+}
+
+// Where the program has loaded a GPU's driver, buffers may be a device's.
+int run_anywhere(const Call& call, const NeighborService& service, Team& team) {
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr) return run_service(call, service, team);
+  const Neighbors& n = *team.neighbors;
+  const bool gathers = choose::is_allgather(call.collective);
+  OnHost on_host(call, gathers ? std::min(n.send_blocks, 1) : n.send_blocks, n.recv_blocks, *driver);
+  const int error = run_service(on_host.call(), service, team);
+  const int brought = on_host.finish();
+  return error != MPI_SUCCESS ? error : brought;
 }
 
 void explain(Team& team, const Call& call, std::size_t bytes, team::CachedSelection& cached) {
@@ -210,7 +224,7 @@ bool serve_neighbors(const Call& call, Door door, int& error) {
     if (error == MPI_SUCCESS) {
       const NeighborService service = service_for(call, *team, door == Door::drop_in);
       if (service.by == By::mpi) return pass(*team);
-      error = run_service(call, service, *team);
+      error = run_anywhere(call, service, *team);
     }
   } catch (const std::bad_alloc&) {
     error = MPI_ERR_NO_MEM;

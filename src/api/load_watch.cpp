@@ -1,0 +1,32 @@
+// A library that the program loads may be a GPU's driver, and then buffers may be a device's memory: what is remembered
+// of calls is forgotten, so that the next one looks. dlopen() finds out who calls it by the address it returns to, so
+// the call must be the last thing here: this file is compiled so that it is a jump.
+#include <dlfcn.h>
+
+#include <atomic>
+
+#include "memory/device.hpp"
+#include "quadrille.h"
+#include "team/team.hpp"
+
+namespace {
+
+using DlopenFunction = void*(const char*, int);
+std::atomic<DlopenFunction*> next_dlopen{nullptr};
+
+[[gnu::noinline]] DlopenFunction* note_and_find(int mode) {
+  if ((mode & RTLD_NOLOAD) == 0) {
+    quadrille::memory::note_loading();
+    quadrille::team::generation.fetch_add(1, std::memory_order_acq_rel);
+  }
+  DlopenFunction* function = next_dlopen.load(std::memory_order_relaxed);
+  if (function == nullptr) {
+    function = reinterpret_cast<DlopenFunction*>(dlsym(RTLD_NEXT, "dlopen"));
+    next_dlopen.store(function, std::memory_order_relaxed);
+  }
+  return function;
+}
+
+}  // namespace
+
+extern "C" QUADRILLE_EXPORT void* dlopen(const char* file, int mode) { return note_and_find(mode)(file, mode); }
