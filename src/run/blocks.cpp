@@ -1,6 +1,7 @@
 #include "run/blocks.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "mpi/type_runs.hpp"
 #include "run/mpi_transport.hpp"
@@ -21,6 +22,20 @@ int unpack_block(const std::byte* from, std::size_t bytes, const Block& block, M
                 block.info, comm);
 }
 
+namespace {
+
+// Peers wait for this rank: without memory nothing is thrown.
+bool has_room(memory::Pool& room, std::size_t bytes, std::byte*& at) {
+  try {
+    at = room.take(bytes);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& room) {
   const Block from = first_part(whole, to.bytes());
   const std::size_t bytes = from.bytes();
@@ -32,8 +47,7 @@ int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& ro
     if (to.info.dense) {
       return pack(from.address, from.count, from.type, from.info, to.address, group.quiet);
     }
-    if (from.info.runs != nullptr && to.info.runs != nullptr) {
-      std::byte* packed = room.take(bytes);
+    if (std::byte* packed = nullptr; from.info.runs != nullptr && to.info.runs != nullptr && has_room(room, bytes, packed)) {
       pack_runs(from.address, from.count, from.info, packed);
       unpack_runs(packed, to.address, to.count, to.info);
       room.trim();

@@ -38,7 +38,8 @@ int allgather(const Call& call, Group& group) {
   return first_error;
 }
 
-// A peer sent more than this rank expects, by another way than its slot: takes what hangs the peer.
+// A peer sent more than this rank expects, by another way than its slot: takes what hangs the peer. Or it had no memory
+// to send.
 void refuse(int from, const Slot& slot, Group& group) {
   if (slot.carried == Carried::in_ring) {
     memory::Ring ring = group.pairs.ring(group.me, from);
@@ -157,6 +158,7 @@ int run_inbox_vector(const VectorSide& send, const VectorSide& recv, std::size_t
       memory::copy_bytes(room(recv, from, size), Inbox::block_of(slot),
                          std::min<std::size_t>(bytes, slot.bytes));
     } else {
+      if (slot.carried == Carried::refused) error = MPI_ERR_NO_MEM;
       refuse(from, slot, group);
     }
   }

@@ -11,6 +11,7 @@
 //         written     the sender copies it into the receiver's process, which may not read the sender's
 //         in_ring     both copy it through the pair's ring at the same time
 //         as_message  the MPI moves it
+//         refused     the sender has no memory to pack it in: both return an error, and nobody waits
 // Cost    P - 1 blocks read by each rank, each copied once (in_heap, at_address, written) or twice. One
 //         wait to enter; one to leave if a peer touches this rank's memory.
 // Source  Quadrille; the single copy is that of SH-Naive in the cache-oblivious paper and of HINT's
@@ -64,10 +65,13 @@ class Exchange {
         away_too_(part == Part::all && !group.local.empty()),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
-        packed_send_(group.packed_send, bytes_to_stage()),
-        packed_recv_(group.packed_recv, bytes_to_unpack()),
+        packed_send_(group.packed_send),
+        packed_recv_(group.packed_recv),
         copy_(group.copying, bytes_to_copy()) {
     work_.clear();
+    // Without room nothing is thrown: the others wait for what this rank says.
+    has_room_ = packed_send_.reserve(bytes_to_stage()) && packed_recv_.reserve(bytes_to_unpack());
+    if (!has_room_) error_ = MPI_ERR_NO_MEM;
   }
 
   int run() {
@@ -163,6 +167,7 @@ class Exchange {
       keep(error_, fill_slot(inbox.block_to(local(to)), block, group_.quiet));
       return inbox.publish(local(to), Carried::in_slot, block.bytes());
     }
+    if (!has_room_) return inbox.publish(local(to), Carried::refused, 0);
     const std::byte* bytes = staged(block);
     const Carried way = direct_ ? way_to(to, bytes, block.bytes()) : Carried::as_message;
     auto* from = const_cast<std::byte*>(bytes);
@@ -227,6 +232,7 @@ class Exchange {
   void give_room(int from) {
     const Block block = recv_[from];
     std::byte* room = block.address;
+    if (!has_room_) return group_.pairs.give_room(local(from), {0, 0});
     if (!block.info.dense) {
       room = packed_recv_.take(block.bytes());
       work_.given.push_back({from, room});
@@ -253,7 +259,8 @@ class Exchange {
 
   void take(int from) {
     if (is_away(from)) return;
-    const Block block = recv_[from];
+    Block block = recv_[from];
+    if (!has_room_) block.count = 0;  // what comes is dropped
     const Slot& slot = group_.inbox.await(local(from), group_.waiter);
     const std::size_t sent = slot.bytes, fits = std::min(sent, block.bytes());
     // A peer that sent more than we expect made a mistake that the MPI reports as well.
@@ -275,6 +282,8 @@ class Exchange {
         return work_.in.push_back({from, packed_room(from, fits, block), fits, sent - fits});
       case Carried::as_message:
         return receive_message(from, block);
+      case Carried::refused:
+        return keep(error_, MPI_ERR_NO_MEM);
     }
   }
 
@@ -394,6 +403,7 @@ class Exchange {
   const bool away_too_;     // there are other nodes, and this is to serve them
   const Blocks send_, recv_;
   Room packed_send_, packed_recv_;
+  bool has_room_ = false;
   memory::NodeCopy copy_;
   const std::byte* gathered_ = nullptr;  // the block that goes to everybody
   std::optional<MpiTransport> transport_;
