@@ -1,6 +1,7 @@
 # What `cmake --install` puts under a prefix. Both ABIs can be installed into one prefix:
 #   bin/quadrille-<abi>, bin/quadrille    the tool; the plain name is the ABI installed last
-#   lib/quadrille/<abi>/                  libquadrille.so and libquadrille_mpi.so
+#   lib/quadrille/<abi>/                  libquadrille.so, libquadrille_mpi.so and, where the MPI has
+#                                         large counts, libquadrille_mpi_large.so
 #   lib/pkgconfig/quadrille-<abi>.pc
 #   lib/cmake/Quadrille/                  find_package(Quadrille COMPONENTS <abi>)
 #   include/quadrille.h, share/doc/quadrille/
@@ -29,6 +30,9 @@ endif()
 
 if(TARGET quadrille_preload)
   install(TARGETS quadrille_preload LIBRARY DESTINATION ${_abi_lib})
+endif()
+if(TARGET quadrille_preload_large)
+  install(TARGETS quadrille_preload_large LIBRARY DESTINATION ${_abi_lib})
 endif()
 
 if(TARGET quadrille_tool)

@@ -40,10 +40,8 @@ target_include_directories(quadrille_mpi_headers SYSTEM INTERFACE ${MPI_C_INCLUD
 target_compile_definitions(quadrille_mpi_headers INTERFACE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1
   $<IF:$<STREQUAL:${QUADRILLE_MPI},openmpi>,QUADRILLE_ABI_OPENMPI=1,QUADRILLE_ABI_MPICH=1>)
 
-include(CheckSymbolExists)
-set(CMAKE_REQUIRED_INCLUDES ${MPI_C_INCLUDE_DIRS})
-check_symbol_exists(MPI_Alltoall_c mpi.h QUADRILLE_HAVE_LARGE_COUNT)
-unset(CMAKE_REQUIRED_INCLUDES)
+include(QuadrilleLargeCount)
+quadrille_find_large_count(QUADRILLE_HAVE_LARGE_COUNT ${MPI_C_INCLUDE_DIRS})
 if(QUADRILLE_HAVE_LARGE_COUNT)
   target_compile_definitions(quadrille_mpi_headers INTERFACE QUADRILLE_HAVE_LARGE_COUNT=1)
 endif()

@@ -7,6 +7,7 @@
 // both names for every ABI. We ourselves reach the MPI by looking its symbols up in its own library, so
 // there is no way back to here.
 #include "api/doors.hpp"
+#include "api/large_doors.hpp"
 #include "api/memory_doors.hpp"
 #include "api/neighbor_doors.hpp"
 #include "api/warm_up.hpp"
@@ -121,76 +122,14 @@ QUADRILLE_INTERPOSE(PMPI)
 QUADRILLE_INTERPOSE_START(MPI)
 QUADRILLE_INTERPOSE_START(PMPI)
 
+// The doors for large counts are in a library of their own (interpose_large.cpp), which calls these.
 #if defined(QUADRILLE_HAVE_LARGE_COUNT)
-QUADRILLE_EXPORT int MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                                    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                                    MPI_Comm comm) {
-  return api::alltoall(Door::drop_in, mpi().Alltoall_c, sendbuf, sendcount, sendtype, recvbuf,
-                       recvcount, recvtype, comm);
-}
-QUADRILLE_EXPORT int MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
-                                     const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
-                                     const MPI_Count recvcounts[], const MPI_Aint rdispls[],
-                                     MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::alltoallv(Door::drop_in, mpi().Alltoallv_c, sendbuf, sendcounts, sdispls, sendtype,
-                        recvbuf, recvcounts, rdispls, recvtype, comm);
-}
-QUADRILLE_EXPORT int MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
-                                     const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-                                     void* recvbuf, const MPI_Count recvcounts[],
-                                     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-                                     MPI_Comm comm) {
-  return api::alltoallw(Door::drop_in, mpi().Alltoallw_c, sendbuf, sendcounts, sdispls, sendtypes,
-                        recvbuf, recvcounts, rdispls, recvtypes, comm);
-}
-QUADRILLE_EXPORT int MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount,
-                                     MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                                     MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::allgather(Door::drop_in, mpi().Allgather_c, sendbuf, sendcount, sendtype, recvbuf,
-                        recvcount, recvtype, comm);
-}
-QUADRILLE_EXPORT int MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount,
-                                      MPI_Datatype sendtype, void* recvbuf,
-                                      const MPI_Count recvcounts[], const MPI_Aint displs[],
-                                      MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::allgatherv(Door::drop_in, mpi().Allgatherv_c, sendbuf, sendcount, sendtype, recvbuf,
-                         recvcounts, displs, recvtype, comm);
-}
-QUADRILLE_EXPORT int MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount,
-                                             MPI_Datatype sendtype, void* recvbuf,
-                                             MPI_Count recvcount, MPI_Datatype recvtype,
-                                             MPI_Comm comm) {
-  return api::neighbor_alltoall(Door::drop_in, mpi().Neighbor_alltoall_c, sendbuf, sendcount,
-                                sendtype, recvbuf, recvcount, recvtype, comm);
-}
-QUADRILLE_EXPORT int MPI_Neighbor_alltoallv_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
-    MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
-    MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::neighbor_alltoallv(Door::drop_in, mpi().Neighbor_alltoallv_c, sendbuf, sendcounts,
-                                 sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
-}
-QUADRILLE_EXPORT int MPI_Neighbor_alltoallw_c(
-    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
-    const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  return api::neighbor_alltoallw(Door::drop_in, mpi().Neighbor_alltoallw_c, sendbuf, sendcounts,
-                                 sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
-}
-QUADRILLE_EXPORT int MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount,
-                                              MPI_Datatype sendtype, void* recvbuf,
-                                              MPI_Count recvcount, MPI_Datatype recvtype,
-                                              MPI_Comm comm) {
-  return api::neighbor_allgather(Door::drop_in, mpi().Neighbor_allgather_c, sendbuf, sendcount,
-                                 sendtype, recvbuf, recvcount, recvtype, comm);
-}
-QUADRILLE_EXPORT int MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount,
-                                               MPI_Datatype sendtype, void* recvbuf,
-                                               const MPI_Count recvcounts[], const MPI_Aint displs[],
-                                               MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::neighbor_allgatherv(Door::drop_in, mpi().Neighbor_allgatherv_c, sendbuf, sendcount,
-                                  sendtype, recvbuf, recvcounts, displs, recvtype, comm);
-}
+#define QUADRILLE_SERVE_LARGE(NAME, DOOR, PARAMETERS, COMM, ...)                                    \
+  QUADRILLE_EXPORT int quadrille_##NAME##_c PARAMETERS {                                           \
+    if (mpi().NAME##_c == nullptr) return api::raise(COMM, MPI_ERR_OTHER); /* loaded by mistake */ \
+    return api::DOOR(Door::drop_in, mpi().NAME##_c, __VA_ARGS__, COMM);                            \
+  }
+QUADRILLE_LARGE_DOORS(QUADRILLE_SERVE_LARGE)
 #endif
 
 }  // extern "C"

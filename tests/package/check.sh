@@ -21,6 +21,9 @@ for file in include/quadrille.h "lib/quadrille/$abi/libquadrille.so" \
     "bin/quadrille-$abi" bin/quadrille share/doc/quadrille/LICENSE; do
   [[ -e "$prefix/$file" ]] || fail "$file is not installed"
 done
+if [[ "$abi" == mpich && ! -e "$prefix/lib/quadrille/$abi/libquadrille_mpi_large.so" ]]; then
+  fail "libquadrille_mpi_large.so is not installed"
+fi
 # A user's link must not drag in an MPI: the program brings its own.
 if readelf -d "$prefix/lib/quadrille/$abi/libquadrille.so" | grep -E 'NEEDED.*libmpi'; then
   fail "libquadrille.so is linked to an MPI"
