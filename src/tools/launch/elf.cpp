@@ -120,6 +120,27 @@ std::string read_elf(Bytes file, Elf& elf) {
   return "";
 }
 
+bool defines_function(Bytes file, std::string_view name) {
+  if (Elf elf; !read_elf(file, elf).empty()) return false;
+  const auto header = *object_at<Elf64_Ehdr>(file, 0);
+  const auto section = [&](std::uint64_t index) {
+    return object_at<Elf64_Shdr>(file, header.e_shoff + index * sizeof(Elf64_Shdr));
+  };
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    const auto symbols = section(i);
+    if (!symbols) return false;
+    if (symbols->sh_type != SHT_DYNSYM) continue;
+    const auto strings = section(symbols->sh_link);
+    for (std::uint64_t at = 0; strings && at + sizeof(Elf64_Sym) <= symbols->sh_size; at += sizeof(Elf64_Sym)) {
+      const auto symbol = object_at<Elf64_Sym>(file, symbols->sh_offset + at);
+      if (!symbol) return false;
+      if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) continue;
+      if (string_at(file, strings->sh_offset + symbol->st_name) == name) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<CacheEntry> read_loader_cache(Bytes file) {
   // magic[20], entries: u32, size of strings: u32, flags and unused: 20 bytes; then the entries of
   // 24 bytes: flags, offset of soname, offset of path, 12 bytes that do not matter here. Offsets

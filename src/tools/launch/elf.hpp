@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quadrille::tools {
@@ -26,6 +27,9 @@ bool is_elf(Bytes file);
 // Reads a 64-bit little-endian ELF file. Returns an empty string and fills `elf`, or one line that
 // says what is wrong with the file.
 std::string read_elf(Bytes file, Elf& elf);
+
+// Does the ELF file define the function `name` for others to use? False too if the file does not tell.
+bool defines_function(Bytes file, std::string_view name);
 
 // The entries of /etc/ld.so.cache (format glibc-ld.so.cache1.1): pairs of soname and path.
 // A damaged cache gives the entries that are readable.

@@ -18,6 +18,7 @@ namespace {
 struct Pending {
   std::string path;
   std::vector<std::string> inherited;
+  bool of_mpi = false;  // what an MPI needs tells nothing more about the program
 };
 
 bool readable(const std::string& path) {
@@ -130,7 +131,7 @@ MpiUse mpi_use(const std::string& path, const LoaderPaths& paths) {
     if (use.kind == FileKind::fixed) return use;
   }
   std::set<std::string> seen;
-  std::deque<Pending> queue = {{path, {}}};
+  std::deque<Pending> queue = {{path, {}, false}};
   while (!queue.empty()) {
     const Pending object = std::move(queue.front());
     queue.pop_front();
@@ -146,10 +147,12 @@ MpiUse mpi_use(const std::string& path, const LoaderPaths& paths) {
         elf.runpath.empty() ? rpath : std::vector<std::string>{};
     for (const std::string& soname : elf.needed) {
       if (!seen.insert(soname).second) continue;
-      note(soname, use);
+      if (!object.of_mpi) note(soname, use);
       const std::string found = locate(soname, own_rpath, runpath, paths);
-      // An MPI's own dependencies tell nothing more about the program.
-      if (!found.empty() && abi_of_library(soname) == Abi::none) queue.push_back({found, rpath});
+      if (found.empty()) continue;
+      const bool is_mpi = abi_of_library(soname) != Abi::none;
+      if (is_mpi) use.files.push_back(found);
+      queue.push_back({found, rpath, is_mpi || object.of_mpi});
     }
   }
   return use;

@@ -21,6 +21,7 @@ struct MpiUse {
   std::string library;   // the first library that decided `abi`
   Abi also = Abi::none;  // a second, different ABI among the dependencies; `none` in sane programs
   std::string also_library;
+  std::vector<std::string> files;  // the libraries of an MPI that were found
 };
 
 // Where the loader looks for shared libraries when files do not say.

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "tools/launch/command.hpp"
+#include "tools/launch/large_counts.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/libraries.hpp"
 #include "tools/launch/process.hpp"
@@ -193,7 +194,7 @@ int run_command(const RunOptions& options) {
   Abi abi = Abi::none, launcher_abi = Abi::none;
   if (const int status = decide(options, command, abi, launcher_abi); status != 0) return status;
 
-  const std::string preload = find_preload(abi);
+  std::string preload = find_preload(abi);
   if (preload.empty()) {
     complain(
         fmt::format("libquadrille_mpi.so for {} is not found near {}; build it (cmake "
@@ -207,6 +208,10 @@ int run_command(const RunOptions& options) {
                     "or a colon; move Quadrille to another directory",
                     preload));
     return bad_command;
+  }
+  if (const std::string large = find_large_preload(preload);
+      !large.empty() && has_large_counts(command, abi, loader_paths())) {
+    preload += ":" + large;
   }
   const char* before = std::getenv("LD_PRELOAD");
   const std::string value =
