@@ -1,5 +1,6 @@
 #include "tools/launch/elf.hpp"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -150,6 +151,45 @@ TEST(Elf, HugeOffsetsAreRefused) {
     Elf elf;
     EXPECT_NE(read_elf(image, elf), "") << offset;
   }
+}
+
+// The C library, which is an ELF file with many functions.
+Image c_library() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&getpid), &info) == 0) return {};
+  const MappedFile file(info.dli_fname);
+  return {file.bytes().begin(), file.bytes().end()};
+}
+
+TEST(Elf, FunctionsThatAreDefined) {
+  const Image library = c_library();
+  EXPECT_TRUE(defines_function(library, "getpid"));
+  EXPECT_FALSE(defines_function(library, "MPI_Alltoall_c"));
+  EXPECT_FALSE(defines_function(library, "getpi"));
+  EXPECT_FALSE(defines_function(library, ""));
+  // This program needs it, but does not define it.
+  const MappedFile self("/proc/self/exe");
+  EXPECT_FALSE(defines_function(self.bytes(), "dladdr"));
+  EXPECT_FALSE(defines_function({}, "getpid"));
+}
+
+TEST(Elf, DamagedSymbolsNeverLeadOutsideTheFile) {
+  const Image library = c_library();
+  Elf64_Ehdr header;
+  std::memcpy(&header, library.data(), sizeof header);
+  std::mt19937 random(11);
+  int lost = 0;
+  for (int turn = 0; turn < 300; ++turn) {
+    Image damaged = library;
+    // In the table of sections, and a few of those in front of it.
+    for (int i = 0; i < 40; ++i) {
+      const std::size_t at = header.e_shoff + random() % (header.e_shnum * sizeof(Elf64_Shdr));
+      damaged[at] = static_cast<std::byte>(random() % 4 == 0 ? 0xff : random());
+    }
+    if (turn % 3 == 0) damaged.resize(random() % damaged.size());
+    lost += defines_function(damaged, "getpid") ? 0 : 1;
+  }
+  EXPECT_GT(lost, 100);
 }
 
 Image make_cache(const std::vector<CacheEntry>& entries) {
