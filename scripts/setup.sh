@@ -93,7 +93,7 @@ find_python() {
 # wheel_installed VENV NAME VERSION: pip leaves NAME-VERSION.dist-info behind.
 wheel_installed() {
   compgen -G "$1/lib/python*/site-packages/${2//-/_}-$3.dist-info" >/dev/null &&
-    [[ -x "$1/bin/mpirun" ]]
+    [[ "$2" == mpi4py || -x "$1/bin/mpirun" ]]
 }
 
 install_wheel() {
@@ -114,6 +114,10 @@ setup_wheels() {
     wheel_installed "$build/$folder" "${wheel%%==*}" "${wheel##*==}" && continue
     if ! install_wheel "$build/$folder" "$wheel" </dev/null; then
       local message="$wheel cannot be installed from the Python package index (no network?)"
+      if [[ "$folder" == venv-mpi4py ]]; then
+        say "$message; the tests with mpi4py 4 are left out"
+        continue
+      fi
       # Who only tries Quadrille gets as far as he can; what is left out is said again at the end of the tests.
       [[ -z "${CI:-}" ]] ||
         fail "$message; connect, or put the wheel in a folder and set PIP_FIND_LINKS to it"

@@ -69,6 +69,32 @@ for turn in range(12):
   comm.Allgatherv([ints([rank]), MPI.INT], [receive, [1] * size, list(range(size)), MPI.INT])
   expect(receive, range(size))
 
+# Around a ring.
+before, after = (rank - 1) % size, (rank + 1) % size
+ring = comm.Create_dist_graph_adjacent([before], [after])
+for turn in range(4):
+  send = ints([turn * 100 + rank, turn * 100 + 50 + rank])
+  wanted = [turn * 100 + before, turn * 100 + 50 + before]
+  second = [wanted[1]]
+
+  receive = ints([-1] * 2)
+  ring.Neighbor_alltoall([send, MPI.INT], [receive, MPI.INT])
+  expect(receive, wanted)
+  receive = ints([-1] * 2)
+  ring.Neighbor_allgather([send, MPI.INT], [receive, MPI.INT])
+  expect(receive, wanted)
+  receive = ints([-1])
+  ring.Neighbor_alltoallv([send, [1], [1], MPI.INT], [receive, [1], [0], MPI.INT])
+  expect(receive, second)
+  receive = ints([-1])
+  at = MPI.INT.Get_size()
+  ring.Neighbor_alltoallw([send, [1], [at], [MPI.INT]], [receive, [1], [0], [MPI.INT]])
+  expect(receive, second)
+  receive = ints([-1] * 2)
+  ring.Neighbor_allgatherv([send, MPI.INT], [receive, [2], [0], MPI.INT])
+  expect(receive, wanted)
+ring.Free()
+
 wrong = comm.allreduce(wrong)
 if rank == 0:
   print(f'{size} ranks, {wrong} wrong values')

@@ -15,6 +15,7 @@ was given to something other than the MPI.
   --only REGEX      only lines of the output that match are compared; each run must have some
   --expect TEXT     standard output of both runs must hold TEXT
   --file FROM=TO    copy a file into the folder in which the command runs, under the name TO
+  --needs FILE      skip the test, with exit status 77, if this file is not there; may be repeated
   --report NAME     what the command writes to file NAME counts as its output
 """
 
@@ -27,6 +28,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+SKIPPED = 77
 
 
 def run(command, environment, arguments):
@@ -81,9 +84,14 @@ def main():
   parser.add_argument('--only')
   parser.add_argument('--expect', default='')
   parser.add_argument('--file', action='append', default=[])
+  parser.add_argument('--needs', action='append', default=[])
   parser.add_argument('--report')
   parser.add_argument('command', nargs='+')
   arguments = parser.parse_args()
+  for needed in arguments.needs:
+    if not os.path.exists(needed):
+      print(f'skipped: {needed} is not there (make setup installs it, if it can reach the Python package index)')
+      return SKIPPED
 
   explained = dict(os.environ, QUADRILLE_EXPLAIN='1')
   served_command = arguments.command
