@@ -6,16 +6,46 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "choose/tuning.hpp"
 
 namespace quadrille::choose {
 namespace {
 
-constexpr std::uintmax_t most_file_bytes = 1 << 20;
+constexpr std::size_t most_file_bytes = 256 << 10;  // some thousand entries
+
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+};
+
+std::string refusal(const std::string& what) { return what + ": " + std::strerror(errno); }
+
+// The content of a file. Returns an empty string, or why there is none. By system calls: a stream throws where reading
+// fails. Some files of the system say that they are empty, and have no end, or must be waited for.
+std::string read_whole(const std::string& path, std::string& text) {
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  if (file.number < 0) return refusal("it cannot be read");
+  struct stat status {};
+  if (fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode)) return "it is no file that can be read";
+  if (status.st_size <= 0) return "it is empty";
+  if (static_cast<std::uintmax_t>(status.st_size) > most_file_bytes) return "it is too large";
+  text.resize(static_cast<std::size_t>(status.st_size));
+  std::size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t got = read(file.number, text.data() + filled, text.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return refusal("it cannot be read");
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  text.resize(filled);
+  return {};
+}
 
 bool write_all(int file, const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
@@ -51,17 +81,9 @@ FileState read_tuning_file(const std::string& path, TuningTable& table, std::str
     why = "it is no file that can be read";
     return FileState::bad;
   }
-  if (std::filesystem::file_size(path, error) > most_file_bytes || error) {
-    why = "it is too large";
-    return FileState::bad;
-  }
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
-    why = "it cannot be read";
-    return FileState::bad;
-  }
-  const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  why = parse_tuning(text, table);
+  std::string text;
+  why = read_whole(path, text);
+  if (why.empty()) why = parse_tuning(text, table);
   return why.empty() ? FileState::good : FileState::bad;
 }
 

@@ -8,6 +8,17 @@ namespace {
 
 using nlohmann::json;
 
+// No table needs more, and whatever a file holds is refused before it takes long: no more values, and of a name or
+// another string no more letters.
+constexpr std::size_t most_values = 32768, most_letters_of_name = 32, most_letters = 256;
+
+// Could it be one of ours, or one with a slip? What is left out could be mistaken for the way to a value.
+bool may_be_name(const std::string& name) {
+  return name.size() <= most_letters_of_name && std::all_of(name.begin(), name.end(), [](char c) {
+           return c >= ' ' && c <= '~' && c != '/' && c != '[' && c != '{';
+         });
+}
+
 // Counts what the parser has read.
 struct Reader {
   using iterator_category = std::input_iterator_tag;
@@ -34,14 +45,14 @@ struct Reader {
 // Called by the parser for each piece of the text. Returning false ends the reading.
 class Collector {
  public:
-  Collector(const std::string& text, Leaves& leaves) : text_(text), leaves_(leaves) {}
+  Collector(const std::string& text, Leaves& leaves) : seen(text.data()), text_(text), leaves_(leaves) {}
 
   bool null() { return leaf(nullptr); }
   bool boolean(bool value) { return leaf(value); }
   bool number_integer(std::int64_t value) { return leaf(value); }
   bool number_unsigned(std::uint64_t value) { return leaf(value); }
   bool number_float(double value, const std::string&) { return leaf(value); }
-  bool string(std::string& value) { return leaf(value); }
+  bool string(std::string& value) { return value.size() <= most_letters ? leaf(value) : fail("a string is too long"); }
   bool binary(json::binary_t&) { return leaf(nullptr); }
   bool start_object(std::size_t) { return open(false); }
   bool end_object() { return close(); }
@@ -49,13 +60,13 @@ class Collector {
   bool end_array() { return close(); }
   bool key(std::string& name) {
     key_ = name;
-    return true;
+    return may_be_name(name) || fail("a name is not known here");
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) {
     return fail("it is not JSON");
   }
 
-  const char* seen = nullptr;  // how far the parser has read
+  const char* seen;  // how far the parser has read
   std::string problem;
 
  private:
@@ -64,10 +75,13 @@ class Collector {
     bool is_array;
     int next;
   };
-  // The line of what was read last; the parser may have looked one letter ahead.
-  std::size_t line() const {
-    const char* end = seen == nullptr || seen == text_.data() ? text_.data() : seen - 1;
-    return 1 + static_cast<std::size_t>(std::count(text_.data(), end, '\n'));
+  // The line of what was read last; the parser may have looked one letter ahead. Counted on from the last time: a
+  // text has many values.
+  std::size_t line() {
+    const char* end = seen == text_.data() ? seen : seen - 1;
+    line_ += static_cast<std::size_t>(std::count(counted_, end, '\n'));
+    counted_ = end;
+    return line_;
   }
   bool fail(const std::string& why) {
     problem = fmt::format("line {}: {}", line(), why);
@@ -81,11 +95,13 @@ class Collector {
   bool leaf(json value) {
     const std::string where = path();
     if (where.empty()) return fail("it must be an object");
+    if (leaves_.size() >= most_values) return fail("it has too many values");
     const bool is_new = leaves_.try_emplace(where, Leaf{std::move(value), line(), false}).second;
     return is_new || fail("\"" + key_ + "\" is there twice");
   }
   bool open(bool is_array) {
     if (levels_.size() > 8) return fail("it is nested too deep");
+    if (leaves_.size() >= most_values) return fail("it has too many values");
     const std::string where = path();
     if (!leaves_.try_emplace(where + (is_array ? "[" : "{"), Leaf{nullptr, line(), false}).second) {
       return fail("\"" + key_ + "\" is there twice");
@@ -100,6 +116,8 @@ class Collector {
 
   const std::string& text_;
   Leaves& leaves_;
+  const char* counted_ = text_.data();  // up to where the lines are counted
+  std::size_t line_ = 1;
   std::vector<Level> levels_;
   std::string key_;
 };
@@ -113,7 +131,6 @@ std::string last_word(std::string path) {
 
 std::string read_leaves(const std::string& text, Leaves& leaves) {
   Collector collector(text, leaves);
-  collector.seen = text.data();
   const Reader begin{text.data(), &collector.seen};
   const Reader end{text.data() + text.size(), &collector.seen};
   json::sax_parse(begin, end, &collector);
@@ -192,6 +209,7 @@ std::size_t Table::line_of(const std::string& parent, const std::string& name) c
 
 void Table::refuse_the_rest() {
   for (const auto& [path, leaf] : leaves_) {
+    if (!problem.empty()) return;
     if (!leaf.used) fail(leaf.line, fmt::format("\"{}\" is not known here", last_word(path)));
   }
 }

@@ -80,11 +80,11 @@ void add_new(Table& table, const std::string& path, const Entry& entry, std::vec
   entries.push_back(entry);
 }
 
-// Calls `read` with the path of each object of the list at `list`.
+// Calls `read` with the path of each object of the list at `list`, up to the first mistake.
 template <class Read>
 void for_each_object(Table& table, const std::string& list, const Read& read) {
   if (!table.enter(list, '[', "")) return;
-  for (int i = 0; table.has(fmt::format("{}/{}{{", list, i)); ++i) {
+  for (int i = 0; table.problem.empty() && table.has(fmt::format("{}/{}{{", list, i)); ++i) {
     const std::string path = fmt::format("{}/{}", list, i);
     table.enter(path, '{', list);
     read(path);

@@ -510,9 +510,43 @@ TEST(TuningFile, WhatCannotBeReadIsBad) {
   std::ofstream(large) << std::string(2 << 20, ' ') << good;
   EXPECT_EQ(read_tuning_file(large, table, why), FileState::bad);
   EXPECT_EQ(why, "it is too large");
+  std::filesystem::resize_file(large, std::uintmax_t{1} << 40);  // nothing of it is read
+  EXPECT_EQ(read_tuning_file(large, table, why), FileState::bad);
+  EXPECT_EQ(why, "it is too large");
   std::ofstream(large, std::ios::trunc) << "{";
   EXPECT_EQ(read_tuning_file(large, table, why), FileState::bad);
   EXPECT_EQ(why, "line 1: it is not JSON");
+}
+
+// What the system shows as files may fail when it is read, or have no end. None of it may throw.
+TEST(TuningFile, FilesOfTheSystemAreBad) {
+  TuningTable table;
+  std::string why;
+  for (const char* path : {"/proc/self/mem", "/proc/self/maps", "/proc/kcore", "/dev/zero", "/dev/tty", "/dev/null/x",
+                           "/sys/kernel/mm/transparent_hugepage/enabled"}) {
+    if (!std::filesystem::exists(path)) continue;
+    EXPECT_EQ(read_tuning_file(path, table, why), FileState::bad) << path;
+    EXPECT_NE(why, "") << path;
+  }
+}
+
+// Values without end are not collected, and not told from each other by long names.
+TEST(TuningFile, TooMuchOfAnythingIsRefused) {
+  TuningTable table;
+  const auto many = [](const std::string& piece) {
+    std::string text = R"({"quadrille_tuning": 1, "machine": {"processor": "x", "cores": 2}, "entries": [)" + piece;
+    for (int i = 0; i < 40'000; ++i) text += ",\n" + piece;
+    return text + "]}";
+  };
+  for (const char* piece : {"1", "{}", "[]", "\"\""}) {
+    EXPECT_EQ(parse_tuning(many(piece), table), "line 32763: it has too many values") << piece;
+  }
+  EXPECT_EQ(parse_tuning(replaced("A \\\"fast", std::string(300, 'x')), table), "line 3: a string is too long");
+  EXPECT_EQ(parse_tuning(replaced("\"cores", "\"" + std::string(33, 'x') + "\": 1, \"cores"), table),
+            "line 3: a name is not known here");
+  // This one would be the way to a value.
+  EXPECT_EQ(parse_tuning(R"({"quadrille_tuning": 1, "entries[": 0, "machine": {"processor": "x", "cores": 2}})", table),
+            "line 1: a name is not known here");
 }
 
 TEST(TuningFile, AFailedWriteLeavesTheOldOne) {
