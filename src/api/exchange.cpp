@@ -223,6 +223,27 @@ const choose::Choice& choose_for(team::Team& team) {
   return cached.selection.choice;
 }
 
+// All of it, with what is thrown as an error; errors are not raised.
+int serve(const Arguments& call, team::Team& team) {
+  run::SparseGroup group;
+  int error = MPI_SUCCESS;
+  const int thrown = quadrille::thrown_by([&] {
+    error = prepare(team, group);
+    if (error == MPI_SUCCESS) error = exchange(call, team, group, choose_for(team));
+  });
+  return thrown != MPI_SUCCESS ? thrown : error;
+}
+
+int exchange(const Arguments& call, MPI_Comm comm) {
+  team::Team* team = team::team_of(comm);
+  if (team == nullptr || api::is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
+  const int error = serve(call, *team);
+  ++team->counters.served;
+  if (error == MPI_SUCCESS) return error;
+  Quadrille_Received_free(call.received);
+  return api::raise(comm, error);
+}
+
 }  // namespace
 
 int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destinations[],
@@ -231,24 +252,12 @@ int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destina
                        Quadrille_Received* received) {
   if (received != nullptr) *received = {};
   if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
-  team::Team* team = team::team_of(comm);
-  if (team == nullptr || api::is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
   const Arguments call{
       {static_cast<const std::byte*>(sendbuf), {destinations, 0}, sendcounts, sdispls, sendtype},
       ndestinations,
       recvtype,
       received};
-  run::SparseGroup group;
-  int error = prepare(*team, group);
-  try {
-    if (error == MPI_SUCCESS) error = exchange(call, *team, group, choose_for(*team));
-  } catch (const std::bad_alloc&) {
-    error = MPI_ERR_NO_MEM;
-  }
-  ++team->counters.served;
-  if (error == MPI_SUCCESS) return error;
-  Quadrille_Received_free(received);
-  return api::raise(comm, error);
+  return api::guarded(comm, [&] { return exchange(call, comm); });
 }
 
 int Quadrille_Received_free(Quadrille_Received* received) {

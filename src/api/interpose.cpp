@@ -20,10 +20,15 @@ namespace api = quadrille::api;
 
 namespace {
 
-int start(int error) {
-  if (error != MPI_SUCCESS) return error;
-  if (quadrille::team::after_init()) api::warm_up();
-  return error;
+// What MPI_Init does, by `native`, and what is to be done around it.
+template <class Native>
+int start(Native native) {
+  if (quadrille::thrown_by(quadrille::team::before_init) != MPI_SUCCESS) return MPI_ERR_NO_MEM;
+  if (const int error = native(); error != MPI_SUCCESS) return error;
+  return api::guarded(mpi().comm_world, [] {
+    if (quadrille::team::after_init()) api::warm_up();
+    return MPI_SUCCESS;
+  });
 }
 
 }  // namespace
@@ -106,13 +111,11 @@ extern "C" {
 
 #define QUADRILLE_INTERPOSE_START(PREFIX)                                                          \
   QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) {                                    \
-    quadrille::team::before_init();                                                                \
-    return start(mpi().Init(argc, argv));                                                          \
+    return start([&] { return mpi().Init(argc, argv); });                                          \
   }                                                                                                \
   QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required,                 \
                                             int* provided) {                                       \
-    quadrille::team::before_init();                                                                \
-    return start(mpi().Init_thread(argc, argv, required, provided));                               \
+    return start([&] { return mpi().Init_thread(argc, argv, required, provided); });               \
   }
 
 QUADRILLE_INTERPOSE(MPI)

@@ -59,10 +59,7 @@ int make_graph(MPI_Comm cartcomm, plan::RanksAround edges, MPI_Info info, MPI_Co
                                           isocomm);
 }
 
-}  // namespace
-
-int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info,
-                                      MPI_Comm* isocomm) {
+int create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info, MPI_Comm* isocomm) {
   if (isocomm != nullptr) *isocomm = mpi().comm_null;
   if (!mpi().usable) return api::raise(cartcomm, MPI_ERR_OTHER);
   if (cartcomm == mpi().comm_null) return api::raise(cartcomm, MPI_ERR_COMM);
@@ -98,7 +95,7 @@ int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offset
   return error == MPI_SUCCESS ? error : api::raise(cartcomm, error);
 }
 
-int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted) {
+int set_iso_sizes(MPI_Comm comm, int asserted) {
   if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
   team::Team* team = team::team_of(comm);
   if (team == nullptr || api::is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
@@ -109,4 +106,15 @@ int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted) {
   team->neighbors->asked = false;
   team::forget_selections(*team);
   return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info,
+                                      MPI_Comm* isocomm) {
+  return api::guarded(cartcomm, [&] { return create(cartcomm, s, offsets, info, isocomm); });
+}
+
+int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted) {
+  return api::guarded(comm, [&] { return set_iso_sizes(comm, asserted); });
 }

@@ -38,8 +38,8 @@ struct AddressLimit {
   rlimit asked{}, set{};
 };
 AddressLimit& address_limit() {
-  static auto* limit = new AddressLimit;
-  return *limit;
+  static constinit AddressLimit limit;
+  return limit;
 }
 
 // The program finds what it set.

@@ -10,7 +10,8 @@
 namespace quadrille::api {
 namespace {
 
-int raise(int error) {
+// As raise() of the other doors; here the MPI may not have begun.
+int raise_anywhere(int error) {
   int begun = 0, ended = 0;
   mpi().Initialized(&begun);
   mpi().Finalized(&ended);
@@ -23,14 +24,14 @@ int raise(int error) {
 }  // namespace
 
 int allocate(MPI_Aint bytes, void** base) {
-  if (bytes < 0 || base == nullptr) return raise(MPI_ERR_ARG);
+  if (bytes < 0 || base == nullptr) return raise_anywhere(MPI_ERR_ARG);
   *base = nullptr;
   if (bytes == 0) return MPI_SUCCESS;
   const auto size = static_cast<std::size_t>(bytes);
   if (memory::heap_start()) *base = memory::heap_allocate(size, sys::cache_line);
   if (*base == nullptr && posix_memalign(base, sys::cache_line, size) != 0) {
     *base = nullptr;
-    return raise(MPI_ERR_NO_MEM);
+    return raise_anywhere(MPI_ERR_NO_MEM);
   }
   return MPI_SUCCESS;
 }

@@ -1,6 +1,5 @@
 // The explicit door of the neighbour collectives.
 #include <algorithm>
-#include <new>
 #include <vector>
 
 #include "api/neighbor_doors.hpp"
@@ -72,16 +71,12 @@ int allgatherw_of_the_mpi(const run::Call& call) {
   if (call.in_place || recv.base == MPI_IN_PLACE || (blocks.recv > 0 && !arrays)) {
     return api::raise(call.comm, MPI_ERR_ARG);
   }
-  try {
-    const auto places = static_cast<std::size_t>(std::max(blocks.send, 1));  // some MPIs refuse a null array
-    const std::vector<int> counts(places, static_cast<int>(call.send.count_of(0)));
-    const std::vector<MPI_Aint> displacements(places, 0);
-    const std::vector<MPI_Datatype> types(places, call.send.type);
-    return mpi().Neighbor_alltoallw(call.send.base, counts.data(), displacements.data(), types.data(), recv.base,
-                                    recv.counts, recv.displacements_large, recv.types, call.comm);
-  } catch (const std::bad_alloc&) {
-    return api::raise(call.comm, MPI_ERR_NO_MEM);
-  }
+  const auto places = static_cast<std::size_t>(std::max(blocks.send, 1));  // some MPIs refuse a null array
+  const std::vector<int> counts(places, static_cast<int>(call.send.count_of(0)));
+  const std::vector<MPI_Aint> displacements(places, 0);
+  const std::vector<MPI_Datatype> types(places, call.send.type);
+  return mpi().Neighbor_alltoallw(call.send.base, counts.data(), displacements.data(), types.data(), recv.base,
+                                  recv.counts, recv.displacements_large, recv.types, call.comm);
 }
 
 }  // namespace
@@ -94,5 +89,5 @@ int Quadrille_Neighbor_allgatherw(const void* sendbuf, int sendcount, MPI_Dataty
                      api::neighbor_typed(recvbuf, recvcounts, rdispls, recvtypes), comm);
   int error = MPI_SUCCESS;
   if (api::serve_neighbors(call, Door::explicit_api, error)) return error;
-  return allgatherw_of_the_mpi(call);
+  return api::guarded(comm, [&] { return allgatherw_of_the_mpi(call); });
 }

@@ -3,7 +3,6 @@
 // request's starts must not meet those of another.
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -30,14 +29,18 @@ struct Quadrille_Request_state final : run::Pending {
   bool crowded = false;                        // ranks share processors: who looks in vain must let others run
   std::unique_ptr<run::NeighborRun> messages;  // one of these two
   std::unique_ptr<run::NodeNeighborRun> rings;
+  bool broken = false;      // by an exception: nothing goes on any more
   bool active = false;      // from a start until Wait or Test says that it is complete; it may be so long before
   int error = MPI_SUCCESS;  // of what went on while something else was waited for
 
   int start() { return messages ? messages->start(false) : rings->start(); }
   int advance() { return messages ? messages->advance(false) : rings->advance(); }
-  bool done() const { return messages ? messages->done() : rings->done(); }
+  bool done() const { return broken || (messages ? messages->done() : rings->done()); }
   bool go_on() override {
-    if (const int now = advance(); now != MPI_SUCCESS) error = now;
+    int now = MPI_SUCCESS;
+    const int thrown = quadrille::thrown_by([&] { now = advance(); });
+    broken = broken || thrown != MPI_SUCCESS;
+    if (now != MPI_SUCCESS || thrown != MPI_SUCCESS) error = thrown != MPI_SUCCESS ? thrown : now;
     return done();
   }
 };
@@ -59,11 +62,9 @@ bool is_done(const Quadrille_Request_state& request) {
 }
 
 int start(Quadrille_Request_state& request) {
-  try {
-    return request.start();
-  } catch (const std::bad_alloc&) {
-    return MPI_ERR_NO_MEM;
-  }
+  int error = MPI_SUCCESS;
+  const int thrown = quadrille::thrown_by([&] { error = request.start(); });
+  return thrown != MPI_SUCCESS ? thrown : error;
 }
 
 bool is_null(const Quadrille_Request* request) { return request == nullptr || *request == nullptr; }
@@ -122,68 +123,26 @@ int init(choose::Collective collective, const void* sendbuf, const run::Side& se
   if (request == nullptr) return api::raise(comm, MPI_ERR_ARG);
   const api::Serving guard;
   int error = MPI_SUCCESS;
-  try {
-    error = make(api::make_call(collective, sendbuf, send, recv, comm), *team, *request);
-  } catch (const std::bad_alloc&) {
-    error = MPI_ERR_NO_MEM;
-  }
+  const int thrown = quadrille::thrown_by(
+      [&] { error = make(api::make_call(collective, sendbuf, send, recv, comm), *team, *request); });
+  if (thrown != MPI_SUCCESS) error = thrown;
   return error == MPI_SUCCESS ? error : api::raise(comm, error);
 }
 
-}  // namespace
-
-int Quadrille_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                                     int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info,
-                                     Quadrille_Request* request) {
-  return init(choose::Collective::neighbor_alltoall, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
-              api::uniform(recvbuf, recvcount, recvtype), comm, request);
+// As init(), whatever is thrown on the way to it.
+int guarded_init(choose::Collective collective, const void* sendbuf, const run::Side& send, const run::Side& recv,
+                 MPI_Comm comm, Quadrille_Request* request) {
+  return api::guarded(comm, [&] { return init(collective, sendbuf, send, recv, comm, request); });
 }
 
-int Quadrille_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                      MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
-                                      MPI_Datatype recvtype, MPI_Comm comm, MPI_Info, Quadrille_Request* request) {
-  return init(choose::Collective::neighbor_alltoallv, sendbuf,
-              api::neighbor_vector(sendbuf, sendcounts, sdispls, sendtype),
-              api::neighbor_vector(recvbuf, recvcounts, rdispls, recvtype), comm, request);
-}
-
-int Quadrille_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-                                      const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
-                                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info,
-                                      Quadrille_Request* request) {
-  return init(choose::Collective::neighbor_alltoallw, sendbuf,
-              api::neighbor_typed(sendbuf, sendcounts, sdispls, sendtypes),
-              api::neighbor_typed(recvbuf, recvcounts, rdispls, recvtypes), comm, request);
-}
-
-int Quadrille_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                                      int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info,
-                                      Quadrille_Request* request) {
-  return init(choose::Collective::neighbor_allgather, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
-              api::uniform(recvbuf, recvcount, recvtype), comm, request);
-}
-
-int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                                       const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
-                                       MPI_Info, Quadrille_Request* request) {
-  return init(choose::Collective::neighbor_allgatherv, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
-              api::neighbor_vector(recvbuf, recvcounts, displs, recvtype), comm, request);
-}
-
-int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                                       const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-                                       MPI_Comm comm, MPI_Info, Quadrille_Request* request) {
-  return init(choose::Collective::neighbor_allgatherw, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
-              api::neighbor_typed(recvbuf, recvcounts, rdispls, recvtypes), comm, request);
-}
-
-int Quadrille_Start(Quadrille_Request* request) {
+int start_one(Quadrille_Request* request) {
   if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   if ((*request)->active) return raise(**request, MPI_ERR_REQUEST);
   int error = MPI_SUCCESS;
   {
     run::UnderWay& under_way = run::UnderWay::here();
     const std::lock_guard lock(under_way.mutex);
+    under_way.make_room();  // what is started must be gone on with
     error = start(**request);
     (*request)->active = error == MPI_SUCCESS;
     if (!(*request)->done()) under_way.add(**request);
@@ -191,7 +150,7 @@ int Quadrille_Start(Quadrille_Request* request) {
   return error == MPI_SUCCESS ? error : raise(**request, error);
 }
 
-int Quadrille_Test(Quadrille_Request* request, int* flag) {
+int test_one(Quadrille_Request* request, int* flag) {
   if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   if (flag == nullptr) return raise(**request, MPI_ERR_ARG);
   *flag = is_done(**request) ? 1 : 0;
@@ -201,7 +160,7 @@ int Quadrille_Test(Quadrille_Request* request, int* flag) {
   return MPI_SUCCESS;
 }
 
-int Quadrille_Wait(Quadrille_Request* request) {
+int wait_for_one(Quadrille_Request* request) {
   if (is_null(request)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   const int turns = (*request)->crowded ? turns_if_crowded : turns_before_yield;
   for (int turn = 0; !is_done(**request); ++turn) {
@@ -211,10 +170,73 @@ int Quadrille_Wait(Quadrille_Request* request) {
   return finish(*request);
 }
 
-int Quadrille_Request_free(Quadrille_Request* request) {
+int free_one(Quadrille_Request* request) {
   if (is_null(request)) return MPI_SUCCESS;
   if ((*request)->active) return raise(**request, MPI_ERR_REQUEST);
   delete *request;
   *request = QUADRILLE_REQUEST_NULL;
   return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int Quadrille_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                     int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info,
+                                     Quadrille_Request* request) {
+  return guarded_init(choose::Collective::neighbor_alltoall, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
+              api::uniform(recvbuf, recvcount, recvtype), comm, request);
+}
+
+int Quadrille_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                      MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                                      MPI_Datatype recvtype, MPI_Comm comm, MPI_Info, Quadrille_Request* request) {
+  return guarded_init(choose::Collective::neighbor_alltoallv, sendbuf,
+              api::neighbor_vector(sendbuf, sendcounts, sdispls, sendtype),
+              api::neighbor_vector(recvbuf, recvcounts, rdispls, recvtype), comm, request);
+}
+
+int Quadrille_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                      const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info,
+                                      Quadrille_Request* request) {
+  return guarded_init(choose::Collective::neighbor_alltoallw, sendbuf,
+              api::neighbor_typed(sendbuf, sendcounts, sdispls, sendtypes),
+              api::neighbor_typed(recvbuf, recvcounts, rdispls, recvtypes), comm, request);
+}
+
+int Quadrille_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                      int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info,
+                                      Quadrille_Request* request) {
+  return guarded_init(choose::Collective::neighbor_allgather, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
+              api::uniform(recvbuf, recvcount, recvtype), comm, request);
+}
+
+int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                       const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                                       MPI_Info, Quadrille_Request* request) {
+  return guarded_init(choose::Collective::neighbor_allgatherv, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
+              api::neighbor_vector(recvbuf, recvcounts, displs, recvtype), comm, request);
+}
+
+int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                       const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                       MPI_Comm comm, MPI_Info, Quadrille_Request* request) {
+  return guarded_init(choose::Collective::neighbor_allgatherw, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
+              api::neighbor_typed(recvbuf, recvcounts, rdispls, recvtypes), comm, request);
+}
+
+int Quadrille_Start(Quadrille_Request* request) {
+  return api::guarded(mpi().comm_world, [&] { return start_one(request); });
+}
+
+int Quadrille_Test(Quadrille_Request* request, int* flag) {
+  return api::guarded(mpi().comm_world, [&] { return test_one(request, flag); });
+}
+
+int Quadrille_Wait(Quadrille_Request* request) {
+  return api::guarded(mpi().comm_world, [&] { return wait_for_one(request); });
+}
+
+int Quadrille_Request_free(Quadrille_Request* request) {
+  return api::guarded(mpi().comm_world, [&] { return free_one(request); });
 }

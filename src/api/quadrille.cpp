@@ -31,6 +31,38 @@ std::string read_request(const char* collective, const char* algorithm, choose::
   return choose::parse_choice(which, algorithm, choice);
 }
 
+int set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
+  choose::Collective which{};
+  choose::Choice choice;
+  const std::string wrong = read_request(collective, algorithm, which, choice);
+  team::Team* team = team::team_of(comm);
+  // One rank alone can have neighbours: itself.
+  const bool alone = team != nullptr && !team->eligible && team->group.ranks == 1;
+  if (team == nullptr || (!team->eligible && !alone && wrong.empty())) {
+    return team == nullptr ? api::raise(comm, MPI_ERR_COMM) : MPI_SUCCESS;
+  }
+  if (team->eligible) {
+    if (!team->ready) {
+      if (const int error = team::setup(*team); error != MPI_SUCCESS) return error;
+    }
+    const std::string request = std::string(collective != nullptr ? collective : "") + "=" +
+                                (algorithm != nullptr ? algorithm : "");
+    if (!team::all_agree(team->user, hash(request))) {
+      if (team->group.me == 0) team::say("Quadrille_Set_algorithm: the ranks gave different names");
+      return api::raise(comm, MPI_ERR_ARG);
+    }
+  }
+  if (!wrong.empty()) {
+    if (team->group.me == 0) team::say("Quadrille_Set_algorithm: " + wrong);
+    return api::raise(comm, MPI_ERR_ARG);
+  }
+  const auto index = static_cast<std::size_t>(which);
+  team->forced.by_collective[index] =
+      choice.algorithm != nullptr ? choice : team::config().forced.by_collective[index];
+  team::forget_selections(*team);
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 
 int Quadrille_Version(void) { return QUADRILLE_VERSION; }
@@ -69,35 +101,7 @@ int Quadrille_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendty
 }
 
 int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
-  choose::Collective which{};
-  choose::Choice choice;
-  const std::string wrong = read_request(collective, algorithm, which, choice);
-  team::Team* team = team::team_of(comm);
-  // One rank alone can have neighbours: itself.
-  const bool alone = team != nullptr && !team->eligible && team->group.ranks == 1;
-  if (team == nullptr || (!team->eligible && !alone && wrong.empty())) {
-    return team == nullptr ? api::raise(comm, MPI_ERR_COMM) : MPI_SUCCESS;
-  }
-  if (team->eligible) {
-    if (!team->ready) {
-      if (const int error = team::setup(*team); error != MPI_SUCCESS) return error;
-    }
-    const std::string request = std::string(collective != nullptr ? collective : "") + "=" +
-                                (algorithm != nullptr ? algorithm : "");
-    if (!team::all_agree(team->user, hash(request))) {
-      if (team->group.me == 0) team::say("Quadrille_Set_algorithm: the ranks gave different names");
-      return api::raise(comm, MPI_ERR_ARG);
-    }
-  }
-  if (!wrong.empty()) {
-    if (team->group.me == 0) team::say("Quadrille_Set_algorithm: " + wrong);
-    return api::raise(comm, MPI_ERR_ARG);
-  }
-  const auto index = static_cast<std::size_t>(which);
-  team->forced.by_collective[index] =
-      choice.algorithm != nullptr ? choice : team::config().forced.by_collective[index];
-  team::forget_selections(*team);
-  return MPI_SUCCESS;
+  return api::guarded(comm, [&] { return set_algorithm(comm, collective, algorithm); });
 }
 
 int Quadrille_Alloc(MPI_Aint bytes, void** base) { return api::allocate(bytes, base); }

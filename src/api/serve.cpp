@@ -1,7 +1,6 @@
 #include "api/serve.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "api/again.hpp"
 #include "api/calibrate.hpp"
@@ -170,8 +169,10 @@ bool is_serving() { return serving; }
 Serving::Serving() { serving = true; }
 Serving::~Serving() { serving = false; }
 
-bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
-  if (serving || !mpi().usable) return false;
+namespace {
+
+// serve(), which may throw.
+bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   team::Team* team = team::team_of(call.comm);
   if (team == nullptr) {
     team::count_passed();
@@ -210,16 +211,22 @@ bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
   }
   explain(*team, call, cached);
   if (engine == choose::Engine::mpi) return pass(*team);
-  try {
-    error = run_anywhere(call, choice, *team);
-  } catch (const std::bad_alloc&) {
-    error = MPI_ERR_NO_MEM;
-  }
+  error = run_anywhere(call, choice, *team);
   end_attempt(attempt);
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
   ++team->counters.served;
   if (error == MPI_SUCCESS) remember(call, engine, *team);
   return true;
+}
+
+}  // namespace
+
+bool serve(const Call& call, Door door, int& error, Attempt& attempt) {
+  if (serving || !mpi().usable) return false;
+  bool served = true;
+  const int thrown = thrown_by([&] { served = try_to_serve(call, door, error, attempt); });
+  if (thrown != MPI_SUCCESS) error = raise(call.comm, thrown);
+  return served;
 }
 
 }  // namespace quadrille::api

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "api/trials.hpp"
+#include "mpi/thrown.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
 #include "team/team.hpp"
@@ -40,5 +41,14 @@ bool block_is_sound(const run::Side& side, int block);
 
 // Calls the error handler of `comm`, and returns `error` if that comes back.
 int raise(MPI_Comm comm, int error);
+
+// Does the `work` of a door, which returns an MPI error code. What it throws is raised: the others may be in the middle
+// of the call, so it cannot go to the MPI.
+template <class Work>
+int guarded(MPI_Comm comm, Work&& work) {
+  int error = MPI_SUCCESS;
+  const int thrown = thrown_by([&] { error = work(); });
+  return thrown == MPI_SUCCESS ? error : raise(comm, thrown);
+}
 
 }  // namespace quadrille::api

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <new>
 
 #include "api/on_host.hpp"
 #include "memory/device.hpp"
@@ -197,8 +196,10 @@ NeighborService direct_service(const Call& call, Team& team, const std::string& 
   return service_by(team, choose::plain(call.collective, "direct"));
 }
 
-bool serve_neighbors(const Call& call, Door door, int& error) {
-  if (is_serving() || !mpi().usable) return false;
+namespace {
+
+// serve_neighbors(), which may throw.
+bool try_to_serve(const Call& call, Door door, int& error) {
   Team* team = team::team_of(call.comm);
   if (team == nullptr) {
     team::count_passed();
@@ -219,19 +220,25 @@ bool serve_neighbors(const Call& call, Door door, int& error) {
     explain_passed(*team, call, team::no_communicator);
     return pass(*team);
   }
-  try {
-    error = check_sizes(call, *team, true);
-    if (error == MPI_SUCCESS) {
-      const NeighborService service = service_for(call, *team, door == Door::drop_in);
-      if (service.by == By::mpi) return pass(*team);
-      error = run_anywhere(call, service, *team);
-    }
-  } catch (const std::bad_alloc&) {
-    error = MPI_ERR_NO_MEM;
+  error = check_sizes(call, *team, true);
+  if (error == MPI_SUCCESS) {
+    const NeighborService service = service_for(call, *team, door == Door::drop_in);
+    if (service.by == By::mpi) return pass(*team);
+    error = run_anywhere(call, service, *team);
   }
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
   ++team->counters.served;
   return true;
+}
+
+}  // namespace
+
+bool serve_neighbors(const Call& call, Door door, int& error) {
+  if (is_serving() || !mpi().usable) return false;
+  bool served = true;
+  const int thrown = thrown_by([&] { served = try_to_serve(call, door, error); });
+  if (thrown != MPI_SUCCESS) error = raise(call.comm, thrown);
+  return served;
 }
 
 }  // namespace quadrille::api

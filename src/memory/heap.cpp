@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 
 #include "memory/heap_arena.hpp"
 #include "memory/heap_limits.hpp"
@@ -22,8 +23,14 @@ HeapState& heap_state() {
   return state;
 }
 
-void set_why_not(const char* why) {
-  heap_state().why_not.store(new std::string(why), std::memory_order_release);  // kept for good
+void set_why_not(const char* why) noexcept {
+  static const std::string no_memory("out of memory");  // so short that it takes none
+  const std::string* said = &no_memory;
+  try {
+    said = new std::string(why);  // kept for good
+  } catch (const std::exception&) {
+  }
+  heap_state().why_not.store(said, std::memory_order_release);
 }
 
 bool ForeignRanges::touch(std::size_t begin, std::size_t end) const {
@@ -108,11 +115,15 @@ void discard(HeapSegment& segment) {
   segment = {};
 }
 
-// One thread only comes here. Ends with the heap active or failed.
-void start() {
+// One thread only comes here. Ends with the heap active or failed: inside malloc nothing may be thrown.
+void start() noexcept {
   HeapState& state = heap_state();
-  heap_watch_forks();  // before jemalloc does, see heap_fork.cpp
-  const std::string why = make_heap(state.segment);
+  std::string why = "out of memory";
+  try {
+    // Before jemalloc watches them, see heap_fork.cpp.
+    why = heap_watch_forks() ? make_heap(state.segment) : "forks cannot be watched";
+  } catch (const std::exception&) {
+  }
   if (!why.empty()) {
     discard(state.segment);
     detail::set_why_not(why.c_str());
@@ -173,14 +184,22 @@ HeapSettings read_heap_settings(std::string (*get)(const char*)) {
 
 bool heap_start() {
   HeapState& state = heap_state();
-  if (settings().mode != HeapSettings::Mode::off && claim_start()) start();
+  try {
+    if (settings().mode == HeapSettings::Mode::off) return false;
+  } catch (const std::exception&) {
+    return false;
+  }
+  if (claim_start()) start();
   while (state.stage.load(std::memory_order_acquire) == HeapState::starting) sys::yield();
   return heap_active();
 }
 
 void heap_prepare_early() {
-  if (sys::environment("QUADRILLE_HEAP") != "early") return;
-  heap_gate.from.store(settings().from, std::memory_order_relaxed);
+  try {
+    if (sys::environment("QUADRILLE_HEAP") != "early") return;
+    heap_gate.from.store(settings().from, std::memory_order_relaxed);
+  } catch (const std::exception&) {
+  }
 }
 
 bool heap_active() {

@@ -115,6 +115,13 @@ void* heap_allocate_large(std::size_t bytes, std::size_t alignment, bool zero);
 void* heap_resize(void* address, std::size_t bytes);
 std::size_t heap_usable(const void* address);
 
+// Calls `use` for the parts of a range, in order: heap memory, and what is none of it, because it lies elsewhere or the
+// program has put something else there. Takes no memory.
+using UsePart = void (*)(void* context, std::byte* begin, std::size_t bytes, bool is_heap);
+void heap_for_each_part(std::byte* address, std::size_t bytes, UsePart use, void* context);
+// Gives the pages of heap memory back, whatever may be done with them. False if that cannot be.
+bool heap_drop(std::byte* address, std::size_t bytes);
+
 // The program is about to change the mapping of these addresses.
 void heap_note_mapping(const void* address, std::size_t bytes);
 // Whether [address, address + bytes) touches the heap's range.
@@ -127,7 +134,8 @@ inline bool heap_touches(const void* address, std::size_t bytes) {
 
 // Registers what is to be done around fork(). Calling it before anybody else registers makes the heap
 // private in the child before the program's own handlers run there.
-void heap_watch_forks();
+// False if the system has no memory for that.
+bool heap_watch_forks();
 // Runs `fork_only`, a fork that runs no handlers, and does the same around it. Returns its result, or -1
 // with errno EAGAIN while another fork is under way.
 pid_t heap_fork_without_handlers(pid_t (*fork_only)());

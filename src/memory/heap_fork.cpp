@@ -199,10 +199,15 @@ void after_fork_in_child() {
 
 }  // namespace
 
-void heap_watch_forks() {
-  static std::atomic<bool> done{false};
-  if (done.exchange(true)) return;
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+bool heap_watch_forks() {
+  enum : int { not_yet, failed, watched };
+  static std::atomic<int> state{not_yet};
+  int now = not_yet;
+  if (state.compare_exchange_strong(now, watched)) {
+    now = watched;
+    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) state = now = failed;
+  }
+  return now == watched;
 }
 
 // Forking without handlers, from a signal handler at that: nothing may be waited for.

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "memory/heap_arena.hpp"
@@ -24,9 +26,10 @@ struct Peers {
   std::mutex mutex;
   std::vector<Peer> list;
 };
-// Never destroyed: programs may set limits in their last lines.
+// Never destroyed: programs may set limits in their last lines. Made without memory: they may have none left.
 Peers& peers() {
-  static auto* all = new Peers;
+  alignas(Peers) static std::byte room[sizeof(Peers)];
+  static auto* all = new (room) Peers;
   return *all;
 }
 
@@ -84,9 +87,12 @@ Limit raised_limit(Limit asked, std::uint64_t idle, std::uint64_t hard_now) {
 
 int heap_lock_current() {
   std::vector<Peer> known;
-  {
+  try {
     const std::lock_guard lock(peers().mutex);
     known = peers().list;
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return -1;
   }
   Locking locking{known};
   if (!sys::for_each_mapping(lock_one, &locking)) locking.error = EAGAIN;

@@ -34,6 +34,6 @@ struct HeapState {
 };
 
 HeapState& heap_state();
-void set_why_not(const char* why);
+void set_why_not(const char* why) noexcept;
 
 }  // namespace quadrille::memory::detail

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "mpi/thrown.hpp"
+
 namespace quadrille {
 namespace {
 
@@ -163,7 +165,13 @@ namespace detail {
 std::atomic<const Mpi*> mpi_table{nullptr};
 
 const Mpi& find_mpi() {
-  static const Mpi* table = make_table();  // once, whatever number of threads come here
+  static const Mpi* table = [] {  // once, whatever number of threads come here
+    const Mpi* made = nullptr;
+    if (thrown_by([&] { made = make_table(); }) == MPI_SUCCESS) return made;
+    // The doors could do nothing without.
+    std::fputs("quadrille: there is no memory for what the MPI is called by\n", stderr);
+    std::_Exit(EXIT_FAILURE);
+  }();
   mpi_table.store(table, std::memory_order_release);
   return *table;
 }

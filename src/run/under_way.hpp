@@ -23,7 +23,8 @@ class UnderWay {
   // Held over whatever starts a call or goes on with one. What is done under it never waits.
   std::mutex mutex;
 
-  // Both under the mutex.
+  // All under the mutex. add() does not throw where there is room.
+  void make_room() { calls_.reserve(calls_.size() + 1); }
   void add(Pending& call);
   void advance();
 

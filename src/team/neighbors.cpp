@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "mpi/mpi.hpp"
+#include "mpi/thrown.hpp"
 #include "plan/cost.hpp"
 #include "team/processes.hpp"
 #include "team/world.hpp"
@@ -16,9 +17,8 @@ using Kept = std::shared_ptr<const Isomorphic>;
 // ---- The attribute of isomorphic communicators ----
 
 int copy_kept(MPI_Comm, int, void*, void* value, void* copied, int* flag) {
-  *static_cast<void**>(copied) = new Kept(*static_cast<Kept*>(value));
   *flag = 1;
-  return MPI_SUCCESS;
+  return thrown_by([&] { *static_cast<void**>(copied) = new Kept(*static_cast<Kept*>(value)); });
 }
 
 int free_kept(MPI_Comm, int, void* value, void*) {

@@ -10,6 +10,7 @@
 #include "memory/heap.hpp"
 #include "memory/mapping_watch.hpp"
 #include "mpi/mpi.hpp"
+#include "mpi/thrown.hpp"
 #include "sys/launched.hpp"
 #include "team/config.hpp"
 #include "team/numa.hpp"
@@ -64,8 +65,7 @@ void free_after(Team* team, Change change) {
 int forget_team(MPI_Comm, int, void* value, void*) {
   auto* team = static_cast<Team*>(value);
   generation.fetch_add(1, std::memory_order_acq_rel);
-  free_after(team, [team] { team->user = mpi().comm_null; });
-  return MPI_SUCCESS;
+  return thrown_by([team] { free_after(team, [team] { team->user = mpi().comm_null; }); });
 }
 
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
@@ -88,12 +88,16 @@ void print_summary() {
 int at_finalize(MPI_Comm, int, void*, void*) {
   int rank = -1;
   mpi().Comm_rank(mpi().comm_world, &rank);
-  if (config().explain && rank == 0) print_summary();
+  // What cannot be said is not said.
+  static_cast<void>(thrown_by([&] {
+    if (config().explain && rank == 0) print_summary();
+  }));
   generation.fetch_add(1, std::memory_order_acq_rel);
-  for (Team* team : teams().all) release(*team);
-  forget_world();
-  forget_processes();
-  return MPI_SUCCESS;
+  return thrown_by([] {
+    for (Team* team : teams().all) release(*team);
+    forget_world();
+    forget_processes();
+  });
 }
 
 int team_keyval() {
@@ -126,19 +130,21 @@ std::string why_not_eligible(MPI_Comm comm, Team& team) {
 }
 
 Team* make_team(MPI_Comm comm) {
-  auto* team = new Team;
+  auto team = std::make_unique<Team>();
   team->user = comm;
   team->group.comm = mpi().comm_null;
   team->why_not = why_not_eligible(comm, *team);
   team->eligible = team->why_not.empty();
   team->explains = config().explain;
-  if (mpi().Comm_set_attr(comm, team_keyval(), team) != MPI_SUCCESS) {
-    delete team;
-    return nullptr;
+  Teams& list = teams();
+  {
+    const std::lock_guard lock(list.mutex);
+    list.all.push_back(team.get());
   }
-  const std::lock_guard lock(teams().mutex);
-  teams().all.push_back(team);
-  return team;
+  if (mpi().Comm_set_attr(comm, team_keyval(), team.get()) == MPI_SUCCESS) return team.release();
+  const std::lock_guard lock(list.mutex);
+  std::erase(list.all, team.get());
+  return nullptr;
 }
 
 struct LastTeam {
