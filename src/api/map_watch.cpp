@@ -50,9 +50,48 @@ void* map(void* address, std::size_t bytes, int protection, int flags, int file,
   return next(next_mmap, "mmap")(address, bytes, protection, flags, file, offset);
 }
 
-// Whether a whole range is memory of the heap that can be shared, so no mapping of the program's own.
-bool is_heap_memory(void* address, std::size_t bytes) {
-  return bytes != 0 && memory::heap_unchanged(address, bytes);
+// ---- Dropping pages ----
+
+using MadviseFunction = int(void*, std::size_t, int);
+std::atomic<MadviseFunction*> next_madvise;
+
+int advise(void* address, std::size_t bytes, int advice) {
+  return next(next_madvise, "madvise")(address, bytes, advice);
+}
+
+#if !defined(MADV_DONTNEED_LOCKED)
+#define MADV_DONTNEED_LOCKED 24
+#endif
+
+bool drops_pages(int advice) {
+  return advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_DONTNEED_LOCKED;
+}
+
+// As far as it went, and its error.
+struct Dropping {
+  int advice, error;
+};
+
+// Private memory may be dropped where it cannot be written, too. Who locks memory is to be told.
+void drop_part(void* context, std::byte* begin, std::size_t bytes, bool is_heap) {
+  auto& dropping = *static_cast<Dropping*>(context);
+  if (dropping.error != 0 && dropping.error != ENOMEM) return;  // goes on over holes, as the kernel does
+  if (advise(begin, bytes, is_heap ? MADV_REMOVE : dropping.advice) == 0) return;
+  const bool locked = errno == EINVAL && dropping.advice != MADV_DONTNEED_LOCKED;
+  if (is_heap && !locked && memory::heap_drop(begin, bytes)) return;
+  dropping.error = errno;
+}
+
+int drop(void* address, std::size_t bytes, int advice) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::uintptr_t end = (begin + bytes + page - 1) / page * page;
+  if (begin % page != 0 || end < begin) return advise(address, bytes, advice);  // an error
+  const int before = errno;
+  Dropping dropping{advice, 0};
+  memory::heap_for_each_part(static_cast<std::byte*>(address), end - begin, drop_part, &dropping);
+  errno = dropping.error == 0 ? before : dropping.error;
+  return dropping.error == 0 ? 0 : -1;
 }
 
 // ---- Watchers that come before us ----
@@ -210,12 +249,9 @@ QUADRILLE_EXPORT int shmdt(const void* address) noexcept {
 // Private memory reads as zeros after MADV_DONTNEED; shared memory would keep its content. The heap
 // behaves as the private memory that the program takes it for.
 QUADRILLE_EXPORT int madvise(void* address, std::size_t bytes, int advice) noexcept {
-  static std::atomic<int (*)(void*, std::size_t, int)> known;
-  if ((advice == MADV_DONTNEED || advice == MADV_FREE) && is_heap_memory(address, bytes)) {
-    advice = MADV_REMOVE;
-  }
-  if (advice == MADV_DONTNEED || advice == MADV_REMOVE) memory::note_unmapped(address, bytes);
-  return next<int(void*, std::size_t, int)>(known, "madvise")(address, bytes, advice);
+  const bool drops = drops_pages(advice);
+  if (drops || advice == MADV_REMOVE) memory::note_unmapped(address, bytes);
+  return drops && memory::heap_touches(address, bytes) ? drop(address, bytes, advice) : advise(address, bytes, advice);
 }
 
 // Our own handlers come before those of anybody else, see memory/heap_fork.cpp.

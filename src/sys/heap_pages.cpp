@@ -147,6 +147,11 @@ bool drop_private_pages(std::byte* base, std::size_t bytes) {
   return madvise(base, bytes, MADV_DONTNEED) == 0;
 }
 
+bool punch_hole(int descriptor, std::size_t offset, std::size_t bytes) {
+  return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                   static_cast<off_t>(bytes)) == 0;
+}
+
 std::byte* map_private(std::size_t bytes) {
   return raw_mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);

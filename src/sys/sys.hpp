@@ -81,6 +81,8 @@ std::byte* map_peer(int descriptor, std::size_t bytes);
 // Gives pages back to the system; they read as zeros afterwards. False if nothing happened.
 bool drop_shared_pages(std::byte* base, std::size_t bytes);
 bool drop_private_pages(std::byte* base, std::size_t bytes);
+// The same by the place in the file: also of pages that may not be written, or that are locked.
+bool punch_hole(int descriptor, std::size_t offset, std::size_t bytes);
 
 // Private memory of `bytes` with the content of the segment's first `bytes`; null on failure.
 std::byte* copy_segment(int descriptor, std::size_t bytes);

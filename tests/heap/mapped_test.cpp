@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -130,6 +132,70 @@ TEST_F(Mapped, TooManyRangesAndAFork) {
       ASSERT_EQ(block[i * step + 4096], std::byte{3}) << i;
     }
   }
+}
+
+// ---- Pages that the program drops ----
+
+bool are_zeros(const std::byte* begin, std::size_t bytes) {
+  return std::all_of(begin, begin + bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
+TEST_F(Mapped, DroppedPagesAreZerosBesideWhatIsMappedOver) {
+  ASSERT_NE(mmap(block_ + 65536, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            MAP_FAILED);
+  std::memset(block_ + 65536, 5, 65536);
+  ASSERT_EQ(madvise(block_, 1 << 19, MADV_DONTNEED), 0);
+  EXPECT_TRUE(are_zeros(block_, 1 << 19));
+  EXPECT_EQ(block_[1 << 19], std::byte{1});
+}
+
+TEST_F(Mapped, DroppedPagesAreZerosAroundAHole) {
+  ASSERT_EQ(munmap(block_ + 65536, 65536), 0);
+  errno = 0;
+  EXPECT_EQ(madvise(block_, 1 << 19, MADV_DONTNEED), -1);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_TRUE(are_zeros(block_, 65536));
+  EXPECT_TRUE(are_zeros(block_ + 131072, (1 << 19) - 131072));
+  EXPECT_EQ(block_[1 << 19], std::byte{1});
+}
+
+TEST_F(Mapped, DroppedPagesAreZerosAfterTooManyRanges) {
+  constexpr std::size_t pieces = 900, step = 8192;
+  auto* block = static_cast<std::byte*>(heap_allocate(pieces * step, 4096));
+  std::memset(block, 3, pieces * step);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    ASSERT_NE(mmap(block + i * step, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+              MAP_FAILED);
+    block[i * step] = std::byte{9};
+  }
+  ASSERT_EQ(madvise(block_ + 4096, 8192, MADV_DONTNEED), 0);
+  EXPECT_TRUE(are_zeros(block_ + 4096, 8192));
+  EXPECT_EQ(block_[4095], std::byte{1});
+  EXPECT_EQ(block_[12288], std::byte{1});
+  // The first half, from the middle of one page of the heap to the next.
+  ASSERT_EQ(madvise(block + 4096, pieces / 2 * step, MADV_DONTNEED), 0);
+  EXPECT_EQ(block[0], std::byte{9});
+  EXPECT_TRUE(are_zeros(block + 4096, pieces / 2 * step));
+  EXPECT_EQ(block[pieces / 2 * step + 4096], std::byte{3});
+}
+
+// What may not be written may be dropped, as natively.
+TEST_F(Mapped, DroppedPagesAreZerosWhereNothingIsWritten) {
+  for (const int protection : {PROT_READ, PROT_NONE}) {
+    std::memset(block_, 1, 65536);
+    ASSERT_EQ(mprotect(block_, 65536, protection), 0);
+    EXPECT_EQ(madvise(block_, 65536, MADV_DONTNEED), 0);
+    ASSERT_EQ(mprotect(block_, 65536, PROT_READ | PROT_WRITE), 0);
+    EXPECT_TRUE(are_zeros(block_, 65536));
+  }
+  EXPECT_EQ(block_[65536], std::byte{1});
+}
+
+TEST_F(Mapped, MistakesInDroppingAreTheSystemsBusiness) {
+  EXPECT_EQ(madvise(block_ + 1, 4096, MADV_DONTNEED), -1);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(madvise(block_, 0, MADV_DONTNEED), 0);
+  EXPECT_TRUE(holds_ones());
 }
 
 // A child takes no more from the heap: it does not even keep the addresses.
