@@ -82,6 +82,7 @@ void close_all(std::span<const int> descriptors) {
   }
 }
 
+// Of a listener that is connected to: of the process that listens.
 bool same_user(int connection) {
   ucred peer{};
   socklen_t length = sizeof peer;
@@ -114,13 +115,14 @@ int connect_local(const Address& address) {
   const int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (connection < 0) return -1;
   sockaddr_un name{};
-  std::memcpy(&name, address.name, static_cast<std::size_t>(address.length));
-  if (connect(connection, reinterpret_cast<sockaddr*>(&name),
-              static_cast<socklen_t>(address.length)) != 0) {
-    close(connection);
-    return -1;
+  std::memcpy(&name, address.name, std::min(sizeof name, static_cast<std::size_t>(address.length)));
+  if (address.length <= static_cast<std::int32_t>(sizeof name) &&
+      connect(connection, reinterpret_cast<sockaddr*>(&name), static_cast<socklen_t>(address.length)) == 0 &&
+      same_user(connection)) {
+    return connection;
   }
-  return connection;
+  close(connection);
+  return -1;
 }
 
 bool hand_out(int listener, int clients, int descriptor) {

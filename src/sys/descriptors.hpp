@@ -15,7 +15,7 @@ struct Address {
 
 // Opens a listening socket for `clients` processes. Returns its descriptor, or -1.
 int listen_local(int clients, Address& address);
-// Connects without waiting. Returns a descriptor, or -1.
+// Connects without waiting, if a process of this user listens there. Returns a descriptor, or -1.
 int connect_local(const Address& address);
 // Sends `descriptor` to the next `clients` processes of this user that connected; true if all got it.
 bool hand_out(int listener, int clients, int descriptor);

@@ -83,7 +83,7 @@ std::size_t physical_memory() {
 }
 
 int create_heap_file(std::size_t bytes) {
-  const int low = memfd_create("quadrille-heap", MFD_CLOEXEC);
+  const int low = create_memory_file("quadrille-heap");
   if (low < 0) return -1;
   if (ftruncate(low, static_cast<off_t>(bytes)) != 0) {
     close(low);
@@ -128,6 +128,7 @@ bool open_pages(std::byte* base, std::size_t bytes) {
 }
 
 std::byte* map_peer(int descriptor, std::size_t bytes) {
+  if (!holds(descriptor, bytes)) return nullptr;
   std::byte* base = map_heap(descriptor, bytes);
   if (base == nullptr) return nullptr;
   // Without MADV_DONTFORK a child could write into the memory of another rank.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bit>
@@ -9,22 +10,44 @@
 #include <cstdlib>
 #include <cstring>
 
+#if !defined(MFD_NOEXEC_SEAL)
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
 namespace quadrille::sys {
-int create_segment(std::size_t bytes) {
-  int descriptor = memfd_create("quadrille", MFD_CLOEXEC);
-  if (descriptor < 0) {
+
+int create_memory_file(const char* name) {
+  // Some systems refuse what could be executed (vm.memfd_noexec); older ones do not know the flag.
+  const int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+  return descriptor < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC) : descriptor;
+}
+
+bool holds(int descriptor, std::size_t bytes) {
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= 0 &&
+         static_cast<std::uint64_t>(status.st_size) >= bytes;
+}
+
+int create_segment(std::size_t bytes, bool may_reserve) {
+  int descriptor = create_memory_file("quadrille");
+  const bool in_file_system = descriptor < 0;
+  if (in_file_system) {
+    if (!may_reserve) return -1;
     // Older systems: a file of the shared-memory file system that never has a name.
     descriptor = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   }
   if (descriptor < 0) return -1;
-  if (ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
-    close(descriptor);
-    return -1;
-  }
-  return descriptor;
+  const auto size = static_cast<off_t>(bytes);
+  // That file system may be small, and what it has no room for would be a bus error when it is touched.
+  const bool made =
+      ftruncate(descriptor, size) == 0 && (!in_file_system || posix_fallocate(descriptor, 0, size) == 0);
+  if (made) return descriptor;
+  close(descriptor);
+  return -1;
 }
 
 std::byte* map_segment(int descriptor, std::size_t bytes) {
+  if (!holds(descriptor, bytes)) return nullptr;
   void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
 }

@@ -39,10 +39,15 @@ inline void yield() { sched_yield(); }
 
 // ---- Shared segments: memory without a name, so that nothing can stay behind. ----
 
-// A file descriptor of `bytes` zeroed shared memory, closed on exec; -1 if the system gives none.
-int create_segment(std::size_t bytes);
+// A file descriptor of `bytes` zeroed shared memory, closed on exec; -1 if the system gives none. Its pages take memory
+// when they are touched; where a system can only reserve them all at once, there is none unless it may.
+int create_segment(std::size_t bytes, bool may_reserve = true);
+// Memory without a name, of no size yet (memfd), closed on exec; -1 if the system gives none.
+int create_memory_file(const char* name);
+// Has a file that came from another process so many bytes? Touching what it has not would be a bus error.
+bool holds(int descriptor, std::size_t bytes);
 
-// Maps a segment for reading and writing; null on failure.
+// Maps a segment for reading and writing; null on failure, and if it is smaller.
 std::byte* map_segment(int descriptor, std::size_t bytes);
 void unmap_segment(std::byte* base, std::size_t bytes);
 void close_descriptor(int descriptor);

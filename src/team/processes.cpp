@@ -80,12 +80,12 @@ void learn_nodes(MPI_Comm comm, const NodeView& node, int me, int ranks, Process
 
 // A segment of `bytes`, made by the node's first rank, which hands its descriptor to the others. Every step
 // that can fail is agreed upon before the next. Null if it failed.
-std::byte* make_segment(const NodeView& node, std::size_t bytes) {
+std::byte* make_segment(const NodeView& node, std::size_t bytes, bool may_reserve) {
   const bool leader = node.me == 0;
   int segment = -1, socket = -1;
   sys::Address address;
   if (leader) {
-    segment = sys::create_segment(bytes);
+    segment = sys::create_segment(bytes, may_reserve);
     if (segment >= 0) socket = sys::listen_local(node.ranks, address);
   }
   mpi().Bcast(&address, sizeof address, mpi().byte, 0, node.comm);
@@ -108,12 +108,13 @@ std::byte* make_segment(const NodeView& node, std::size_t bytes) {
   return base;
 }
 
-// With address space for many communicators if the limits allow it, else for one.
+// With address space for many communicators if the limits allow it, else for one; and for one where all that is not
+// used would be reserved.
 void make_pool(const NodeView& node, std::size_t areas, Processes& known) {
   const std::size_t one = control_bytes(node.ranks) + memory::ControlPool::chunk_bytes;
   for (const std::size_t count : {areas, std::size_t{1}}) {
     const std::size_t bytes = memory::ControlPool::segment_bytes(one * count);
-    if (std::byte* base = make_segment(node, bytes); base != nullptr) {
+    if (std::byte* base = make_segment(node, bytes, count == 1); base != nullptr) {
       known.pool = std::make_shared<memory::ControlPool>(base, bytes);
       return;
     }

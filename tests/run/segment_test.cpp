@@ -1,18 +1,58 @@
 // Shared segments and passing their descriptors, with real processes.
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "sys/descriptors.hpp"
 #include "sys/sys.hpp"
 
+namespace {
+
+// What the system says to flags: as this one does; what it wants to be told (vm.memfd_noexec=2); what it does not know;
+// no such memory at all.
+enum class Memfd { here, wants_noexec, is_old, refused } memfd_kind = Memfd::here;
+constexpr unsigned noexec_flag = 8;
+
+}  // namespace
+
+extern "C" int memfd_create(const char* name, unsigned flags) noexcept {
+  const bool noexec = (flags & noexec_flag) != 0;
+  errno = memfd_kind == Memfd::refused                   ? ENOSYS
+          : memfd_kind == Memfd::wants_noexec && !noexec ? EACCES
+          : memfd_kind == Memfd::is_old && noexec        ? EINVAL
+                                                         : 0;
+  if (errno != 0) return -1;
+  const auto made = static_cast<int>(syscall(SYS_memfd_create, name, flags));
+  // Kernels before 6.3 do not know the flag, whatever this test plays.
+  const bool retry = made < 0 && errno == EINVAL && memfd_kind == Memfd::wants_noexec;
+  return retry ? static_cast<int>(syscall(SYS_memfd_create, name, flags & ~noexec_flag)) : made;
+}
+
 namespace quadrille::sys {
 namespace {
 
 constexpr std::size_t bytes = 8192;
+
+// What `work` returns in a process of its own; a signal is its number and 128.
+int in_child(const std::function<int()>& work) {
+  const pid_t child = fork();
+  if (child == 0) _exit(work());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 // A client process: connects, takes the descriptor, writes its number, ends with 0 if all went well.
 [[noreturn]] void client(const Address& address, int number) {
@@ -115,6 +155,100 @@ TEST(Segment, ConnectingToNobodyFails) {
   ASSERT_GE(listener, 0);
   close_descriptor(listener);
   EXPECT_EQ(connect_local(address), -1);
+}
+
+TEST(Segment, IsHadWhateverTheSystemThinksOfFlags) {
+  for (const Memfd kind : {Memfd::here, Memfd::wants_noexec, Memfd::is_old}) {
+    memfd_kind = kind;
+    for (const int segment : {create_segment(bytes, false), create_heap_file(bytes)}) {
+      EXPECT_GE(segment, 0) << static_cast<int>(kind);
+      EXPECT_TRUE(holds(segment, bytes));
+      close_descriptor(segment);
+    }
+  }
+  memfd_kind = Memfd::here;
+}
+
+// Without memfd there is only a file system, which may be small: either every page of a segment can be touched, or
+// there is no segment.
+TEST(Segment, IsNoneWhereThereIsNoRoomForIt) {
+  constexpr int not_here = 77;
+  const int result = in_child([] {
+    memfd_kind = Memfd::refused;
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", "/dev/shm", "tmpfs", 0, "size=1M") != 0) {
+      return not_here;
+    }
+    if (create_segment(bytes, false) >= 0) return 1;  // would be reserved
+    if (create_segment(std::size_t{8} << 20) >= 0) return 2;
+    constexpr std::size_t fits = std::size_t{512} << 10;
+    const int first = create_segment(fits), second = create_segment(fits / 2);
+    std::byte* base = map_segment(first, fits);
+    if (base == nullptr || second < 0) return 3;
+    std::memset(base, 1, fits);
+    std::memset(map_segment(second, fits / 2), 2, fits / 2);
+    return create_segment(fits) >= 0 ? 4 : 0;
+  });
+  if (result == not_here) GTEST_SKIP() << "the system lets this user mount nothing";
+  EXPECT_EQ(result, 0);
+}
+
+TEST(Segment, ThatIsSmallerThanWasSaidIsNotMapped) {
+  const int segment = create_segment(bytes);
+  EXPECT_EQ(map_segment(segment, bytes + 1), nullptr);
+  EXPECT_EQ(map_peer(segment, bytes + 1), nullptr);
+  std::byte* base = map_peer(segment, bytes);
+  ASSERT_NE(base, nullptr);
+  unmap_raw(base, bytes);
+  int pipe_ends[2] = {-1, -1};
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  EXPECT_EQ(map_segment(pipe_ends[0], bytes), nullptr);
+  for (const int d : {segment, pipe_ends[0], pipe_ends[1]}) close_descriptor(d);
+}
+
+// Neither does a process take anything from a listener of another user, nor does a listener give him anything.
+TEST(Segment, AnotherUserIsNeitherTrustedNorServed) {
+  constexpr uid_t nobody = 65534;
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    Address address;
+    if (setresuid(nobody, nobody, nobody) != 0 || listen_local(1, address) < 0) _exit(1);
+    if (write(ends[1], &address, sizeof address) != static_cast<ssize_t>(sizeof address)) _exit(2);
+    pause();
+  }
+  Address address;
+  ASSERT_EQ(read(ends[0], &address, sizeof address), static_cast<ssize_t>(sizeof address));
+  EXPECT_EQ(connect_local(address), -1);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+
+  const int segment = create_segment(bytes);
+  const int listener = listen_local(2, address);
+  const pid_t thief = fork();
+  if (thief == 0) {
+    if (setresuid(nobody, nobody, nobody) != 0) _exit(1);
+    // Past our own check.
+    const int connection = socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un name{};
+    std::memcpy(&name, address.name, static_cast<std::size_t>(address.length));
+    if (connect(connection, reinterpret_cast<sockaddr*>(&name), static_cast<socklen_t>(address.length)) != 0) _exit(2);
+    if (write(ends[1], "", 1) != 1) _exit(4);
+    _exit(take_descriptor(connection) < 0 ? 0 : 3);
+  }
+  char there = 0;
+  ASSERT_EQ(read(ends[0], &there, 1), 1);  // he stands first in line
+  const pid_t friendly = fork();
+  if (friendly == 0) client(address, 1);
+  EXPECT_TRUE(hand_out(listener, 1, segment));
+  for (const pid_t process : {thief, friendly}) {
+    int status = -1;
+    waitpid(process, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  for (const int d : {segment, listener, ends[0], ends[1]}) close_descriptor(d);
 }
 
 TEST(Processors, ThereIsAtLeastOne) { EXPECT_GE(count(allowed_processors()), 1); }
