@@ -57,6 +57,8 @@ EXCEPTIONS = {
     ('team/switch_points.cpp', 'fstream'): 'the name of the processor',
     ('team/switch_points.cpp', 'unistd.h'): 'the number of processors',
     # The system: processes, memory, time.
+    ('memory/device.cpp', 'dlfcn.h'): 'the driver of a GPU is looked for at run time',
+    ('memory/device.cpp', 'link.h'): 'the driver of a GPU is looked for at run time',
     ('memory/heap.cpp', 'time.h'): 'when freed pages go back',
     ('memory/heap.hpp', 'sys/types.h'): 'pid_t',
     ('memory/heap_fork.cpp', 'pthread.h'): 'what is done around fork',
