@@ -61,12 +61,10 @@ std::size_t global_bytes(const Call& call, int ranks) {
   return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
 }
 
-// Is it time for this communicator, and can it be made ready? All ranks count the same calls.
+// Is it time for this communicator, and can it be made ready?
 bool make_ready(team::Team& team, Door door) {
   if (team.ready) return true;
-  const team::Config& settings = team::config();
-  const bool at_once = door == Door::explicit_api || settings.any_forced;
-  if (!at_once && team.calls++ < settings.setup_after) return false;
+  if (comes_early(team, door)) return false;
   return team::setup(team) == MPI_SUCCESS;
 }
 
@@ -128,7 +126,7 @@ void explain_passed(team::Team& team, const Call& call) {
   team::explain(team, call.collective, 0, "mpi",
                 !team.eligible ? team.why_not
                 : team.ready   ? "an argument that the MPI must look at"
-                           : "the first calls on a communicator go to the MPI (QUADRILLE_SETUP_AFTER)");
+                               : why_early);
 }
 
 void explain_not_eligible(team::Team& team, const Call& call) {
@@ -152,6 +150,14 @@ bool block_is_sound(const Side& side, int block) {
 int raise(MPI_Comm comm, int error) {
   mpi().Comm_call_errhandler(comm, error);
   return error;
+}
+
+bool comes_early(team::Team& team, Door door) {
+  const team::Config& settings = team::config();
+  if (team.ready || door == Door::explicit_api || settings.any_forced) return false;
+  if (team.calls >= settings.setup_after) return false;
+  ++team.calls;
+  return true;
 }
 
 bool pass(team::Team& team) {

@@ -28,6 +28,11 @@ struct Serving {
 // handler.
 bool serve(const run::Call& call, Door door, int& error, Attempt& attempt);
 
+// Is this one of the first calls on a communicator that could be made ready, which go to the MPI? Counts it. Whatever
+// is wrong with a call on one rank, and however it would be served, all ranks count it.
+bool comes_early(team::Team& team, Door door);
+inline constexpr const char* why_early = "the first calls on a communicator go to the MPI (QUADRILLE_SETUP_AFTER)";
+
 // Counts a call that goes to the MPI. Returns false.
 bool pass(team::Team& team);
 

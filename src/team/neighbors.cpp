@@ -281,6 +281,11 @@ int keep_isomorphic(MPI_Comm comm, std::shared_ptr<const Isomorphic> isomorphic)
   return mpi().Comm_set_attr(comm, kept_keyval(), new Kept(std::move(isomorphic)));
 }
 
+bool has_topology(const Team& team) {
+  int topology = MPI_UNDEFINED;
+  return mpi().Topo_test(team.user, &topology) == MPI_SUCCESS && topology != MPI_UNDEFINED;
+}
+
 const Neighbors* neighbors_of(Team& team) {
   if (team.neighbors != nullptr) return team.neighbors.get();
   int topology = MPI_UNDEFINED, me = 0;

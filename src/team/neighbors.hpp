@@ -85,6 +85,9 @@ bool grid_of(MPI_Comm cart, plan::Grid& grid);
 // Keeps a neighbourhood on a communicator; duplicates of it will have it, too. Returns an MPI error code.
 int keep_isomorphic(MPI_Comm comm, std::shared_ptr<const Isomorphic> isomorphic);
 
+// Does its communicator have a topology? The same on all ranks.
+bool has_topology(const Team& team);
+
 // What this rank knows of its neighbours; null if the communicator has no topology. Asks the MPI once. Not
 // collective.
 const Neighbors* neighbors_of(Team& team);
