@@ -68,6 +68,16 @@ inline bool served(const Remembered& last, int error) {
   return true;
 }
 
+struct Passing {
+  std::uint64_t generation = 0, types_freed = 0;
+  MPI_Comm comm{};
+  bool whatever = false;  // the type and the count do not matter
+  MPI_Datatype type{};
+  MPI_Count count = 0;
+  std::uint64_t* counter = nullptr;
+};
+thread_local Passing passing[choose::collective_count];
+
 const std::byte* bytes_of(const void* buffer) { return static_cast<const std::byte*>(buffer); }
 std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
 
@@ -93,6 +103,32 @@ void remember(const run::Call& call, Engine engine, team::Team& team) {
       by_pairs,
       &team.group,
       &team.counters.served};
+}
+
+void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever) {
+  if (team.explains) return;
+  const bool uniform = call.collective == Collective::alltoall || call.collective == Collective::allgather;
+  const bool sizeless = call.collective == Collective::alltoallv || call.collective == Collective::alltoallw;
+  if (!whatever && !uniform && !sizeless) return;
+  passing[static_cast<std::size_t>(call.collective)] = {
+      team::generation.load(std::memory_order_acquire),
+      types_freed.load(std::memory_order_acquire),
+      call.comm,
+      whatever || sizeless,
+      call.recv.type,
+      static_cast<MPI_Count>(call.recv.count),
+      &team.counters.passed[static_cast<std::size_t>(why)]};
+}
+
+bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count) {
+  const Passing& last = passing[static_cast<std::size_t>(collective)];
+  if (comm != last.comm || last.generation != team::generation.load(std::memory_order_acquire)) return false;
+  if (!last.whatever && (type != last.type || count != last.count ||
+                         last.types_freed != types_freed.load(std::memory_order_acquire))) {
+    return false;
+  }
+  ++*last.counter;
+  return true;
 }
 
 bool alltoall_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,

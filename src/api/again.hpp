@@ -16,6 +16,13 @@ namespace quadrille::api {
 // After a call that `engine` served without error.
 void remember(const run::Call& call, choose::Engine engine, team::Team& team);
 
+// After a call that went to the MPI, as all that are like it will: on its communicator nothing is served (`whatever`),
+// or of its collective nothing, or nothing of this size. Not while the user wants to know of each.
+void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever);
+
+// Whether the last such call of this thread was like this one. Counts it then.
+bool passed_again(choose::Collective collective, MPI_Comm comm, MPI_Datatype type = {}, MPI_Count count = 0);
+
 bool alltoall_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);
 

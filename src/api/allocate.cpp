@@ -22,26 +22,26 @@ namespace memory = quadrille::memory;
 
 extern "C" {
 // glibc's own, by names that nobody replaces. They serve while the next allocator is looked up.
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* address, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-void __libc_free(void* address);
+void* __libc_malloc(std::size_t bytes) noexcept;
+void* __libc_calloc(std::size_t count, std::size_t bytes) noexcept;
+void* __libc_realloc(void* address, std::size_t bytes) noexcept;
+void* __libc_memalign(std::size_t alignment, std::size_t bytes) noexcept;
+void __libc_free(void* address) noexcept;
 }
 
 namespace {
 
 struct NextAllocator {
-  void* (*malloc)(std::size_t) = __libc_malloc;
-  void* (*calloc)(std::size_t, std::size_t) = __libc_calloc;
-  void* (*realloc)(void*, std::size_t) = __libc_realloc;
-  void* (*memalign)(std::size_t, std::size_t) = __libc_memalign;
-  void (*free)(void*) = __libc_free;
-  int (*posix_memalign)(void**, std::size_t, std::size_t) = nullptr;
-  void* (*aligned_alloc)(std::size_t, std::size_t) = nullptr;
-  void* (*valloc)(std::size_t) = nullptr;
-  void* (*pvalloc)(std::size_t) = nullptr;
-  std::size_t (*malloc_usable_size)(void*) = nullptr;
+  void* (*malloc)(std::size_t) noexcept = __libc_malloc;
+  void* (*calloc)(std::size_t, std::size_t) noexcept = __libc_calloc;
+  void* (*realloc)(void*, std::size_t) noexcept = __libc_realloc;
+  void* (*memalign)(std::size_t, std::size_t) noexcept = __libc_memalign;
+  void (*free)(void*) noexcept = __libc_free;
+  int (*posix_memalign)(void**, std::size_t, std::size_t) noexcept = nullptr;
+  void* (*aligned_alloc)(std::size_t, std::size_t) noexcept = nullptr;
+  void* (*valloc)(std::size_t) noexcept = nullptr;
+  void* (*pvalloc)(std::size_t) noexcept = nullptr;
+  std::size_t (*malloc_usable_size)(void*) noexcept = nullptr;
   bool found = false;
 };
 
@@ -112,6 +112,38 @@ void* reallocate_heap_block(void* address, std::size_t bytes) {
   return move_block(address, bytes, next().malloc(bytes));
 }
 
+// Large blocks, blocks of the heap, and the first of all. Apart, so that the usual way has no frame of its own and ends
+// in a jump: programs and MPIs allocate for each call.
+[[gnu::noinline]] void* unusual_malloc(std::size_t bytes) noexcept {
+  if (memory::heap_wants(bytes)) {
+    if (void* block = large(bytes)) return block;
+  }
+  return next().malloc(bytes);
+}
+
+[[gnu::noinline]] void unusual_free(void* address) noexcept {
+  if (memory::heap_owns(address)) {
+    memory::heap_free(address);
+  } else {
+    next().free(address);
+  }
+}
+
+[[gnu::noinline]] void* unusual_calloc(std::size_t count, std::size_t bytes) noexcept {
+  if (memory::heap_wants(count * bytes)) {
+    if (void* block = large(count * bytes, usual_alignment, true)) return block;
+  }
+  return next().calloc(count, bytes);
+}
+
+[[gnu::noinline]] void* unusual_realloc(void* address, std::size_t bytes) noexcept {
+  if (memory::heap_owns(address)) return reallocate_heap_block(address, bytes);
+  if (memory::heap_wants(bytes)) {
+    if (void* block = large(bytes)) return address == nullptr ? block : move_block(address, bytes, block);
+  }
+  return next().realloc(address, bytes);
+}
+
 // Reads the environment once libc is ready; earlier allocations are libc's.
 [[gnu::constructor]] void begin() { memory::heap_prepare_early(); }
 
@@ -120,37 +152,28 @@ void* reallocate_heap_block(void* address, std::size_t bytes) {
 extern "C" {
 
 QUADRILLE_EXPORT void* malloc(std::size_t bytes) noexcept {
-  if (memory::heap_wants(bytes)) [[unlikely]] {
-    if (void* block = large(bytes)) return block;
-  }
-  return next().malloc(bytes);
+  if (memory::heap_wants(bytes) || !table.found) [[unlikely]] return unusual_malloc(bytes);
+  return table.malloc(bytes);
 }
 
 QUADRILLE_EXPORT void free(void* address) noexcept {
-  if (memory::heap_owns(address)) [[unlikely]] {
-    memory::heap_free(address);
-    return;
-  }
-  next().free(address);
+  if (memory::heap_owns(address) || !table.found) [[unlikely]] return unusual_free(address);
+  table.free(address);
 }
 
 QUADRILLE_EXPORT void* calloc(std::size_t count, std::size_t bytes) noexcept {
   std::size_t total;
   // The next allocator refuses an overflow.
-  if (!__builtin_mul_overflow(count, bytes, &total) && memory::heap_wants(total)) [[unlikely]] {
-    if (void* block = large(total, usual_alignment, true)) return block;
-  }
-  return next().calloc(count, bytes);
+  if (__builtin_mul_overflow(count, bytes, &total)) [[unlikely]] return next().calloc(count, bytes);
+  if (memory::heap_wants(total) || !table.found) [[unlikely]] return unusual_calloc(count, bytes);
+  return table.calloc(count, bytes);
 }
 
 QUADRILLE_EXPORT void* realloc(void* address, std::size_t bytes) noexcept {
-  if (memory::heap_owns(address)) [[unlikely]] return reallocate_heap_block(address, bytes);
-  if (memory::heap_wants(bytes)) [[unlikely]] {
-    if (void* block = large(bytes)) {
-      return address == nullptr ? block : move_block(address, bytes, block);
-    }
+  if (memory::heap_owns(address) || memory::heap_wants(bytes) || !table.found) [[unlikely]] {
+    return unusual_realloc(address, bytes);
   }
-  return next().realloc(address, bytes);
+  return table.realloc(address, bytes);
 }
 
 QUADRILLE_EXPORT void* reallocarray(void* address, std::size_t count, std::size_t bytes) noexcept {

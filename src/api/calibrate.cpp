@@ -189,8 +189,10 @@ void calibrate(team::Team& team) {
   team::forget_selections(team);
   team::keep_switch_points({group.ranks, team.crowded, group.points});
   if (team.explains && group.me == 0) {
-    const char* const how = calibration.is_whole() ? "measured" : "not all measured";
-    team::say(fmt::format("switch points {} with {} ranks: {}", how, group.ranks, summary(group.points)));
+    const bool whole = calibration.is_whole();
+    team::say(fmt::format("switch points {} with {} ranks: {}{}", whole ? "measured" : "not all measured", group.ranks,
+                          summary(group.points),
+                          whole ? "" : "; the others are guessed, `quadrille tune` measures all and keeps them"));
   }
 }
 

@@ -62,6 +62,9 @@ int alltoall(Door door, Native native, const void* sendbuf, Count sendcount, MPI
   if (alltoall_again(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, error)) {
     return error;
   }
+  if (passed_again(choose::Collective::alltoall, comm, recvtype, recvcount)) {
+    return native(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  }
   const run::Call call =
       make_call(choose::Collective::alltoall, sendbuf, uniform(sendbuf, sendcount, sendtype),
                 uniform(recvbuf, recvcount, recvtype), comm);
@@ -84,6 +87,9 @@ int alltoallv(Door door, Native native, const void* sendbuf, const Count* sendco
       return error;
     }
   }
+  if (passed_again(choose::Collective::alltoallv, comm)) {
+    return native(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  }
   const run::Call call = make_call(choose::Collective::alltoallv, sendbuf,
                                    vector(sendbuf, sendcounts, sdispls, sendtype),
                                    vector(recvbuf, recvcounts, rdispls, recvtype), comm);
@@ -101,6 +107,9 @@ int alltoallw(Door door, Native native, const void* sendbuf, const Count* sendco
               const Count* recvcounts, const Displacement* rdispls, const MPI_Datatype* recvtypes,
               MPI_Comm comm) {
   int error = MPI_SUCCESS;
+  if (passed_again(choose::Collective::alltoallw, comm)) {
+    return native(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  }
   const run::Call call = make_call(choose::Collective::alltoallw, sendbuf,
                                    typed_vector(sendbuf, sendcounts, sdispls, sendtypes),
                                    typed_vector(recvbuf, recvcounts, rdispls, recvtypes), comm);
@@ -118,6 +127,9 @@ int allgather(Door door, Native native, const void* sendbuf, Count sendcount, MP
   int error = MPI_SUCCESS;
   if (allgather_again(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, error)) {
     return error;
+  }
+  if (passed_again(choose::Collective::allgather, comm, recvtype, recvcount)) {
+    return native(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
   }
   const run::Call call =
       make_call(choose::Collective::allgather, sendbuf, uniform(sendbuf, sendcount, sendtype),
@@ -139,6 +151,9 @@ int allgatherv(Door door, Native native, const void* sendbuf, Count sendcount,
                          error)) {
       return error;
     }
+  }
+  if (passed_again(choose::Collective::allgatherv, comm)) {
+    return native(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
   }
   const run::Call call =
       make_call(choose::Collective::allgatherv, sendbuf, uniform(sendbuf, sendcount, sendtype),

@@ -19,6 +19,7 @@ namespace {
 using choose::Collective;
 using run::Call;
 using run::Side;
+using team::Passed;
 
 thread_local bool serving = false;
 
@@ -160,9 +161,13 @@ bool comes_early(team::Team& team, Door door) {
   return true;
 }
 
-bool pass(team::Team& team) {
-  ++team.counters.passed;
+bool pass(team::Team& team, team::Passed why) {
+  ++team.counters.passed[static_cast<std::size_t>(why)];
   return false;
+}
+
+team::Passed why_chosen(const team::Team& team) {
+  return team.ready && team.nodes.nodes == 1 ? team::Passed::chosen : team::Passed::several_nodes;
 }
 
 bool is_inter(MPI_Comm comm) {
@@ -186,12 +191,13 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   }
   if (!team->eligible) {
     explain_not_eligible(*team, call);
-    return pass(*team);
+    remember_passed(call, *team, team->why_passed, true);
+    return pass(*team, team->why_passed);
   }
   const Serving guard;
   if (!make_ready(*team, door) || !is_sound(call, team->group.ranks)) {
     explain_passed(*team, call);
-    return pass(*team);
+    return pass(*team, !team->eligible ? team->why_passed : team->ready ? Passed::argument : Passed::early);
   }
   if (team->points_are_guessed) calibrate(*team);
   const std::size_t bytes = global_bytes(call, team->group.ranks);
@@ -204,7 +210,7 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   team::CachedSelection& cached = team::selection_of(*team, call.collective, bytes);
   if (cached.selection.by_load) {
     error = choose_by_load(call, *team, cached.selection.choice);
-    if (error != MPI_SUCCESS) return pass(*team);  // so it does on all ranks, as far as the MPI goes
+    if (error != MPI_SUCCESS) return pass(*team, Passed::other);  // so it does on all ranks, as far as the MPI goes
     cached.explained = false;  // each choice is
   }
   if (!cached.selection.rivals.empty()) attempt = begin_attempt(call, bytes, *team, cached);
@@ -213,10 +219,15 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   const bool sends = engine != choose::Engine::mpi && may_send(engine, call.collective, team->group);
   if (sends && team::prepare_messages(*team) != MPI_SUCCESS) {
     if (team->explains) team::explain(*team, call.collective, bytes, "mpi", team::no_communicator);
-    return pass(*team);
+    return pass(*team, Passed::no_communicator);
   }
   explain(*team, call, cached);
-  if (engine == choose::Engine::mpi) return pass(*team);
+  if (engine == choose::Engine::mpi) {
+    if (!cached.selection.by_load && cached.selection.rivals.empty()) {
+      remember_passed(call, *team, why_chosen(*team), false);
+    }
+    return pass(*team, why_chosen(*team));
+  }
   error = run_anywhere(call, choice, *team);
   end_attempt(attempt);
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);

@@ -33,8 +33,10 @@ bool serve(const run::Call& call, Door door, int& error, Attempt& attempt);
 bool comes_early(team::Team& team, Door door);
 inline constexpr const char* why_early = "the first calls on a communicator go to the MPI (QUADRILLE_SETUP_AFTER)";
 
-// Counts a call that goes to the MPI. Returns false.
-bool pass(team::Team& team);
+// Counts a call that goes to the MPI, and why. Returns false.
+bool pass(team::Team& team, team::Passed why);
+// Why, if the MPI was chosen.
+team::Passed why_chosen(const team::Team& team);
 
 bool is_inter(MPI_Comm comm);
 

@@ -15,6 +15,7 @@ using enum choose::Collective;
 using run::Call;
 using run::Side;
 using team::Neighbors;
+using team::Passed;
 using team::Team;
 using By = NeighborService::By;
 
@@ -208,27 +209,27 @@ bool try_to_serve(const Call& call, Door door, int& error) {
   // Before anything that takes time: programs make such communicators for one call.
   if (team->eligible && team::has_topology(*team) && comes_early(*team, door)) {
     if (team->explains) explain_passed(*team, call, why_early);
-    return pass(*team);
+    return pass(*team, Passed::early);
   }
   if (const std::string why = why_no_neighbors(*team); !why.empty()) {
     explain_passed(*team, call, why);
-    return pass(*team);
+    return pass(*team, team->eligible ? Passed::argument : team->why_passed);
   }
   const Neighbors& neighbors = *team::neighbors_of(*team);
-  if (!is_sound(call, neighbors)) return pass(*team);
+  if (!is_sound(call, neighbors)) return pass(*team, Passed::argument);
   const Serving guard;
   if (!is_worth_it(*team, call, door)) {
     explain_passed(*team, call, team->eligible ? "combining messages would not pay" : team->why_not);
-    return pass(*team);
+    return pass(*team, team->eligible ? why_chosen(*team) : team->why_passed);
   }
   if (prepare_neighbors(*team) != MPI_SUCCESS) {  // on all ranks
     explain_passed(*team, call, team::no_communicator);
-    return pass(*team);
+    return pass(*team, Passed::no_communicator);
   }
   error = check_sizes(call, *team, true);
   if (error == MPI_SUCCESS) {
     const NeighborService service = service_for(call, *team, door == Door::drop_in);
-    if (service.by == By::mpi) return pass(*team);
+    if (service.by == By::mpi) return pass(*team, why_chosen(*team));
     error = run_anywhere(call, service, *team);
   }
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);

@@ -20,15 +20,17 @@ namespace quadrille {
 #define QUADRILLE_MPI_REQUIRED(X)                                                                  \
   X(Abort) X(Allgather) X(Allgatherv) X(Alloc_mem) X(Allreduce) X(Alltoall) X(Alltoallv)           \
   X(Alltoallw) X(Barrier) X(Bcast) X(Cart_create) X(Cart_get) X(Cart_rank) X(Cartdim_get)          \
-  X(Comm_call_errhandler) X(Comm_create) X(Comm_create_group) X(Comm_create_keyval) X(Comm_free) X(Comm_get_attr)       \
-  X(Comm_get_errhandler) X(Comm_get_info)                                                          \
+  X(Comm_call_errhandler) X(Comm_create) X(Comm_create_group) X(Comm_create_keyval) X(Comm_free)   \
+  X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_get_info) X(Comm_get_name)                        \
   X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split)    \
   X(Comm_split_type) X(Comm_test_inter) X(Dims_create) X(Dist_graph_create)                        \
   X(Dist_graph_create_adjacent) X(Dist_graph_neighbors) X(Dist_graph_neighbors_count)              \
   X(Errhandler_free) X(Error_class) X(Finalize) X(Finalized)                                                          \
   X(Free_mem) X(Gather) X(Get_elements_x) X(Get_library_version) X(Get_processor_name)             \
   X(Get_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_free) X(Group_translate_ranks)\
-  X(Iallgather) X(Iallreduce) X(Ibarrier) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey)         \
+  X(Iallgather) X(Iallgatherv) X(Iallreduce) X(Ialltoall) X(Ialltoallv) X(Ialltoallw) X(Ibarrier)\
+  X(Ineighbor_allgather) X(Ineighbor_allgatherv) X(Ineighbor_alltoall) X(Ineighbor_alltoallv)      \
+  X(Ineighbor_alltoallw) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey)         \
   X(Info_set) X(Init)                                                                              \
   X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Neighbor_allgather)        \
   X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) X(Neighbor_alltoallw) X(Pack)  \

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include "memory/heap.hpp"
 #include "memory/xpmem.hpp"
 #include "sys/process_memory.hpp"
+#include "team/config.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -140,6 +143,17 @@ std::vector<std::string> reach_lines(const Team& team, const Processes& processe
                                 missing));
   }
   return lines;
+}
+
+void say_reach(const std::vector<std::string>& lines) {
+  static auto* const mutex = new std::mutex;
+  static auto* const said = new std::set<std::string>;
+  const std::lock_guard lock(*mutex);
+  for (const std::string& line : lines) {
+    // How many ranks and nodes it is about is no news.
+    const std::size_t ways = line.find(": large blocks");
+    if (said->insert(ways == std::string::npos ? line : line.substr(ways)).second) say(line);
+  }
 }
 
 }  // namespace quadrille::team

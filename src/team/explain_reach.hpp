@@ -15,4 +15,7 @@ namespace quadrille::team {
 std::vector<std::string> reach_lines(const Team& team, const Processes& processes, std::span<const int> members,
                                      const memory::Ways& ways);
 
+// Says them, but nothing that was said before of other communicators of this process.
+void say_reach(const std::vector<std::string>& lines);
+
 }  // namespace quadrille::team

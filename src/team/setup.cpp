@@ -302,7 +302,7 @@ int setup(Team& team) {
   }
   if (team.explains && group.me == 0) {
     const std::vector<int> members = members_of(team.nodes, group.me);
-    for (const std::string& line : reach_lines(team, processes, members, settings.ways)) say(line);
+    say_reach(reach_lines(team, processes, members, settings.ways));
   }
   if (team.nodes.nodes > 1) agree_on_messages(team);
   team.forced = settings.forced;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <new>
+#include <set>
 #include <utility>
 
 #include "memory/heap.hpp"
@@ -26,6 +28,7 @@ struct Teams {
   std::mutex mutex;
   std::vector<Team*> all;
   Counters freed;  // of teams that are gone
+  std::vector<Tally> tallies;  // of them, as many as there is room for
   std::atomic<std::uint64_t> passed_without_team{0};
 };
 Teams& teams() {
@@ -46,6 +49,20 @@ void release(Team& team) {
   free_private(team.group.comm);
 }
 
+// Of many communicators that are gone the last place is of all that are too many.
+void keep_tally(const Tally& tally) {
+  constexpr std::size_t most = 256;
+  std::vector<Tally>& kept = teams().tallies;
+  if (kept.size() < most) {
+    kept.push_back(tally);
+    return;
+  }
+  if (kept.size() == most) kept.emplace_back();
+  kept.back().served += tally.served;
+  kept.back().passed += tally.passed;
+  kept.back().communicators += tally.communicators;
+}
+
 // Frees a team if `change` to it, made under the lock of the list, leaves it without its communicator and any keeper.
 template <class Change>
 void free_after(Team* team, Change change) {
@@ -54,8 +71,7 @@ void free_after(Team* team, Change change) {
     const std::lock_guard lock(list.mutex);
     change();
     if (team->keepers > 0 || team->user != mpi().comm_null) return;
-    list.freed.served += team->counters.served;
-    list.freed.passed += team->counters.passed;
+    list.freed.add(team->counters);
     std::erase(list.all, team);
   }
   release(*team);
@@ -65,7 +81,12 @@ void free_after(Team* team, Change change) {
 int forget_team(MPI_Comm, int, void* value, void*) {
   auto* team = static_cast<Team*>(value);
   generation.fetch_add(1, std::memory_order_acq_rel);
-  return thrown_by([team] { free_after(team, [team] { team->user = mpi().comm_null; }); });
+  return thrown_by([team] {
+    free_after(team, [team] {
+      if (team->explains) keep_tally(end_tally(*team));  // while it has a name
+      team->user = mpi().comm_null;
+    });
+  });
 }
 
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
@@ -73,15 +94,39 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
   return MPI_SUCCESS;
 }
 
-void print_summary() {
+// All ranks want a summary, and will come to MPI_Finalize with that.
+bool all_explain = false;
+
+Part own_part() {
   Teams& list = teams();
-  Counters total = list.freed;
+  Counters all = list.freed;
+  std::vector<Tally> tallies = list.tallies;
   for (const Team* team : list.all) {
-    total.served += team->counters.served;
-    total.passed += team->counters.passed;
+    all.add(team->counters);
+    if (team->explains && team->user != mpi().comm_null) tallies.push_back(end_tally(*team));
   }
-  total.passed += list.passed_without_team.load();
-  say(fmt::format("summary: {} calls served, {} passed to the MPI", total.served, total.passed));
+  const auto add = [&](Passed why, std::uint64_t calls) { all.passed[static_cast<std::size_t>(why)] += calls; };
+  add(Passed::other, list.passed_without_team.load());
+  add(Passed::nonblocking, untaken.nonblocking.load());
+  return make_part(all, std::move(tallies));
+}
+
+// Collective over MPI_COMM_WORLD if all ranks want it. On a communicator of our own, where nothing of the program can
+// be under way; there is none where Quadrille is switched off.
+void print_summary(int rank) {
+  const Part mine = own_part();
+  int ranks = 1;
+  mpi().Comm_size(mpi().comm_world, &ranks);
+  std::vector<Part> parts = {mine};
+  if (all_explain && ranks > 1) {
+    const std::shared_ptr<const Processes> known = world();
+    const bool own = known != nullptr && known->quiet != nullptr;
+    if (rank == 0) parts.resize(static_cast<std::size_t>(ranks));
+    mpi().Gather(&mine, sizeof mine, mpi().byte, parts.data(), sizeof mine, mpi().byte, 0,
+                 own ? known->quiet->comm : mpi().comm_world);
+  }
+  if (rank != 0) return;
+  for (const std::string& line : summary_lines(parts, !all_explain && ranks > 1)) say(line);
 }
 
 // Runs at the start of MPI_Finalize, when MPI still works: MPI_COMM_SELF loses its attributes first.
@@ -90,7 +135,7 @@ int at_finalize(MPI_Comm, int, void*, void*) {
   mpi().Comm_rank(mpi().comm_world, &rank);
   // What cannot be said is not said.
   static_cast<void>(thrown_by([&] {
-    if (config().explain && rank == 0) print_summary();
+    if (all_explain || (config().explain && rank == 0)) print_summary(rank);
   }));
   generation.fetch_add(1, std::memory_order_acq_rel);
   return thrown_by([] {
@@ -118,14 +163,15 @@ bool inside_world(MPI_Comm comm) {
 }
 
 std::string why_not_eligible(MPI_Comm comm, Team& team) {
-  if (config().off) return "Quadrille is switched off";
+  const auto no = [&](Passed short_of, const char* why) { return team.why_passed = short_of, std::string(why); };
+  if (config().off) return no(Passed::off, "Quadrille is switched off");
   int inter = 0;
   mpi().Comm_test_inter(comm, &inter);
-  if (inter) return "it is an intercommunicator";
+  if (inter) return no(Passed::intercommunicator, "it is an intercommunicator");
   mpi().Comm_size(comm, &team.group.ranks);
   mpi().Comm_rank(comm, &team.group.me);
-  if (team.group.ranks == 1) return "there is one rank";
-  if (!inside_world(comm)) return "its ranks come from several worlds";
+  if (team.group.ranks == 1) return no(Passed::one_rank, "there is one rank");
+  if (!inside_world(comm)) return no(Passed::several_worlds, "its ranks come from several worlds");
   return {};
 }
 
@@ -136,6 +182,7 @@ Team* make_team(MPI_Comm comm) {
   team->why_not = why_not_eligible(comm, *team);
   team->eligible = team->why_not.empty();
   team->explains = config().explain;
+  team->tally = begin_tally(*team);
   Teams& list = teams();
   {
     const std::lock_guard lock(list.mutex);
@@ -276,17 +323,25 @@ void explain(Team& team, choose::Collective collective, std::size_t bytes,
   const std::string line =
       fmt::format("{} on {} ranks{}{} -> {}: {}", choose::name_of(collective), ranks,
                   nodes, sized && bytes > 0 ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);
-  if (team.said.insert(line).second) say(line);
+  say_once(line);
+}
+
+void say_once(const std::string& line) {
+  static auto* const mutex = new std::mutex;
+  static auto* const said = new std::set<std::string>;
+  const std::lock_guard lock(*mutex);
+  if (said->insert(line).second) say(line);
 }
 
 void count_passed() { teams().passed_without_team.fetch_add(1, std::memory_order_relaxed); }
 
-bool all_agree(MPI_Comm comm, std::uint64_t value) {
+bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want) {
   // min(x) == max(x), and max(x) is ~min(~x): one reduction tells.
-  std::uint64_t mine[2] = {value, ~value}, least[2] = {0, 0};
-  if (mpi().Allreduce(mine, least, 2, mpi().uint64, mpi().op_min, comm) != MPI_SUCCESS) {
-    return false;
-  }
+  const bool want = all_want != nullptr && *all_want;
+  std::uint64_t mine[3] = {value, ~value, want ? 1U : 0U}, least[3] = {};
+  if (all_want != nullptr) *all_want = false;
+  if (mpi().Allreduce(mine, least, 3, mpi().uint64, mpi().op_min, comm) != MPI_SUCCESS) return false;
+  if (all_want != nullptr) *all_want = least[2] == 1;
   return least[0] == ~least[1];
 }
 
@@ -314,7 +369,9 @@ bool after_init() {
   const bool explains = settings.explain;
   // First of all: what follows waits a lot.
   if (!settings.off && crowded_by_launcher()) share_processors(settings, explains && rank == 0);
-  if (!all_agree(mpi().comm_world, fingerprint(settings))) {
+  all_explain = explains;
+  untaken.wanted = explains;
+  if (!all_agree(mpi().comm_world, fingerprint(settings), &all_explain)) {
     settings = {};
     settings.explain = explains;
     settings.warnings = {"QUADRILLE_* variables differ among the ranks and are ignored; "

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "memory/control_pool.hpp"
 #include "plan/problem.hpp"
 #include "run/group.hpp"
+#include "team/tally.hpp"
 
 namespace quadrille::team {
 
@@ -52,16 +52,12 @@ struct Try {
 
 struct Config;
 
-struct Counters {
-  std::uint64_t served = 0;
-  std::uint64_t passed = 0;
-};
-
 struct Team {
   MPI_Comm user{};          // null when it is gone and the team is kept
   int keepers = 0;          // under the lock of the list of teams
   bool eligible = false;    // an intracommunicator of more than one rank, all of this MPI_COMM_WORLD
   std::string why_not;      // why it is not eligible
+  Passed why_passed = Passed::no_communicator;  // the same in short
   bool ready = false;       // setup() has been done
   int calls = 0;            // calls before it was ready
   // No table has them: they are to be measured (api/calibrate.hpp). Alike on all ranks.
@@ -92,8 +88,8 @@ struct Team {
   bool no_messages = false;     // the MPI has no communicator for them; the same on all ranks
   bool explains = false;        // the user wants to know
   bool explained = false;       // that it is not eligible
-  std::set<std::string> said;   // lines that were printed
   Counters counters;
+  Tally tally;                  // where the user wants to know
 };
 
 // The team of a communicator, made on first use. Not collective. Null for the null communicator and
@@ -136,13 +132,16 @@ inline std::atomic<std::uint64_t> generation{1};
 // Forgets what was selected; after the forced algorithms have changed.
 void forget_selections(Team& team);
 
-// Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error.
-bool all_agree(MPI_Comm comm, std::uint64_t value);
+// Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error. `all_want`, on all
+// ranks or none, becomes whether it is true on all of them.
+bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want = nullptr);
 
 // Why nothing is served where a communicator of our own cannot be had.
 inline constexpr const char* no_communicator = "the MPI has no communicator left for Quadrille";
 
-// Prints, once per distinct line and on rank 0 only, what serves a call and why.
+// Prints a line, once a process.
+void say_once(const std::string& line);
+// Prints, on rank 0 only, what serves a call and why.
 void explain(Team& team, choose::Collective collective, std::size_t bytes,
              const std::string& algorithm, const std::string& why);
 

@@ -1,0 +1,175 @@
+#include "team/tally.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "team/team.hpp"
+#include "team/world.hpp"
+
+namespace quadrille::team {
+namespace {
+
+constexpr std::array<const char*, passed_kinds> reasons = {
+    "among the first calls on a communicator (QUADRILLE_SETUP_AFTER)",
+    "on a communicator of one rank",
+    "on an intercommunicator",
+    "among ranks of several worlds",
+    "with Quadrille switched off",
+    "with an argument that the MPI must look at",
+    "between nodes, where the MPI was chosen",
+    "inside a node, where the MPI was chosen",
+    "where the MPI had no communicator left",
+    "nonblocking, a form that is not taken over",
+    "for another reason",
+};
+
+// How many communicators of a group there were.
+std::int32_t turn_of(std::uint64_t group) {
+  static auto* const mutex = new std::mutex;
+  static auto* const turns = new std::map<std::uint64_t, std::int32_t>;
+  const std::lock_guard lock(*mutex);
+  return (*turns)[group]++;
+}
+
+void take_name(MPI_Comm comm, Tally& tally) {
+  char name[MPI_MAX_OBJECT_NAME] = {};
+  int length = 0;
+  if (mpi().Comm_get_name(comm, name, &length) != MPI_SUCCESS) return;
+  std::memcpy(tally.name, name, std::min(sizeof tally.name - 1, static_cast<std::size_t>(length)));
+}
+
+void add_counts(Tally& to, const Tally& from) {
+  to.served += from.served;
+  to.passed += from.passed;
+}
+
+bool has_more_calls(const Tally& a, const Tally& b) {
+  return std::pair(a.calls(), b.turn) > std::pair(b.calls(), a.turn);
+}
+
+// Adds up what all but the first communicators have in the last element, which is of no single one.
+void keep_first(std::vector<Tally>& tallies) {
+  std::ranges::stable_sort(tallies, has_more_calls);
+  Tally rest;
+  for (std::size_t i = most_lines; i < tallies.size(); ++i) {
+    add_counts(rest, tallies[i]);
+    rest.communicators += tallies[i].communicators;
+  }
+  tallies.resize(std::min(tallies.size(), most_lines));
+  tallies.push_back(rest);
+}
+
+std::string line_of(const Tally& tally) {
+  const std::string calls = fmt::format("{} served, {} passed", tally.served, tally.passed);
+  if (tally.ranks == 0) return fmt::format("summary: {} more communicators: {}", tally.communicators, calls);
+  if (tally.communicators > 1) {
+    return fmt::format("summary: {} communicators of one rank: {}", tally.communicators, calls);
+  }
+  const std::string name = tally.name[0] != '\0' ? fmt::format("{}, ", tally.name) : "";
+  const std::string part = tally.told < tally.ranks ? fmt::format(" (of {} of them)", tally.told) : "";
+  return fmt::format("summary: {}{} rank{}: {}{}", name, tally.ranks, tally.ranks == 1 ? "" : "s", calls, part);
+}
+
+// What ranks say of one communicator becomes one tally.
+std::vector<Tally> merge(const std::vector<Part>& parts) {
+  std::map<std::pair<std::uint64_t, std::int32_t>, Tally> all;
+  Tally rest;
+  for (const Part& part : parts) {
+    for (const Tally& tally : part.tallies) {
+      if (tally.ranks == 0) {
+        add_counts(rest, tally);
+        rest.communicators += tally.communicators;
+        continue;
+      }
+      const auto [place, is_new] = all.try_emplace({tally.group, tally.turn}, tally);
+      if (is_new) continue;
+      add_counts(place->second, tally);
+      place->second.communicators += tally.communicators;
+      ++place->second.told;
+    }
+  }
+  std::vector<Tally> tallies;
+  for (const auto& [key, tally] : all) tallies.push_back(tally);
+  keep_first(tallies);
+  add_counts(tallies.back(), rest);
+  tallies.back().communicators += rest.communicators;
+  return tallies;
+}
+
+}  // namespace
+
+void Counters::add(const Counters& other) {
+  served += other.served;
+  for (std::size_t kind = 0; kind < passed_kinds; ++kind) passed[kind] += other.passed[kind];
+}
+
+Tally begin_tally(const Team& team) {
+  Tally tally;
+  if (!team.explains) return tally;
+  int rank = 0;
+  mpi().Comm_rank(team.user, &rank);
+  mpi().Comm_size(team.user, &tally.ranks);
+  tally.communicators = rank == 0 ? 1 : 0;
+  if (team.why_passed == Passed::intercommunicator) {  // told with the others
+    tally.ranks = 0;
+    return tally;
+  }
+  if (tally.ranks == 1) {  // all of them are told in one line, by each rank
+    tally.group = 1;
+    return tally;
+  }
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const int r : ranks_in_world(team.user)) hash = (hash ^ static_cast<unsigned>(r)) * 0x100000001b3ULL;
+  tally.group = hash;
+  tally.turn = turn_of(hash);
+  return tally;
+}
+
+Tally end_tally(const Team& team) {
+  Tally tally = team.tally;
+  tally.served = team.counters.served;
+  tally.passed = team.counters.all_passed();
+  if (team.user != mpi().comm_null && tally.ranks > 1) take_name(team.user, tally);
+  return tally;
+}
+
+Part make_part(const Counters& all, std::vector<Tally> tallies) {
+  Part part;
+  part.all = all;
+  // Of one rank: one line for all.
+  Tally alone;
+  std::erase_if(tallies, [&](const Tally& tally) {
+    if (tally.ranks != 1) return tally.calls() == 0;
+    const std::int32_t before = alone.communicators;
+    if (alone.ranks == 0) alone = tally; else add_counts(alone, tally);
+    alone.communicators = before + 1;
+    return true;
+  });
+  if (alone.calls() > 0) tallies.push_back(alone);
+  keep_first(tallies);
+  std::copy(tallies.begin(), tallies.end(), part.tallies);
+  return part;
+}
+
+std::vector<std::string> summary_lines(const std::vector<Part>& parts, bool alone) {
+  Counters all;
+  for (const Part& part : parts) all.add(part.all);
+  std::vector<std::string> lines = {fmt::format("summary: {} calls served, {} passed to the MPI, {}", all.served,
+                                                all.all_passed(),
+                                                alone ? "by this rank alone"
+                                                      : fmt::format("counted on {} ranks", parts.size()))};
+  for (std::size_t kind = 0; kind < passed_kinds; ++kind) {
+    if (all.passed[kind] > 0) lines.push_back(fmt::format("summary: {} passed {}", all.passed[kind], reasons[kind]));
+  }
+  for (const Tally& tally : merge(parts)) {
+    if (tally.calls() > 0) lines.push_back(line_of(tally));
+  }
+  return lines;
+}
+
+}  // namespace quadrille::team
