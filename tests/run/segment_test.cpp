@@ -217,7 +217,7 @@ TEST(Segment, AnotherUserIsNeitherTrustedNorServed) {
     Address address;
     if (setresuid(nobody, nobody, nobody) != 0 || listen_local(1, address) < 0) _exit(1);
     if (write(ends[1], &address, sizeof address) != static_cast<ssize_t>(sizeof address)) _exit(2);
-    pause();
+    for (;;) ::pause();  // not the pause of a waiting loop
   }
   Address address;
   ASSERT_EQ(read(ends[0], &address, sizeof address), static_cast<ssize_t>(sizeof address));
