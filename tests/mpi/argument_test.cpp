@@ -134,14 +134,14 @@ class LowMemory {
 // it, as the other ranks are being served and would wait for ever.
 TEST_F(Arguments, AbsoluteDisplacementsOnSomeRanks) {
   const Communicator& where = communicator_named("duplicated");
-  const bool served = where.size > 1 && on_one_node();
+  const bool served = is_served_by_default(where);
   const auto size = static_cast<std::size_t>(where.size);
   const bool absolute = where.rank % 2 == 1;
   const LowMemory memory(2 * size);
   const int have = memory.data() != nullptr;
   int all_have = 0;
   MPI_Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (!served || all_have == 0) GTEST_SKIP() << "Quadrille serves one node of several ranks; or there is no low memory";
+  if (!served || all_have == 0) GTEST_SKIP() << "the MPI may see it, or there is no low memory";
   int* const send = memory.data();
   int* const receive = memory.data() + size;
   std::vector<int> counts(size, 1), from(size), to(size);
@@ -167,7 +167,7 @@ TEST_F(Arguments, AbsoluteDisplacementsOnSomeRanks) {
 // Null, and a type without data, on odd ranks; nothing at all on the others.
 TEST_F(Arguments, NullBufferOfAnEmptyType) {
   const Communicator& where = communicator_named("world");
-  if (where.size == 1 || !on_one_node()) GTEST_SKIP() << "Quadrille serves one node of several ranks";
+  if (!is_served_by_default(where)) GTEST_SKIP() << "the MPI may see it";
   MPI_Datatype empty;
   MPI_Type_contiguous(0, MPI_INT, &empty);
   MPI_Type_commit(&empty);

@@ -94,6 +94,16 @@ int repeats(int full, int least) {
   return std::max(least, static_cast<int>(static_cast<long>(full) * percent * effort / 10000));
 }
 
+bool is_served_by_default(const Communicator& communicator) {
+  const auto is = [](const char* name, const char* value) {
+    const char* const set = std::getenv(name);
+    return set == nullptr || *set == 0 || std::string(set) == value;
+  };
+  const bool by_default = is("QUADRILLE", "on") && is("QUADRILLE_ALGORITHM", "") && is("QUADRILLE_SETUP_AFTER", "0") &&
+                          (std::getenv("QUADRILLE_INBOX") == nullptr || !is("QUADRILLE_INBOX", "0"));
+  return on_one_node() && communicator.size > 1 && by_default;
+}
+
 void meet(MPI_Comm comm) { MPI_Barrier(comm); }
 
 void MpiTest::SetUp() {

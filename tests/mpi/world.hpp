@@ -34,6 +34,10 @@ void free_communicators();
 // Do all ranks share a node, also as QUADRILLE_NODES tells Quadrille? Collective.
 bool on_one_node();
 
+// Does Quadrille make each call on this communicator itself, in shared memory: on one node, from the first call on, and
+// with no algorithm forced by the environment? Elsewhere the MPI may see the call, and does as it likes. Collective.
+bool is_served_by_default(const Communicator& communicator);
+
 // On how many hosts the ranks really are. Collective.
 int count_hosts();
 
