@@ -4,12 +4,14 @@
 #   PREFIX    where `make install` puts things        (default: /usr/local)
 #   DESTDIR   a root to install under, for packagers  (default: none)
 #   TESTS     a ctest regular expression: only these tests in `make test` (default: all)
+#   SECONDS   how long `make fuzz` runs                (default: 3600)
 #   SEED      draws the part of the large matrices that runs; `all` for all (default: a new seed each time)
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=
 TESTS ?=
+SECONDS ?= 3600
 SEED ?=
 
 # As root, Open MPI asks twice.
@@ -20,7 +22,7 @@ CONFIGURE := cmake -S . -G Ninja
 RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --seed '$(SEED)'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-all bench docs install clean
+.PHONY: help setup setup-demo build demo test test-sanitize test-tsan fuzz test-all bench docs install clean
 
 help:
 	@echo 'make demo           install what is missing, build, and run the main job'
@@ -30,6 +32,7 @@ help:
 	@echo 'make build          build for both ABIs, in build/openmpi and build/mpich'
 	@echo 'make test-sanitize  run the tests with AddressSanitizer and UBSan'
 	@echo 'make test-tsan      run the tests of the executor with ThreadSanitizer'
+	@echo 'make fuzz           random programs under all MPIs (SECONDS=3600)'
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
 	@echo 'make docs           write docs/algorithms.md anew and check the links of all documents'
 	@echo 'make install        install both builds (PREFIX=/usr/local, DESTDIR=)'
@@ -80,6 +83,9 @@ test-tsan: setup
 
 test-all:
 	@SEED=all .ci/run
+
+fuzz: build
+	@python3 scripts/fuzz.py --seconds $(SECONDS)
 
 bench: build
 	@scripts/bench.sh

@@ -6,6 +6,7 @@
   fuzz.py --seeds 100-199 --mpi openmpi      these seeds
   fuzz.py --case '{"mpi": ...}'              one case again, as it was printed
   fuzz.py --kept                             the seeds that once found something
+  fuzz.py --mistakes                         the program makes mistakes on purpose: are they found?
 
 A seed says everything: ranks, settings, and what the program (tests/fuzz) does. What it finds is run again without
 Quadrille, then cut down to few steps, and printed as a line for tests/fuzz/kept_seeds.txt.
@@ -25,7 +26,8 @@ import other_mpis
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KEPT = ROOT / 'tests' / 'fuzz' / 'kept_seeds.txt'
-ROOT_USER = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'OMPI_MCA_rmaps_base_oversubscribe': '1'}
+ROOT_USER = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1',
+             'OMPI_MCA_rmaps_base_oversubscribe': '1'}
 NAMES = {'openmpi': 'openmpi', 'openmpi-5': 'openmpi', 'mpich': 'mpich', 'intel-mpi-2021': 'mpich'}
 # A longer wait than any call takes on a busy machine.
 PATIENCE_S = 60
@@ -69,9 +71,9 @@ class Totals:
 class Place:
   """Where the program and Quadrille are for one MPI."""
 
-  def __init__(self, name):
+  def __init__(self, name, build):
     self.name = name
-    self.build = ROOT / 'build' / NAMES[name]
+    self.build = build or ROOT / 'build' / NAMES[name]
     self.tool = self.build / 'bin' / 'quadrille'
     self.program = self.build / 'bin' / 'quadrille_fuzz'
     self.environment = {**ROOT_USER, **fuzz_settings.MPI_SETTINGS.get(name, {})}
@@ -89,7 +91,7 @@ class Place:
 
 
 def command_of(place, case, native, patience):
-  skips = ','.join(sorted(fuzz_settings.DEFECTS[place.name]))
+  skips = ','.join(sorted({**fuzz_settings.DEFECTS[place.name], **fuzz_settings.OWN_DEFECTS}))
   words = [place.launcher, '-n', str(case.ranks), str(place.program), '--seed', str(case.seed), *case.arguments,
            '--patience', str(patience), *(['--skip', skips] if skips else [])]
   return words if native else [str(place.tool), 'run', '--', *words]
@@ -172,7 +174,8 @@ def readable(output):
   for line in output.splitlines():
     frame = re.match(r'(/\S*|\S*/\S+)\((?:[^)]*)\+(0x[0-9a-f]+)\)\[', line)
     if frame and 'libquadrille' in frame.group(1) and '(+' in line:
-      answer = subprocess.run(['addr2line', '-Cfpi', '-e', frame.group(1), frame.group(2)], capture_output=True, text=True)
+      answer = subprocess.run(['addr2line', '-Cfpi', '-e', frame.group(1), frame.group(2)], capture_output=True,
+                              text=True)
       line = '    ' + answer.stdout.strip().replace('\n', '\n      ')
     lines.append(line)
   return '\n'.join(lines)
@@ -194,10 +197,14 @@ def look(place, case, totals, options):
   if not wrong:
     calls = re.search(r'(\d+) calls of all ranks', output)
     if options.verbose:
-      print(f'ok  {place.name} {case.seed}: {case.ranks} ranks, {calls.group(1)} calls, {time.monotonic() - began:.1f} s', flush=True)
+      print(f'ok  {place.name} {case.seed}: {case.ranks} ranks, {calls.group(1)} calls, '
+            f'{time.monotonic() - began:.1f} s', flush=True)
     return
   print(f'FOUND  {place.name} seed {case.seed}, {case.ranks} ranks: {wrong[:600]}', flush=True)
-  native_wrong, _ = run_case(place, case, native=True, patience=20)
+  # The same steps alone: others, which Quadrille serves, may be too much for the MPI.
+  steps = {int(step) for step in re.findall(r'^fuzz: seed \d+ step (\d+) rank', output, re.M)}
+  same = with_arguments(case, '--only', ranges(sorted(steps))) if steps else case
+  native_wrong, _ = run_case(place, same, native=True, patience=20)
   print(f'  without Quadrille: {native_wrong[:300] or "nothing found"}', flush=True)
   smallest = case if options.no_reduce else reduce(place, case, output, time.monotonic() + options.reduce_seconds)
   path = keep(place, smallest, wrong, output, native_wrong, options.folder)
@@ -220,7 +227,8 @@ def cases_of(place, options):
     numbers = range(start, start + 10**9)
     print(f'{place.name}: seeds from {start} on', flush=True)
   for seed in numbers:
-    yield fuzz_settings.draw_case(place.name, seed, by_collective, options.steps, min(place.most_ranks, options.most_ranks))
+    most_ranks = min(place.most_ranks, options.most_ranks)
+    yield fuzz_settings.draw_case(place.name, seed, by_collective, options.steps, most_ranks)
 
 
 def fuzz(place, options, seconds):
@@ -240,6 +248,18 @@ def fuzz(place, options, seconds):
   return totals
 
 
+def find_mistakes(place):
+  all_found = True
+  for mistake, words in {'receive': 'receive buffer', 'guard': 'receive buffer', 'gap': 'receive buffer',
+                         'send': 'send buffer was changed', 'hang': 'stuck'}.items():
+    case = fuzz_settings.Case(place.name, 1, 2, {'QUADRILLE_SETUP_AFTER': '0', 'QUADRILLE_TUNING': 'none'},
+                              ['--steps', '200', '--bytes', '10000', '--served', '--mistake', mistake])
+    wrong, _ = run_case(place, case, patience=5)
+    all_found = all_found and words in wrong
+    print(f'{"found" if words in wrong else "NOT FOUND"}: {mistake}: {wrong[:200]}', flush=True)
+  return all_found
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('--seconds', type=float, default=60, help='for all MPIs together')
@@ -252,6 +272,8 @@ def main():
   parser.add_argument('--most-findings', type=int, default=5)
   parser.add_argument('--case')
   parser.add_argument('--kept', action='store_true')
+  parser.add_argument('--mistakes', action='store_true')
+  parser.add_argument('--build', type=pathlib.Path, help='where the build of the one --abi is')
   parser.add_argument('--no-reduce', action='store_true')
   parser.add_argument('--reduce-seconds', type=float, default=300)
   parser.add_argument('--folder', type=pathlib.Path, default=ROOT / 'build' / 'fuzz')
@@ -260,10 +282,14 @@ def main():
   names = options.mpi or [name for name in NAMES if options.abi in (None, NAMES[name])]
   if options.case:
     names = [fuzz_settings.read_case(options.case).mpi]
-  places = [place for place in map(Place, names) if place.is_there()]
+  if options.build and not (options.abi or len(names) == 1):
+    parser.error('--build wants --abi')
+  places = [place for place in (Place(name, options.build) for name in names) if place.is_there()]
   if not places:
     print('fuzz: nothing is built, or no MPI is installed: make build', file=sys.stderr)
     return 2
+  if options.mistakes:
+    return 0 if find_mistakes(places[0]) else 1
   findings = [f for place in places for f in fuzz(place, options, options.seconds / len(places)).findings]
   return 1 if findings else 0
 

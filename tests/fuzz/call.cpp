@@ -1,5 +1,7 @@
 #include "call.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -38,8 +40,7 @@ void check(int error, const std::string& what) {
 
 }  // namespace
 
-Call::Call(const CallPlan& plan, const Communicator& where, int me)
-    : plan_(plan), where_(where), me_(me) {
+Call::Call(const CallPlan& plan, const Communicator& where, int me) : plan_(plan), where_(where), me_(me) {
   Draw draw(seed_of({plan.seed, 31, static_cast<std::uint64_t>(me)}));
   std::vector<std::size_t> in, out;
   for (const Edge& e : sources()) in.push_back(plan_.elements(e.peer, me_, plan_.id_of(e)));
@@ -88,7 +89,8 @@ void Call::choose_types(Draw& draw, const std::vector<std::size_t>& elements, bo
     if (skips.uneven_types) return *plan_.base;
     Type type = draw_type(draw, *plan_.base, units, slim);
     const bool refused = (skips.gaps && !type.dense()) ||
-                         (plan_.in_place && skips.in_place_lower && (type.first < 0 || type.lower < 0));
+                         (plan_.in_place && skips.in_place_lower && (type.first < 0 || type.lower < 0)) ||
+                         (type.owned && type.size < 65536 && !is_right(type, 3));
     if (!refused) return type;
     free_type(type);
     return *plan_.base;
@@ -100,9 +102,9 @@ void Call::choose_types(Draw& draw, const std::vector<std::size_t>& elements, bo
       const bool again = b > 0 && elements[b] > 0 && draw.one_in(2) && side.types.back().units > 0 &&
                          elements[b] % side.types.back().units == 0;
       if (!again) {
-        side.types.push_back(empty ? empty_type(draw)
-                                   : fitting(elements[b] == 0 ? draw.between(1, 3)
-                                                              : draw_units(draw, elements[b], plan_.quantum)));
+        side.types.push_back(
+            empty ? empty_type(draw)
+                  : fitting(elements[b] == 0 ? draw.between(1, 3) : draw_units(draw, elements[b], plan_.quantum)));
       }
       const Type& type = side.types.back();
       side.blocks[b] = {side.types.size() - 1, type.units == 0 ? draw.below(4) : elements[b] / type.units, 0, 0};
@@ -209,7 +211,8 @@ void Call::make_side(Draw& draw, const Side& side, unsigned char* origin, Argume
   const bool nothing = std::all_of(side.blocks.begin(), side.blocks.end(), [](const Block& b) { return b.count == 0; });
   made.buffer = side.absolute ? MPI_BOTTOM : origin - side.shift;
   // The places may be absolute where they are wide enough, and the types as they are.
-  const bool by_place = side.absolute && sizeof(Place) == sizeof(MPI_Aint) && is_typed(plan_.collective) && draw.one_in(2);
+  const bool by_place =
+      side.absolute && sizeof(Place) == sizeof(MPI_Aint) && is_typed(plan_.collective) && draw.one_in(2);
   if (nothing && side.count == 0 && draw.one_in(3)) made.buffer = nullptr;
   std::vector<MPI_Datatype> handles;
   for (std::size_t t = 0; t < side.types.size(); ++t) {
@@ -252,7 +255,8 @@ void Call::make_arguments(Draw& draw) {
 
 void Call::write(const Side& side, std::size_t block, unsigned char* origin, int from, int to, int id) const {
   if (is_gather(plan_.collective) || plan_.same_for_all) to = -1, id = 0;
-  const test::Key key{from, to, seed_of({plan_.seed, static_cast<std::uint64_t>(repeat_), static_cast<std::uint64_t>(id)})};
+  const test::Key key{from, to,
+                      seed_of({plan_.seed, static_cast<std::uint64_t>(repeat_), static_cast<std::uint64_t>(id)})};
   const Block& b = side.blocks[block];
   const Type& type = side.types[b.type];
   if (type.dense()) {
@@ -303,7 +307,8 @@ void Call::start() {
 }
 
 void Call::finish() {
-  if (!is_blocking(plan_.form)) check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait of " + name_of(plan_.collective, plan_.form));
+  if (!is_blocking(plan_.form))
+    check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait of " + name_of(plan_.collective, plan_.form));
 }
 
 void Call::compare(const unsigned char* got, const std::vector<unsigned char>& expected, const unsigned char* origin,
@@ -333,14 +338,35 @@ std::string Call::describe() const {
   std::ostringstream text;
   text << plan_.describe() << " on " << where_.name << ", rank " << where_.rank << " of " << where_.size;
   const auto side = [&text](const char* name, const Side& s, const Memory& m) {
-    text << "; " << name << " " << name_of(m.origin) << (s.absolute ? ", absolute" : "") << (s.shift != 0 ? ", shifted" : "")
-         << ", [" << s.low << ", " << s.high << ")";
+    text << "; " << name << " " << name_of(m.origin) << (s.absolute ? ", absolute" : "")
+         << (s.shift != 0 ? ", shifted" : "") << ", [" << s.low << ", " << s.high << ")";
     for (std::size_t t = 0; t < s.types.size() && t < 4; ++t) text << ", " << s.types[t].name;
-    for (std::size_t b = 0; b < s.blocks.size() && b < 10; ++b) text << " " << s.blocks[b].count << "@" << s.blocks[b].place;
+    for (std::size_t b = 0; b < s.blocks.size() && b < 10; ++b)
+      text << " " << s.blocks[b].count << "@" << s.blocks[b].place;
   };
   if (!plan_.in_place) side("send", send_, send_memory_);
   side("receive", receive_, receive_memory_);
   return text.str();
+}
+
+bool Call::spoil(const std::string& mistake) {
+  unsigned char* wrong = nullptr;
+  if (mistake == "guard") wrong = receive_origin_ + receive_.high;
+  if (mistake == "send" && !plan_.in_place && !send_memory_.writable_by_choice) wrong = send_origin_ + send_.low - 1;
+  for (std::size_t b = 0; b < receive_.blocks.size(); ++b) {
+    const Block& block = receive_.blocks[b];
+    const Type& type = receive_.types[block.type];
+    if (block.count == 0 || type.size == 0) continue;
+    if (mistake == "receive") wrong = receive_origin_ + block.at + type.last - 1;
+    if (mistake == "gap" && type.runs.size() == 2 &&
+        type.runs[1].at > type.runs[0].at + static_cast<std::ptrdiff_t>(type.runs[0].length)) {
+      wrong = receive_origin_ + block.at + type.runs[1].at - 1;
+    }
+  }
+  if (mistake == "hang") pause();
+  if (wrong == nullptr) return false;
+  *wrong = static_cast<unsigned char>(*wrong ^ 1);
+  return true;
 }
 
 void Call::scribble() {

@@ -19,10 +19,10 @@ struct Finding {
 };
 
 struct Block {
-  std::size_t type = 0;     // which of the side's types
-  std::size_t count = 0;    // of its elements
-  std::ptrdiff_t place = 0; // in extents of the type, or in bytes
-  std::ptrdiff_t at = 0;    // in bytes
+  std::size_t type = 0;      // which of the side's types
+  std::size_t count = 0;     // of its elements
+  std::ptrdiff_t place = 0;  // in extents of the type, or in bytes
+  std::ptrdiff_t at = 0;     // in bytes
 };
 
 struct Side {
@@ -49,6 +49,8 @@ class Call {
   // Throws a Finding.
   void verify();
   std::string describe() const;
+  // Makes a mistake of this name on purpose; false if this call has nothing that it could spoil.
+  bool spoil(const std::string& mistake);
   // For a child of fork: writes all over the buffers.
   void scribble();
   const CallPlan& plan() const { return plan_; }
@@ -67,7 +69,8 @@ class Call {
   void write(const Side& side, std::size_t block, unsigned char* origin, int from, int to, int id) const;
   const std::vector<Edge>& sources() const { return is_neighbor(plan_.collective) ? where_.from : where_.everybody; }
   const std::vector<Edge>& targets() const { return is_neighbor(plan_.collective) ? where_.to : where_.everybody; }
-  void compare(const unsigned char* got, const std::vector<unsigned char>& expected, const unsigned char* origin, const char* what) const;
+  void compare(const unsigned char* got, const std::vector<unsigned char>& expected, const unsigned char* origin,
+               const char* what) const;
 
   const CallPlan plan_;
   const Communicator& where_;
@@ -75,7 +78,7 @@ class Call {
   int repeat_ = 0;
   Side send_, receive_;
   Memory send_memory_, receive_memory_;
-  std::size_t send_bytes_ = 0, receive_bytes_ = 0;    // of the buffers with their guards
+  std::size_t send_bytes_ = 0, receive_bytes_ = 0;  // of the buffers with their guards
   unsigned char *send_buffer_ = nullptr, *receive_buffer_ = nullptr;
   unsigned char *send_origin_ = nullptr, *receive_origin_ = nullptr;
   std::vector<unsigned char> sent_, expected_;

@@ -52,7 +52,8 @@ std::vector<int> world_ranks(MPI_Comm comm, bool remote) {
 std::vector<Edge> in_order(const std::vector<int>& peers, const Communicator& c) {
   std::map<int, int> seen;
   std::vector<Edge> edges;
-  for (const int peer : peers) edges.push_back({peer < 0 ? -1 : c.world[static_cast<std::size_t>(peer)], seen[peer]++, 0});
+  for (const int peer : peers)
+    edges.push_back({peer < 0 ? -1 : c.world[static_cast<std::size_t>(peer)], seen[peer]++, 0});
   return edges;
 }
 
@@ -134,7 +135,8 @@ MPI_Comm make_grid(Draw& draw, MPI_Comm parent, bool reorder, std::string& name)
   std::vector<int> periodic;
   for (std::size_t d = 0; d < extents.size(); ++d) periodic.push_back(draw.one_in(3) ? 0 : 1);
   MPI_Comm comm = MPI_COMM_NULL;
-  check(MPI_Cart_create(parent, static_cast<int>(extents.size()), extents.data(), periodic.data(), reorder ? 1 : 0, &comm),
+  check(MPI_Cart_create(parent, static_cast<int>(extents.size()), extents.data(), periodic.data(), reorder ? 1 : 0,
+                        &comm),
         "MPI_Cart_create");
   name = "grid";
   for (std::size_t d = 0; d < extents.size(); ++d) {
@@ -208,8 +210,8 @@ MPI_Comm make_dist_graph(Draw& draw, MPI_Comm parent, bool reorder) {
   const auto in = static_cast<int>(sources.size()), out = static_cast<int>(destinations.size());
   sources.push_back(0), destinations.push_back(0);
   MPI_Comm comm = MPI_COMM_NULL;
-  check(MPI_Dist_graph_create_adjacent(parent, in, sources.data(), MPI_UNWEIGHTED, out, destinations.data(), MPI_UNWEIGHTED,
-                                       MPI_INFO_NULL, reorder ? 1 : 0, &comm),
+  check(MPI_Dist_graph_create_adjacent(parent, in, sources.data(), MPI_UNWEIGHTED, out, destinations.data(),
+                                       MPI_UNWEIGHTED, MPI_INFO_NULL, reorder ? 1 : 0, &comm),
         "MPI_Dist_graph_create_adjacent");
   return comm;
 }
@@ -222,7 +224,8 @@ MPI_Comm make_general_graph(Draw& draw, MPI_Comm parent) {
   const int degree = static_cast<int>(destinations.size()), sources = degree > 0 ? 1 : 0;
   destinations.push_back(0);
   MPI_Comm comm = MPI_COMM_NULL;
-  check(MPI_Dist_graph_create(parent, sources, &source, &degree, destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm),
+  check(MPI_Dist_graph_create(parent, sources, &source, &degree, destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                              &comm),
         "MPI_Dist_graph_create");
   return comm;
 }
@@ -290,7 +293,8 @@ MPI_Comm make(Draw& draw, MPI_Comm parent, const Skips& skips, Communicator& c) 
   std::uint64_t color = 0;
   MPI_Comm comm = MPI_COMM_NULL;
   switch (draw.below(16)) {
-    case 0: case 1:
+    case 0:
+    case 1:
       c.name = "split";
       comm = split(draw, parent, true, color);
       break;
@@ -299,11 +303,25 @@ MPI_Comm make(Draw& draw, MPI_Comm parent, const Skips& skips, Communicator& c) 
       check(MPI_Comm_split_type(parent, MPI_COMM_TYPE_SHARED, size_of(parent) - rank_of(parent), MPI_INFO_NULL, &comm),
             "MPI_Comm_split_type");
       break;
-    case 3: c.name = "subset"; return make_subset(draw, parent, false);
-    case 4: c.name = "subset by its group"; return make_subset(draw, parent, true);
-    case 5: case 6: case 7: case 8: return make_grid(draw, parent, reorder, c.name);
-    case 9: case 10: c.name = "graph"; return make_graph(draw, parent, reorder);
-    case 11: case 12: c.name = "distributed graph"; return make_dist_graph(draw, parent, reorder);
+    case 3:
+      c.name = "subset";
+      return make_subset(draw, parent, false);
+    case 4:
+      c.name = "subset by its group";
+      return make_subset(draw, parent, true);
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+      return make_grid(draw, parent, reorder, c.name);
+    case 9:
+    case 10:
+      c.name = "graph";
+      return make_graph(draw, parent, reorder);
+    case 11:
+    case 12:
+      c.name = "distributed graph";
+      return make_dist_graph(draw, parent, reorder);
     case 13:
       if (skips.general_graphs) break;
       c.name = "general graph";
@@ -312,7 +330,8 @@ MPI_Comm make(Draw& draw, MPI_Comm parent, const Skips& skips, Communicator& c) 
       if (skips.inter || alone) break;
       c.name = "intercommunicator";
       return make_inter(draw, parent);
-    default: break;
+    default:
+      break;
   }
   if (comm == MPI_COMM_NULL && color == 0) {
     c.name = "duplicate";
@@ -376,12 +395,26 @@ void Communicators::free_all() {
 }
 
 std::string Skips::read(const std::string& names) {
-  const std::map<std::string, bool*> known = {
-      {"pairs", &pairs}, {"general-graphs", &general_graphs}, {"reorder", &reorder},
-      {"empty-types", &empty_types}, {"in-place-lower", &in_place_lower}, {"gaps", &gaps}, {"absolute", &absolute},
-      {"overlap", &overlap}, {"dropped", &dropped}, {"inter", &inter}, {"nonblocking", &nonblocking},
-      {"uneven-types", &uneven_types}, {"in-place", &in_place}, {"persistent", &persistent}, {"topology-overlap", &topology_overlap}, {"started-in-place", &started_in_place}, {"lone-w", &lone_w}, {"gatherv-types", &gatherv_types},
-      {"uniform-types", &uniform_types}};
+  const std::map<std::string, bool*> known = {{"pairs", &pairs},
+                                              {"general-graphs", &general_graphs},
+                                              {"reorder", &reorder},
+                                              {"empty-types", &empty_types},
+                                              {"in-place-lower", &in_place_lower},
+                                              {"gaps", &gaps},
+                                              {"absolute", &absolute},
+                                              {"overlap", &overlap},
+                                              {"dropped", &dropped},
+                                              {"inter", &inter},
+                                              {"nonblocking", &nonblocking},
+                                              {"uneven-types", &uneven_types},
+                                              {"in-place", &in_place},
+                                              {"persistent", &persistent},
+                                              {"topology-overlap", &topology_overlap},
+                                              {"lone-started", &lone_started},
+                                              {"started-in-place", &started_in_place},
+                                              {"lone-w", &lone_w},
+                                              {"gatherv-types", &gatherv_types},
+                                              {"uniform-types", &uniform_types}};
   std::stringstream words(names);
   for (std::string word; std::getline(words, word, ',');) {
     const auto at = known.find(word);

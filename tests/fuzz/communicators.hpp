@@ -24,33 +24,34 @@ struct Communicator {
   int rank = 0, size = 0;
   bool inter = false;
   bool owned = false;
-  std::vector<int> world;                   // [rank] the rank in MPI_COMM_WORLD
-  std::vector<Edge> everybody;              // whom the dense collectives exchange with
+  std::vector<int> world;       // [rank] the rank in MPI_COMM_WORLD
+  std::vector<Edge> everybody;  // whom the dense collectives exchange with
   bool topology = false;
-  std::vector<Edge> to, from;               // whom the neighbour collectives exchange with
+  std::vector<Edge> to, from;  // whom the neighbour collectives exchange with
 };
 
 // What the MPI at hand is known to do wrong; see scripts/fuzz.py, which names the reasons.
 struct Skips {
-  bool pairs = false;            // several edges that join two ranks, as in periodic dimensions of 1 or 2
-  bool general_graphs = false;   // MPI_Dist_graph_create
+  bool pairs = false;           // several edges that join two ranks, as in periodic dimensions of 1 or 2
+  bool general_graphs = false;  // MPI_Dist_graph_create
   bool reorder = false;
-  bool empty_types = false;      // types without data in collectives of one count
-  bool in_place_lower = false;   // in place with bounds below zero
-  bool gaps = false;             // types with gaps
-  bool absolute = false;         // MPI_BOTTOM
-  bool overlap = false;          // several collectives under way
-  bool topology_overlap = false; // collectives of both kinds under way on one communicator with a topology
-  bool started_in_place = false; // nonblocking and persistent calls in place
-  bool dropped = false;          // MADV_DONTNEED
-  bool inter = false;            // intercommunicators
-  bool nonblocking = false;      // the MPI's own nonblocking and persistent forms
-  bool persistent = false;       // its persistent forms
-  bool uneven_types = false;     // different types on the two sides, or on two ranks
+  bool empty_types = false;       // types without data in collectives of one count
+  bool in_place_lower = false;    // in place with bounds below zero
+  bool gaps = false;              // types with gaps
+  bool absolute = false;          // MPI_BOTTOM
+  bool overlap = false;           // several collectives under way
+  bool topology_overlap = false;  // collectives of both kinds under way on one communicator with a topology
+  bool started_in_place = false;  // nonblocking and persistent calls in place
+  bool lone_started = false;      // nonblocking and persistent calls of one rank
+  bool dropped = false;           // MADV_DONTNEED
+  bool inter = false;             // intercommunicators
+  bool nonblocking = false;       // the MPI's own nonblocking and persistent forms
+  bool persistent = false;        // its persistent forms
+  bool uneven_types = false;      // different types on the two sides, or on two ranks
   bool in_place = false;
-  bool lone_w = false;           // MPI_Alltoallw on one rank
-  bool gatherv_types = false;    // different types in MPI_Allgatherv
-  bool uniform_types = false;    // different types in MPI_Alltoall
+  bool lone_w = false;         // MPI_Alltoallw on one rank
+  bool gatherv_types = false;  // different types in MPI_Allgatherv
+  bool uniform_types = false;  // different types in MPI_Alltoall
   // Empty, or the name that means nothing.
   std::string read(const std::string& names);
 };

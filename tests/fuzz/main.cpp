@@ -1,7 +1,7 @@
 // A program of random but legal calls. It is linked to the MPI alone; Quadrille comes by `quadrille run`.
 //
 //   quadrille_fuzz --seed N [--steps N | --seconds N] [--only 3,7-20,44] [--threads] [--skip NAME,...]
-//                  [--collective NAME] [--bytes N] [--patience SECONDS]
+//                  [--collective NAME] [--bytes N] [--patience SECONDS] [--mistake NAME]
 //
 // All ranks draw the same step from its number; what one rank alone may choose it draws from its rank too. So a step
 // is the same whatever ran before it, and a run can be cut down to few steps.
@@ -67,16 +67,26 @@ Options read_options(int count, char** words) {
     }
     if (i + 1 == count) throw std::invalid_argument(word);
     const std::string value = words[++i];
-    if (word == "--seed") o.seed = std::stoull(value);
-    else if (word == "--steps") o.steps = std::stoull(value);
-    else if (word == "--seconds") o.seconds = std::stoi(value), o.steps = UINT64_MAX;
-    else if (word == "--patience") o.patience = std::stoi(value);
-    else if (word == "--only") o.only = read_ranges(value);
-    else if (word == "--bytes") o.wishes.most_bytes = std::stoull(value);
-    else if (word == "--collective") o.wishes.only_collective = collective_named(value);
+    if (word == "--seed")
+      o.seed = std::stoull(value);
+    else if (word == "--steps")
+      o.steps = std::stoull(value);
+    else if (word == "--seconds")
+      o.seconds = std::stoi(value), o.steps = UINT64_MAX;
+    else if (word == "--patience")
+      o.patience = std::stoi(value);
+    else if (word == "--only")
+      o.only = read_ranges(value);
+    else if (word == "--bytes")
+      o.wishes.most_bytes = std::stoull(value);
+    else if (word == "--collective")
+      o.wishes.only_collective = collective_named(value);
+    else if (word == "--mistake")
+      o.wishes.mistake = value;
     else if (word == "--skip") {
       if (const std::string wrong = o.wishes.skips.read(value); !wrong.empty()) throw std::invalid_argument(wrong);
-    } else throw std::invalid_argument(word);
+    } else
+      throw std::invalid_argument(word);
   }
   return o;
 }

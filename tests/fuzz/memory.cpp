@@ -101,28 +101,37 @@ void drop(Draw& draw, const Memory& m) {
 void* allocate(Draw& draw, Origin origin, std::size_t bytes) {
   constexpr int own = MAP_PRIVATE | MAP_ANONYMOUS;
   switch (origin) {
-    case Origin::calloc: return std::calloc(bytes / 8 + 1, 8);
+    case Origin::calloc:
+      return std::calloc(bytes / 8 + 1, 8);
     case Origin::grown: {
       void* const small = std::malloc(bytes / draw.between(2, 9) + 1);
       std::memset(small, 3, 1);
       return std::realloc(small, bytes);
     }
-    case Origin::aligned: return std::aligned_alloc(page, whole_pages(bytes));
+    case Origin::aligned:
+      return std::aligned_alloc(page, whole_pages(bytes));
     case Origin::mpi: {
       void* base = nullptr;
       return MPI_Alloc_mem(static_cast<MPI_Aint>(bytes), MPI_INFO_NULL, &base) == MPI_SUCCESS ? base : nullptr;
     }
-    case Origin::mapped: return map(whole_pages(bytes), own, -1);
-    case Origin::shared: return map(whole_pages(bytes), MAP_SHARED | MAP_ANONYMOUS, -1);
-    case Origin::file: return map_file(whole_pages(bytes), MAP_PRIVATE);
-    case Origin::shared_file: return map_file(whole_pages(bytes), MAP_SHARED);
-    case Origin::moved: return map_and_move(whole_pages(bytes));
-    case Origin::stack: return stack.take(bytes);
+    case Origin::mapped:
+      return map(whole_pages(bytes), own, -1);
+    case Origin::shared:
+      return map(whole_pages(bytes), MAP_SHARED | MAP_ANONYMOUS, -1);
+    case Origin::file:
+      return map_file(whole_pages(bytes), MAP_PRIVATE);
+    case Origin::shared_file:
+      return map_file(whole_pages(bytes), MAP_SHARED);
+    case Origin::moved:
+      return map_and_move(whole_pages(bytes));
+    case Origin::stack:
+      return stack.take(bytes);
     case Origin::fixed: {
       const std::lock_guard lock(guard);
       return fixed.take(bytes);
     }
-    default: return std::malloc(bytes);
+    default:
+      return std::malloc(bytes);
   }
 }
 
@@ -149,15 +158,22 @@ void release(const Memory& m) {
     case Origin::shared:
     case Origin::file:
     case Origin::shared_file:
-    case Origin::moved: munmap(m.data, whole_pages(m.bytes)); return;
-    case Origin::mpi: MPI_Free_mem(m.data); return;
-    case Origin::stack: stack.give(); return;
+    case Origin::moved:
+      munmap(m.data, whole_pages(m.bytes));
+      return;
+    case Origin::mpi:
+      MPI_Free_mem(m.data);
+      return;
+    case Origin::stack:
+      stack.give();
+      return;
     case Origin::fixed: {
       const std::lock_guard lock(guard);
       fixed.give();
       return;
     }
-    default: std::free(m.data);
+    default:
+      std::free(m.data);
   }
 }
 
@@ -167,8 +183,10 @@ Memory take_memory(Draw& draw, std::size_t bytes) {
   using enum Origin;
   Memory m;
   bytes += 16;
-  m.origin = draw.pick({malloc, malloc, malloc, malloc, calloc, grown, aligned, mpi, mapped, shared, file, shared_file,
-                        moved, kept, kept, kept, stack, stack, fixed, mapped_over, mapped_over_shared, dropped});
+  m.origin = draw.pick({malloc, malloc, malloc, malloc, calloc,      grown,       aligned,
+                        mpi,    mapped, shared, file,   shared_file, moved,       kept,
+                        kept,   kept,   stack,  stack,  fixed,       mapped_over, mapped_over_shared,
+                        dropped});
   Draw shape(draw.next());  // as many numbers for each origin, whatever is at hand
   if (m.origin == kept) {
     if (take_kept(shape, bytes, m)) return m;
@@ -214,9 +232,10 @@ void set_writable(const Memory& memory, bool writable) {
 }
 
 const char* name_of(Origin origin) {
-  constexpr const char* names[] = {"malloc", "calloc", "realloc", "aligned_alloc", "MPI_Alloc_mem", "mmap",
-                                   "shared mmap", "file", "shared file", "mremap", "kept", "stack", "static",
-                                   "mapped over", "mapped over (shared)", "madvise"};
+  constexpr const char* names[] = {"malloc", "calloc",      "realloc", "aligned_alloc", "MPI_Alloc_mem",
+                                   "mmap",   "shared mmap", "file",    "shared file",   "mremap",
+                                   "kept",   "stack",       "static",  "mapped over",   "mapped over (shared)",
+                                   "madvise"};
   return names[static_cast<int>(origin)];
 }
 

@@ -9,8 +9,22 @@
 namespace quadrille::fuzz {
 
 enum class Origin {
-  malloc, calloc, grown, aligned, mpi, mapped, shared, file, shared_file, moved, kept, stack, fixed,
-  mapped_over, mapped_over_shared, dropped,
+  malloc,
+  calloc,
+  grown,
+  aligned,
+  mpi,
+  mapped,
+  shared,
+  file,
+  shared_file,
+  moved,
+  kept,
+  stack,
+  fixed,
+  mapped_over,
+  mapped_over_shared,
+  dropped,
 };
 
 struct Memory {

@@ -10,7 +10,7 @@ namespace quadrille::fuzz {
 namespace {
 
 constexpr std::array<const char*, collectives> names = {
-    "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv",
+    "alltoall",          "alltoallv",          "alltoallw",          "allgather",          "allgatherv",
     "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "neighbor_allgather", "neighbor_allgatherv"};
 
 // Sizes at which something changes: a cache line with its number, slots of inboxes, the heap's smallest block, CMA.
@@ -18,13 +18,38 @@ std::size_t draw_bytes(Draw& draw, std::size_t most) {
   const std::size_t edge = draw.pick({48, 64, 128, 176, 944, 1024, 4096, 4144, 8192, 16384, 32768, 131072});
   std::size_t bytes = 0;
   switch (draw.below(20)) {
-    case 0: return 0;
-    case 1: case 2: case 3: case 4: case 5: bytes = draw.between(1, 64); break;
-    case 6: case 7: case 8: case 9: bytes = draw.between(65, 4200); break;
-    case 10: case 11: case 12: bytes = edge - draw.below(3) * 8 + draw.below(17); break;
-    case 13: case 14: case 15: bytes = draw.between(4200, 32 << 10); break;
-    case 16: case 17: bytes = draw.between(32 << 10, 256 << 10); break;
-    default: bytes = draw.between(1, most); break;
+    case 0:
+      return 0;
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+    case 5:
+      bytes = draw.between(1, 64);
+      break;
+    case 6:
+    case 7:
+    case 8:
+    case 9:
+      bytes = draw.between(65, 4200);
+      break;
+    case 10:
+    case 11:
+    case 12:
+      bytes = edge - draw.below(3) * 8 + draw.below(17);
+      break;
+    case 13:
+    case 14:
+    case 15:
+      bytes = draw.between(4200, 32 << 10);
+      break;
+    case 16:
+    case 17:
+      bytes = draw.between(32 << 10, 256 << 10);
+      break;
+    default:
+      bytes = draw.between(1, most);
+      break;
   }
   return std::min(bytes, most);
 }
@@ -68,16 +93,24 @@ std::size_t CallPlan::elements(int from, int to, int id) const {
   if (is_uniform(collective) || same_for_all) return quantum * most;
   if (is_gather(collective)) to = id = 0;
   if (in_place && from > to && !is_gather(collective)) std::swap(from, to);
-  Draw draw(seed_of({seed, static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to), static_cast<std::uint64_t>(id)}));
+  Draw draw(seed_of(
+      {seed, static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to), static_cast<std::uint64_t>(id)}));
   const bool special = Draw(seed + 5).below(3) == static_cast<std::size_t>(from) % 3;
   switch (pattern) {
-    case Pattern::even: return quantum * most;
-    case Pattern::random: return draw.one_in(4) ? 0 : quantum * draw.between(0, most);
-    case Pattern::zero_rows: return from % 2 == 0 ? 0 : quantum * draw.between(0, most);
-    case Pattern::zero_columns: return (in_place ? from + to : to) % 2 == 0 ? 0 : quantum * most;
-    case Pattern::zero: return 0;
-    case Pattern::giant: return quantum * (special && draw.one_in(3) ? most : std::min<std::size_t>(most, draw.below(4)));
-    case Pattern::sparse: return draw.one_in(5) ? quantum * draw.between(0, most) : 0;
+    case Pattern::even:
+      return quantum * most;
+    case Pattern::random:
+      return draw.one_in(4) ? 0 : quantum * draw.between(0, most);
+    case Pattern::zero_rows:
+      return from % 2 == 0 ? 0 : quantum * draw.between(0, most);
+    case Pattern::zero_columns:
+      return (in_place ? from + to : to) % 2 == 0 ? 0 : quantum * most;
+    case Pattern::zero:
+      return 0;
+    case Pattern::giant:
+      return quantum * (special && draw.one_in(3) ? most : std::min<std::size_t>(most, draw.below(4)));
+    case Pattern::sparse:
+      return draw.one_in(5) ? quantum * draw.between(0, most) : 0;
   }
   return 0;
 }
@@ -85,7 +118,8 @@ std::size_t CallPlan::elements(int from, int to, int id) const {
 std::string CallPlan::describe() const {
   constexpr const char* patterns[] = {"even", "random", "zero rows", "zero columns", "zero", "giant", "sparse"};
   std::ostringstream text;
-  text << name_of(collective, form) << (in_place ? " in place" : "") << ", " << quantum << "*" << most << " x " << base->name;
+  text << name_of(collective, form) << (in_place ? " in place" : "") << ", " << quantum << "*" << most << " x "
+       << base->name;
   if (!is_uniform(collective)) text << ", " << patterns[static_cast<int>(pattern)];
   if (same_for_all) text << ", same for all";
   text << ", " << repeats << " times";
@@ -98,6 +132,7 @@ CallPlan draw_call(std::uint64_t seed, const Communicator& c, const Wishes& wish
   plan.seed = draw.next();
   plan.collective = draw_collective(draw, c, wishes.only_collective);
   plan.form = draw_form(draw, plan.collective, blocking_only, wishes.skips);
+  if (wishes.skips.lone_started && !c.inter && c.size < 2 && !is_blocking(plan.form)) plan.form = Form::blocking;
   const bool ours = plan.form == Form::blocking_c ? wishes.served_large : plan.form == Form::blocking && wishes.served;
   if (!ours || c.inter || c.size < 2) plan.skips = wishes.skips;
   if (plan.skips.lone_w && !c.inter && c.size < 2 && is_typed(plan.collective)) plan.collective = Collective::alltoallv;

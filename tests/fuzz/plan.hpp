@@ -10,8 +10,16 @@
 namespace quadrille::fuzz {
 
 enum class Collective {
-  alltoall, alltoallv, alltoallw, allgather, allgatherv,
-  neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw, neighbor_allgather, neighbor_allgatherv,
+  alltoall,
+  alltoallv,
+  alltoallw,
+  allgather,
+  allgatherv,
+  neighbor_alltoall,
+  neighbor_alltoallv,
+  neighbor_alltoallw,
+  neighbor_allgather,
+  neighbor_allgatherv,
 };
 constexpr std::size_t collectives = 10;
 enum class Form { blocking, blocking_c, nonblocking, nonblocking_c, persistent, persistent_c };
@@ -34,17 +42,17 @@ inline bool is_persistent(Form f) { return f == Form::persistent || f == Form::p
 enum class Pattern { even, random, zero_rows, zero_columns, zero, giant, sparse };
 
 struct CallPlan {
-  std::uint64_t seed = 0;     // of this call
+  std::uint64_t seed = 0;  // of this call
   Collective collective = Collective::alltoall;
   Form form = Form::blocking;
   bool in_place = false;
   bool same_for_all = false;  // every message of a rank has the same content
   const Type* base = nullptr;
-  std::size_t quantum = 1;    // elements of the base; each message is a multiple of it
-  std::size_t most = 0;       // quanta of the largest message
+  std::size_t quantum = 1;  // elements of the base; each message is a multiple of it
+  std::size_t most = 0;     // quanta of the largest message
   Pattern pattern = Pattern::even;
-  int repeats = 1;            // with the same arguments, and other content
-  Skips skips;                // what must not be in this call, because it may be the MPI that carries it out
+  int repeats = 1;  // with the same arguments, and other content
+  Skips skips;      // what must not be in this call, because it may be the MPI that carries it out
 
   // Elements of the base in a message between two ranks of MPI_COMM_WORLD.
   std::size_t elements(int from, int to, int id) const;
@@ -60,6 +68,7 @@ struct Wishes {
   // Quadrille serves every blocking call of several ranks, so that what the MPI does wrong does not matter there.
   bool served = false, served_large = false;
   int only_collective = -1;
+  std::string mistake;  // made on purpose, to see that it is found: receive, guard, gap, send or hang
 };
 
 // Is there such a function in this MPI?

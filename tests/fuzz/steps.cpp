@@ -69,6 +69,7 @@ void Steps::repeat_one(std::uint64_t seed, const Communicator& where, int thread
       at("the call", &call, thread);
       call.start();
       call.finish();
+      if (!wishes_.mistake.empty() && !spoiled_ && rank_ == 0) spoiled_ = call.spoil(wishes_.mistake);
       at("messages after", &call, thread);
       if (with_traffic) traffic->after();
       call.verify();
@@ -125,7 +126,8 @@ void Steps::two_threads(std::uint64_t seed, const Communicator& one, const Commu
   std::thread second([&] {
     const StackArea stack;
     try {
-      for (std::uint64_t i = 0; i < 3 && other.comm != MPI_COMM_NULL; ++i) repeat_one(seed_of({seed, other.number, i}), other, 1);
+      for (std::uint64_t i = 0; i < 3 && other.comm != MPI_COMM_NULL; ++i)
+        repeat_one(seed_of({seed, other.number, i}), other, 1);
     } catch (const Finding& finding) {
       // The other ranks are waiting for this thread: do not let this one wait for them.
       report("FINDING in the second thread: " + finding.what);
@@ -133,7 +135,8 @@ void Steps::two_threads(std::uint64_t seed, const Communicator& one, const Commu
     }
   });
   try {
-    for (std::uint64_t i = 0; i < 3 && one.comm != MPI_COMM_NULL; ++i) repeat_one(seed_of({seed, one.number, i}), one, 0);
+    for (std::uint64_t i = 0; i < 3 && one.comm != MPI_COMM_NULL; ++i)
+      repeat_one(seed_of({seed, one.number, i}), one, 0);
   } catch (const Finding& finding) {
     report("FINDING " + finding.what);
     _exit(87);

@@ -31,6 +31,7 @@ class Steps {
   int rank_;
   const Wishes& wishes_;
   Communicators& communicators_;
+  bool spoiled_ = false;
   Counts counts_{};
 };
 

@@ -73,7 +73,8 @@ void Traffic::after() {
   }
   const std::size_t each = answers_.size() / static_cast<std::size_t>(ranks);
   for (std::size_t i = 0; exchange_ && i < answers_.size(); ++i) {
-    if (answers_[i] != static_cast<int>(i / each) * 1000 + where_.rank) throw Finding{"MPI_Ialltoall beside our calls is wrong"};
+    if (answers_[i] != static_cast<int>(i / each) * 1000 + where_.rank)
+      throw Finding{"MPI_Ialltoall beside our calls is wrong"};
   }
 }
 

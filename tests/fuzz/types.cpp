@@ -155,7 +155,8 @@ Type indexed(Draw& draw, const Type& inner, std::size_t units, Index how, bool s
 
 Type subarray(Draw& draw, const Type& inner, std::size_t rows, std::size_t columns) {
   const std::size_t above = draw.below(2), left = draw.below(3);
-  const int sizes[] = {static_cast<int>(rows + above + draw.below(2)), static_cast<int>(columns + left + draw.below(2))};
+  const int sizes[] = {static_cast<int>(rows + above + draw.below(2)),
+                       static_cast<int>(columns + left + draw.below(2))};
   const int parts[] = {static_cast<int>(rows), static_cast<int>(columns)};
   const int starts[] = {static_cast<int>(above), static_cast<int>(left)};
   std::vector<std::ptrdiff_t> offsets;
@@ -173,7 +174,8 @@ Type subarray(Draw& draw, const Type& inner, std::size_t rows, std::size_t colum
 Type resized(const Type& inner, std::ptrdiff_t lower, std::ptrdiff_t extent) {
   Type type = placed(inner, {0});
   check(MPI_Type_create_resized(inner.handle, lower, extent, &type.handle), "MPI_Type_create_resized");
-  return commit(std::move(type), "resized (" + std::to_string(lower) + "," + std::to_string(extent) + ") " + inner.name);
+  return commit(std::move(type),
+                "resized (" + std::to_string(lower) + "," + std::to_string(extent) + ") " + inner.name);
 }
 
 // The new type lives on without the one it was made of.
@@ -186,20 +188,29 @@ Type draw_shape(Draw& draw, const Type& base, std::size_t units, bool slim) {
   const std::size_t length = divisor(draw, units), blocks = units / length;
   const auto room = static_cast<std::ptrdiff_t>(length + (slim ? 0 : draw.below(length + 3)));
   // Lists of many blocks cost more than they find.
-  if (units > 4096) return draw.one_in(2) ? contiguous(base, units) : vector(base, length, blocks, static_cast<std::ptrdiff_t>(blocks + 1), false);
+  if (units > 4096)
+    return draw.one_in(2) ? contiguous(base, units)
+                          : vector(base, length, blocks, static_cast<std::ptrdiff_t>(blocks + 1), false);
   switch (draw.below(9)) {
-    case 0: return vector(base, blocks, length, room, false);
-    case 1: return vector(base, blocks, length, draw.one_in(2) ? -room : room, true);
-    case 2: return indexed(draw, base, units, Index::elements, slim);
-    case 3: return indexed(draw, base, units, Index::bytes, slim);
-    case 4: return indexed(draw, base, units, Index::parts, slim);
-    case 5: return subarray(draw, base, blocks, length);
+    case 0:
+      return vector(base, blocks, length, room, false);
+    case 1:
+      return vector(base, blocks, length, draw.one_in(2) ? -room : room, true);
+    case 2:
+      return indexed(draw, base, units, Index::elements, slim);
+    case 3:
+      return indexed(draw, base, units, Index::bytes, slim);
+    case 4:
+      return indexed(draw, base, units, Index::parts, slim);
+    case 5:
+      return subarray(draw, base, blocks, length);
     case 6: {
       Type inner = draw_shape(draw, base, length, true);
       Type outer = contiguous(inner, blocks);
       return instead(std::move(inner), std::move(outer));
     }
-    default: return contiguous(base, units);
+    default:
+      return contiguous(base, units);
   }
 }
 
@@ -235,7 +246,8 @@ Type draw_type(Draw& draw, const Type& base, std::size_t units, bool slim) {
     const auto align = base.extent;
     const std::ptrdiff_t before = static_cast<std::ptrdiff_t>(draw.below(3)) * align;
     const std::ptrdiff_t behind = static_cast<std::ptrdiff_t>(draw.below(4)) * align;
-    const std::ptrdiff_t low = type.first >= 0 ? type.first / align * align : -((-type.first + align - 1) / align * align);
+    const std::ptrdiff_t low =
+        type.first >= 0 ? type.first / align * align : -((-type.first + align - 1) / align * align);
     const std::ptrdiff_t span = (type.last - low + align - 1) / align * align;
     type = instead(type, resized(type, low - before, before + span + behind));
   }
@@ -246,6 +258,35 @@ Type column_type(const Type& base, std::size_t units, std::size_t stride) {
   Type column = vector(base, units, 1, static_cast<std::ptrdiff_t>(stride), false);
   Type thin = resized(column, 0, base.extent);
   return instead(std::move(column), std::move(thin));
+}
+
+bool is_right(const Type& type, std::size_t count) {
+  if (type.units == 0 || count == 0) return true;
+  const std::ptrdiff_t low = std::min<std::ptrdiff_t>(type.first, 0);
+  const std::ptrdiff_t high =
+      std::max<std::ptrdiff_t>(type.last, 0) + static_cast<std::ptrdiff_t>(count - 1) * type.extent;
+  std::vector<unsigned char> memory(static_cast<std::size_t>(high - low) + 32), other(memory.size(), 0xa5), packed,
+      expected;
+  test::fill({1, 2, 3}, 0, memory.size(), memory.data());
+  std::vector<unsigned char> back = other;
+  for (std::size_t e = 0; e < count; ++e) {
+    for (const Run& run : type.runs) {
+      const auto at = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(e) * type.extent + run.at - low);
+      expected.insert(expected.end(), memory.data() + at, memory.data() + at + run.length);
+      std::copy_n(memory.data() + at, run.length, other.data() + at);
+    }
+  }
+  packed.resize(expected.size() + 64);
+  int at = 0;
+  const auto elements = static_cast<int>(count), room = static_cast<int>(packed.size());
+  if (MPI_Pack(memory.data() - low, elements, type.handle, packed.data(), room, &at, MPI_COMM_SELF) != MPI_SUCCESS)
+    return false;
+  if (!std::equal(expected.begin(), expected.end(), packed.begin())) return false;
+  at = 0;
+  const int bytes = static_cast<int>(expected.size());
+  if (MPI_Unpack(expected.data(), bytes, &at, back.data() - low, elements, type.handle, MPI_COMM_SELF) != MPI_SUCCESS)
+    return false;
+  return back == other;
 }
 
 Type empty_type(Draw& draw) {

@@ -18,10 +18,10 @@ struct Type {
   std::string name;
   bool owned = false;  // to be freed
   std::size_t units = 1;
-  std::size_t size = 0;                   // bytes of data
+  std::size_t size = 0;  // bytes of data
   std::ptrdiff_t lower = 0, extent = 0;
-  std::ptrdiff_t first = 0, last = 0;     // bytes with data lie in [first, last)
-  std::vector<Run> runs;                  // in the order in which the data travels
+  std::ptrdiff_t first = 0, last = 0;  // bytes with data lie in [first, last)
+  std::vector<Run> runs;               // in the order in which the data travels
   bool dense() const { return runs.size() == 1 && runs[0].at == 0 && static_cast<std::ptrdiff_t>(size) == extent; }
 };
 
@@ -32,6 +32,8 @@ const std::vector<Type>& bases();
 Type draw_type(Draw& draw, const Type& base, std::size_t units, bool slim);
 // Such a type whose elements lie `stride` bases apart, so that up to `stride` of them interleave.
 Type column_type(const Type& base, std::size_t units, std::size_t stride);
+// Does the MPI itself pack and unpack such elements as the definition of the type says?
+bool is_right(const Type& type, std::size_t count);
 // A type without data.
 Type empty_type(Draw& draw);
 // The same type, whose data lie `by` bytes further on.

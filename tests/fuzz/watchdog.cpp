@@ -34,7 +34,8 @@ std::string where() {
   for (int t = 0; t < 2; ++t) {
     const Call* const call = places[t].call.load();
     if (t == 1 && call == nullptr) continue;
-    text << (t == 0 ? "" : "; other thread: ") << places[t].phase.load() << (call != nullptr ? ": " + call->describe() : "");
+    text << (t == 0 ? "" : "; other thread: ") << places[t].phase.load()
+         << (call != nullptr ? ": " + call->describe() : "");
   }
   return text.str();
 }
