@@ -27,7 +27,8 @@ namespace quadrille {
   X(Dist_graph_create_adjacent) X(Dist_graph_neighbors) X(Dist_graph_neighbors_count)              \
   X(Errhandler_free) X(Error_class) X(Finalize) X(Finalized)                                                          \
   X(Free_mem) X(Gather) X(Get_elements_x) X(Get_library_version) X(Get_processor_name)             \
-  X(Get_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_free) X(Group_translate_ranks)\
+  X(Get_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_free) X(Group_range_incl)  \
+  X(Group_size) X(Group_translate_ranks)                                                           \
   X(Iallgather) X(Iallgatherv) X(Iallreduce) X(Ialltoall) X(Ialltoallv) X(Ialltoallw) X(Ibarrier)\
   X(Ineighbor_allgather) X(Ineighbor_allgatherv) X(Ineighbor_alltoall) X(Ineighbor_alltoallv)      \
   X(Ineighbor_alltoallw) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey)         \

@@ -317,6 +317,22 @@ int keep_if_all_have(MPI_Comm of, MPI_Comm& made) {
   return MPI_ERR_OTHER;
 }
 
+// The group of the communicator's ranks. MPICH 5.0 gives those of the parent where MPI_Cart_create left some out; the
+// ranks of the grid come first.
+int group_of(MPI_Comm comm, MPI_Group& group) {
+  if (const int error = mpi().Comm_group(comm, &group); error != MPI_SUCCESS) return error;
+  int members = 0, ranks = 0;
+  if (mpi().Group_size(group, &members) != MPI_SUCCESS || mpi().Comm_size(comm, &ranks) != MPI_SUCCESS ||
+      members <= ranks) {
+    return MPI_SUCCESS;
+  }
+  int first_ones[1][3] = {{0, ranks - 1, 1}};
+  MPI_Group all = group;
+  const int error = mpi().Group_range_incl(all, 1, first_ones, &group);
+  mpi().Group_free(&all);
+  return error;
+}
+
 }  // namespace
 
 QuietComm::~QuietComm() { free_private(comm); }
@@ -328,7 +344,7 @@ int make_private(MPI_Comm of, MPI_Comm& made) {
     return MPI_ERR_OTHER;
   }
   MPI_Group group;
-  if (mpi().Comm_group(of, &group) == MPI_SUCCESS) {
+  if (group_of(of, group) == MPI_SUCCESS) {
     if (mpi().Comm_create(of, group, &made) != MPI_SUCCESS) made = mpi().comm_null;
     mpi().Group_free(&group);
   }
