@@ -25,9 +25,7 @@ DEFECTS = {
 }
 
 # Known defects of Quadrille itself: to be mended, then to be taken from this list.
-OWN_DEFECTS = {
-    'dropped': 'MADV_DONTNEED keeps the content of pages of the heap where memory was mapped over',
-}
+OWN_DEFECTS = {}
 
 # Settings that an MPI needs for reasons that have nothing to do with the calls.
 MPI_SETTINGS = {
