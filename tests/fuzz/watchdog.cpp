@@ -77,6 +77,7 @@ void report(const std::string& text) {
   const std::string line = "fuzz: seed " + std::to_string(the_seed) + " step " + std::to_string(the_step) + " rank " +
                            std::to_string(the_rank) + ": " + text + "\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+  usleep(300'000);  // a launcher may forget what it reads after a rank has ended the job
 }
 
 void start_watchdog(std::uint64_t seed, int rank, int seconds) {
