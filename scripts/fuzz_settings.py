@@ -100,9 +100,11 @@ def draw_settings(draw, by_collective):
 
 def serves_all(settings):
   """Is every blocking call of several ranks on one node Quadrille's own?"""
+  forced = settings.get('QUADRILLE_ALGORITHM', '')
+  # What is too large for the slots of a forced `inbox` goes to the MPI.
   return (settings.get('QUADRILLE_SETUP_AFTER') == '0' and 'QUADRILLE_NODES' not in settings
           and 'QUADRILLE_REACH' not in settings and settings.get('QUADRILLE_INBOX') != '0'
-          and '=mpi' not in settings.get('QUADRILLE_ALGORITHM', ''))
+          and '=mpi' not in forced and '=inbox' not in forced)
 
 
 class Case:
