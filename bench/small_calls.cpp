@@ -88,7 +88,9 @@ struct Cost {
 Cost spent() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  const auto microseconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_usec); };
+  const auto microseconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_usec);
+  };
   return {microseconds(used.ru_utime) + microseconds(used.ru_stime),
           static_cast<double>(used.ru_nvcsw + used.ru_nivcsw)};
 }

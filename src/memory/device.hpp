@@ -1,7 +1,7 @@
 // Memory of a GPU: the processor may not touch it, and a program that runs on GPUs may give it to any call.
 //
-// Only a driver that the program itself has loaded is asked; no toolkit is needed to build. Whether there is one is looked
-// for after a library was loaded, and not else: who has loaded none pays nothing.
+// Only a driver that the program itself has loaded is asked; no toolkit is needed to build. Whether there is one is
+// looked for after a library was loaded, and not else: who has loaded none pays nothing.
 #pragma once
 
 #include <atomic>

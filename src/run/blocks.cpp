@@ -47,7 +47,8 @@ int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& ro
     if (to.info.dense) {
       return pack(from.address, from.count, from.type, from.info, to.address, group.quiet);
     }
-    if (std::byte* packed = nullptr; from.info.runs != nullptr && to.info.runs != nullptr && has_room(room, bytes, packed)) {
+    const bool have_runs = from.info.runs != nullptr && to.info.runs != nullptr;
+    if (std::byte* packed = nullptr; have_runs && has_room(room, bytes, packed)) {
       pack_runs(from.address, from.count, from.info, packed);
       unpack_runs(packed, to.address, to.count, to.info);
       room.trim();

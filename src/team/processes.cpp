@@ -378,7 +378,8 @@ std::size_t control_bytes(int ranks) {
   return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes();
 }
 
-Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet, bool same) {
+Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet,
+               bool same) {
   const ErrorsReturned guard(user);
   Processes known;
   if (quiet == nullptr) {

@@ -68,9 +68,10 @@ struct Processes {
 std::shared_ptr<QuietComm> make_quiet_of_world();
 
 // Collective: finds it all out. `areas` is for how many communicators there shall be control memory; there
-// may be less. `quiet` is one that there is already, or null. If it is of these ranks in this order (`same`), it is used
-// to find out the rest.
-Processes meet(MPI_Comm comm, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet, bool same);
+// may be less. `quiet` is one that there is already, or null. If it is of these ranks in this order (`same`), it is
+// used to find out the rest.
+Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet,
+               bool same);
 
 // What is known of `ranks` (their numbers in `all`), in this order.
 Processes pick(const Processes& all, std::span<const int> ranks);

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "memory/heap.hpp"
@@ -350,6 +352,9 @@ void before_init() {
   if (sys::launched_as_first()) {
     say(mpi().problem +
         "; start the program with `quadrille run`, which takes the right library, or without Quadrille");
+  } else {
+    // A launcher ends all ranks as soon as one has failed: the one that speaks must come first.
+    std::this_thread::sleep_for(std::chrono::seconds(1));
   }
   std::_Exit(EXIT_FAILURE);
 }

@@ -176,9 +176,9 @@ TEST_F(Arguments, NullBufferOfAnEmptyType) {
   const std::vector<int> zeros(static_cast<std::size_t>(where.size), 0);
   int nothing[2] = {};
   for (int turn = 0; turn < 8; ++turn) {
-    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(odd ? nullptr : &nothing[0], some.data(), zeros.data(), odd ? empty : MPI_INT,
-                                            odd ? nullptr : &nothing[1], zeros.data(), zeros.data(), MPI_INT,
-                                            where.comm));
+    EXPECT_EQ(MPI_SUCCESS, tested.alltoallv(odd ? nullptr : &nothing[0], some.data(), zeros.data(),
+                                            odd ? empty : MPI_INT, odd ? nullptr : &nothing[1], zeros.data(),
+                                            zeros.data(), MPI_INT, where.comm));
   }
   MPI_Type_free(&empty);
 }

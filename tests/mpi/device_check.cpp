@@ -103,7 +103,8 @@ void check_vector(MPI_Comm comm, bool device, int count, bool in_place, int form
   recv.to_device();
   const void* const from = in_place ? MPI_IN_PLACE : static_cast<const void*>(send.data());
   if (form == 0) {
-    MPI_Alltoallv(from, counts.data(), places.data(), MPI_INT, recv.data(), counts.data(), places.data(), MPI_INT, comm);
+    MPI_Alltoallv(from, counts.data(), places.data(), MPI_INT, recv.data(), counts.data(), places.data(), MPI_INT,
+                  comm);
   } else if (form == 1) {
     MPI_Alltoallw(from, counts.data(), bytes.data(), types.data(), recv.data(), counts.data(), bytes.data(),
                   types.data(), comm);

@@ -1,0 +1,38 @@
+# What a rank, or its processor, or the MPI has not: memory, access to memory of a device, communicators.
+# A rank without memory to pack in must not leave the others waiting.
+quadrille_mpi_program(quadrille_no_memory_check no_memory_check.cpp)
+add_dependencies(quadrille_no_memory_check quadrille_preload)
+foreach(way ring cma-write)
+  quadrille_mpi_test(mpi.no-memory.${way}.3 RANKS 3 PROGRAM quadrille_no_memory_check PRELOAD
+                     SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_HEAP=off QUADRILLE_REACH=${way},ring)
+endforeach()
+
+# Memory of a device, by a stand-in of its driver, on odd ranks; the last are so many that copies have other ways.
+add_library(quadrille_device_standin SHARED device_standin.c)
+set_target_properties(quadrille_device_standin PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/standin-cuda)
+quadrille_mpi_program(quadrille_device_check device_check.cpp)
+add_dependencies(quadrille_device_check quadrille_preload quadrille_device_standin)
+function(quadrille_device_test name ranks)
+  quadrille_mpi_test(mpi.device-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_check PRELOAD
+                     SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN} ARGUMENTS $<TARGET_FILE:quadrille_device_standin>)
+endfunction()
+quadrille_device_test(default 2)
+quadrille_device_test(default 3)
+quadrille_device_test(ring 3 QUADRILLE_REACH=ring)
+quadrille_device_test(messages 4
+  "QUADRILLE_ALGORITHM=alltoall=modified-bruck;alltoallv=two-phase-bruck;alltoallw=spread-out;allgather=ring;allgatherv=ring;neighbor_alltoall=torus;neighbor_allgather=torus")
+
+# A program has as many communicators as without Quadrille.
+quadrille_mpi_program(quadrille_communicators_check communicators_check.cpp)
+add_dependencies(quadrille_communicators_check quadrille_preload)
+quadrille_mpi_test(mpi.communicators.2 RANKS 2 PROGRAM quadrille_communicators_check PRELOAD
+                   SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_ALGORITHM=alltoall=zero-rotation-bruck ARGUMENTS 1100)
+# MPI_COMM_WORLD is left as it was.
+if(QUADRILLE_MPI STREQUAL "openmpi")
+  quadrille_mpi_program(quadrille_world_tags_check world_tags_check.cpp)
+  add_dependencies(quadrille_world_tags_check quadrille_preload)
+  foreach(calls 16 17 18)
+    quadrille_mpi_test(mpi.world-tags.${calls} RANKS 4 PROGRAM quadrille_world_tags_check PRELOAD ARGUMENTS ${calls})
+  endforeach()
+endif()
