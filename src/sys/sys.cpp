@@ -16,6 +16,8 @@
 
 namespace quadrille::sys {
 
+void sleep_a_second() { ::sleep(1); }
+
 int create_memory_file(const char* name) {
   // Some systems refuse what could be executed (vm.memfd_noexec); older ones do not know the flag.
   const int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);

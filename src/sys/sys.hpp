@@ -37,6 +37,9 @@ inline void prefetch_for_write(const void* address) {
 // Gives the core to another process that is ready.
 inline void yield() { sched_yield(); }
 
+// Waits so long without the processor.
+void sleep_a_second();
+
 // ---- Shared segments: memory without a name, so that nothing can stay behind. ----
 
 // A file descriptor of `bytes` zeroed shared memory, closed on exec; -1 if the system gives none. Its pages take memory

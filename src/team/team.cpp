@@ -3,12 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "memory/heap.hpp"
@@ -16,6 +14,7 @@
 #include "mpi/mpi.hpp"
 #include "mpi/thrown.hpp"
 #include "sys/launched.hpp"
+#include "sys/sys.hpp"
 #include "team/config.hpp"
 #include "team/numa.hpp"
 #include "team/processes.hpp"
@@ -354,7 +353,7 @@ void before_init() {
         "; start the program with `quadrille run`, which takes the right library, or without Quadrille");
   } else {
     // A launcher ends all ranks as soon as one has failed: the one that speaks must come first.
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+    sys::sleep_a_second();
   }
   std::_Exit(EXIT_FAILURE);
 }

@@ -3,9 +3,9 @@
 
   faults.py --preload libquadrille_mpi.so -- mpirun -n 3 faults_check
 
-Each job has processes, sockets, /dev/shm and /tmp for itself (Linux namespaces; skipped where the system does not allow
-them). After a kill the job must end, and nothing may be left: no process, no socket, no file, but for what the MPI
-itself leaves behind. A rank that is stopped for two seconds delays the job, no more. Another user may connect to the
+Each job has processes, sockets, /dev/shm and a folder for what is temporary for itself (Linux namespaces; skipped
+where the system does not allow them). After a kill the job must end, and nothing may be left: no process, no socket, no
+file, but for what the MPI itself leaves behind. A rank that is stopped for two seconds delays the job, no more. Another user may connect to the
 sockets over which ranks pass memory to each other, and gets nothing. QUADRILLE_TEST_KILLS=n kills n times;
 QUADRILLE_TEST_SEED repeats a draw.
 """
@@ -16,32 +16,39 @@ import fcntl
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 SKIPPED = 77
 NOBODY = 65534
-# What MPIs themselves leave in /dev/shm and /tmp when a rank is killed.
+# What MPIs themselves leave in these folders when a rank is killed.
 OF_THE_MPI = re.compile(r'vader_segment|ompi\.|openmpi-sessions|prte|pmix|mpich|MPICH|hydra|psm|ucx|Intel_MPI|shm_|sem\.')
 UNNAMED = re.compile(r'@[0-9a-f]{5}')  # how the kernel names a socket that nobody gave a name to
 
 
-def enter_namespaces():
-  """Starts this script again, as the first process of namespaces of its own."""
+def run_in_namespaces():
+  """Runs this script again, as the first process of namespaces of its own. Its exit status."""
   own = ['unshare', '--mount', '--pid', '--net', '--ipc', '--fork', '--mount-proc', '--kill-child']
   allowed = subprocess.run([*own, 'true'], stderr=subprocess.DEVNULL, check=False).returncode == 0
   if not allowed:
     print('this user may not make namespaces: skipped')
     sys.exit(SKIPPED)
-  os.execvp(own[0], [*own, sys.executable, *sys.argv[:1], '--inside', *sys.argv[1:]])
+  folder = tempfile.mkdtemp(prefix='faults-')
+  try:
+    return subprocess.call([*own, sys.executable, *sys.argv[:1], '--inside', folder, *sys.argv[1:]])
+  finally:
+    os.rmdir(folder)  # what was in it went with the namespaces
 
 
-def furnish():
-  for place in ('/dev/shm', '/tmp'):
+def furnish(places):
+  """Each place becomes empty memory, in these namespaces alone. Only there may all be removed."""
+  for place in places:
     subprocess.run(['mount', '-t', 'tmpfs', '-o', 'mode=1777', 'none', place], check=True)
   with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:  # ifconfig lo up
     siocsifflags, up_and_running = 0x8914, 0x41
@@ -82,12 +89,13 @@ class Job:
   """A run of the program."""
 
   def __init__(self, arguments, *words):
-    self.output_path = '/tmp/output'
+    self.places = ['/dev/shm', arguments.inside]
+    self.output_path = os.path.join(arguments.inside, 'output')
     self.output = open(self.output_path, 'w+', errors='replace', encoding='utf-8')
     launch, self.program = arguments.command[:-1], arguments.command[-1]
     self.launcher = subprocess.Popen(
         [*launch, 'env', f'LD_PRELOAD={arguments.preload}', self.program, *words], stdout=self.output,
-        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=arguments.inside))
 
   def ranks(self, least, seconds=60):
     """The processes of the ranks, when there are so many, or the job is over."""
@@ -121,15 +129,17 @@ class Job:
       time.sleep(0.1)
     left = [f'process {p}' for p in processes()]
     left += [f'socket {s}' for s in sockets()]
-    for place in ('/dev/shm', '/tmp'):
+    for place in self.places:
       left += [f'{place}/{name}' for name in os.listdir(place) if not OF_THE_MPI.search(name)]
     return left
 
   def clear(self):
     for process in processes():
       os.kill(process, signal.SIGKILL)
-    for place in ('/dev/shm', '/tmp'):
-      subprocess.run(f'rm -rf {place}/*', shell=True, check=False)
+    for place in self.places:
+      for name in os.listdir(place):
+        path = os.path.join(place, name)
+        shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
 
 
 def check_end(job, status, wanted, problems, what):
@@ -241,12 +251,12 @@ def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument('--preload', required=True)
   parser.add_argument('--ranks', type=int, default=3)
-  parser.add_argument('--inside', action='store_true')
+  parser.add_argument('--inside', metavar='FOLDER', help=argparse.SUPPRESS)
   parser.add_argument('command', nargs='+')
   arguments = parser.parse_args()
   if not arguments.inside:
-    enter_namespaces()
-  furnish()
+    return run_in_namespaces()
+  furnish(['/dev/shm', arguments.inside])
 
   seed = int(os.environ.get('QUADRILLE_TEST_SEED') or random.randrange(1 << 32))
   kills = int(os.environ.get('QUADRILLE_TEST_KILLS') or 3)
