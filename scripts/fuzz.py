@@ -206,6 +206,11 @@ def look(place, case, totals, options):
   same = with_arguments(case, '--only', ranges(sorted(steps))) if steps else case
   native_wrong, _ = run_case(place, same, native=True, patience=20)
   print(f'  without Quadrille: {native_wrong[:300] or "nothing found"}', flush=True)
+  if options.again and not any(run_case(place, case)[0] for _ in range(options.again)):
+    path = keep(place, case, wrong, output, native_wrong, options.folder)
+    print(f'SEEN ONCE, and not again in {options.again} runs: it does not fail the test, but is not explained either\n'
+          f"  again: scripts/fuzz.py --case '{case.words()}'\n  more: {path}", flush=True)
+    return
   smallest = case if options.no_reduce else reduce(place, case, output, time.monotonic() + options.reduce_seconds)
   path = keep(place, smallest, wrong, output, native_wrong, options.folder)
   print(f"  again: scripts/fuzz.py --case '{smallest.words()}'\n  more: {path}", flush=True)
@@ -274,6 +279,8 @@ def main():
   parser.add_argument('--kept', action='store_true')
   parser.add_argument('--mistakes', action='store_true')
   parser.add_argument('--build', type=pathlib.Path, help='where the build of the one --abi is')
+  parser.add_argument('--again', type=int, default=0, metavar='N',
+                      help='a finding counts if it comes again in one of N more runs (0: at once)')
   parser.add_argument('--no-reduce', action='store_true')
   parser.add_argument('--reduce-seconds', type=float, default=300)
   parser.add_argument('--folder', type=pathlib.Path, default=ROOT / 'build' / 'fuzz')

@@ -37,7 +37,8 @@ struct Snapshot {
   bool wanted = false;       // the heap was active before the fork
   std::byte* copy = nullptr;
   std::size_t bytes = 0;
-  // The parts of the segment that the program has not mapped over, if it has done so too often for them to be known.
+  // The parts of the segment that the program has not mapped over, as the kernel says. Null: it was not asked, or did
+  // not say; then what was noted counts.
   ForeignRanges::Range* own = nullptr;
   std::size_t own_count = 0;
 };
@@ -121,7 +122,10 @@ void take_snapshot() {
   snapshot.bytes = arena_reach();
   if (snapshot.bytes == 0) return;
   const int error = errno;
-  const bool known = !state.foreign.too_many.load() || find_own();
+  // What was noted may be the heap's memory still: UCX tells of pages that were dropped as if they were unmapped. A
+  // child that took them for the program's own would share them with its parent.
+  const bool asks = state.foreign.count.load(std::memory_order_acquire) > 0 || state.foreign.too_many.load();
+  const bool known = !asks || find_own() || !state.foreign.too_many.load();
   snapshot.copy = !known ? nullptr
                   : sys::still_is(state.segment.descriptor, state.identity)
                       ? sys::copy_segment(state.segment.descriptor, snapshot.bytes)

@@ -404,6 +404,7 @@ std::string Skips::read(const std::string& names) {
                                               {"absolute", &absolute},
                                               {"overlap", &overlap},
                                               {"dropped", &dropped},
+                                              {"forks", &forks},
                                               {"inter", &inter},
                                               {"nonblocking", &nonblocking},
                                               {"uneven-types", &uneven_types},

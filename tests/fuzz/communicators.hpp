@@ -44,6 +44,7 @@ struct Skips {
   bool started_in_place = false;  // nonblocking and persistent calls in place
   bool lone_started = false;      // nonblocking and persistent calls of one rank
   bool dropped = false;           // MADV_DONTNEED
+  bool forks = false;             // children that write into their copies
   bool inter = false;             // intercommunicators
   bool nonblocking = false;       // the MPI's own nonblocking and persistent forms
   bool persistent = false;        // its persistent forms

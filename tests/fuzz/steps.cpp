@@ -65,7 +65,7 @@ void Steps::repeat_one(std::uint64_t seed, const Communicator& where, int thread
       if (with_traffic) traffic->before();
       dawdle(own);
       std::optional<Child> child;
-      if (thread == 0 && !wishes_.threads) child.emplace(own, call);
+      if (thread == 0 && !wishes_.threads && !wishes_.skips.forks) child.emplace(own, call);
       at("the call", &call, thread);
       call.start();
       call.finish();

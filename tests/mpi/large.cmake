@@ -80,5 +80,5 @@ quadrille_mpi_test(mpi.explained-large.3 RANKS 3 PROGRAM quadrille_explain_large
                    WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
                    "allgather on 3 ranks, 1 node, blocks of 64 bytes -> inbox"
                    "alltoall on 3 ranks, 1 node, blocks of 64 bytes -> inbox"
-                   "summary: 6 calls served, 3 passed" --
+                   "summary: 18 calls served, 9 passed" --
                    SETTINGS QUADRILLE_EXPLAIN=1 CORE)

@@ -146,19 +146,19 @@ TEST_F(Mismatch, MoreIsSentThanIsExpected) {
   Communicator where = duplicate("more");
   MPI_Comm_set_errhandler(where.comm, MPI_ERRORS_RETURN);
   const bool served = is_served_by_default(where);
-  int gathered = MPI_SUCCESS;
-  if (served) {
-    std::vector<int> send(2), recv(static_cast<std::size_t>(where.size));
-    gathered = class_of(call_it(native(), {Collective::allgather, 2, 1}, send.data(), recv.data(), where));
-  }
+#if defined(OPEN_MPI)
+  constexpr bool may_cut = false;
+#else
+  constexpr bool may_cut = true;  // allgathers, and says nothing: some versions of MPICH
+#endif
   for (const Collective collective : all_dense) {
-    const int expected = gathers(collective) ? gathered : MPI_ERR_TRUNCATE;
     for (const int ints : {1, 300, 3000, 40000}) {
       if (!served) break;
       for (int turn = 0; turn < 3; ++turn) {
         int error = MPI_SUCCESS;
         expect_good(make_call({collective, 2 * ints, ints}, where, error));
-        EXPECT_EQ(class_of(error), expected) << choose::name_of(collective) << " of " << ints;
+        const bool was_cut = may_cut && gathers(collective) && error == MPI_SUCCESS;
+        EXPECT_TRUE(was_cut || class_of(error) == MPI_ERR_TRUNCATE) << choose::name_of(collective) << " of " << ints;
       }
     }
   }
