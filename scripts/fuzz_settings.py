@@ -16,7 +16,7 @@ _EVERYWHERE = {
 }
 DEFECTS = {
     'openmpi': {**_EVERYWHERE,
-                'nonblocking': 'nonblocking collectives hang and crash, alone and beside other calls (issue 13918)',
+                'nonblocking': 'nonblocking collectives hang and crash, alone and beside other calls',
                 'dropped': 'it takes madvise over: dropped pages of the heap keep their content (docs/heap.md)'},
     'openmpi-5': {**_EVERYWHERE, 'started-in-place': 'MPI_Ialltoallw in place delivers other bytes',
                   'dropped': 'as above',

@@ -37,4 +37,16 @@ class OnHost {
   bool failed_ = false;
 };
 
+// Makes a call by `run`, which returns an MPI error code: with its buffers as they are, unless the program has loaded a
+// driver.
+template <class Run>
+int run_anywhere(const run::Call& call, int send_blocks, int recv_blocks, Run&& run) {
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr) return run(call);
+  OnHost on_host(call, send_blocks, recv_blocks, *driver);
+  const int error = run(on_host.call());
+  const int brought = on_host.finish();
+  return error != MPI_SUCCESS ? error : brought;
+}
+
 }  // namespace quadrille::api

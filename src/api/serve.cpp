@@ -8,7 +8,6 @@
 #include "api/on_host.hpp"
 #include "api/trials.hpp"
 #include "choose/select.hpp"
-#include "memory/device.hpp"
 #include "run/engines.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
@@ -101,17 +100,6 @@ int run_choice(const Call& call, const choose::Choice& choice, team::Team& team)
   carried.eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
   return run::run_schedule(call, team::plan_of(team, choice), algorithm.needs.contiguous, carried,
                            team.group);
-}
-
-// Where the program has loaded a GPU's driver, buffers may be a device's.
-int run_anywhere(const Call& call, const choose::Choice& choice, team::Team& team) {
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr) return run_choice(call, choice, team);
-  const int ranks = team.group.ranks;
-  OnHost on_host(call, is_allgather(call.collective) ? 1 : ranks, ranks, *driver);
-  const int error = run_choice(on_host.call(), choice, team);
-  const int brought = on_host.finish();
-  return error != MPI_SUCCESS ? error : brought;
 }
 
 void explain(team::Team& team, const Call& call, team::CachedSelection& cached) {
@@ -228,7 +216,9 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
     }
     return pass(*team, why_chosen(*team));
   }
-  error = run_anywhere(call, choice, *team);
+  const int ranks = team->group.ranks;
+  error = run_anywhere(call, is_allgather(call.collective) ? 1 : ranks, ranks,
+                       [&](const Call& here) { return run_choice(here, choice, *team); });
   end_attempt(attempt);
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
   ++team->counters.served;

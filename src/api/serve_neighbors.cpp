@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "api/on_host.hpp"
-#include "memory/device.hpp"
 #include "team/config.hpp"
 
 namespace quadrille::api {
@@ -94,18 +93,6 @@ int run_service(const Call& call, const NeighborService& service, Team& team) {
   int error = run.start(true);
   group.scratch.trim(), group.packed_send.trim(), group.packed_recv.trim();
   return error;
-}
-
-// Where the program has loaded a GPU's driver, buffers may be a device's.
-int run_anywhere(const Call& call, const NeighborService& service, Team& team) {
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr) return run_service(call, service, team);
-  const Neighbors& n = *team.neighbors;
-  const bool gathers = choose::is_allgather(call.collective);
-  OnHost on_host(call, gathers ? std::min(n.send_blocks, 1) : n.send_blocks, n.recv_blocks, *driver);
-  const int error = run_service(on_host.call(), service, team);
-  const int brought = on_host.finish();
-  return error != MPI_SUCCESS ? error : brought;
 }
 
 void explain(Team& team, const Call& call, std::size_t bytes, team::CachedSelection& cached) {
@@ -230,7 +217,10 @@ bool try_to_serve(const Call& call, Door door, int& error) {
   if (error == MPI_SUCCESS) {
     const NeighborService service = service_for(call, *team, door == Door::drop_in);
     if (service.by == By::mpi) return pass(*team, why_chosen(*team));
-    error = run_anywhere(call, service, *team);
+    const Neighbors& n = *team->neighbors;
+    const int sends = choose::is_allgather(call.collective) ? std::min(n.send_blocks, 1) : n.send_blocks;
+    error = run_anywhere(call, sends, n.recv_blocks,
+                         [&](const Call& here) { return run_service(here, service, *team); });
   }
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
   ++team->counters.served;
