@@ -1,0 +1,77 @@
+// The ordered copies with their fences; the model is in node_model.hpp.
+#include <gtest/gtest.h>
+
+#include "expect.hpp"
+#include "node_model.hpp"
+
+namespace quadrille::models {
+namespace {
+
+using CopiesCall = NodeModel::CopiesCall;
+
+constexpr struct {
+  NodeWrong wrong;
+  const char* name;
+} mutations[] = {
+    {NodeWrong::no_wait_to_enter, "no wait to enter"},
+    {NodeWrong::entry_without_release, "the entry without release"},
+    {NodeWrong::places_after_entry, "places written down after the entry"},
+    {NodeWrong::no_stream_fence, "no fence after streaming stores"},
+    {NodeWrong::fence_after_finish, "the fence after the finish"},
+    {NodeWrong::finish_without_release, "the finish without release"},
+    {NodeWrong::no_wait_to_finish, "no wait for the others to finish"},
+    {NodeWrong::failure_not_told, "a rank that cannot copy does not say so"},
+    {NodeWrong::failure_not_read, "nobody looks whether all could copy"},
+};
+
+const std::vector<std::vector<Way>> heap_2 = {{Way::none, Way::in_heap}, {Way::in_heap, Way::none}};
+const std::vector<std::vector<Way>> slots_2 = {{Way::none, Way::in_slot}, {Way::in_slot, Way::none}};
+const std::vector<std::vector<Way>> slots_3(3, std::vector<Way>(3, Way::in_slot));
+
+// Sequence numbers of two bits: the fourth call has number 0.
+void add_calls_of_two(NodeModel& model) {
+  model.copies({.streamed = true});
+  model.copies({.streamed = false, .failed_by = 1});
+  model.exchange(heap_2);
+  model.copies({.streamed = true, .not_shared_by = 0});
+  model.exchange(slots_2);
+  model.copies({.streamed = true});
+  model.copies({.streamed = false});
+}
+
+TEST(CopiesModel, NobodyLeavesWhileItsBuffersAreUsed) {
+  NodeModel two({.ranks = 2}, NodeWrong::nothing);
+  add_calls_of_two(two);
+  expect_good("copies, 2 ranks, 5 calls, two made in another way", two.machine());
+
+  for (const bool streamed : {false, true}) {
+    NodeModel three({.ranks = 3, .units = 1}, NodeWrong::nothing);
+    for (int call = 0; call < 3; ++call) three.copies({.streamed = streamed});
+    expect_good(streamed ? "copies, 3 ranks, 3 calls, streamed" : "copies, 3 ranks, 3 calls", three.machine());
+  }
+}
+
+TEST(CopiesModel, AllRanksAgreeWhetherTheCopiesWereMade) {
+  NodeModel three({.ranks = 3, .depth = 0, .units = 1}, NodeWrong::nothing);
+  three.copies({.streamed = false, .failed_by = 2});
+  three.exchange(slots_3);
+  three.copies({.streamed = false});
+  three.copies({.streamed = false, .not_shared_by = 1});
+  three.exchange(slots_3);
+  expect_good("copies, 3 ranks, 3 calls, two made in another way", three.machine());
+}
+
+TEST(CopiesModel, EveryMutationIsFound) {
+  for (const auto& [wrong, name] : mutations) {
+    NodeModel two({.ranks = 2}, wrong);
+    add_calls_of_two(two);
+    expect_found(std::string("copies, ") + name, two.machine());
+  }
+  // Who waits for those alone that it copies from does not know of a third rank that copies from it.
+  NodeModel three({.ranks = 3, .units = 1}, NodeWrong::wait_for_one_alone);
+  for (int call = 0; call < 3; ++call) three.copies({});
+  expect_found("copies, a rank waits for one other alone", three.machine());
+}
+
+}  // namespace
+}  // namespace quadrille::models

@@ -1,0 +1,491 @@
+// A model of the calls between the ranks of a node that share the words of src/memory/pairs.hpp:
+//   copies     the ordered copies, src/run/copies.hpp
+//   exchange   the exchange by pairs, src/run/run_node.cpp
+// A communicator makes both in turn, so both are here. Names of steps are those of the functions there.
+//
+// Blocks are a few units of one cell. What they hold says call, source and destination. After each call the user looks
+// at what came, writes over it, and writes anew what is sent: so whoever still reads or writes the buffers of a rank
+// that has left is found.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "machine.hpp"
+
+namespace quadrille::models {
+
+// One mistake in the protocol.
+enum class NodeWrong {
+  nothing,
+  // Copies
+  no_wait_to_enter,
+  entry_without_release,
+  places_after_entry,
+  no_stream_fence,
+  fence_after_finish,
+  finish_without_release,
+  no_wait_to_finish,
+  wait_for_one_alone,
+  failure_not_told,
+  failure_not_read,
+  // Exchange
+  number_before_offer,
+  no_wait_for_users,
+  no_wait_for_writers,
+  ask_not_reset,
+  reset_in_next_call,
+  no_answers_while_leaving,
+  answers_to_that_user_alone,
+  finish_before_streams,
+  ask_before_finish_only,
+  room_after_offer,
+  room_not_given,
+  ring_announced_before_written,
+  ring_freed_before_read,
+  ring_written_without_room,
+  ring_announced_without_release,
+};
+
+// How a block travels: memory::Carried, and reads that fail.
+enum class Way { none, in_slot, in_heap, at_address, read_fails, written, in_ring };
+
+struct NodeSize {
+  int ranks = 2;
+  int depth = 30;  // see machine.hpp
+  int units = 2;   // of a block that is not in a slot
+  int ring = 1;    // units that a ring holds
+};
+
+class NodeModel {
+ public:
+  NodeModel(const NodeSize& size, NodeWrong wrong)
+      : size_(size), ranks_(size.ranks), wrong_(wrong), machine_(size.ranks, size.depth) {
+    for (int a = 0; a < ranks_; ++a) {
+      for (int b = 0; b < ranks_; ++b) {
+        for (int u = 0; u < size_.units && a != b; ++u) send(a, b, u), recv(a, b, u);
+      }
+    }
+    machine_.finally([=, this](Step& s) {
+      for (const int cell : received_) s.check(s.load(cell) == poison, "written to after the call");
+    });
+  }
+  NodeModel(const NodeModel&) = delete;  // the actions know where it is
+  NodeModel& operator=(const NodeModel&) = delete;
+  const Machine& machine() const { return machine_; }
+
+  struct CopiesCall {
+    bool streamed = true;
+    int not_shared_by = -1;  // this rank cannot share its blocks
+    int failed_by = -1;      // this rank cannot attach a block of another
+  };
+  // Where one of them is not -1, an exchange must follow, which carries out the same call.
+  void copies(const CopiesCall& call);
+  // ways[from][to]
+  void exchange(const std::vector<std::vector<Way>>& ways);
+
+ private:
+  static constexpr int poison = 255;
+  static constexpr int sequence_bits = 2;
+
+  // ---- Memory ----
+  using Key = std::tuple<std::string, int, int, int>;
+  int cell(const std::string& name, int a, int b = 0, int c = 0, int initial = 0) {
+    const auto [at, is_new] = cells_.try_emplace(Key{name, a, b, c}, 0);
+    if (is_new) {
+      at->second =
+          machine_.cell(name + "[" + std::to_string(a) + "][" + std::to_string(b) + "][" + std::to_string(c) + "]",
+                        static_cast<Byte>(initial));
+    }
+    return at->second;
+  }
+  int own(const std::string& name, int rank, int peer = 0) {
+    const auto [at, is_new] = own_.try_emplace(Key{name, rank, peer, 0}, 0);
+    if (is_new) at->second = machine_.own();
+    return at->second;
+  }
+  int token(int call, int from, int to, int unit) const {
+    return 1 + ((call * ranks_ + from) * ranks_ + to) * size_.units + unit;
+  }
+  int send(int from, int to, int unit) { return cell("send", from, to, unit, token(0, from, to, unit)); }
+  int recv(int to, int from, int unit) {
+    const int at = cell("recv", to, from, unit, poison);
+    if (std::find(received_.begin(), received_.end(), at) == received_.end()) received_.push_back(at);
+    return at;
+  }
+  int entry(int rank) { return cell("entry", rank); }
+  int finished(int rank) { return cell("finished", rank); }
+  int parity() const { return pairs_ & 1; }
+  int pairs_number() const { return pairs_ & ((1 << sequence_bits) - 1); }
+
+  // ---- Parts of the calls ----
+  void finish(int me) {
+    machine_.publish(me, "Pairs::finish", finished(me), pairs_number(), wrong_ != NodeWrong::finish_without_release);
+  }
+  // `expected[unit]` of each block from a peer; the call is over.
+  void user(int me, const std::vector<std::vector<int>>& units);
+
+  void write_down_and_enter(int me, const CopiesCall& call);
+  void copy_all(int me, const CopiesCall& call);
+  void wait_for_all_copies(int me, const CopiesCall& call);
+  int copier_of(int from, int to) const;
+
+  struct Slot {
+    int sequence, head, block;
+  };
+  Slot slot(int to, int from) {
+    const int at = 2 * from + (inboxes_ & 1);
+    return {cell("slot sequence", to, at), cell("slot head", to, at), cell("slot block", to, at)};
+  }
+  int units_of(Way way) const { return way == Way::none ? 0 : way == Way::in_slot ? 1 : size_.units; }
+  using Ways = std::vector<std::vector<Way>>;
+  static Way way_of(const Ways& ways, int from, int to) {
+    return ways[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+  }
+  void offer(int me, int to, const Ways& ways);
+  void take(int me, int from, Way way);
+  void streams(int me, const Ways& ways);
+  void write_to(int me, int to);
+  void leave(int me, const Ways& ways);
+  // What a rank does for its peers while it waits. `only`: for this one alone.
+  std::vector<Choice> advances(int me, const Ways& ways, int only = -1);
+  Choice answer_ask(int me, int to);
+  void reset_late(int me);
+  Choice push(int me, int to);
+  Choice pop(int me, int from);
+
+  const NodeSize size_;
+  const int ranks_;
+  const NodeWrong wrong_;
+  Machine machine_;
+  std::map<Key, int> cells_, own_;
+  std::vector<int> received_;
+  int calls_ = 0, pairs_ = 0, inboxes_ = 0;  // the last two: sequence numbers before they are cut to their bits
+};
+
+inline void NodeModel::user(int me, const std::vector<std::vector<int>>& units) {
+  struct Look {
+    int cell, expected;
+  };
+  std::vector<Look> looks, anew;
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (peer == me) continue;
+    for (int u = 0; u < size_.units; ++u) {
+      const bool came = u < units[static_cast<std::size_t>(peer)][static_cast<std::size_t>(me)];
+      looks.push_back({recv(me, peer, u), came ? token(calls_, peer, me, u) : poison});
+      anew.push_back({recv(me, peer, u), poison});
+      anew.push_back({send(me, peer, u), token(calls_ + 1, me, peer, u)});
+    }
+  }
+  machine_.step(me, "the call returns; the user looks at what came", [=](Step& s) {
+    for (const Look& look : looks) s.check(s.load(look.cell) == look.expected, "not what was sent");
+    return true;
+  });
+  machine_.local(me, "the user uses its buffers anew", [=](Step& s) {
+    for (const Look& look : anew) s.store(look.cell, look.expected);
+    return true;
+  });
+}
+
+// ---- Copies ----
+
+inline void NodeModel::copies(const CopiesCall& call) {
+  ++pairs_;  // Pairs::begin
+  const bool good = call.not_shared_by < 0 && call.failed_by < 0;
+  for (int me = 0; me < ranks_; ++me) {
+    write_down_and_enter(me, call);
+    copy_all(me, call);
+    wait_for_all_copies(me, call);
+    const int units = size_.units;
+    if (good)
+      user(me, std::vector(static_cast<std::size_t>(ranks_), std::vector(static_cast<std::size_t>(ranks_), units)));
+  }
+  if (good) ++calls_;
+}
+
+inline void NodeModel::write_down_and_enter(int me, const CopiesCall& call) {
+  const auto places = [&] { machine_.store(me, "Copies::write_down", cell("places", me, parity()), pairs_); };
+  if (wrong_ != NodeWrong::places_after_entry) places();
+  const bool shares = me != call.not_shared_by;
+  machine_.store(me, "Pairs::enter: shares", cell("shares", me, parity()), shares);
+  machine_.publish(me, "Pairs::enter: sequence.store(release)", entry(me), pairs_number(),
+                   wrong_ != NodeWrong::entry_without_release);
+  if (wrong_ == NodeWrong::places_after_entry) places();
+  const int all = own("all", me);
+  machine_.local(me, "Copies::run: all = mine", [=](Step& s) { return s.own(all) = shares, true; });
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (peer == me || wrong_ == NodeWrong::no_wait_to_enter) continue;
+    machine_.wait(me, "Pairs::has_entered", entry(peer), pairs_number());
+    const int said = cell("shares", peer, parity());
+    machine_.step(me, "Pairs::can_share", [=](Step& s) { return s.own(all) &= s.load(said), true; });
+  }
+}
+
+// With three ranks each pair's block is copied by the third rank, with two by the source and the destination in turn.
+inline int NodeModel::copier_of(int from, int to) const {
+  return ranks_ == 3 ? 3 - from - to : pairs_ % 2 == 0 ? from : to;
+}
+
+inline void NodeModel::copy_all(int me, const CopiesCall& call) {
+  const int all = own("all", me), copied = own("copied", me), number = pairs_;
+  const bool fails = me == call.failed_by;
+  for (int from = 0; from < ranks_; ++from) {
+    for (int to = 0; to < ranks_; ++to) {
+      if (from == to || copier_of(from, to) != me) continue;
+      const int source = cell("places", from, parity()), destination = cell("places", to, parity());
+      machine_.step(me, "Copies::copy_one: look_up", [=](Step& s) {
+        if (s.own(all) == 0) return true;
+        s.check(s.load(source) == number && s.load(destination) == number, "places of another call");
+        return true;
+      });
+      for (int u = 0; u < size_.units && !fails; ++u) {
+        const int a = send(from, to, u), b = recv(to, from, u);
+        const bool streamed = call.streamed;
+        const Action copy = [=](Step& s) {
+          if (s.own(all) != 0) streamed ? s.stream_copy(b, a) : s.copy(b, a);
+          return true;
+        };
+        // What is streamed was loaded before.
+        streamed ? machine_.step(me, "Copies::copy_one: streaming copy", copy)
+                 : machine_.local(me, "Copies::copy_one: copy", copy);
+      }
+    }
+  }
+  machine_.local(me, "Copies::run: copied", [=](Step& s) {
+    s.own(copied) = s.own(all) != 0 && !fails;
+    return true;
+  });
+}
+
+inline void NodeModel::wait_for_all_copies(int me, const CopiesCall& call) {
+  const int copied = own("copied", me), said = cell("copied", me, parity());
+  const auto fence = [&] { machine_.step(me, "NodeCopy::done: stream_fence", [](Step& s) { return s.fence(); }); };
+  const bool is_late = wrong_ == NodeWrong::fence_after_finish;
+  if (call.streamed && wrong_ != NodeWrong::no_stream_fence && !is_late) fence();
+  const bool tells = wrong_ != NodeWrong::failure_not_told;
+  machine_.local(me, "Pairs::finish_copies: copied", [=](Step& s) {
+    s.store(said, tells ? s.own(copied) : 1);
+    return true;
+  });
+  finish(me);
+  if (call.streamed && is_late) fence();
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (peer == me || wrong_ == NodeWrong::no_wait_to_finish) continue;
+    if (wrong_ == NodeWrong::wait_for_one_alone && peer != (me + 1) % ranks_) continue;
+    machine_.wait(me, "Pairs::has_finished", finished(peer), pairs_number());
+    if (wrong_ == NodeWrong::failure_not_read) continue;
+    const int told = cell("copied", peer, parity());
+    machine_.step(me, "Pairs::has_copied", [=](Step& s) { return s.own(copied) &= s.load(told), true; });
+  }
+  const bool good = call.not_shared_by < 0 && call.failed_by < 0;
+  machine_.local(me, "Copies::run returns", [=](Step& s) {
+    s.check((s.own(copied) != 0) == good, "a rank believes that the copies were made, or that they were not");
+    return true;
+  });
+}
+
+// ---- Exchange ----
+
+inline void NodeModel::exchange(const Ways& ways) {
+  ++pairs_, ++inboxes_;  // Inbox::begin, Pairs::begin
+  std::vector<std::vector<int>> units(static_cast<std::size_t>(ranks_));
+  for (std::size_t from = 0; from < units.size(); ++from) {
+    for (const Way way : ways[from]) units[from].push_back(units_of(way));
+  }
+  for (int me = 0; me < ranks_; ++me) {
+    for (int step = 1; step < ranks_; ++step) offer(me, (me + step) % ranks_, ways);
+    if (wrong_ == NodeWrong::reset_in_next_call) reset_late(me);
+    for (int step = 1; step < ranks_; ++step) {
+      const int from = (me - step + ranks_) % ranks_;
+      take(me, from, way_of(ways, from, me));
+    }
+    if (wrong_ == NodeWrong::finish_before_streams) finish(me);
+    streams(me, ways);
+    for (int step = 1; step < ranks_; ++step) {
+      const int to = (me + step) % ranks_;
+      if (way_of(ways, me, to) == Way::written) write_to(me, to);
+    }
+    leave(me, ways);
+    user(me, units);
+  }
+  ++calls_;
+}
+
+inline void NodeModel::offer(int me, int to, const Ways& ways) {
+  const Slot at = slot(to, me);
+  const int room = cell("room", me, parity(), to), number = pairs_;
+  const bool may_write = way_of(ways, to, me) == Way::written && wrong_ != NodeWrong::room_not_given;
+  const bool late = wrong_ == NodeWrong::room_after_offer;
+  if (may_write && !late) machine_.store(me, "Pairs::give_room", room, number);
+  const auto publish = [&] {
+    machine_.publish(me, "Inbox::publish: sequence.store(release)", at.sequence, inboxes_ & ((1 << sequence_bits) - 1));
+  };
+  if (wrong_ == NodeWrong::number_before_offer) publish();
+  const Way way = way_of(ways, me, to);
+  machine_.store(me, "Exchange::offer: where, or the block", at.block,
+                 way == Way::in_slot ? token(calls_, me, to, 0) : pairs_);
+  machine_.store(me, "Inbox::publish: carried", at.head, static_cast<int>(way));
+  if (wrong_ != NodeWrong::number_before_offer) publish();
+  if (may_write && late) machine_.store(me, "Pairs::give_room", room, number);
+  const int out = own("out", me, to), offered = own("offered", me, to), units = size_.units;
+  machine_.local(me, "Exchange::offer: out, offered", [=](Step& s) {
+    s.own(out) = static_cast<Byte>(way == Way::in_ring ? units : 0);
+    s.own(offered) = way == Way::at_address || way == Way::read_fails;
+    return true;
+  });
+}
+
+inline void NodeModel::take(int me, int from, Way way) {
+  const Slot at = slot(me, from);
+  const int number = inboxes_ & ((1 << sequence_bits) - 1), where = pairs_;
+  const int in = own("in", me, from), units = size_.units;
+  const bool reads = way != Way::in_slot;
+  machine_.step(me, "Inbox::await; Exchange::take: switch", [=](Step& s) {
+    if (s.load(at.sequence) != number) return false;
+    s.check(s.load(at.head) == static_cast<int>(way), "carried as in another call");
+    if (reads) s.check(s.load(at.block) == where, "an offer of another call");
+    s.own(in) = static_cast<Byte>(way == Way::in_ring || way == Way::read_fails ? units : 0);
+    return true;
+  });
+  if (way == Way::in_slot) machine_.copy(me, "Exchange::take: unpack_block", recv(me, from, 0), at.block);
+  for (int u = 0; u < size_.units && (way == Way::in_heap || way == Way::at_address); ++u) {
+    machine_.copy(me, "Exchange::take: copy_in, read_process", recv(me, from, u), send(from, me, u));
+  }
+  if (way == Way::read_fails) machine_.publish(me, "Pairs::ask_for_ring", cell("ask", me, from), 1);
+}
+
+inline Choice NodeModel::answer_ask(int me, int to) {
+  const int asked = cell("ask", to, me), offered = own("offered", me, to), out = own("out", me, to);
+  const int units = size_.units;
+  const bool resets = wrong_ != NodeWrong::ask_not_reset && wrong_ != NodeWrong::reset_in_next_call;
+  const int late = own("late reset", me, to);
+  return {"Exchange::answer_asks",
+          [=](Step& s) {
+            if (s.own(offered) == 0 || s.load(asked) == 0) return false;
+            if (resets) s.store(asked, 0);
+            s.own(late) = !resets;
+            s.own(offered) = 0;
+            s.own(out) = static_cast<Byte>(units);
+            return true;
+          },
+          true};
+}
+
+inline void NodeModel::reset_late(int me) {
+  for (int to = 0; to < ranks_; ++to) {
+    const int asked = cell("ask", to, me), late = own("late reset", me, to);
+    machine_.local(me, "the ask of the last call is reset", [=](Step& s) {
+      if (s.own(late) != 0) s.store(asked, 0);
+      s.own(late) = 0;
+      return true;
+    });
+  }
+}
+
+inline Choice NodeModel::push(int me, int to) {
+  const int pushed = cell("pushed", to, me), popped = cell("popped", to, me), out = own("out", me, to);
+  const int ring = size_.ring, units = size_.units;
+  std::vector<int> data, from;
+  for (int i = 0; i < ring; ++i) data.push_back(cell("ring", to, me, i));
+  for (int u = 0; u < units; ++u) from.push_back(send(me, to, u));
+  return {"Ring::push",
+          [=, this](Step& s) {
+            if (s.own(out) == 0) return false;
+            const int at = s.load(pushed);
+            if (wrong_ != NodeWrong::ring_written_without_room && at - s.load(popped) >= ring) return false;
+            const auto announce = [&] {
+              wrong_ == NodeWrong::ring_announced_without_release ? s.store(pushed, at + 1) : s.release(pushed, at + 1);
+            };
+            if (wrong_ == NodeWrong::ring_announced_before_written) announce();
+            s.copy(data[static_cast<std::size_t>(at % ring)], from[static_cast<std::size_t>(units - s.own(out))]);
+            if (wrong_ != NodeWrong::ring_announced_before_written) announce();
+            --s.own(out);
+            return true;
+          },
+          true};
+}
+
+inline Choice NodeModel::pop(int me, int from) {
+  const int pushed = cell("pushed", me, from), popped = cell("popped", me, from), in = own("in", me, from);
+  const int ring = size_.ring, units = size_.units;
+  std::vector<int> data, to;
+  for (int i = 0; i < ring; ++i) data.push_back(cell("ring", me, from, i));
+  for (int u = 0; u < units; ++u) to.push_back(recv(me, from, u));
+  return {"Ring::pop",
+          [=, this](Step& s) {
+            if (s.own(in) == 0) return false;
+            const int at = s.load(popped);
+            if (s.load(pushed) == at) return false;
+            const int target = to[static_cast<std::size_t>(units - s.own(in))];
+            if (wrong_ == NodeWrong::ring_freed_before_read) s.release(popped, at + 1);
+            s.copy(target, data[static_cast<std::size_t>(at % ring)]);
+            if (wrong_ != NodeWrong::ring_freed_before_read) s.release(popped, at + 1);
+            --s.own(in);
+            return true;
+          },
+          true};
+}
+
+inline std::vector<Choice> NodeModel::advances(int me, const Ways& ways, int only) {
+  std::vector<Choice> choices;
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (peer == me || (only >= 0 && peer != only)) continue;
+    const Way out = way_of(ways, me, peer), in = way_of(ways, peer, me);
+    if (out == Way::at_address || out == Way::read_fails) choices.push_back(answer_ask(me, peer));
+    if (out == Way::in_ring || out == Way::at_address || out == Way::read_fails) choices.push_back(push(me, peer));
+    if (in == Way::in_ring || in == Way::read_fails) choices.push_back(pop(me, peer));
+  }
+  return choices;
+}
+
+// Until all streams that are known of are through.
+inline void NodeModel::streams(int me, const Ways& ways) {
+  std::vector<Choice> choices = advances(me, ways);
+  if (choices.empty()) return;
+  std::vector<int> left;
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (peer == me) continue;
+    left.push_back(own("out", me, peer));
+    if (wrong_ != NodeWrong::ask_before_finish_only) left.push_back(own("in", me, peer));
+  }
+  choices.push_back({"Exchange::run: no streams left", [=](Step& s) {
+                       return std::all_of(left.begin(), left.end(), [&](int one) { return s.own(one) == 0; });
+                     }});
+  machine_.choose(me, choices);
+}
+
+inline void NodeModel::write_to(int me, int to) {
+  const int room = cell("room", to, parity(), me), number = pairs_;
+  machine_.step(me, "Exchange::write_to: room_at", [=](Step& s) {
+    s.check(s.load(room) == number, "a room of another call");
+    return true;
+  });
+  for (int u = 0; u < size_.units; ++u) {
+    machine_.copy(me, "Exchange::write_to: write_process", recv(to, me, u), send(me, to, u));
+  }
+}
+
+inline void NodeModel::leave(int me, const Ways& ways) {
+  if (wrong_ != NodeWrong::finish_before_streams) finish(me);
+  std::vector<int> users;
+  for (int step = 1; step < ranks_ && wrong_ != NodeWrong::no_wait_for_users; ++step) {
+    const Way way = way_of(ways, me, (me + step) % ranks_);
+    if (way == Way::in_heap || way == Way::at_address || way == Way::read_fails) users.push_back((me + step) % ranks_);
+  }
+  for (int step = 1; step < ranks_ && wrong_ != NodeWrong::no_wait_for_writers; ++step) {
+    const int from = (me - step + ranks_) % ranks_;
+    if (way_of(ways, from, me) == Way::written) users.push_back(from);
+  }
+  for (const int user : users) {
+    const int only = wrong_ == NodeWrong::answers_to_that_user_alone ? user : -1;
+    std::vector<Choice> choices = advances(me, ways, only);
+    if (wrong_ == NodeWrong::no_answers_while_leaving) choices.clear();
+    const int word = finished(user), number = pairs_number();
+    choices.push_back({"Exchange::leave: has_finished", [=](Step& s) { return s.load(word) == number; }});
+    machine_.choose(me, choices);
+  }
+}
+
+}  // namespace quadrille::models
