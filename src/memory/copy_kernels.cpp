@@ -219,7 +219,10 @@ std::span<const CopyKernels> all_supported_kernels() {
 
 const CopyKernels& copy_kernels() { return all_supported_kernels().front(); }
 
-void stream_fence() { hwy::FlushStream(); }
+Fenced stream_fence() {
+  hwy::FlushStream();
+  return {};
+}
 
 void hybrid_copy(const CopyKernels& kernels, std::byte* to, const std::byte* from,
                  std::size_t bytes, std::size_t threshold) {

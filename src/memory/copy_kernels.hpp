@@ -44,7 +44,18 @@ std::span<const CopyKernels> all_supported_kernels();
 // core sees the data only once a flag says so. So: copy, stream_fence(), then store the flag with
 // release. A release store without the fence is not enough on x86, where streaming stores are not
 // ordered with others. One fence after many copies will do.
-void stream_fence();
+class Fenced;
+Fenced stream_fence();
+
+// What somebody shows who tells others that his copies are done: a fence was passed, or there was nothing to fence.
+class Fenced {
+ public:
+  static Fenced nothing_streamed() { return {}; }
+
+ private:
+  Fenced() = default;
+  friend Fenced stream_fence();
+};
 
 // HINT's hybrid copy: the first `threshold` bytes (rounded up to where a line of the destination
 // begins) through the cache, the rest past it. 0 streams everything; a threshold of `bytes` or more

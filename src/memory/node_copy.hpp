@@ -26,11 +26,13 @@ struct CopyPlan {
   std::size_t stream_from = all_temporal;  // bytes a call from which on it streams
   std::size_t temporal_bytes = 0;          // of each block, that go through the cache all the same (HINT's T)
   std::optional<StreamTuner> tuner;        // if there is one, it decides
+  Fenced (*fence)() = stream_fence;        // tests count
 };
 // `l2_bytes` of a core, 0 if unknown; `ranks` that copy at the same time on the node.
 CopyPlan copy_plan(const StreamWish& wish, std::size_t l2_bytes, int ranks);
 
-// The copies of one call. Call done() before any other process is told that they are complete.
+// The copies of one call. done() comes before any other process is told that they are complete: memory/pairs.hpp asks
+// for what it returns.
 class NodeCopy {
  public:
   // `call_bytes` is about what this rank copies in the call. The plan must outlive the copies.
@@ -51,16 +53,17 @@ class NodeCopy {
     copied_ += bytes;
   }
 
-  void done() {
-    if (use_.temporal_bytes == all_temporal && !use_.timed) return;
+  Fenced done() {
+    const bool streams = use_.temporal_bytes != all_temporal;
+    if (!use_.timed) return streams ? plan_.fence() : Fenced::nothing_streamed();
     const Clock::time_point begin = Clock::now();
-    if (use_.temporal_bytes != all_temporal) stream_fence();
-    if (!use_.timed) return;
+    const Fenced fenced = streams ? plan_.fence() : Fenced::nothing_streamed();
     time_ += Clock::now() - begin;
     // If most blocks took another way, the rest says little of this size.
     plan_.tuner->record(use_, copied_ >= call_bytes_ / 2 ? copied_ : 0,
                         static_cast<double>(time_.count()));
     use_.timed = false;
+    return fenced;
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "memory/copy_kernels.hpp"
 #include "memory/inbox.hpp"
 #include "memory/ring.hpp"
 
@@ -42,8 +43,8 @@ class Pairs {
 
   // A call begins. All ranks make the same calls in the same order.
   void begin() { ++sequence_; }
-  // Says that this rank will touch no peer's memory any more in this call.
-  void finish() { finished_by(me_).store(sequence_, std::memory_order_release); }
+  // Says that this rank will touch no peer's memory any more in this call, and that what it copied is there.
+  void finish(Fenced) { finished_by(me_).store(sequence_, std::memory_order_release); }
   bool has_finished(int peer) const {
     // A peer is at most one call ahead and then has finished nothing new, so equality is enough.
     return finished_by(peer).load(std::memory_order_acquire) == sequence_;
@@ -93,9 +94,9 @@ class Pairs {
   bool can_share(int peer) const { return said(peer).shares; }
   std::uint64_t generation_of(int peer) const { return said(peer).generation; }
   // As finish(); `copied`: this rank could do all its copies.
-  void finish_copies(bool copied) {
+  void finish_copies(bool copied, Fenced fenced) {
     said(me_).copied = copied;
-    finish();
+    finish(fenced);
   }
   // Of a peer that has finished.
   bool has_copied(int peer) const { return said(peer).copied; }

@@ -65,8 +65,9 @@ class Copies {
       group_.waiter.until([&] { return group_.pairs.has_entered(peer); });
       all = all && group_.pairs.can_share(peer);
     });
-    bool copied = all && copy_all() && look_what_came();
-    group_.pairs.finish_copies(copied);
+    memory::NodeCopy copy(group_.copying, all ? total_ : 0);
+    bool copied = all && copy_all(copy) && look_what_came();
+    group_.pairs.finish_copies(copied, copy.done());
     for_peers([&](int peer) {
       group_.waiter.until([&] { return group_.pairs.has_finished(peer); });
       copied = copied && group_.pairs.has_copied(peer);
@@ -147,12 +148,9 @@ class Copies {
   }
 
   // False as soon as a block cannot be attached.
-  bool copy_all() {
-    memory::NodeCopy copy(group_.copying, total_);
+  bool copy_all(memory::NodeCopy& copy) {
     const auto& copies = shape_.copies();
-    const bool good = std::all_of(copies.begin(), copies.end(), [&](const plan::Copy& c) { return copy_one(c, copy); });
-    copy.done();
-    return good;
+    return std::all_of(copies.begin(), copies.end(), [&](const plan::Copy& c) { return copy_one(c, copy); });
   }
 
   bool copy_one(const plan::Copy& c, memory::NodeCopy& copy) {

@@ -162,7 +162,7 @@ int run_inbox_vector(const VectorSide& send, const VectorSide& recv, std::size_t
       refuse(from, slot, group);
     }
   }
-  if (by_pairs) group.pairs.finish();
+  if (by_pairs) group.pairs.finish(memory::Fenced::nothing_streamed());
   return error;
 }
 

@@ -90,8 +90,8 @@ class Exchange {
     for (const NodeWork::Stream& s : work_.to_write) write_to(s);
     if (messages_ > 0) keep(error_, finish_messages());
     if (away) keep(error_, away->finish());
-    copy_.done();
-    if (direct_) leave();
+    const memory::Fenced fenced = copy_.done();
+    if (direct_) leave(fenced);
     for (const NodeWork::Packed& p : work_.packed) {
       keep(error_, unpack_block(p.from, p.bytes, recv_[p.peer], group_.quiet));
     }
@@ -372,8 +372,8 @@ class Exchange {
   }
 
   // Leaves only when nobody touches this rank's memory any more.
-  void leave() {
-    group_.pairs.finish();
+  void leave(memory::Fenced fenced) {
+    group_.pairs.finish(fenced);
     for (const int user : work_.users) {
       group_.waiter.until([&] {
         if (group_.pairs.has_finished(local(user))) return true;

@@ -182,7 +182,7 @@ TEST(Pairs, RegionsDoNotOverlap) {
     }
   }
   EXPECT_FALSE(all[0].has_finished(1));
-  all[1].finish();
+  all[1].finish(Fenced::nothing_streamed());
   EXPECT_TRUE(all[0].has_finished(1));
   EXPECT_FALSE(all[0].has_finished(2));
   for (int to = 0; to < ranks; ++to) {

@@ -221,6 +221,49 @@ TEST(NodeCopy, ACallThatCopiedLittleTellsNothing) {
   EXPECT_FALSE(plan.tuner->has_decided(1 << 20)) << "18 such calls would have been enough";
 }
 
+int fences = 0;
+Fenced counting_fence() {
+  ++fences;
+  return stream_fence();
+}
+
+// How many fences there are in a call of two blocks, none of them before the blocks are copied.
+int fences_of(CopyPlan& plan, std::size_t call_bytes) {
+  std::vector<std::byte> from_here(call_bytes), to_there(call_bytes);
+  const std::size_t half = call_bytes / 2;
+  plan.fence = counting_fence;
+  fences = 0;
+  NodeCopy copy(plan, call_bytes);
+  copy(to_there.data(), from_here.data(), half);
+  copy(to_there.data() + half, from_here.data() + half, call_bytes - half);
+  EXPECT_EQ(fences, 0) << "too early";
+  copy.done();
+  return fences;
+}
+
+// Most runs do not show that a fence is missing, so the fences are counted.
+TEST(NodeCopy, IsFencedOnceIfItStreams) {
+  CopyPlan off, on{0, 0, {}}, from_5000{5000, 128, {}};
+  EXPECT_EQ(fences_of(off, 100'000), 0);
+  EXPECT_EQ(fences_of(on, 100'000), 1);
+  EXPECT_EQ(fences_of(from_5000, 4999), 0);
+  EXPECT_EQ(fences_of(from_5000, 5000), 1);
+}
+
+TEST(NodeCopy, IsFencedInEveryTrialThatStreams) {
+  CopyPlan plan;
+  plan.tuner.emplace(1000, 512);
+  constexpr std::size_t bytes = 50'000;
+  int streamed = 0;
+  for (int call_number = 0; call_number < 100; ++call_number) {
+    StreamTuner same_state = *plan.tuner;
+    const bool streams = same_state.next(bytes).temporal_bytes != all_temporal;
+    ASSERT_EQ(fences_of(plan, bytes), streams ? 1 : 0) << "call " << call_number;
+    streamed += streams ? 1 : 0;
+  }
+  EXPECT_GT(streamed, 2);
+}
+
 // As the test of the fence itself: without the one in done(), many calls go wrong on an x86.
 TEST(NodeCopy, WhatIsDoneIsThereOnceAFlagSaysSo) {
   constexpr std::size_t bytes = 16 * 1024;
