@@ -1,5 +1,5 @@
-// Neighbours inside a node whose memory may be read when the communicator is set up, and then not: such blocks must
-// come another way. The kernel's call is replaced by one that fails when it is told to.
+// Memory inside a node that may be read when the communicator is set up, and then not: such blocks must come another
+// way. The kernel's call is replaced by one that fails when it is told to.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -61,6 +61,35 @@ void expect_right(Topology& t) {
       fails_every = 0;
     }
   }
+}
+
+// Dense calls one after the other: in some a block is refused, in the next it is not, for a pair of ranks or for all.
+// An ask for the ring holds for its call alone.
+TEST_F(RefusedMemory, OfDenseCallsComesThroughTheRing) {
+  if (world().size < 2 || !on_one_node()) return;
+  Communicator comm = duplicate("refused");
+  for (const Collective c : {Collective::alltoall, Collective::alltoallv, Collective::allgather}) {
+    EXPECT_EQ(force(comm.comm, c, "single-copy"), MPI_SUCCESS);
+  }
+  calls = failed = 0;
+  std::uint64_t seed = 0;
+  for (int turn = 0; turn < 24; ++turn) {
+    const bool refuses = turn % 2 == 0 || turn % 5 == world().rank;
+    for (const Collective c : {Collective::alltoall, Collective::alltoallv, Collective::allgather}) {
+      fails_every = refuses ? static_cast<unsigned>(turn / 2 % 3 + 1) : 0;
+      Shape shape{c, turn % 4 < 2 ? same("int") : between("vector", "contiguous"), 300'000};
+      shape.in_place = turn % 3 == 2 && turn % 4 < 2;
+      shape.seed = ++seed;
+      expect_good(check(shape, comm, false));
+      fails_every = 0;
+    }
+  }
+  const auto& peers = team::team_of(comm.comm)->group.peers;
+  const bool reads = std::any_of(peers.begin(), peers.end(), [](const memory::Peer& p) { return p.i_read; });
+  const bool all_read = sum(reads ? 1 : 0) == static_cast<unsigned>(world().size);
+  EXPECT_EQ(sum(failed) > 0, all_read) << "nothing failed: the test is blind";
+  EXPECT_GT(sum(calls), sum(failed));
+  release(comm);
 }
 
 TEST_F(RefusedMemory, ComesThroughTheRing) {

@@ -195,5 +195,33 @@ TEST(Pairs, RegionsDoNotOverlap) {
   }
 }
 
+// A receiver asks in some calls for the rings of some senders. Who would see an old one again would fill a ring that
+// nobody empties.
+TEST(Pairs, AnAskForTheRingIsSeenOnceAndInItsCallAlone) {
+  const int ranks = 3;
+  const PairsLayout layout = pairs_layout(ranks);
+  std::unique_ptr<std::byte[]> memory(new std::byte[layout.segment_bytes() + 64]{});
+  auto* base = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory.get()) + 63) / 64 * 64);
+  std::vector<Pairs> all;
+  for (int me = 0; me < ranks; ++me) all.emplace_back(base, layout, me);
+  for (unsigned call = 0; call < 64; ++call) {
+    for (Pairs& p : all) p.begin();
+    // Another set of pairs in each call; the same pair in calls that follow each other, and not.
+    const auto asks = [call](int to, int from) { return to != from && ((call * 5) >> (2 * to + from) & 1U) != 0; };
+    for (int to = 0; to < ranks; ++to) {
+      for (int from = 0; from < ranks; ++from) {
+        if (asks(to, from)) all[to].ask_for_ring(from);
+      }
+    }
+    for (int to = 0; to < ranks; ++to) {
+      for (int from = 0; from < ranks; ++from) {
+        ASSERT_EQ(all[from].is_asked_for_ring(to), asks(to, from)) << "call " << call << ", " << to << " of " << from;
+        ASSERT_FALSE(all[from].is_asked_for_ring(to)) << "call " << call << ", " << to << " of " << from << " again";
+      }
+    }
+    for (Pairs& p : all) p.finish(Fenced::nothing_streamed());
+  }
+}
+
 }  // namespace
 }  // namespace quadrille::memory

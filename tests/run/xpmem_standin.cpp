@@ -139,8 +139,11 @@ EXPORT int xpmem_release(std::int64_t) {
 }
 
 EXPORT void* xpmem_attach(Address from, std::size_t bytes, void*) {
-  if (xpmem_standin.fail_attach) return MAP_FAILED;
   const std::lock_guard lock(mutex);
+  if (xpmem_standin.fail_attach) {
+    ++xpmem_standin.failed_attaches;
+    return MAP_FAILED;
+  }
   Access& access = accesses()[from.access];
   access.wants_more |= bytes > page;
   const int process = access.process;
@@ -154,7 +157,10 @@ EXPORT void* xpmem_attach(Address from, std::size_t bytes, void*) {
     if (file >= 0) close(file);
   }
   if (here == MAP_FAILED && !access.wants_more) here = copy_of_page(process, begin);
-  if (here == MAP_FAILED) return here;
+  if (here == MAP_FAILED) {
+    ++xpmem_standin.failed_attaches;
+    return here;
+  }
   attached()[here] = bytes;
   ++xpmem_standin.attaches;
   return here;

@@ -5,4 +5,5 @@ struct XpmemStandin {
   int version;
   bool fail_make, fail_get, fail_attach;
   int gets, releases, attaches, detaches, removes;  // that succeeded
+  int failed_attaches = 0;
 };
