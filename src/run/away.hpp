@@ -5,7 +5,7 @@
 // cuts a large packed message anywhere and then refuses to unpack part of an element.
 //
 // In step i a rank sends to the i-th rank after it and receives from the i-th before it. A batch is the same steps on
-// all ranks, so each message meets its other half in the same batch.
+// all ranks, Group::away_steps of them, so each message meets its other half in the same batch.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +61,6 @@ class AwayMessages {
   }
 
  private:
-  static constexpr int steps_of_batch = 32;
   struct Packed {
     int rank;
     std::byte* at;
@@ -101,7 +100,7 @@ class AwayMessages {
 
   void start_batch() {
     messages_ = 0;
-    const int end = std::min(next_step_ + steps_of_batch, group_.ranks);
+    const int end = std::min(next_step_ + group_.away_steps, group_.ranks);
     for (int step = next_step_; step < end; ++step) receive(before(step));
     for (int step = next_step_; step < end; ++step) send(after(step));
     next_step_ = end;

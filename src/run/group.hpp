@@ -67,6 +67,7 @@ struct Group {
   }
   int member(int number) const { return local.empty() ? number : members[static_cast<std::size_t>(number)]; }
   int ranks_here() const { return local.empty() ? ranks : static_cast<int>(members.size()); }
+  int away_steps = 32;  // see run/away.hpp; the same on all ranks
   memory::Inbox inbox;  // and all else below: of the ranks of this node
   std::size_t slot_limit = 0;  // largest block that fits a slot
   sys::Waiter waiter;

@@ -121,6 +121,14 @@ Config read_config(std::string (*get)(const char*)) {
       warn(c, "QUADRILLE_SETUP_AFTER", text, "it must be a number of calls, 0 to 1000000");
     }
   }
+  if (const std::string text = get("QUADRILLE_AWAY_STEPS"); !text.empty()) {
+    std::size_t steps = 0;
+    if (read_number(text, 1'000'000, steps) && steps > 0) {
+      c.away_steps = static_cast<int>(steps);
+    } else {
+      warn(c, "QUADRILLE_AWAY_STEPS", text, "it must be a number of messages, 1 to 1000000");
+    }
+  }
   if (const std::string text = get("QUADRILLE_TRIALS"); !text.empty() && text != "auto") {
     const std::optional<bool> on_or_off = switch_of(text);
     if (on_or_off.has_value()) {
@@ -147,7 +155,8 @@ std::uint64_t fingerprint(const Config& c) {
   }
   mix(hash, c.nodes);
   mix(hash, c.topology);
-  mix(hash, fmt::format("{} {} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways), static_cast<int>(c.trials)));
+  mix(hash, fmt::format("{} {} {} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways), static_cast<int>(c.trials),
+                        c.away_steps));
   return hash;
 }
 
@@ -157,7 +166,7 @@ std::string guess_variable(const std::string& name) {
       "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES", "QUADRILLE_INBOX",      "QUADRILLE_LIBMPI",
       "QUADRILLE_LIB_DIR",   "QUADRILLE_MPI_WAITS", "QUADRILLE_NODES",       "QUADRILLE_REACH",
       "QUADRILLE_STREAM",    "QUADRILLE_TOPOLOGY",  "QUADRILLE_SETUP_AFTER", "QUADRILLE_TRIALS",
-      "QUADRILLE_TUNING"};
+      "QUADRILLE_TUNING",    "QUADRILLE_AWAY_STEPS"};
   if (!name.starts_with("QUADRILLE_")) return {};
   std::string guess;
   for (const std::string_view candidate : known) {

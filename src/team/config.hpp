@@ -4,6 +4,8 @@
 //   QUADRILLE_ALGORITHM        forced algorithms: "alltoall=pairwise;allgather=bruck:radix=4"
 //   QUADRILLE_NODES            another node map: "blocked:2", "roundrobin:3", "ragged:1,3,4",
 //                              "permuted:SEED" (for tests of code for several nodes on one machine)
+//   QUADRILLE_AWAY_STEPS       messages each way between nodes that a call has under way at a time beside the work
+//                              inside the node (for tests with few ranks)
 //   QUADRILLE_INBOX            largest block in bytes that goes through inboxes; 0: no inboxes
 //   QUADRILLE_REACH            ways that large blocks may take inside a node, of "heap,xpmem,cma,ring"
 //   QUADRILLE_STREAM           large copies past the cache: auto, off, on, or from so many bytes a call on
@@ -48,6 +50,7 @@ struct Config {
   memory::StreamWish stream;  // steers no collective choice
   std::string topology;       // empty: the real machine
   int setup_after = 10;
+  int away_steps = 32;
   Trials trials = Trials::automatic;
   bool keep_mpi_waits = false;  // steers no collective choice
   std::vector<std::string> warnings;   // one line each, not printed yet

@@ -305,6 +305,7 @@ int setup(Team& team) {
     say_reach(reach_lines(team, processes, members, settings.ways));
   }
   if (team.nodes.nodes > 1) agree_on_messages(team);
+  group.away_steps = settings.away_steps;
   team.forced = settings.forced;
   team.ready = true;
   return MPI_SUCCESS;

@@ -34,6 +34,7 @@ TEST(Config, ReadsWellFormedValues) {
                          {"QUADRILLE_NODES", "ragged:1,3,4"},
                          {"QUADRILLE_INBOX", "512"},
                          {"QUADRILLE_REACH", "ring,cma-read"},
+                         {"QUADRILLE_AWAY_STEPS", "2"},
                          {"QUADRILLE_SETUP_AFTER", "0"}});
   EXPECT_TRUE(c.warnings.empty());
   EXPECT_TRUE(c.off);
@@ -41,6 +42,7 @@ TEST(Config, ReadsWellFormedValues) {
   EXPECT_EQ(c.nodes, "ragged:1,3,4");
   EXPECT_EQ(c.inbox_limit, 512U);
   EXPECT_EQ(c.setup_after, 0);
+  EXPECT_EQ(c.away_steps, 2);
   EXPECT_EQ(to_string(c.ways), "cma-read,ring");
   EXPECT_EQ(choose::to_string(c.forced.by_collective[0]), "zero-rotation-bruck:radix=4");
 }
@@ -74,6 +76,8 @@ TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
       {"QUADRILLE_MPI_WAITS", "maybe"},
       {"QUADRILLE_TRIALS", "maybe"},
       {"QUADRILLE_TOPOLOGY", "a village"},
+      {"QUADRILLE_AWAY_STEPS", "0"},
+      {"QUADRILLE_AWAY_STEPS", "two"},
       {"QUADRILLE_SETUP_AFTER", "many"}};
   for (const auto& [name, value] : bad) {
     const Config c = read({{name, value}});
@@ -101,6 +105,7 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_INBOX", "64"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_SETUP_AFTER", "9"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_REACH", "ring"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_AWAY_STEPS", "2"}}))) << "all ranks make the same steps";
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "on"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "off"}})));
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_TRIALS", "auto"}})));
