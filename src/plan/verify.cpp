@@ -103,7 +103,9 @@ bool same(const Round& a, const Round& b) {
          a.window.pairs == b.window.pairs && a.node_fence == b.node_fence;
 }
 
-bool same(const Message& a, const Message& b) { return a.peer == b.peer && same(a.spans, b.spans); }
+bool same(const Message& a, const Message& b) {
+  return a.peer == b.peer && same(a.spans, b.spans) && a.told == b.told;
+}
 
 bool same(const Copy& a, const Copy& b) { return a.from == b.from && a.to == b.to; }
 
