@@ -173,6 +173,40 @@ TEST_P(NeighborTest, IsProvedOnLargerGrids) {
   prove({{3, 3, 2, 2, 2}, {true, false, true, false, true}}, random_neighborhood(5, 30, 2, 9));
 }
 
+// In a ring of even extent n the offsets n/2 and -n/2 lead to one process. Blocks travel in steps that all ranks make
+// together: would the ranks that say n/2 send upwards and those that say -n/2 downwards, then nobody would receive what
+// they send. So the side must not depend on the sign that a rank was given.
+TEST_P(NeighborTest, HalfOfARingIsTheSameSideForAllRanks) {
+  const auto with_other_signs = [](const Grid& grid, Neighborhood n, std::uint32_t which) {
+    const std::size_t d = grid.extents.size();
+    for (std::size_t k = 0; k < n.offsets.size(); ++k, which = which << 1 | which >> 31) {
+      const bool half = grid.periodic[k % d] && 2 * std::abs(n.offsets[k]) == grid.extents[k % d];
+      if (half && (which & 1U) != 0) n.offsets[k] = -n.offsets[k];
+    }
+    return n;
+  };
+  const std::vector<std::pair<Grid, Neighborhood>> cases = {
+      {{{2}, {true}}, {1, {1, -1}}},
+      {{{4}, {true}}, {1, {2}}},
+      {{{4}, {true}}, {1, {1, 2, -1}}},      // as far up as down
+      {{{6}, {true}}, {1, {3, -1, 3, -2}}},  // further down
+      {{{6}, {true}}, {1, {3, 2, -1, -3}}},  // further up
+      {{{4, 3}, {true, false}}, {2, {2, 1, -2, -1, 2, 0, 1, 1}}},
+      {{{4, 2}, {true, true}}, moore(2, 2)},
+  };
+  for (const auto& [grid, n] : cases) {
+    for (const std::uint32_t seed : {0x5a5a5a5au, 0x12345678u}) {
+      std::vector<Schedule> schedules;
+      for (int me = 0; me < grid.ranks(); ++me) {
+        const Neighborhood mine = with_other_signs(grid, n, seed * static_cast<std::uint32_t>(me));
+        schedules.push_back(GetParam().build({&grid, &mine, me, {}}));
+      }
+      const Report report = verify_neighbors(schedules, grid, n, GetParam().pattern, 2);
+      EXPECT_TRUE(report.ok) << report.what << "\n" << describe(grid, n);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, NeighborTest, testing::ValuesIn(algorithms()),
                          [](const auto& info) { return std::string(info.param.name); });
 
@@ -345,6 +379,14 @@ TEST(NeighborhoodTest, Travelled) {
   EXPECT_EQ(ways(5, true, {-7, -3, -2, 2, 3, 5, 14}), (Ways{-2, 2, -2, 2, -2, 0, -1}));
   EXPECT_EQ(ways(4, true, {-2, 2, 1}), (Ways{2, 2, 1}));
   EXPECT_EQ(ways(4, true, {-2, 2, -1}), (Ways{-2, -2, -1}));  // two rounds, not three
+  // As far up as down: either side takes as many rounds. Upwards is what neighborhood.hpp promises and what a graph
+  // that is recognized gets (plan/recognize.hpp), whatever sign the half was given with.
+  for (const int half : {-2, 2}) {
+    EXPECT_EQ(ways(4, true, {half}), (Ways{2}));
+    EXPECT_EQ(ways(4, true, {half, 1, -1}), (Ways{2, 1, -1}));
+    EXPECT_EQ(ways(2, true, {half / 2}), (Ways{1}));
+  }
+  EXPECT_EQ(ways(6, true, {-3, 3, -1, 2, 1, -2}), (Ways{3, 3, -1, 2, 1, -2}));
   EXPECT_EQ(ways(4, false, {-4, -3, 3, 4, 0}), (Ways{0, -3, 3, 0, 0}));
   EXPECT_EQ(travelled({{4, 3}, {true, false}}, {2, {3, 2, 3, 3}}).offsets, (Ways{-1, 2, 0, 0}));
 }
