@@ -253,6 +253,50 @@ TEST(Executor, CopiesBetweenTypesThatBeginAtOneAddress) {
   EXPECT_EQ(copies({&memory, 1, 8, 3, true}, {&memory, 2, 8, 4, true}), 0);
 }
 
+// Keeps the places of messages, which are complete at once.
+class PlaceKeeper final : public run::Transport {
+ public:
+  int start_send(std::size_t, int, std::span<const Place> places) override {
+    sent.emplace_back(places.begin(), places.end());
+    return 0;
+  }
+  int start_receive(std::size_t, int, std::span<const Place>) override { return 0; }
+  int all_done(std::size_t, bool, bool& done) override { return done = true, 0; }
+  int any_done(std::size_t slots, bool, bool, std::size_t& slot) override { return slot = slots, 0; }
+  int copy(const Place&, const Place&) override { return 0; }
+  std::vector<std::vector<Place>> sent;
+};
+
+// Blocks of one message that lie one behind the other become one place, counted in elements of one type. Of two types
+// the elements may be of two sizes, and the count would be of neither.
+TEST(Executor, JoinsBlocksOfOneTypeAlone) {
+  std::byte memory[64];
+  const auto sent = [&](const std::vector<Place>& blocks) {
+    plan::Builder builder(0);
+    builder.begin_round();
+    builder.send(1);
+    for (std::size_t b = 0; b < blocks.size(); ++b) builder.span(plan::Buffer::send, static_cast<int>(b));
+    const plan::Schedule schedule = builder.take();
+    Binding binding;
+    binding.send = blocks;
+    PlaceKeeper keeper;
+    EXPECT_EQ(Execution(schedule, binding, keeper).advance(true), 0);
+    EXPECT_EQ(keeper.sent.size(), 1U);
+    return keeper.sent.at(0);
+  };
+  const Place ints{memory, 2, 8, 3, true};
+  const std::vector<Place> joined = sent({ints, {memory + 8, 3, 12, 3, true}});
+  ASSERT_EQ(joined.size(), 1U);
+  EXPECT_EQ(joined[0].count, 5U);
+  EXPECT_EQ(joined[0].bytes, 20U);
+  const std::vector<Place> apart = sent({ints, {memory + 8, 1, 8, 4, true}});
+  ASSERT_EQ(apart.size(), 2U) << "an int and a double are not two ints";
+  EXPECT_EQ(apart[1].type, 4U);
+  EXPECT_EQ(apart[1].count, 1U);
+  EXPECT_EQ(sent({ints, {memory + 8, 1, 8, 3, false}}).size(), 2U) << "gaps";
+  EXPECT_EQ(sent({ints, {memory + 12, 1, 4, 3, true}}).size(), 2U) << "elsewhere";
+}
+
 TEST(Executor, LeavesOutEmptyMessagesOnBothSides) {
   const choose::Algorithm* algorithm = choose::find(Collective::alltoallv, "waitany-stride");
   ASSERT_NE(algorithm, nullptr);
