@@ -8,7 +8,6 @@
 namespace quadrille::api {
 namespace {
 
-using choose::Collective;
 using choose::Engine;
 
 struct Remembered {
@@ -23,7 +22,7 @@ struct Remembered {
   std::uint64_t* served = nullptr;
 };
 
-thread_local Remembered remembered[choose::collective_count];
+thread_local Remembered remembered[collective_count];
 
 // Up to which block all go the way of the smallest. A rank whose arguments take the long way, where what was measured
 // is asked for each size, must find the same way.
@@ -76,7 +75,7 @@ struct Passing {
   MPI_Count count = 0;
   std::uint64_t* counter = nullptr;
 };
-thread_local Passing passing[choose::collective_count];
+thread_local Passing passing[collective_count];
 
 const std::byte* bytes_of(const void* buffer) { return static_cast<const std::byte*>(buffer); }
 std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
@@ -86,9 +85,9 @@ std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
 void remember(const run::Call& call, Engine engine, team::Team& team) {
   // A buffer of a later call may be a device's.
   if (memory::device_driver() != nullptr) return;
-  if (team.explains || call.collective == Collective::alltoallw || !team.group.local.empty()) return;
+  if (team.explains || is_typed(call.collective) || !team.group.local.empty()) return;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
-  const bool by_pairs = engine == Engine::exchange && call.collective == Collective::alltoallv &&
+  const bool by_pairs = engine == Engine::exchange && !is_sized(call.collective) &&
                         !team.group.written_to;
   if (engine != Engine::inbox && !by_pairs) return;
   const TypeInfo info = type_info(call.recv.type);
@@ -107,8 +106,8 @@ void remember(const run::Call& call, Engine engine, team::Team& team) {
 
 void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever) {
   if (team.explains) return;
-  const bool uniform = call.collective == Collective::alltoall || call.collective == Collective::allgather;
-  const bool sizeless = call.collective == Collective::alltoallv || call.collective == Collective::alltoallw;
+  // Of the others the size is that of all blocks.
+  const bool uniform = is_regular(call.collective), sizeless = !is_sized(call.collective);
   if (!whatever && !uniform && !sizeless) return;
   passing[static_cast<std::size_t>(call.collective)] = {
       team::generation.load(std::memory_order_acquire),
@@ -131,7 +130,7 @@ bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_C
   return true;
 }
 
-bool alltoall_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+bool served_again(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
   const Remembered* last =
       recall(Collective::alltoall, comm, sendbuf, sendtype, recvbuf, recvtype);
@@ -141,7 +140,7 @@ bool alltoall_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
   return served(*last, error);
 }
 
-bool alltoallv_again(const void* sendbuf, const int* sendcounts, const int* sdispls,
+bool served_again(Of<Collective::alltoallv>, const void* sendbuf, const int* sendcounts, const int* sdispls,
                      MPI_Datatype sendtype, void* recvbuf, const int* recvcounts,
                      const int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
   const Remembered* last =
@@ -157,7 +156,7 @@ bool alltoallv_again(const void* sendbuf, const int* sendcounts, const int* sdis
   return served(*last, error);
 }
 
-bool allgather_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+bool served_again(Of<Collective::allgather>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
   const Remembered* last =
       recall(Collective::allgather, comm, sendbuf, sendtype, recvbuf, recvtype);
@@ -167,7 +166,7 @@ bool allgather_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
   return served(*last, error);
 }
 
-bool allgatherv_again(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+bool served_again(Of<Collective::allgatherv>, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                       const int* recvcounts, const int* displs, MPI_Datatype recvtype,
                       MPI_Comm comm, int& error) {
   const Remembered* last =

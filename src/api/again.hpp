@@ -8,6 +8,7 @@
 #pragma once
 
 #include "choose/registry.hpp"
+#include "collective/arguments.hpp"
 #include "run/call.hpp"
 #include "team/team.hpp"
 
@@ -21,19 +22,19 @@ void remember(const run::Call& call, choose::Engine engine, team::Team& team);
 void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever);
 
 // Whether the last such call of this thread was like this one. Counts it then.
-bool passed_again(choose::Collective collective, MPI_Comm comm, MPI_Datatype type = {}, MPI_Count count = 0);
+bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type = {}, MPI_Count count = 0);
 
-bool alltoall_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+bool served_again(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);
 
-bool alltoallv_again(const void* sendbuf, const int* sendcounts, const int* sdispls,
+bool served_again(Of<Collective::alltoallv>, const void* sendbuf, const int* sendcounts, const int* sdispls,
                      MPI_Datatype sendtype, void* recvbuf, const int* recvcounts,
                      const int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, int& error);
 
-bool allgather_again(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+bool served_again(Of<Collective::allgather>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);
 
-bool allgatherv_again(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+bool served_again(Of<Collective::allgatherv>, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                       const int* recvcounts, const int* displs, MPI_Datatype recvtype,
                       MPI_Comm comm, int& error);
 

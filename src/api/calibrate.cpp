@@ -24,7 +24,6 @@
 namespace quadrille::api {
 namespace {
 
-using choose::Collective;
 using choose::SwitchPoints;
 
 constexpr int rounds = 4, batch = 6, large_batch = 2;
@@ -72,7 +71,7 @@ class Calibration {
 
   bool call(Collective collective, memory::MeasuredBuffers& buffers, std::size_t bytes, bool through_inbox) {
     run::Call call{collective, {}, {}, false, team_.user};
-    call.send.base = buffers.send(collective == Collective::allgather ? bytes : buffer_bytes(bytes));
+    call.send.base = buffers.send(is_allgather(collective) ? bytes : buffer_bytes(bytes));
     call.recv.base = buffers.recv();
     call.send.count = call.recv.count = bytes;
     call.send.type = call.recv.type = mpi().byte;
@@ -146,7 +145,7 @@ class Calibration {
     }
     gather = choose::largest_of_first(sizes, gather, group_.slot_limit);
     alltoall = choose::largest_of_first(sizes, alltoall, group_.slot_limit);
-    found_.inbox_limit = {alltoall, alltoall, alltoall, gather, gather};
+    choose::set_inbox_limits(found_, alltoall, gather);
   }
 
   void find_kernel_copies() {

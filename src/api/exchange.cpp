@@ -16,6 +16,7 @@
 #include "team/config.hpp"
 #include "team/team.hpp"
 
+using quadrille::Collective;
 using quadrille::mpi;
 namespace api = quadrille::api;
 using quadrille::type_info;
@@ -214,10 +215,10 @@ int prepare(team::Team& team, run::SparseGroup& group) {
 }
 
 const choose::Choice& choose_for(team::Team& team) {
-  team::CachedSelection& cached = team::selection_of(team, choose::Collective::exchange, 0);
+  team::CachedSelection& cached = team::selection_of(team, Collective::exchange, 0);
   if (!cached.explained && team.explains) {
     cached.explained = true;
-    team::explain(team, choose::Collective::exchange, 0, choose::to_string(cached.selection.choice),
+    team::explain(team, Collective::exchange, 0, choose::to_string(cached.selection.choice),
                   cached.selection.why);
   }
   return cached.selection.choice;

@@ -7,13 +7,12 @@
 // both names for every ABI. We ourselves reach the MPI by looking its symbols up in its own library, so
 // there is no way back to here.
 #include "api/doors.hpp"
-#include "api/large_doors.hpp"
 #include "api/memory_doors.hpp"
-#include "api/neighbor_doors.hpp"
 #include "api/warm_up.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"
 
+using quadrille::Collective;
 using quadrille::mpi;
 using quadrille::api::Door;
 namespace api = quadrille::api;
@@ -35,75 +34,14 @@ int start(Native native) {
 
 extern "C" {
 
-#define QUADRILLE_INTERPOSE(PREFIX)                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Alltoall(const void* sendbuf, int sendcount,                       \
-                                         MPI_Datatype sendtype, void* recvbuf, int recvcount,      \
-                                         MPI_Datatype recvtype, MPI_Comm comm) {                   \
-    return api::alltoall(Door::drop_in, mpi().Alltoall, sendbuf, sendcount, sendtype, recvbuf,     \
-                         recvcount, recvtype, comm);                                               \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Alltoallv(                                                         \
-      const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,     \
-      void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,           \
-      MPI_Comm comm) {                                                                             \
-    return api::alltoallv(Door::drop_in, mpi().Alltoallv, sendbuf, sendcounts, sdispls, sendtype,  \
-                          recvbuf, recvcounts, rdispls, recvtype, comm);                           \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Alltoallw(                                                         \
-      const void* sendbuf, const int sendcounts[], const int sdispls[],                            \
-      const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[],  \
-      const MPI_Datatype recvtypes[], MPI_Comm comm) {                                             \
-    return api::alltoallw(Door::drop_in, mpi().Alltoallw, sendbuf, sendcounts, sdispls, sendtypes, \
-                          recvbuf, recvcounts, rdispls, recvtypes, comm);                          \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Allgather(const void* sendbuf, int sendcount,                      \
-                                          MPI_Datatype sendtype, void* recvbuf, int recvcount,     \
-                                          MPI_Datatype recvtype, MPI_Comm comm) {                  \
-    return api::allgather(Door::drop_in, mpi().Allgather, sendbuf, sendcount, sendtype, recvbuf,   \
-                          recvcount, recvtype, comm);                                              \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Allgatherv(                                                        \
-      const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,                    \
-      const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {          \
-    return api::allgatherv(Door::drop_in, mpi().Allgatherv, sendbuf, sendcount, sendtype, recvbuf, \
-                           recvcounts, displs, recvtype, comm);                                    \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Neighbor_alltoall(const void* sendbuf, int sendcount,              \
-                                                  MPI_Datatype sendtype, void* recvbuf,            \
-                                                  int recvcount, MPI_Datatype recvtype,            \
-                                                  MPI_Comm comm) {                                 \
-    return api::neighbor_alltoall(Door::drop_in, mpi().Neighbor_alltoall, sendbuf, sendcount,      \
-                                  sendtype, recvbuf, recvcount, recvtype, comm);                   \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Neighbor_alltoallv(                                                \
-      const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,     \
-      void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,           \
-      MPI_Comm comm) {                                                                             \
-    return api::neighbor_alltoallv(Door::drop_in, mpi().Neighbor_alltoallv, sendbuf, sendcounts,   \
-                                   sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,      \
-                                   comm);                                                          \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Neighbor_alltoallw(                                                \
-      const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],                       \
-      const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],                       \
-      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {                   \
-    return api::neighbor_alltoallw(Door::drop_in, mpi().Neighbor_alltoallw, sendbuf, sendcounts,   \
-                                   sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,    \
-                                   comm);                                                          \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Neighbor_allgather(const void* sendbuf, int sendcount,             \
-                                                   MPI_Datatype sendtype, void* recvbuf,           \
-                                                   int recvcount, MPI_Datatype recvtype,           \
-                                                   MPI_Comm comm) {                                \
-    return api::neighbor_allgather(Door::drop_in, mpi().Neighbor_allgather, sendbuf, sendcount,    \
-                                   sendtype, recvbuf, recvcount, recvtype, comm);                  \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Neighbor_allgatherv(                                               \
-      const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,                    \
-      const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {          \
-    return api::neighbor_allgatherv(Door::drop_in, mpi().Neighbor_allgatherv, sendbuf, sendcount,  \
-                                    sendtype, recvbuf, recvcounts, displs, recvtype, comm);        \
-  }                                                                                                \
+#define QUADRILLE_INTERPOSE(PREFIX, collective, Name, FORM, Displacement)                             \
+  QUADRILLE_EXPORT int PREFIX##_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {              \
+    return api::serve_or_pass<Collective::collective>(Door::drop_in, mpi().Name, QUADRILLE_ARGUMENTS_##FORM); \
+  }
+#define QUADRILLE_INTERPOSE_MPI(...) QUADRILLE_INTERPOSE(MPI, __VA_ARGS__)
+#define QUADRILLE_INTERPOSE_PMPI(...) QUADRILLE_INTERPOSE(PMPI, __VA_ARGS__)
+
+#define QUADRILLE_INTERPOSE_MEMORY(PREFIX)                                                         \
   QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {           \
     return quadrille::api::alloc_mem(size, info, baseptr);                                         \
   }                                                                                                \
@@ -118,21 +56,23 @@ extern "C" {
     return start([&] { return mpi().Init_thread(argc, argv, required, provided); });               \
   }
 
-QUADRILLE_INTERPOSE(MPI)
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_MPI)
+QUADRILLE_INTERPOSE_MEMORY(MPI)
 #if defined(QUADRILLE_ABI_OPENMPI)
-QUADRILLE_INTERPOSE(PMPI)
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PMPI)
+QUADRILLE_INTERPOSE_MEMORY(PMPI)
 #endif
 QUADRILLE_INTERPOSE_START(MPI)
 QUADRILLE_INTERPOSE_START(PMPI)
 
 // The doors for large counts are in a library of their own (interpose_large.cpp), which calls these.
 #if defined(QUADRILLE_HAVE_LARGE_COUNT)
-#define QUADRILLE_SERVE_LARGE(NAME, DOOR, PARAMETERS, COMM, ...)                                    \
-  QUADRILLE_EXPORT int quadrille_##NAME##_c PARAMETERS {                                           \
-    if (mpi().NAME##_c == nullptr) return api::raise(COMM, MPI_ERR_OTHER); /* loaded by mistake */ \
-    return api::DOOR(Door::drop_in, mpi().NAME##_c, __VA_ARGS__, COMM);                            \
+#define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                  \
+  QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {      \
+    if (mpi().Name##_c == nullptr) return api::raise(comm, MPI_ERR_OTHER); /* loaded by mistake */   \
+    return api::serve_or_pass<Collective::collective>(Door::drop_in, mpi().Name##_c, QUADRILLE_ARGUMENTS_##FORM); \
   }
-QUADRILLE_LARGE_DOORS(QUADRILLE_SERVE_LARGE)
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_SERVE_LARGE)
 #endif
 
 }  // extern "C"

@@ -1,16 +1,21 @@
-// The drop-in door for large counts: libquadrille_mpi_large.so. Each function jumps into the preload library.
-// Why they are not there: large_doors.hpp.
-#include "api/large_doors.hpp"
+// The drop-in door for large counts (MPI 4): libquadrille_mpi_large.so. Each function jumps into the preload library.
+//
+// A program may look whether MPI_Alltoall_c is there (mpi4py does, by weak symbols) and then take it that the MPI has
+// it. So the preload library does not define these names; this one does, which is loaded only where the MPI has them,
+// and hands its calls to the first, where all state is.
+#include <mpi.h>
+
+#include "collective/signatures.hpp"
 
 #define QUADRILLE_EXPORT __attribute__((visibility("default")))
 
 extern "C" {
 
-#define QUADRILLE_INTERPOSE_LARGE(NAME, DOOR, PARAMETERS, COMM, ...)                      \
-  int quadrille_##NAME##_c PARAMETERS;                                                    \
-  QUADRILLE_EXPORT int MPI_##NAME##_c PARAMETERS {                                        \
-    return quadrille_##NAME##_c(__VA_ARGS__, COMM);                                       \
+#define QUADRILLE_INTERPOSE_LARGE(collective, Name, FORM, Displacement)                   \
+  int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint));             \
+  QUADRILLE_EXPORT int MPI_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) { \
+    return quadrille_##Name##_c(QUADRILLE_ARGUMENTS_##FORM);                              \
   }
-QUADRILLE_LARGE_DOORS(QUADRILLE_INTERPOSE_LARGE)
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE)
 
 }  // extern "C"

@@ -1,50 +1,16 @@
-// The explicit door of the neighbour collectives.
+// The explicit door of the one collective that no MPI has.
 #include <algorithm>
 #include <vector>
 
-#include "api/neighbor_doors.hpp"
+#include "api/doors.hpp"
 #include "quadrille.h"
 
+using quadrille::Collective;
 using quadrille::mpi;
 using quadrille::api::Door;
 namespace api = quadrille::api;
-namespace choose = quadrille::choose;
 namespace run = quadrille::run;
 namespace team = quadrille::team;
-
-int Quadrille_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::neighbor_alltoall(Door::explicit_api, mpi().Neighbor_alltoall, sendbuf, sendcount,
-                                sendtype, recvbuf, recvcount, recvtype, comm);
-}
-
-int Quadrille_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                 MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-                                 const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::neighbor_alltoallv(Door::explicit_api, mpi().Neighbor_alltoallv, sendbuf, sendcounts,
-                                 sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
-}
-
-int Quadrille_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-                                 const MPI_Datatype sendtypes[], void* recvbuf,
-                                 const int recvcounts[], const MPI_Aint rdispls[],
-                                 const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  return api::neighbor_alltoallw(Door::explicit_api, mpi().Neighbor_alltoallw, sendbuf, sendcounts,
-                                 sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
-}
-
-int Quadrille_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                 void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::neighbor_allgather(Door::explicit_api, mpi().Neighbor_allgather, sendbuf, sendcount,
-                                 sendtype, recvbuf, recvcount, recvtype, comm);
-}
-
-int Quadrille_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                  void* recvbuf, const int recvcounts[], const int displs[],
-                                  MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::neighbor_allgatherv(Door::explicit_api, mpi().Neighbor_allgatherv, sendbuf, sendcount,
-                                  sendtype, recvbuf, recvcounts, displs, recvtype, comm);
-}
 
 namespace {
 
@@ -81,13 +47,10 @@ int allgatherw_of_the_mpi(const run::Call& call) {
 
 }  // namespace
 
-int Quadrille_Neighbor_allgatherw(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                                  const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-                                  MPI_Comm comm) {
-  const run::Call call =
-      api::make_call(choose::Collective::neighbor_allgatherw, sendbuf, api::uniform(sendbuf, sendcount, sendtype),
-                     api::neighbor_typed(recvbuf, recvcounts, rdispls, recvtypes), comm);
-  int error = MPI_SUCCESS;
-  if (api::serve_neighbors(call, Door::explicit_api, error)) return error;
-  return api::guarded(comm, [&] { return allgatherw_of_the_mpi(call); });
+int Quadrille_Neighbor_allgatherw(QUADRILLE_PARAMETERS_GATHERW(int, MPI_Aint)) {
+  const auto native = [](auto... arguments) {
+    const run::Call call = api::call_of(Collective::neighbor_allgatherw, arguments...);
+    return api::guarded(call.comm, [&] { return allgatherw_of_the_mpi(call); });
+  };
+  return api::serve_or_pass<Collective::neighbor_allgatherw>(Door::explicit_api, native, QUADRILLE_ARGUMENTS_GATHERW);
 }

@@ -6,6 +6,7 @@
 #include "team/config.hpp"
 #include "team/team.hpp"
 
+using quadrille::Collective;
 using quadrille::mpi;
 using quadrille::api::Door;
 namespace api = quadrille::api;
@@ -21,7 +22,7 @@ std::uint64_t hash(const std::string& text) {
 }
 
 // Reads what Quadrille_Set_algorithm was given. Returns an empty string, or what is wrong.
-std::string read_request(const char* collective, const char* algorithm, choose::Collective& which,
+std::string read_request(const char* collective, const char* algorithm, Collective& which,
                          choose::Choice& choice) {
   if (collective == nullptr || !choose::collective_from_name(collective, which)) {
     return std::string("unknown collective \"") + (collective != nullptr ? collective : "") +
@@ -32,7 +33,7 @@ std::string read_request(const char* collective, const char* algorithm, choose::
 }
 
 int set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
-  choose::Collective which{};
+  Collective which{};
   choose::Choice choice;
   const std::string wrong = read_request(collective, algorithm, which, choice);
   team::Team* team = team::team_of(comm);
@@ -67,38 +68,11 @@ int set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) 
 
 int Quadrille_Version(void) { return QUADRILLE_VERSION; }
 
-int Quadrille_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                       int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::alltoall(Door::explicit_api, mpi().Alltoall, sendbuf, sendcount, sendtype, recvbuf,
-                       recvcount, recvtype, comm);
-}
-
-int Quadrille_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                        MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-                        const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::alltoallv(Door::explicit_api, mpi().Alltoallv, sendbuf, sendcounts, sdispls,
-                        sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
-}
-
-int Quadrille_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                        const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
-                        const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  return api::alltoallw(Door::explicit_api, mpi().Alltoallw, sendbuf, sendcounts, sdispls,
-                        sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
-}
-
-int Quadrille_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                        int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return api::allgather(Door::explicit_api, mpi().Allgather, sendbuf, sendcount, sendtype, recvbuf,
-                        recvcount, recvtype, comm);
-}
-
-int Quadrille_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                         const int recvcounts[], const int displs[], MPI_Datatype recvtype,
-                         MPI_Comm comm) {
-  return api::allgatherv(Door::explicit_api, mpi().Allgatherv, sendbuf, sendcount, sendtype,
-                         recvbuf, recvcounts, displs, recvtype, comm);
-}
+#define QUADRILLE_DEFINE(collective, Name, FORM, Displacement)                                                     \
+  int Quadrille_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                                           \
+    return api::serve_or_pass<Collective::collective>(Door::explicit_api, mpi().Name, QUADRILLE_ARGUMENTS_##FORM); \
+  }
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_DEFINE)
 
 int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
   return api::guarded(comm, [&] { return set_algorithm(comm, collective, algorithm); });

@@ -81,11 +81,13 @@ double predict(const Choice& choice, int ranks, const Load& load, const Model& m
 Prediction fastest(Collective collective, int ranks, const Load& load, const Model& model) {
   Prediction best{with_radix(collective, "mpi", 0), 0};
   best.seconds = margin * predict(best.choice, ranks, load, model);
-  std::vector<std::string_view> names = {"two-phase-bruck", "padded-bruck"};
-  if (collective == Collective::alltoall) names = {"zero-rotation-bruck"};
-  if (collective != Collective::alltoall && collective != Collective::alltoallv &&
-      collective != Collective::alltoallw) {
-    names.clear();
+  std::vector<std::string_view> names;
+  if (is_dense(collective) && !is_allgather(collective)) {
+    if (is_sized(collective)) {
+      names = {"zero-rotation-bruck"};
+    } else {
+      names = {"two-phase-bruck", "padded-bruck"};
+    }
   }
   for (const std::string_view name : names) {
     for (const std::int64_t radix : radices(ranks)) {

@@ -2,7 +2,6 @@
 #include "choose/registry.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "plan/algorithms.hpp"
 #include "plan/neighbor_copies.hpp"
@@ -12,11 +11,6 @@ namespace quadrille::choose {
 namespace {
 
 using enum Collective;
-
-constexpr std::array<std::string_view, collective_count> kNames = {
-    "alltoall",           "alltoallv",          "alltoallw",           "allgather",
-    "allgatherv",         "exchange",           "neighbor_alltoall",   "neighbor_alltoallv",
-    "neighbor_alltoallw", "neighbor_allgather", "neighbor_allgatherv", "neighbor_allgatherw"};
 
 constexpr std::int64_t kMost = 1 << 20;
 
@@ -60,13 +54,23 @@ constexpr Needs kReachedByAll = {.one_node = true, .load_store = true};
 constexpr Needs kPacked = {.contiguous = true};
 constexpr Needs kTyped = {.contiguous = true, .derived_types = true};
 
+// Those that have the property.
+template <class Property>
+std::vector<Collective> those(Property property) {
+  std::vector<Collective> list;
+  for (const CollectiveRow& row : collectives) {
+    if (property(row)) list.push_back(row.collective);
+  }
+  return list;
+}
+
 const std::vector<Collective>& all_to_alls() {
-  static const std::vector<Collective> list = {alltoall, alltoallv, alltoallw};
+  static const auto list = those([](const auto& row) { return row.partners == Partners::all && !row.gathers; });
   return list;
 }
 
 const std::vector<Collective>& gathers() {
-  static const std::vector<Collective> list = {allgather, allgatherv};
+  static const auto list = those([](const auto& row) { return row.partners == Partners::all && row.gathers; });
   return list;
 }
 
@@ -91,19 +95,17 @@ Algorithm node_copies(std::string_view name, const std::vector<Collective>& coll
 }
 
 const std::vector<Collective>& neighbor_all() {
-  static const std::vector<Collective> list = {neighbor_alltoall,  neighbor_alltoallv,  neighbor_alltoallw,
-                                               neighbor_allgather, neighbor_allgatherv, neighbor_allgatherw};
+  static const auto list = those([](const auto& row) { return row.partners == Partners::neighbors; });
   return list;
 }
 
 const std::vector<Collective>& neighbor_all_to_alls() {
-  static const std::vector<Collective> list = {neighbor_alltoall, neighbor_alltoallv,
-                                               neighbor_alltoallw};
+  static const auto list = those([](const auto& row) { return row.partners == Partners::neighbors && !row.gathers; });
   return list;
 }
 
 const std::vector<Collective>& neighbor_gathers() {
-  static const std::vector<Collective> list = {neighbor_allgather, neighbor_allgatherv, neighbor_allgatherw};
+  static const auto list = those([](const auto& row) { return row.partners == Partners::neighbors && row.gathers; });
   return list;
 }
 
@@ -122,7 +124,9 @@ Algorithm edge_copies(std::string_view name, std::string_view line, plan::BuildE
 }
 
 const std::vector<Collective>& uneven_all_to_alls() {
-  static const std::vector<Collective> list = {alltoallv, alltoallw};
+  static const auto list = those([](const auto& row) {
+    return row.partners == Partners::all && !row.gathers && !row.sized;
+  });
   return list;
 }
 
@@ -138,15 +142,13 @@ Algorithm padded(std::string_view name, Needs needs, std::vector<ParameterRange>
           build};
 }
 
+// The MPI carries out what it has not by what it has.
 std::vector<Collective> of_the_mpi() {
-  std::vector<Collective> list = all_to_alls();
-  list.insert(list.end(), gathers().begin(), gathers().end());
-  list.insert(list.end(), neighbor_all().begin(), neighbor_all().end());
-  return list;
+  return those([](const auto& row) { return row.partners != Partners::named; });
 }
 
 std::vector<Algorithm> make_table() {
-  const std::vector<Collective> all = {alltoall, alltoallv, alltoallw, allgather, allgatherv};
+  const std::vector<Collective> all = those([](const auto& row) { return row.partners == Partners::all; });
   return {
       direct("spread-out", {}, "all messages at once, beginning with the next rank",
              "Fan et al., HPDC 2022, section 1", plan::spread_out),
@@ -322,23 +324,21 @@ std::vector<Algorithm> make_table() {
 
 }  // namespace
 
-std::string_view name_of(Collective collective) {
-  return kNames[static_cast<std::size_t>(collective)];
-}
-
-std::string collective_names(int count) {
+std::string collective_names(bool (*wanted)(Collective)) {
   std::string names;
-  for (int c = 0; c < count; ++c) {
-    if (c > 0) names += ", ";
-    names += kNames[static_cast<std::size_t>(c)];
+  for (const CollectiveRow& row : collectives) {
+    if (!wanted(row.collective)) continue;
+    if (!names.empty()) names += ", ";
+    names += row.name;
   }
   return names;
 }
 
 bool collective_from_name(std::string_view name, Collective& collective) {
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return false;
-  collective = static_cast<Collective>(found - kNames.begin());
+  const auto found = std::find_if(collectives.begin(), collectives.end(),
+                                  [name](const CollectiveRow& row) { return row.name == name; });
+  if (found == collectives.end()) return false;
+  collective = found->collective;
   return true;
 }
 

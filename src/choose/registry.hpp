@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collective/collective.hpp"
 #include "plan/problem.hpp"
 
 namespace quadrille::plan {
@@ -22,36 +23,14 @@ using BuildEdges = Schedule (*)(const EdgeProblem&);
 
 namespace quadrille::choose {
 
-enum class Collective : std::uint8_t {
-  alltoall,
-  alltoallv,
-  alltoallw,
-  allgather,
-  allgatherv,
-  exchange,  // the sparse exchange, Quadrille_Exchange
-  neighbor_alltoall,
-  neighbor_alltoallv,
-  neighbor_alltoallw,
-  neighbor_allgather,
-  neighbor_allgatherv,
-  neighbor_allgatherw,  // of the paper; no MPI has it
-};
-inline constexpr int collective_count = 12;
-// Those in which every rank has a block for, or from, every rank. They come first.
-inline constexpr int dense_collective_count = 5;
+using quadrille::Collective;
+using quadrille::collective_count;
+using quadrille::is_allgather;
+using quadrille::is_neighbor;
+using quadrille::name_of;
 
-// With the neighbours in the topology of a communicator.
-constexpr bool is_neighbor(Collective c) { return c >= Collective::neighbor_alltoall; }
-// Every rank sends one block, the same to all to whom it sends.
-constexpr bool is_allgather(Collective c) {
-  using enum Collective;
-  return c == allgather || c == allgatherv || c == neighbor_allgather || c == neighbor_allgatherv ||
-         c == neighbor_allgatherw;
-}
-// "alltoall, alltoallv, ..."
-std::string collective_names(int count = collective_count);
-
-std::string_view name_of(Collective collective);
+// "alltoall, alltoallv, ..."; of those that `wanted` takes.
+std::string collective_names(bool (*wanted)(Collective) = [](Collective) { return true; });
 // False when `name` is not a collective.
 bool collective_from_name(std::string_view name, Collective& collective);
 

@@ -165,9 +165,7 @@ std::string parse_forced(std::string_view text, Forced& forced) {
     Collective collective;
     if (!collective_from_name(name, collective)) {
       std::vector<std::string_view> names;
-      for (int i = 0; i < collective_count; ++i) {
-        names.push_back(name_of(static_cast<Collective>(i)));
-      }
+      for (const CollectiveRow& row : collectives) names.push_back(row.name);
       return unknown("collective", name, "", names);
     }
     if (!has_choice) {

@@ -8,11 +8,6 @@ namespace {
 // Up to so many ranks the sparse exchange goes by rounds.
 constexpr int most_ranks_for_rounds = 16;
 
-// Do all ranks know the largest block?
-bool is_sized(Collective c) {
-  return c != Collective::alltoallv && c != Collective::alltoallw && c != Collective::exchange;
-}
-
 // Empty if inboxes can serve the call, else why not.
 std::string why_no_inbox(const GlobalKey& key) {
   if (key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
@@ -52,8 +47,7 @@ Selection select_exchange(const GlobalKey& key, const Choice& forced) {
 
 // Over several nodes, by the model alone.
 Selection select_by_model(const GlobalKey& key, const std::string& obstacle) {
-  const bool is_all_to_all = key.collective == Collective::alltoall || key.collective == Collective::alltoallv ||
-                             key.collective == Collective::alltoallw;
+  const bool is_all_to_all = is_dense(key.collective) && !is_allgather(key.collective);
   Selection own{plain(key.collective, "mpi"), obstacle};
   if (key.model == nullptr || key.nodes == 1 || !is_all_to_all) return own;
   if (!is_sized(key.collective)) {
@@ -112,7 +106,7 @@ Choice plain(Collective collective, std::string_view name) {
 }
 
 Selection select(const GlobalKey& key, const Choice& forced) {
-  if (key.collective == Collective::exchange) return select_exchange(key, forced);
+  if (row_of(key.collective).partners == Partners::named) return select_exchange(key, forced);
   if (forced.algorithm != nullptr) {
     const std::string obstacle = why_not(*forced.algorithm, key);
     if (obstacle.empty()) return {forced, "forced"};

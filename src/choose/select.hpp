@@ -20,8 +20,7 @@ struct GlobalKey {
   Collective collective;
   int ranks;
   int nodes;
-  // Bytes of the largest block where all ranks know it (alltoall, allgather, allgatherv); 0 for
-  // alltoallv and alltoallw, where ranks know different counts.
+  // Bytes of the largest block where all ranks know it (is_sized()); 0 where ranks know different counts.
   std::size_t bytes;
   bool inbox;                 // the ranks share a node and have inboxes
   std::size_t inbox_limit;    // largest block that should go through them

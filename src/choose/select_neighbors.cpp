@@ -135,14 +135,13 @@ bool fewest_messages(const CombiningCosts& costs, std::int64_t saved, Neighborho
 
 template <class Entry>
 const Entry* nearest(std::span<const Entry> measured, Collective collective, const NeighborhoodKind& kind) {
-  using enum Collective;
   const auto ratio = [](std::int64_t a, std::int64_t b) {
     return static_cast<double>(std::max(a, b)) / static_cast<double>(std::max<std::int64_t>(std::min(a, b), 1));
   };
   const Entry* found = nullptr;
   double least = 0;
   for (const Entry& e : measured) {
-    if (e.collective != (is_allgather(collective) ? neighbor_allgather : neighbor_alltoall)) continue;
+    if (e.collective != regular_of(collective)) continue;
     const double neighbors = ratio(e.kind.neighbors, kind.neighbors), rounds = ratio(e.kind.rounds, kind.rounds),
                  blocks = ratio(e.kind.blocks, kind.blocks);
     if (std::max({neighbors, rounds, blocks}) > most_ratio) continue;

@@ -30,9 +30,7 @@ constexpr Constant constants[] = {{"message", &plan::Machine::alpha},
                                   {"copied_block", &plan::Machine::delta},
                                   {"round", &plan::Machine::rho}};
 
-bool measures_neighbors(Collective c) {
-  return c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
-}
+bool measures_neighbors(Collective c) { return is_neighbor(c) && is_regular(c); }
 
 TuningEntry read_entry(Table& table, const std::string& path) {
   TuningEntry entry;
@@ -188,6 +186,12 @@ bool alike(const NeighborEntry& a, const NeighborEntry& b) {
 }
 bool alike(const InsideEntry& a, const InsideEntry& b) {
   return a.collective == b.collective && a.crowded == b.crowded && a.kind == b.kind;
+}
+
+void set_inbox_limits(SwitchPoints& points, std::size_t alltoall, std::size_t allgather) {
+  for (std::size_t c = 0; c < points.inbox_limit.size(); ++c) {
+    points.inbox_limit[c] = is_allgather(static_cast<Collective>(c)) ? allgather : alltoall;
+  }
 }
 
 // Measured on 2 cores (AMD EPYC, family 25, model 17) with 2, 4 and 8 ranks; see

@@ -59,6 +59,9 @@ struct SwitchPoints {
   bool operator==(const SwitchPoints&) const = default;
 };
 
+// What was measured of blocks of one size holds for the other forms, too.
+void set_inbox_limits(SwitchPoints& points, std::size_t alltoall, std::size_t allgather);
+
 // Without a table. Where each rank has a core, a block above 1 KiB that lies in a shared heap is faster
 // copied once, with another wait at the end, than twice. With more ranks than cores a wait costs as much as
 // copying some KiB; and a ring keeps both sides busy, while the kernel's copy has one core at a time.

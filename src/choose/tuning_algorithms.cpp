@@ -15,7 +15,6 @@ namespace quadrille::choose {
 namespace {
 
 constexpr std::string_view default_word = "default";
-constexpr Collective gathered = Collective::allgather;
 
 std::string read_word(Collective collective, std::string_view word, Choice& choice) {
   choice = {};
@@ -84,7 +83,7 @@ AlgorithmEntry read_algorithms(Table& table, const std::string& path) {
   AlgorithmEntry entry;
   const std::string name = table.words(path, "collective");
   if (!collective_from_name(name, entry.collective) ||
-      (entry.collective != Collective::alltoall && entry.collective != gathered)) {
+      !is_dense(entry.collective) || !is_regular(entry.collective)) {
     table.fail(table.line_of(path, "collective"), "\"collective\" must be alltoall or allgather");
   }
   entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));

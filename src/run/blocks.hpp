@@ -14,10 +14,10 @@ inline void keep(int& first, int error) {
 
 // What becomes of a block for which the receiver gave less than `sent` bytes, a mistake of the program: an error where
 // the MPI reports one, too.
-inline int error_if_long(std::size_t sent, std::size_t given, choose::Collective collective) {
+inline int error_if_long(std::size_t sent, std::size_t given, Collective collective) {
   if (sent <= given) return MPI_SUCCESS;
-  const bool cuts = choose::is_neighbor(collective) ? mpi().cuts_long_neighbors
-                                                    : choose::is_allgather(collective) && mpi().cuts_long_gathers;
+  const bool cuts = is_neighbor(collective) ? mpi().cuts_long_neighbors
+                                                    : is_allgather(collective) && mpi().cuts_long_gathers;
   return cuts ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
 }
 

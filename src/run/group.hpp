@@ -101,7 +101,7 @@ struct Group {
   }
 
   // Largest block that goes through a slot even if it lies in a shared heap.
-  std::size_t inbox_limit(choose::Collective c) const {
+  std::size_t inbox_limit(Collective c) const {
     const auto index = static_cast<std::size_t>(c);
     if (!heaps_mapped || index >= points.inbox_limit.size()) return slot_limit;
     return std::min(slot_limit, points.inbox_limit[index]);

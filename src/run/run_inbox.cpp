@@ -109,7 +109,7 @@ int run_inbox_gather(const std::byte* send, std::byte* recv, std::size_t bytes, 
     const Slot& slot = inbox.await_out(from, group.waiter);
     memory::copy_bytes(recv + static_cast<std::size_t>(from) * bytes, Inbox::block_of(slot),
                        std::min<std::size_t>(bytes, slot.bytes));
-    if (slot.bytes > bytes) error = error_if_long(slot.bytes, bytes, choose::Collective::allgather);
+    if (slot.bytes > bytes) error = error_if_long(slot.bytes, bytes, Collective::allgather);
   }
   return error;
 }
@@ -130,7 +130,7 @@ int run_inbox_gatherv(const std::byte* send, const VectorSide& recv, std::size_t
     const std::size_t bytes = bytes_in(recv, from, size);
     memory::copy_bytes(room(recv, from, size), Inbox::block_of(slot),
                        std::min<std::size_t>(bytes, slot.bytes));
-    if (slot.bytes > bytes) error = error_if_long(slot.bytes, bytes, choose::Collective::allgather);
+    if (slot.bytes > bytes) error = error_if_long(slot.bytes, bytes, Collective::allgather);
   }
   return error;
 }
@@ -167,7 +167,6 @@ int run_inbox_vector(const VectorSide& send, const VectorSide& recv, std::size_t
 }
 
 int run_inbox(const Call& call, Group& group) {
-  using choose::Collective;
   const bool gather = is_allgather(call.collective);
   if (call.collective == Collective::alltoall || call.collective == Collective::allgather) {
     const Side& send_side = call.in_place ? call.recv : call.send;

@@ -158,7 +158,7 @@ plan::Grid without_border(const plan::Grid& grid, const plan::Neighborhood& ways
 }
 
 choose::CombiningCosts costs_of(const plan::Grid& grid, const plan::Neighborhood& neighborhood,
-                                choose::Collective collective) {
+                                Collective collective) {
   const plan::Neighborhood ways = plan::travelled(grid, neighborhood);
   const plan::Grid wide = without_border(grid, ways);
   int middle = 0;
@@ -223,8 +223,8 @@ const choose::CombiningCosts& Isomorphic::costs(bool gather) const {
   Counted& counted = gather ? allgather_ : alltoall_;
   std::call_once(counted.once, [&] {
     counted.costs = costs_of(grid, neighborhood(),
-                             gather ? choose::Collective::neighbor_allgather
-                                    : choose::Collective::neighbor_alltoall);
+                             gather ? Collective::neighbor_allgather
+                                    : Collective::neighbor_alltoall);
   });
   return counted.costs;
 }
@@ -331,14 +331,13 @@ const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice)
   return team.plans.back()->schedule;
 }
 
-CachedSelection& neighbor_selection(Team& team, choose::Collective collective, std::size_t bytes,
+CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes,
                                     bool drop_in) {
-  using enum choose::Collective;
   const auto index = static_cast<std::size_t>(collective);
   CachedSelection& cached = team.selections[index];
   if (cached.valid && cached.bytes == bytes && cached.drop_in == drop_in) return cached;
   const Isomorphic* around = team.neighbors->isomorphic.get();
-  const bool uniform = collective == neighbor_alltoall || collective == neighbor_allgather;
+  const bool uniform = is_regular(collective);
   const bool by_ourselves = !drop_in && team.neighbors->doubtful;
   choose::NeighborKey key{collective,
                           by_ourselves,
@@ -352,14 +351,14 @@ CachedSelection& neighbor_selection(Team& team, choose::Collective collective, s
   if (around != nullptr) {
     key.sizes_known = uniform || team.neighbors->sizes_known();
     if (may_choose_inside(team) && (!uniform || around->nobody_alone())) {
-      key.costs = &around->costs(choose::is_allgather(collective));
+      key.costs = &around->costs(is_allgather(collective));
       key.inside = team.inside;
     }
   }
   const choose::Choice& forced = team.forced.by_collective[index];
   // Counting what combining costs takes longer than all the rest of a first call, so only if it may decide.
   if (key.sizes_known && may_combine(team) && !choose::is_obeyed(key, forced)) {
-    add_costs(key, *who_knows(team), around->costs(choose::is_allgather(collective)));
+    add_costs(key, *who_knows(team), around->costs(is_allgather(collective)));
   }
   cached = {true, false, bytes, drop_in, choose::select_neighbors(key, forced)};
   return cached;

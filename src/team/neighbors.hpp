@@ -126,7 +126,7 @@ const plan::Schedule* copy_plan_of(Team& team, plan::BuildEdges build, int& erro
 const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice);
 
 // What serves a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not.
-CachedSelection& neighbor_selection(Team& team, choose::Collective collective, std::size_t bytes,
+CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes,
                                     bool drop_in);
 
 }  // namespace quadrille::team

@@ -113,15 +113,13 @@ std::vector<choose::NeighborEntry> look_up_neighbors(const plan::NodeMap& nodes,
 }
 
 std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded) {
-  using choose::Collective;
   choose::ChoicesByCollective choices;
-  const auto take = [&](Collective collective, Collective measured) {
-    const auto* entry = choose::nearest_algorithms(table_of_this_process(), measured, nodes, crowded);
-    if (entry != nullptr) choices[static_cast<std::size_t>(collective)] = entry->choices;
-  };
-  take(Collective::alltoall, Collective::alltoall);
-  take(Collective::allgather, Collective::allgather);
-  take(Collective::allgatherv, Collective::allgather);
+  for (std::size_t c = 0; c < choices.size(); ++c) {
+    const auto collective = static_cast<Collective>(c);
+    if (!is_sized(collective)) continue;
+    const auto* entry = choose::nearest_algorithms(table_of_this_process(), regular_of(collective), nodes, crowded);
+    if (entry != nullptr) choices[c] = entry->choices;
+  }
   return choose::text_of(choices);
 }
 

@@ -67,8 +67,7 @@ struct Images {
 Images make_images(const Exchange& exchange, const Communicator& where) {
   const int me = where.rank;
   const std::uint64_t seed = where.number << 40 | where.calls;
-  const bool gathers = exchange.collective == Collective::allgather ||
-                       exchange.collective == Collective::allgatherv;
+  const bool gathers = is_allgather(exchange.collective);
   const auto world = [&](int rank) { return where.world[static_cast<std::size_t>(rank)]; };
   // The message from s to d; that of a gather has no destination.
   const auto key = [&](int s, int d) { return Key{world(s), gathers ? -2 : world(d), seed}; };
@@ -92,7 +91,7 @@ Images make_images(const Exchange& exchange, const Communicator& where) {
 // Makes the call with buffers of its own. Returns what is wrong.
 std::string run(const Door& door, const Exchange& exchange, const Communicator& where,
                 const Images& images) {
-  const bool in_bytes = exchange.collective == Collective::alltoallw;
+  const bool in_bytes = is_typed(exchange.collective);
   const Arguments send = arguments_of(exchange.send, in_bytes);
   const Arguments receive = arguments_of(exchange.receive, in_bytes);
   const Arguments send_before = send;

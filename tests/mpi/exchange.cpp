@@ -42,9 +42,9 @@ Kinds mixed(Base base) {
 
 std::string to_string(const Shape& shape) {
   std::ostringstream text;
-  text << choose::name_of(shape.collective) << ' ' << shape.kinds.name << ' ' << shape.bytes << " B";
+  text << name_of(shape.collective) << ' ' << shape.kinds.name << ' ' << shape.bytes << " B";
   if (shape.in_place) text << " in place";
-  if (shape.collective != Collective::alltoall && shape.collective != Collective::allgather) {
+  if (!is_regular(shape.collective)) {
     text << ' ' << name_of(shape.pattern) << ' ' << name_of(shape.layout);
   }
   text << " seed " << shape.seed;
@@ -52,14 +52,6 @@ std::string to_string(const Shape& shape) {
 }
 
 namespace {
-
-bool gathers(Collective collective) {
-  return collective == Collective::allgather || collective == Collective::allgatherv;
-}
-
-bool uniform(Collective collective) {
-  return collective == Collective::alltoall || collective == Collective::allgather;
-}
 
 // Elements of the base that any of the types can make up without a rest.
 int common_units(const Kinds& kinds) {
@@ -91,8 +83,8 @@ std::size_t pattern_units(const Shape& shape, int ranks, int s, int d, std::size
 }
 
 std::size_t units_between(const Shape& shape, int ranks, int s, int d, std::size_t most) {
-  if (uniform(shape.collective)) return most;
-  if (gathers(shape.collective)) return pattern_units(shape, ranks, s, 0, most);
+  if (is_regular(shape.collective)) return most;
+  if (is_allgather(shape.collective)) return pattern_units(shape, ranks, s, 0, most);
   // In place a block has the same size in both directions.
   if (shape.in_place && s > d) std::swap(s, d);
   return pattern_units(shape, ranks, s, d, most);
@@ -101,7 +93,7 @@ std::size_t units_between(const Shape& shape, int ranks, int s, int d, std::size
 const Type* pick(const std::vector<const Type*>& list, const Shape& shape, int me, int peer) {
   if (list.size() == 1) return list.front();
   // Only alltoallw can have a type for each peer.
-  const int other = shape.collective == Collective::alltoallw ? peer : 0;
+  const int other = is_typed(shape.collective) ? peer : 0;
   const std::uint64_t chance =
       mix(shape.seed * 104729 + static_cast<std::uint64_t>(me) * 1009 +
           static_cast<std::uint64_t>(other) + 17);
@@ -115,13 +107,13 @@ std::ptrdiff_t round_up(std::ptrdiff_t value, std::ptrdiff_t unit) {
 // Gives each block its place. Displacements of alltoallv are whole extents, of alltoallw whole 16
 // bytes, which keeps every basic type aligned.
 void place(std::vector<Block>& blocks, const Shape& shape, int me) {
-  const bool bytes = shape.collective == Collective::alltoallw;
-  const bool loose = !uniform(shape.collective) && shape.layout != Layout::packed;
+  const bool bytes = is_typed(shape.collective);
+  const bool loose = !is_regular(shape.collective) && shape.layout != Layout::packed;
   std::vector<std::size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   Random random(shape.seed * 31 + static_cast<std::uint64_t>(me) + 5);
   std::ptrdiff_t cursor = 0;
-  if (!uniform(shape.collective) && shape.layout == Layout::shuffled) {
+  if (!is_regular(shape.collective) && shape.layout == Layout::shuffled) {
     for (std::size_t i = order.size(); i > 1; --i) {
       std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(static_cast<int>(i)))]);
     }
@@ -174,12 +166,12 @@ Exchange exchange(const Shape& shape, const Communicator& where) {
   }
   place(result.receive, shape, me);
   if (shape.in_place) return result;
-  const int destinations = gathers(shape.collective) ? 1 : ranks;
+  const int destinations = is_allgather(shape.collective) ? 1 : ranks;
   for (int d = 0; d < destinations; ++d) {
     result.send.push_back(block(shape.kinds.send, d, me, d));
   }
   // The one block of allgather starts at the address itself.
-  if (!gathers(shape.collective)) place(result.send, shape, me);
+  if (!is_allgather(shape.collective)) place(result.send, shape, me);
   return result;
 }
 

@@ -118,7 +118,7 @@ void place_spies() {
 void call(Collective collective, int count, const Communicator& on) {
   const auto ranks = static_cast<std::size_t>(on.size);
   const std::size_t block = static_cast<std::size_t>(count);
-  const bool gathers = collective == Collective::allgather || collective == Collective::allgatherv;
+  const bool gathers = is_allgather(collective);
   std::vector<int> send(ranks * block), receive(ranks * block, -1);
   std::vector<int> counts(ranks, count), places(ranks), byte_places(ranks);
   const std::vector<MPI_Datatype> types(ranks, MPI_INT);

@@ -39,8 +39,7 @@ class Grids : public MpiTest {
  protected:
   void expect_on(const Topology& t, const NeighborDoor& door, bool with_sizes) {
     for (const Collective c : neighbor_collectives) {
-      const bool uniform = c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
-      if (!uniform && !with_sizes) continue;
+      if (!is_regular(c) && !with_sizes) continue;
       expect_good(
           check({c, ++seed_ % 2 == 0 ? same("int") : between("two-records", "record"), 40, false, seed_}, t, door));
     }

@@ -78,16 +78,12 @@ bool combines(const std::string& name) {
   return name != "rings" && name != "direct" && name != "straightforward" && name != "mpi";
 }
 
-bool is_uniform(Collective c) {
-  return c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
-}
-
 // Parameters in turn: of an algorithm that has rounds, of one that combines, and of the one that has shared ways.
 std::string parameters_of(const std::string& name, Collective c, std::uint64_t turn) {
   std::string text;
   const auto add = [&text](const char* one) { text += (text.empty() ? ":" : ",") + std::string(one); };
   if (turn % 3 == 0 && name != "direct") add("ports=2");
-  if (name == "torus" && choose::is_allgather(c) && turn % 2 == 0) add("share=0");
+  if (name == "torus" && is_allgather(c) && turn % 2 == 0) add("share=0");
   if (combines(name) && turn / 6 % 2 == 0) add("pack=0");
   return text;
 }
@@ -111,11 +107,11 @@ class Isomorphic : public MpiTest {
         ++seed_;
         EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, name + parameters_of(name, c, mix(seed_ + 9))));
         const Kinds kinds[] = {same("byte"), between("two-records", "record"), same("double"),
-                               has_types(c) ? mixed(Base::integer) : between("vector", "contiguous")};
+                               is_typed(c) ? mixed(Base::integer) : between("vector", "contiguous")};
         const std::size_t bytes[] = {8, 1, 700, 9000};
         const NeighborShape shape = {c, kinds[mix(seed_) % 4], bytes[mix(seed_ + 5) % 4], asserted, seed_};
         expect_good(check(shape, t, tested_neighbors));
-        const bool known = is_uniform(c) || (asserted && lacks_none(grid, offsets));
+        const bool known = is_regular(c) || (asserted && lacks_none(grid, offsets));
         if (known || !combines(name)) {
           EXPECT_EQ(served_by(t.where.comm, c), name) << t.name;
         } else {
@@ -317,7 +313,7 @@ TEST_F(Isomorphic, LargeBlocksWithoutACopy) {
     EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, "torus:pack=0"));
     for (const std::size_t bytes : {70'001U, 300'000U}) {
       expect_good(check({c, between("two-records", "record"), bytes, true, ++seed}, t, tested_neighbors));
-      expect_good(check({c, has_types(c) ? mixed(Base::integer) : between("vector", "contiguous"), bytes, true, ++seed},
+      expect_good(check({c, is_typed(c) ? mixed(Base::integer) : between("vector", "contiguous"), bytes, true, ++seed},
                         t, tested_neighbors));
       EXPECT_EQ(served_by(t.where.comm, c), "torus");
     }

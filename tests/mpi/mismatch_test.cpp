@@ -49,8 +49,6 @@ struct Case {
   int sent, given;  // ints of a block
 };
 
-bool gathers(Collective c) { return c == Collective::allgather || c == Collective::allgatherv; }
-
 int call_it(const Door& door, const Case& c, const int* send, int* recv, const Communicator& where) {
   const auto size = static_cast<std::size_t>(where.size);
   std::vector<int> sent(size, c.sent), given(size, c.given), from(size), to(size);
@@ -85,8 +83,8 @@ int call_it(const Door& door, const Case& c, const int* send, int* recv, const C
 std::string make_call(const Case& c, const Communicator& where, int& error) {
   const auto blocks = static_cast<std::size_t>(where.size);
   const auto sent = static_cast<std::size_t>(c.sent), given = static_cast<std::size_t>(c.given);
-  const UpToTheEdge send(gathers(c.collective) ? sent : sent * blocks), recv(given * blocks);
-  for (int to = 0; to < (gathers(c.collective) ? 1 : where.size); ++to) {
+  const UpToTheEdge send(is_allgather(c.collective) ? sent : sent * blocks), recv(given * blocks);
+  for (int to = 0; to < (is_allgather(c.collective) ? 1 : where.size); ++to) {
     for (int i = 0; i < c.sent; ++i) send[static_cast<std::size_t>(to * c.sent + i)] = value(where.rank, to, i);
   }
   for (std::size_t i = 0; i < given * blocks; ++i) recv[i] = poison;
@@ -94,7 +92,7 @@ std::string make_call(const Case& c, const Communicator& where, int& error) {
   if (error != MPI_SUCCESS) return {};
   for (int from = 0; from < where.size; ++from) {
     for (int i = 0; i < c.given; ++i) {
-      const int to = gathers(c.collective) ? 0 : where.rank;
+      const int to = is_allgather(c.collective) ? 0 : where.rank;
       const int expected = i < c.sent ? value(from, to, i) : poison;
       const int found = recv[static_cast<std::size_t>(from * c.given + i)];
       if (found != expected) {
@@ -128,7 +126,7 @@ TEST_F(Mismatch, LessIsSentThanIsExpected) {
       for (int turn = 0; turn < 3; ++turn) {
         int error = MPI_SUCCESS;
         expect_good(make_call({collective, ints, 2 * ints}, where, error));
-        EXPECT_EQ(error, MPI_SUCCESS) << choose::name_of(collective) << " of " << ints;
+        EXPECT_EQ(error, MPI_SUCCESS) << name_of(collective) << " of " << ints;
       }
     }
   }
@@ -157,8 +155,8 @@ TEST_F(Mismatch, MoreIsSentThanIsExpected) {
       for (int turn = 0; turn < 3; ++turn) {
         int error = MPI_SUCCESS;
         expect_good(make_call({collective, 2 * ints, ints}, where, error));
-        const bool was_cut = may_cut && gathers(collective) && error == MPI_SUCCESS;
-        EXPECT_TRUE(was_cut || class_of(error) == MPI_ERR_TRUNCATE) << choose::name_of(collective) << " of " << ints;
+        const bool was_cut = may_cut && is_allgather(collective) && error == MPI_SUCCESS;
+        EXPECT_TRUE(was_cut || class_of(error) == MPI_ERR_TRUNCATE) << name_of(collective) << " of " << ints;
       }
     }
   }

@@ -108,8 +108,6 @@ struct Case {
   bool in_heap = false;
 };
 
-bool gathers(Collective c) { return c == Collective::allgather || c == Collective::allgatherv; }
-bool is_sized(Collective c) { return c != Collective::alltoallv && c != Collective::alltoallw; }
 char byte_of(int from, int to, int call) { return static_cast<char>(from * 31 + to * 7 + call); }
 
 void call_it(const Case& c, const void* s, char* r, const std::vector<int>& counts, const std::vector<int>& places,
@@ -142,14 +140,14 @@ void exchange(const World& w, const Case& c, int call, MPI_Comm comm = MPI_COMM_
   std::memset(recv.data(), 99, n * block);
   for (int r = 0; r < w.ranks; ++r) {
     places[static_cast<std::size_t>(r)] = r * c.block;
-    if (gathers(c.collective) && c.in_place && r != w.rank) continue;
-    std::memset(from_here + static_cast<std::size_t>(r) * block, byte_of(w.rank, gathers(c.collective) ? 0 : r, call), block);
+    if (is_allgather(c.collective) && c.in_place && r != w.rank) continue;
+    std::memset(from_here + static_cast<std::size_t>(r) * block, byte_of(w.rank, is_allgather(c.collective) ? 0 : r, call), block);
   }
   MPI_Barrier(comm);
   call_it(c, c.in_place ? MPI_IN_PLACE : send.data(), recv.data(), counts, places, comm);
   for (std::size_t i = 0; i < n * block; ++i) {
     const int from = static_cast<int>(i / block);
-    if (recv.data()[i] == byte_of(from, gathers(c.collective) ? 0 : w.rank, call)) continue;
+    if (recv.data()[i] == byte_of(from, is_allgather(c.collective) ? 0 : w.rank, call)) continue;
     return fail("rank %d: wrong data in call %d, blocks of %d bytes\n", w.rank, call, c.block);
   }
 }

@@ -18,7 +18,7 @@ std::vector<Kinds> kinds_for(Collective collective) {
   all.push_back(between("negative-bound", "sparse"));
   all.push_back(between("record", "two-records"));
   all.push_back(mixed(Base::integer));
-  if (collective == Collective::alltoallw) {
+  if (is_typed(collective)) {
     all.push_back(mixed(Base::real));
     all.push_back(mixed(Base::record));
     all.push_back(mixed(Base::integer));

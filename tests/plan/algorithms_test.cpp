@@ -25,7 +25,7 @@ struct Served {
 // GoogleTest prints parameters into the names of tests; the bytes of a pointer would change each
 // run.
 void PrintTo(const Served& served, std::ostream* out) {
-  *out << choose::name_of(served.collective) << ' ' << served.algorithm->name;
+  *out << name_of(served.collective) << ' ' << served.algorithm->name;
 }
 
 std::vector<Served> all_served() {
@@ -42,7 +42,7 @@ std::vector<Served> all_served() {
 }
 
 std::string test_name(const testing::TestParamInfo<Served>& info) {
-  std::string name(choose::name_of(info.param.collective));
+  std::string name(name_of(info.param.collective));
   name += '_';
   for (const char c : info.param.algorithm->name) name += c == '-' ? '_' : c;
   return name;

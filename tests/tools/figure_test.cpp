@@ -45,7 +45,7 @@ TEST(Figures, CanAllBeMeasured) {
     EXPECT_NE(f.plots.empty(), f.setups.empty()) << f.name;
     for (const Plot& plot : f.plots) {
       BenchOptions options;
-      options.collective = choose::name_of(plot.collective);
+      options.collective = name_of(plot.collective);
       options.sizes = plot.sizes;
       options.neighborhood = plot.neighborhood;
       options.distribution = plot.distribution;
@@ -95,7 +95,7 @@ std::vector<int> neighbors_of(const Figure& f) {
   std::vector<int> sizes;
   for (const Plot& plot : f.plots) {
     BenchOptions options;
-    options.collective = choose::name_of(plot.collective);
+    options.collective = name_of(plot.collective);
     options.neighborhood = plot.neighborhood;
     BenchPlan plan;
     understand(options, plan);

@@ -98,7 +98,7 @@ std::vector<Implementation> make_implementations(const World& world, const Bench
                   : make_isomorphic_comm(world.comm, *neighbors);
   };
   std::vector<Implementation> all = {{"mpi", true, make(true)}};
-  const std::string collective(choose::name_of(plan.collective));
+  const std::string collective(name_of(plan.collective));
   std::vector<Variant> variants = plan.variants;
   for (const std::string& name : plan.algorithms) variants.push_back({name, name, {}});
   for (const Variant& variant : variants) {
@@ -120,7 +120,7 @@ class Bench {
  public:
   Bench(const BenchOptions& options, const BenchPlan& plan)
       : options_(options), plan_(plan), world_(make_world()), progress_(world_.rank == 0), header_(make_header()) {
-    if (choose::is_neighbor(plan_.collective)) {
+    if (is_neighbor(plan_.collective)) {
       const Distribution kind = plan_.traffic.kind;
       neighbors_ = make_neighbors(plan_.neighborhood, plan_.extents, world_.ranks, world_.rank,
                                   kind == Distribution::equal || kind == Distribution::stencil);

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "collective/arguments.hpp"
+#include "collective/signatures.hpp"
 #include "memory/copy_kernels.hpp"
 #include "memory/heap.hpp"
 #include "quadrille.h"
@@ -16,7 +18,6 @@
 namespace quadrille::tools {
 namespace {
 
-using choose::Collective;
 
 struct Layout {
   std::size_t unit, extent;  // data bytes and extent of an element
@@ -32,11 +33,6 @@ Layout layout_of(ElementKind element) {
       break;
   }
   return {8, 16};
-}
-
-bool is_uniform(Collective c) {
-  return c == Collective::alltoall || c == Collective::allgather ||
-         c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
 }
 
 std::byte byte_of(std::uint64_t key, std::size_t offset) {
@@ -63,8 +59,8 @@ std::uint64_t count_wrong(const std::byte* memory, std::size_t from, std::size_t
 std::size_t elements_of(const BenchCase& c, int source, int destination) {
   const std::size_t unit = layout_of(c.element).unit;
   const std::size_t most = (c.bytes + unit - 1) / unit;
-  if (is_uniform(c.collective)) return most;
-  if (choose::is_allgather(c.collective)) return gathered_size(c.traffic, c.seed, most, c.ranks, source);
+  if (is_regular(c.collective)) return most;
+  if (is_allgather(c.collective)) return gathered_size(c.traffic, c.seed, most, c.ranks, source);
   // In place, both directions of a pair have the same size: the lower rank's.
   if (c.in_place && source > destination) std::swap(source, destination);
   // Sizes are drawn in elements. A matrix has bytes, and a byte is not rounded away.
@@ -78,7 +74,7 @@ namespace {
 
 // Of the block that goes from `source` to `destination` as number `block` of the neighbourhood.
 std::size_t elements_between(const BenchCase& c, int block, int source, int destination) {
-  if (c.traffic.kind != Distribution::stencil || is_uniform(c.collective))
+  if (c.traffic.kind != Distribution::stencil || is_regular(c.collective))
     return elements_of(c, source, destination);
   const std::span<const int> offset = c.neighbors->neighborhood.offset(block);
   const auto zero = std::count(offset.begin(), offset.end(), 0);
@@ -105,7 +101,7 @@ std::size_t buffer_bytes(const BenchCase& c) {
   const Layout layout = layout_of(c.element);
   const std::size_t block = (c.bytes + layout.unit - 1) / layout.unit * layout.extent;
   const auto peers = static_cast<std::size_t>(c.peers());
-  const std::size_t send = c.in_place ? 0 : choose::is_allgather(c.collective) ? 1 : peers;
+  const std::size_t send = c.in_place ? 0 : is_allgather(c.collective) ? 1 : peers;
   return block * (send + peers);
 }
 
@@ -113,8 +109,8 @@ std::string why_too_large(const BenchCase& c) {
   const Layout layout = layout_of(c.element);
   const std::size_t elements = (c.bytes + layout.unit - 1) / layout.unit;
   std::size_t largest = elements;
-  if (!is_uniform(c.collective)) largest *= static_cast<std::size_t>(c.peers());
-  if (c.collective == Collective::alltoallw) largest *= layout.extent;
+  if (!is_regular(c.collective)) largest *= static_cast<std::size_t>(c.peers());
+  if (row_of(c.collective).places == Places::ints) largest *= layout.extent;
   if (largest <= INT_MAX) return "";
   return fmt::format(
       "{} blocks of {} bytes need counts or displacements past {}, the "
@@ -205,7 +201,7 @@ void copy_plainly(BlockBuffer& to, BlockBuffer& from, bool streaming) {
 
 BenchData::BenchData(const BenchCase& c)
     : case_(c),
-      send_(choose::is_allgather(c.collective) ? 1 : c.peers(), layout_of(c.element).unit, layout_of(c.element).extent),
+      send_(is_allgather(c.collective) ? 1 : c.peers(), layout_of(c.element).unit, layout_of(c.element).extent),
       recv_(c.peers(), layout_of(c.element).unit, layout_of(c.element).extent) {
   const std::size_t unit = layout_of(c.element).unit;
   for (int block = 0; block < c.peers(); ++block) {
@@ -227,7 +223,7 @@ BenchData::BenchData(const BenchCase& c)
   }
   const auto peers = static_cast<std::size_t>(c.peers());
   types_.assign(peers, type_);
-  if (c.collective == Collective::neighbor_allgatherw) {
+  if (!row_of(c.collective).of_mpi) {
     same_counts_.assign(peers, send_.counts()[0]);
     same_places_.assign(peers, 0);
   }
@@ -248,7 +244,7 @@ BenchData::Pair BenchData::another_pair() const {
   return pair;
 }
 
-bool BenchData::gathers() const { return choose::is_allgather(case_.collective); }
+bool BenchData::gathers() const { return is_allgather(case_.collective); }
 
 std::vector<BlockBuffer::Expected> BenchData::expected_sent() const {
   if (gathers()) return {{case_.me, 0}};
@@ -302,86 +298,56 @@ void BenchData::touch() {
 
 namespace {
 
-// The functions, with the MPI's signatures: ours or the MPI's. Those that no MPI has are ours alone.
-struct Functions {
-  decltype(&Quadrille_Alltoall) alltoall;
-  decltype(&Quadrille_Alltoallv) alltoallv;
-  decltype(&Quadrille_Alltoallw) alltoallw;
-  decltype(&Quadrille_Allgather) allgather;
-  decltype(&Quadrille_Allgatherv) allgatherv;
-  decltype(&Quadrille_Neighbor_alltoall) neighbor_alltoall;
-  decltype(&Quadrille_Neighbor_alltoallv) neighbor_alltoallv;
-  decltype(&Quadrille_Neighbor_alltoallw) neighbor_alltoallw;
-  decltype(&Quadrille_Neighbor_allgather) neighbor_allgather;
-  decltype(&Quadrille_Neighbor_allgatherv) neighbor_allgatherv;
-};
+#define QUADRILLE_OUR_FUNCTION(collective, Name, ...) \
+  auto our_function(Of<Collective::collective>) { return &Quadrille_##Name; }
+QUADRILLE_COLLECTIVES(QUADRILLE_OUR_FUNCTION)
+#undef QUADRILLE_OUR_FUNCTION
 
-int call(const Functions& f, const BenchCase& c, BlockBuffer& send, BlockBuffer& recv,
-         MPI_Datatype type, const std::vector<MPI_Datatype>& types, MPI_Comm comm) {
-  void* from = c.in_place ? MPI_IN_PLACE : send.data();
-  const int* send_counts = send.counts().data();
-  const int* recv_counts = recv.counts().data();
-  const int* recv_at = recv.displacements().data();
-  switch (c.collective) {
-    case Collective::alltoall:
-      return f.alltoall(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
-    case Collective::alltoallv:
-      return f.alltoallv(from, send_counts, send.displacements().data(), type, recv.data(),
-                         recv_counts, recv_at, type, comm);
-    case Collective::alltoallw:
-      return f.alltoallw(from, send_counts, send.byte_displacements().data(), types.data(),
-                         recv.data(), recv_counts, recv.byte_displacements().data(), types.data(),
-                         comm);
-    case Collective::allgather:
-      return f.allgather(from, send_counts[0], type, recv.data(), recv_counts[0], type, comm);
-    case Collective::neighbor_alltoall:
-      return f.neighbor_alltoall(from, send_counts[0], type, recv.data(), recv_counts[0], type,
-                                 comm);
-    case Collective::neighbor_allgather:
-      return f.neighbor_allgather(from, send_counts[0], type, recv.data(), recv_counts[0], type,
-                                  comm);
-    case Collective::neighbor_alltoallv:
-      return f.neighbor_alltoallv(from, send_counts, send.displacements().data(), type, recv.data(),
-                                  recv_counts, recv_at, type, comm);
-    case Collective::neighbor_alltoallw:
-      return f.neighbor_alltoallw(from, send_counts, send.address_displacements().data(),
-                                  types.data(), recv.data(), recv_counts,
-                                  recv.address_displacements().data(), types.data(), comm);
-    case Collective::neighbor_allgatherv:
-      return f.neighbor_allgatherv(from, send_counts[0], type, recv.data(), recv_counts, recv_at,
-                                   type, comm);
-    case Collective::neighbor_allgatherw:
-      return Quadrille_Neighbor_allgatherw(from, send_counts[0], type, recv.data(), recv_counts,
-                                           recv.address_displacements().data(), types.data(), comm);
-    case Collective::allgatherv:
-    default:  // the benchmark offers no others
-      break;
-  }
-  return f.allgatherv(from, send_counts[0], type, recv.data(), recv_counts, recv_at, type, comm);
+#define QUADRILLE_THEIR_FUNCTION(collective, Name, ...) \
+  auto their_function(Of<Collective::collective>) { return mpi().Name; }
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_THEIR_FUNCTION)
+#undef QUADRILLE_THEIR_FUNCTION
+
+using Side = SideArguments<MPI_Datatype, MPI_Aint>;
+
+Side side_of(BlockBuffer& buffer, MPI_Datatype type, const std::vector<MPI_Datatype>& types) {
+  return {buffer.data(),
+          buffer.counts().empty() ? 0 : buffer.counts()[0],
+          type,
+          buffer.counts().data(),
+          buffer.displacements().data(),
+          buffer.byte_displacements().data(),
+          buffer.address_displacements().data(),
+          types.data()};
 }
 
 }  // namespace
 
 int BenchData::call_mpi(MPI_Comm comm) {
-  if (case_.collective == Collective::neighbor_allgatherw) {
-    return mpi().Neighbor_alltoallw(send_.data(), same_counts_.data(), same_places_.data(), types_.data(), recv_.data(),
-                                    recv_.counts().data(), recv_.address_displacements().data(), types_.data(), comm);
-  }
-  const Functions functions = {mpi().Alltoall,           mpi().Alltoallv,
-                               mpi().Alltoallw,          mpi().Allgather,
-                               mpi().Allgatherv,         mpi().Neighbor_alltoall,
-                               mpi().Neighbor_alltoallv, mpi().Neighbor_alltoallw,
-                               mpi().Neighbor_allgather, mpi().Neighbor_allgatherv};
-  return call(functions, case_, send_, recv_, type_, types_, comm);
+  Side send = side_of(send_, type_, types_);
+  const Side recv = side_of(recv_, type_, types_);
+  if (case_.in_place) send.buffer = MPI_IN_PLACE;
+  return do_as(
+      case_.collective,
+      [&](auto collective) {
+        if constexpr (row_of(collective).of_mpi) {
+          return call_with<collective>(their_function(collective), send, recv, comm);
+        } else {
+          send.counts = same_counts_.data(), send.addresses = same_places_.data();
+          return call_with<Collective::neighbor_alltoallw>(mpi().Neighbor_alltoallw, send, recv, comm);
+        }
+      },
+      MPI_ERR_OTHER);
 }
 
 int BenchData::call_quadrille(MPI_Comm comm) {
-  const Functions functions = {Quadrille_Alltoall,           Quadrille_Alltoallv,
-                               Quadrille_Alltoallw,          Quadrille_Allgather,
-                               Quadrille_Allgatherv,         Quadrille_Neighbor_alltoall,
-                               Quadrille_Neighbor_alltoallv, Quadrille_Neighbor_alltoallw,
-                               Quadrille_Neighbor_allgather, Quadrille_Neighbor_allgatherv};
-  return call(functions, case_, send_, recv_, type_, types_, comm);
+  Side send = side_of(send_, type_, types_);
+  const Side recv = side_of(recv_, type_, types_);
+  if (case_.in_place) send.buffer = MPI_IN_PLACE;
+  return do_as(
+      case_.collective,
+      [&](auto collective) { return call_with<collective>(our_function(collective), send, recv, comm); },
+      MPI_ERR_OTHER);
 }
 
 }  // namespace quadrille::tools

@@ -18,7 +18,7 @@
 namespace quadrille::tools {
 
 struct BenchCase {
-  choose::Collective collective = choose::Collective::alltoall;
+  Collective collective = Collective::alltoall;
   std::size_t bytes = 0;  // data of a block; the most a block can have if they are not equal
   ElementKind element = ElementKind::byte;
   Traffic traffic{};

@@ -77,14 +77,10 @@ std::string parse_name(std::string_view what, std::string_view text,
 }
 
 // The benchmark offers these.
-std::string known_collectives() {
-  return choose::collective_names(choose::dense_collective_count) +
-         ", neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw, neighbor_allgather, "
-         "neighbor_allgatherv, neighbor_allgatherw";
-}
+bool is_known(Collective c) { return is_dense(c) || is_neighbor(c); }
 
-bool is_known(choose::Collective c) {
-  return static_cast<int>(c) < choose::dense_collective_count || choose::is_neighbor(c);
+std::string known_collectives() {
+  return choose::collective_names(is_known);
 }
 
 std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) {
@@ -108,19 +104,16 @@ std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) 
 }
 
 std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
-  using choose::Collective;
   std::string error = parse_traffic(options.distribution, plan.traffic);
   if (!error.empty() || plan.traffic.kind == Distribution::equal) return error;
-  if (plan.collective == Collective::alltoall || plan.collective == Collective::allgather ||
-      plan.collective == Collective::neighbor_alltoall ||
-      plan.collective == Collective::neighbor_allgather) {
+  if (is_regular(plan.collective)) {
     return fmt::format(
         "{} has blocks of one size; '--distribution {}' is for the v and w collectives",
         options.collective, options.distribution);
   }
-  const bool gathers = choose::is_allgather(plan.collective);
+  const bool gathers = is_allgather(plan.collective);
   if (plan.traffic.kind == Distribution::stencil &&
-      (gathers || !choose::is_neighbor(plan.collective))) {
+      (gathers || !is_neighbor(plan.collective))) {
     return "a stencil is for neighbor_alltoallv and neighbor_alltoallw";
   }
   if (plan.traffic.kind != Distribution::file) return "";
@@ -138,7 +131,7 @@ std::string understand_neighborhood(const BenchOptions& options, BenchPlan& plan
   if (options.grid.empty()) return "";
   plan::Grid grid;
   if (std::string error = parse_grid(options.grid, grid); !error.empty()) return error;
-  if (!choose::is_neighbor(plan.collective)) return "--grid is for neighbour collectives";
+  if (!is_neighbor(plan.collective)) return "--grid is for neighbour collectives";
   if (static_cast<int>(grid.extents.size()) != plan.neighborhood.dimensions) {
     return fmt::format("the grid {} has {} dimensions, the neighbourhood {} has {}", options.grid, grid.extents.size(),
                        options.neighborhood, plan.neighborhood.dimensions);
@@ -260,7 +253,7 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
   }
   if (std::string error = understand_traffic(options, plan); !error.empty()) return error;
   if (std::string error = understand_neighborhood(options, plan); !error.empty()) return error;
-  if (choose::is_neighbor(plan.collective) && options.in_place) {
+  if (is_neighbor(plan.collective) && options.in_place) {
     return fmt::format("{} has no in-place form", options.collective);
   }
   if (options.memory != "shared" && options.memory != "private") {

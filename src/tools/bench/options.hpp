@@ -63,7 +63,7 @@ struct Variant {
 
 // The same, understood.
 struct BenchPlan {
-  choose::Collective collective = choose::Collective::alltoall;
+  Collective collective = Collective::alltoall;
   std::vector<std::size_t> sizes;       // empty: the largest number of the traffic matrix
   std::vector<std::string> algorithms;  // "default", or as Quadrille_Set_algorithm takes them
   std::vector<Variant> variants;        // of a figure, in place of algorithms

@@ -107,7 +107,7 @@ ordered_json to_json(const BenchHeader& header) {
 
 ordered_json to_json(const BenchRow& row) {
   ordered_json json;
-  json["collective"] = choose::name_of(row.measured.collective);
+  json["collective"] = name_of(row.measured.collective);
   json["ranks"] = row.measured.ranks;
   json["nodes"] = row.nodes;
   json["bytes"] = row.measured.bytes;
@@ -185,12 +185,12 @@ std::string table_head(const BenchHeader& header, const BenchCase& measured, boo
       "# quadrille {}  {}  {}\n# {}, {} rank{}{}{}{}, {}{}; median over batches of the maximum "
       "over "
       "ranks\n",
-      header.version, header.mpi, header.cpu, choose::name_of(measured.collective), measured.ranks,
+      header.version, header.mpi, header.cpu, name_of(measured.collective), measured.ranks,
       measured.ranks == 1 ? "" : "s",
       measured.neighbors != nullptr ? fmt::format(", {} neighbours", measured.peers()) : "",
       measured.in_place ? ", in place" : "", cold ? ", cold caches" : "",
       name_of_element(measured.element), varied ? ", blocks " + measured.traffic.text : "");
-  if (measured.collective == choose::Collective::neighbor_allgatherw) {
+  if (!row_of(measured.collective).of_mpi) {
     text += "# no MPI has neighbor_allgatherw: mpi is MPI_Neighbor_alltoallw with the same block for each neighbour\n";
   }
   text += fmt::format("{:>10} ", "bytes");

@@ -59,7 +59,7 @@ std::string why_impossible(const BenchOptions& options, int ranks, Figure& figur
 BenchPlan plan_of(const BenchOptions& options, const Plot& plot) {
   BenchPlan plan;
   BenchOptions one = options;
-  one.collective = choose::name_of(plot.collective);
+  one.collective = name_of(plot.collective);
   one.sizes = plot.sizes;
   one.neighborhood = plot.neighborhood;
   one.distribution = plot.distribution;
@@ -168,7 +168,7 @@ int measure_plots(const BenchOptions& options, const Figure& figure, std::vector
     BenchOptions one = options;
     one.cold = plot.cold;
     one.no_ceiling = true;
-    one.collective = choose::name_of(plot.collective);
+    one.collective = name_of(plot.collective);
     const int plot_status = measure_plan(one, plan_of(options, plot), results);
     if (plot_status == bad_options && !results.too_large) {
       if (results.rank == 0) complain_once(results.problem);
@@ -219,7 +219,7 @@ int figure_command(const BenchOptions& options) {
   std::string problem = why_impossible(options, ranks_of_launcher(), figure);
   if (problem.empty()) {
     BenchOptions one = options;
-    one.collective = choose::name_of(figure.plots.empty() ? choose::Collective::neighbor_alltoall
+    one.collective = name_of(figure.plots.empty() ? Collective::neighbor_alltoall
                                                           : figure.plots[0].collective);
     problem = understand(one, plan);
   }

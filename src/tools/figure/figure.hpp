@@ -15,7 +15,7 @@ namespace quadrille::tools {
 // each.
 struct Plot {
   std::string title;
-  choose::Collective collective;
+  Collective collective;
   std::string sizes;  // as --sizes
   bool cold = false;  // the benchmark of the cache-oblivious paper (its figure 9)
   std::vector<Variant> variants;

@@ -7,7 +7,6 @@
 namespace quadrille::tools {
 namespace {
 
-using choose::Collective;
 
 constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
 constexpr const char* hint =

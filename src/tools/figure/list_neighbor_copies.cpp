@@ -4,7 +4,7 @@
 namespace quadrille::tools {
 namespace {
 
-using enum choose::Collective;
+using enum Collective;
 
 constexpr std::size_t below_64_KiB = 65535, largest_block = std::size_t{4} << 20;
 constexpr const char* li = "Li, Zhang and Hoefler, Cache-oblivious MPI all-to-all communications based on Morton order";
@@ -17,7 +17,7 @@ const Variant numa_morton = {"SH-NUMA-CO", "sh-numa-co", {}};
 // The four panels: all-to-all and allgather, with blocks of one size and of different ones.
 std::vector<Plot> panels(const std::string& sizes, const std::string& neighborhood,
                          const std::vector<Variant>& variants) {
-  const auto panel = [&](std::string title, choose::Collective collective, std::string distribution) {
+  const auto panel = [&](std::string title, Collective collective, std::string distribution) {
     return Plot{std::move(title), collective, sizes, true, variants, neighborhood, std::move(distribution), ""};
   };
   return {panel("MPI_Neighbor_alltoall", neighbor_alltoall, "equal"),

@@ -7,7 +7,7 @@
 namespace quadrille::tools {
 namespace {
 
-using enum choose::Collective;
+using enum Collective;
 
 constexpr const char* traff =
     "Traff, Carpen-Amarie, Hunold and Rougier, Message-Combining Algorithms for Isomorphic, Sparse "
@@ -18,7 +18,7 @@ const Variant straightforward = {"straightforward", "straightforward", {}};
 const Variant torus = {"torus", "torus", {}};
 const Variant torus_direct = {"torus-direct", "torus-direct", {}};
 
-Plot plot_of(std::string title, choose::Collective collective, std::string sizes,
+Plot plot_of(std::string title, Collective collective, std::string sizes,
              std::string neighborhood, std::vector<Variant> variants,
              std::string distribution = "equal", std::string grid = "") {
   return {std::move(title),       collective,
@@ -127,7 +127,7 @@ Figure iso_4(int ranks) {
 
 Figure iso_5() {
   Figure f = figure_of("iso-5", "figure 5: allgather", "figure 5");
-  const auto panel = [](std::string title, choose::Collective collective, std::string neighborhood) {
+  const auto panel = [](std::string title, Collective collective, std::string neighborhood) {
     return plot_of(std::move(title), collective, "1:32K:x8", std::move(neighborhood), {torus, torus_direct});
   };
   f.plots = {panel("allgather, d = 3, radius 1, 26 neighbours", neighbor_allgather, "moore:3,1"),

@@ -41,7 +41,7 @@ std::string_view name_of(choose::Engine engine) {
 
 std::vector<std::string_view> collectives_of(const choose::Algorithm& algorithm) {
   std::vector<std::string_view> names;
-  for (const choose::Collective c : algorithm.collectives) names.push_back(choose::name_of(c));
+  for (const Collective c : algorithm.collectives) names.push_back(name_of(c));
   return names;
 }
 

@@ -22,9 +22,9 @@ int refuse(const std::string& what) {
   return 2;
 }
 
-std::string standard_algorithm(choose::Collective collective) {
-  if (choose::name_of(collective).starts_with("neighbor")) return "torus";
-  return choose::name_of(collective).starts_with("allgather") ? "bruck" : "zero-rotation-bruck";
+std::string standard_algorithm(Collective collective) {
+  if (is_neighbor(collective)) return "torus";
+  return is_allgather(collective) ? "bruck" : "zero-rotation-bruck";
 }
 
 void show_rank(const choose::Choice& choice, const Placement& placed, int me) {
@@ -58,7 +58,7 @@ std::string domain_text(const std::vector<int>& domains, int rank) {
 }
 
 int show_command(const ShowOptions& options) {
-  choose::Collective collective;
+  Collective collective;
   if (!choose::collective_from_name(options.collective, collective)) {
     return refuse(fmt::format("unknown collective \"{}\"; known: {}", options.collective,
                               choose::collective_names()));
@@ -96,7 +96,7 @@ int show_command(const ShowOptions& options) {
     domains = domains_in_turn(options.unit_domains, options.ranks);
   }
   const Placement placed{std::move(nodes), domains};
-  fmt::print("{} {}\n", choose::name_of(collective), choose::to_string(choice));
+  fmt::print("{} {}\n", name_of(collective), choose::to_string(choice));
   const int first = options.me < 0 ? 0 : options.me;
   const int last = options.me < 0 ? options.ranks - 1 : options.me;
   for (int me = first; me <= last; ++me) {

@@ -36,11 +36,11 @@ plan::Schedule build_copies(plan::BuildEdges build, bool gather, const plan::Gri
   return build({grid.ranks(), me, edges, domains});
 }
 
-plan::Schedule build(choose::Collective collective, const choose::Choice& choice,
+plan::Schedule build(Collective collective, const choose::Choice& choice,
                      const plan::Grid& grid, const plan::Neighborhood& around,
                      std::span<const int> domains, int me) {
   const choose::Algorithm& algorithm = *choice.algorithm;
-  const bool gather = choose::is_allgather(collective);
+  const bool gather = is_allgather(collective);
   if (algorithm.build_neighbors != nullptr) {
     return algorithm.build_neighbors({&grid, &around, me, choice.parameters});
   }
@@ -60,7 +60,7 @@ void print_offsets(const plan::Neighborhood& around) {
 
 }  // namespace
 
-std::string show_neighbors(choose::Collective collective, const choose::Choice& choice,
+std::string show_neighbors(Collective collective, const choose::Choice& choice,
                            const ShowOptions& options) {
   const std::string &neighborhood = options.neighborhood, &grid_text = options.grid;
   const int me = options.me;
@@ -79,7 +79,7 @@ std::string show_neighbors(choose::Collective collective, const choose::Choice& 
     return fmt::format("rank {} is not one of the {} ranks, 0 to {}", me, grid.ranks(),
                        grid.ranks() - 1);
   }
-  fmt::print("{} {}, grid {}, {} neighbours\n", choose::name_of(collective),
+  fmt::print("{} {}, grid {}, {} neighbours\n", name_of(collective),
              choose::to_string(choice), to_text(grid), around.size());
   print_offsets(around);
   std::vector<int> domains;  // they serve the orders of copies alone

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 // An algorithm for one collective, and how far its proof has come.
 struct Subject {
   const choose::Algorithm* algorithm;
-  choose::Collective collective;
+  Collective collective;
   long cases = 0;
   double seconds = 0;
   std::vector<std::pair<int, std::string>> failures;  // ranks, what
@@ -45,7 +45,7 @@ std::string select(const VerifyOptions& options, std::vector<Subject>& subjects)
     return fmt::format("ranks {}:{}: give LEAST:MOST with 1 <= LEAST <= MOST", options.least_ranks,
                        options.most_ranks);
   }
-  choose::Collective only{};
+  Collective only{};
   if (!options.collective.empty() && !choose::collective_from_name(options.collective, only)) {
     return fmt::format("unknown collective \"{}\"", options.collective);
   }
@@ -57,7 +57,7 @@ std::string select(const VerifyOptions& options, std::vector<Subject>& subjects)
     if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
     if (!options.algorithm.empty() && name != options.algorithm) continue;
     known = true;
-    for (const choose::Collective collective : algorithm.collectives) {
+    for (const Collective collective : algorithm.collectives) {
       if (options.collective.empty() || collective == only) {
         subjects.push_back({&algorithm, collective, 0, 0, {}});
       }
@@ -166,7 +166,7 @@ int verify_command(const VerifyOptions& options) {
       fmt::print("FAILED  {}\n", least.second);
     } else if (!options.quiet) {
       fmt::print("proved  {:<19} {:<20} {:>6} cases {:>7.2f} s\n",
-                 choose::name_of(subject.collective), subject.algorithm->name, subject.cases,
+                 name_of(subject.collective), subject.algorithm->name, subject.cases,
                  subject.seconds);
     }
   }

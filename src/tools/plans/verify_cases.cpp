@@ -6,25 +6,13 @@
 
 namespace quadrille::tools {
 
-plan::Goal goal_of(choose::Collective collective) {
-  using enum choose::Collective;
-  switch (collective) {
-    case alltoall:
-      return {plan::Pattern::alltoall, false};
-    case alltoallv:
-    case alltoallw:
-      return {plan::Pattern::alltoall, true};
-    case allgather:
-      return {plan::Pattern::allgather, false};
-    default:  // no others have schedules of this kind
-      break;
-  }
-  return {plan::Pattern::allgather, true};
+plan::Goal goal_of(Collective collective) {
+  return {is_allgather(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall, !is_regular(collective)};
 }
 
-plan::Goal goal_of(const choose::Algorithm& algorithm, choose::Collective collective) {
+plan::Goal goal_of(const choose::Algorithm& algorithm, Collective collective) {
   const bool padded = algorithm.engine == choose::Engine::padded;
-  return goal_of(padded ? choose::Collective::alltoall : collective);
+  return goal_of(padded ? Collective::alltoall : collective);
 }
 
 bool is_for_neighbors(const choose::Algorithm& algorithm) {
@@ -83,7 +71,7 @@ std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm
   return cases;
 }
 
-plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collective, int ranks,
+plan::Report prove(const choose::Algorithm& algorithm, Collective collective, int ranks,
                    int orders, long& cases) {
   if (is_for_neighbors(algorithm)) {
     return prove_neighbors(algorithm, collective, ranks, orders, cases);
@@ -105,7 +93,7 @@ plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collec
       plan::Report report =
           plan::verify(schedules, nodes, goal_of(algorithm, collective), orders, i + 1);
       if (!report.ok) {
-        report.what = fmt::format("{} {}, {} ranks, {} [{}]: {}", choose::name_of(collective),
+        report.what = fmt::format("{} {}, {} ranks, {} [{}]: {}", name_of(collective),
                                   choose::to_string({&algorithm, parameters}), ranks,
                                   domains.empty() ? "nodes" : "domains",
                                   fmt::join(domains.empty() ? nodes.node_of : domains, " "), report.what);

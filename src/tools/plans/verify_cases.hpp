@@ -9,9 +9,9 @@
 
 namespace quadrille::tools {
 
-plan::Goal goal_of(choose::Collective collective);
+plan::Goal goal_of(Collective collective);
 // What the schedule of an algorithm is for: between padded blocks it is one for blocks of one size.
-plan::Goal goal_of(const choose::Algorithm& algorithm, choose::Collective collective);
+plan::Goal goal_of(const choose::Algorithm& algorithm, Collective collective);
 
 // Node maps of all kinds for `ranks` ranks, each once: one node, one rank a node, blocked,
 // round-robin, ragged, permuted.
@@ -32,12 +32,12 @@ std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm
 
 // Proves one algorithm for one number of ranks, all its parameters and placements. Adds the number
 // of cases to `cases`. The report of a failure names the case.
-plan::Report prove(const choose::Algorithm& algorithm, choose::Collective collective, int ranks,
+plan::Report prove(const choose::Algorithm& algorithm, Collective collective, int ranks,
                    int orders, long& cases);
 
 // The same for an algorithm of the neighbour collectives: all grids of so many ranks
 // (verify_neighbor_cases.cpp).
-plan::Report prove_neighbors(const choose::Algorithm& algorithm, choose::Collective collective,
+plan::Report prove_neighbors(const choose::Algorithm& algorithm, Collective collective,
                              int ranks, int orders, long& cases);
 
 // Does it have schedules for neighbours?

@@ -96,9 +96,9 @@ plan::Report prove_copies(plan::BuildEdges build, const Graph& graph, std::span<
 }
 
 // Random graphs; of algorithms that copy, on domains of all kinds.
-plan::Report prove_graphs(const choose::Algorithm& algorithm, choose::Collective collective,
+plan::Report prove_graphs(const choose::Algorithm& algorithm, Collective collective,
                           int ranks, int orders, long& cases) {
-  const plan::Pattern pattern = choose::is_allgather(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall;
+  const plan::Pattern pattern = is_allgather(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall;
   const std::vector<Placement> all = placements(ranks, true);
   for (std::uint32_t seed = 0; seed < graphs; ++seed) {
     const Graph graph = random_graph(ranks, seed);
@@ -110,7 +110,7 @@ plan::Report prove_graphs(const choose::Algorithm& algorithm, choose::Collective
             : prove_copies(algorithm.build_edges, graph, domains, pattern, orders, seed);
     if (report.ok) continue;
     report.what = fmt::format("{} {}, {} ranks, random graph {}, domains [{}]: {}",
-                              choose::name_of(collective), algorithm.name, ranks, seed,
+                              name_of(collective), algorithm.name, ranks, seed,
                               fmt::join(domains, " "), report.what);
     return report;
   }
@@ -129,11 +129,11 @@ plan::Parameters parameters_of(const choose::Algorithm& algorithm, unsigned turn
 
 }  // namespace
 
-plan::Report prove_neighbors(const choose::Algorithm& algorithm, choose::Collective collective,
+plan::Report prove_neighbors(const choose::Algorithm& algorithm, Collective collective,
                              int ranks, int orders, long& cases) {
   if (algorithm.build_neighbors == nullptr)
     return prove_graphs(algorithm, collective, ranks, orders, cases);
-  const plan::Pattern pattern = choose::is_allgather(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall;
+  const plan::Pattern pattern = is_allgather(collective) ? plan::Pattern::allgather : plan::Pattern::alltoall;
   // Each grid and neighbourhood once, with borders and parameters that change from case to case, and
   // otherwise for each collective.
   auto turn = static_cast<unsigned>(ranks) + static_cast<unsigned>(collective);
@@ -150,7 +150,7 @@ plan::Report prove_neighbors(const choose::Algorithm& algorithm, choose::Collect
       ++cases;
       plan::Report report = plan::verify_neighbors(schedules, grid, around, pattern, orders, turn);
       if (report.ok) continue;
-      report.what = fmt::format("{} {}, grid {}, {} offsets ({}): {}", choose::name_of(collective),
+      report.what = fmt::format("{} {}, grid {}, {} offsets ({}): {}", name_of(collective),
                                 choose::to_string({&algorithm, parameters}), to_text(grid),
                                 around.size(), fmt::join(around.offsets, " "), report.what);
       return report;

@@ -7,6 +7,7 @@
 #include "tools/bench/statistics.hpp"
 #include "tools/bench/turns.hpp"
 #include "tools/tune/batch.hpp"
+#include "tools/tune/uniform.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -15,9 +16,7 @@ constexpr double neighbors_batch_seconds = 0.002;
 
 void make(const Around& around, const NeighborCall& call) {
   const int count = static_cast<int>(call.bytes);
-  const auto serve = call.collective == choose::Collective::neighbor_alltoall ? Quadrille_Neighbor_alltoall
-                                                                              : Quadrille_Neighbor_allgather;
-  serve(call.send(), count, mpi().byte, call.recv, count, mpi().byte, around.comm());
+  uniform_function(call.collective)(call.send(), count, mpi().byte, call.recv, count, mpi().byte, around.comm());
 }
 
 // Microseconds a call.
@@ -38,7 +37,7 @@ Around::Around(team::Team& world, const plan::Neighborhood& neighborhood) {
 
 Around::~Around() { mpi().Comm_free(&comm_); }
 
-void Around::force(const choose::Choice& choice, choose::Collective collective) const {
+void Around::force(const choose::Choice& choice, Collective collective) const {
   team().forced.by_collective[static_cast<std::size_t>(collective)] = choice;
   team::forget_selections(team());
 }

@@ -26,7 +26,7 @@ class Around {
   // Of a rank, in one direction.
   std::size_t blocks() const { return static_cast<std::size_t>(isomorphic().packed.size); }
   // Calls of this collective are served by this choice from now on; without algorithm by what Quadrille chooses.
-  void force(const choose::Choice& choice, choose::Collective collective) const;
+  void force(const choose::Choice& choice, Collective collective) const;
 
  private:
   MPI_Comm comm_ = mpi().comm_null;
@@ -34,7 +34,7 @@ class Around {
 
 // What is called.
 struct NeighborCall {
-  choose::Collective collective;  // neighbor_alltoall or neighbor_allgather
+  Collective collective;  // neighbor_alltoall or neighbor_allgather
   std::size_t bytes;              // of a block
   std::function<const std::byte*()> send;
   std::byte* recv;

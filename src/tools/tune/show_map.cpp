@@ -101,7 +101,7 @@ MapCell cell_of_paper(int ranks, double largest, const plan::Machine& machine) {
 MapCell cell_of_model(int ranks, double largest, const choose::Model& model) {
   const choose::Load load{largest / 2, largest};
   const choose::Prediction best =
-      choose::fastest(choose::Collective::alltoallv, ranks, load, model);
+      choose::fastest(Collective::alltoallv, ranks, load, model);
   return {choose::to_string(best.choice), best.seconds, 0};
 }
 

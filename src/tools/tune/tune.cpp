@@ -33,11 +33,11 @@
 #include "tools/tune/tune_inside.hpp"
 #include "tools/tune/tune_model.hpp"
 #include "tools/tune/tune_neighbors.hpp"
+#include "tools/tune/uniform.hpp"
 
 namespace quadrille::tools {
 namespace {
 
-using choose::Collective;
 
 constexpr double tuning_batch_seconds = 0.001;
 
@@ -62,7 +62,7 @@ class Tuner {
     entry.ranks = group_.ranks;
     const std::size_t gather = tune_inbox(Collective::allgather, shared);
     const std::size_t all = tune_inbox(Collective::alltoall, shared);
-    entry.points.inbox_limit = {all, all, all, gather, gather};
+    choose::set_inbox_limits(entry.points, all, gather);
     entry.points.cma_from = tune_cma();
   }
 
@@ -75,13 +75,9 @@ class Tuner {
 
   void call(Collective collective, memory::MeasuredBuffers& buffers, std::size_t bytes) {
     const int count = static_cast<int>(bytes);
-    const bool gathers = collective == Collective::allgather;
-    const std::byte* send = buffers.send(gathers ? bytes : bytes * static_cast<std::size_t>(group_.ranks));
-    if (gathers) {
-      Quadrille_Allgather(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
-    } else {
-      Quadrille_Alltoall(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
-    }
+    const std::size_t blocks = is_allgather(collective) ? 1 : static_cast<std::size_t>(group_.ranks);
+    const std::byte* send = buffers.send(bytes * blocks);
+    uniform_function(collective)(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
   }
 
   // Microseconds a call takes the slowest rank.
@@ -132,7 +128,7 @@ class Tuner {
     choose::SwitchPoints inbox = choose::default_switch_points(), direct = inbox;
     inbox.inbox_limit.fill(capacity);
     direct.inbox_limit.fill(0);
-    head(fmt::format("{}: inboxes or one copy", choose::name_of(collective)), "inbox", "one copy");
+    head(fmt::format("{}: inboxes or one copy", name_of(collective)), "inbox", "one copy");
     std::vector<double> first, second;
     std::vector<std::size_t> sizes;
     for (const std::size_t bytes : small_sizes) {

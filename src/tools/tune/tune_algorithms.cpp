@@ -27,12 +27,12 @@
 #include "tools/bench/statistics.hpp"
 #include "tools/bench/turns.hpp"
 #include "tools/tune/batch.hpp"
+#include "tools/tune/uniform.hpp"
 #include "tools/tune/winners.hpp"
 
 namespace quadrille::tools {
 namespace {
 
-using choose::Collective;
 using choose::Engine;
 
 constexpr double algorithm_batch_seconds = 0.002;
@@ -156,10 +156,9 @@ class AlgorithmTuner {
 
   void call(memory::MeasuredBuffers& buffers, std::size_t bytes) {
     const int count = static_cast<int>(bytes);
-    const bool gathers = collective_ == Collective::allgather;
-    const std::byte* send = buffers.send(gathers ? bytes : bytes * static_cast<std::size_t>(group_.ranks));
-    const auto serve = gathers ? Quadrille_Allgather : Quadrille_Alltoall;
-    serve(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
+    const std::size_t blocks = is_allgather(collective_) ? 1 : static_cast<std::size_t>(group_.ranks);
+    const std::byte* send = buffers.send(bytes * blocks);
+    uniform_function(collective_)(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
     reads_ = !reads_;
     if (reads_) read(buffers.recv(), bytes * static_cast<std::size_t>(group_.ranks));
   }
@@ -185,7 +184,7 @@ class AlgorithmTuner {
     const int rounds = std::min(batches_, std::max(affordable, fewest_batches));
     std::vector<std::vector<double>> times(who.size());
     for (int r = 0; r < rounds; ++r) {
-      progress_.show(fmt::format("{}, {} bytes, {} algorithms: round {} of {}", choose::name_of(collective_), bytes,
+      progress_.show(fmt::format("{}, {} bytes, {} algorithms: round {} of {}", name_of(collective_), bytes,
                                  who.size(), r + 1, rounds));
       for (const std::size_t turn : order_of_round(static_cast<std::size_t>(r), who.size())) {
         use(contenders_[who[turn]]);
@@ -248,7 +247,7 @@ class AlgorithmTuner {
     constexpr std::size_t columns = 7;
     progress_.clear();
     if (group_.me != 0) return;
-    fmt::print("{}: microseconds of a call\n", choose::name_of(collective_));
+    fmt::print("{}: microseconds of a call\n", name_of(collective_));
     for (std::size_t from = 0; from < rows_.size(); from += columns) {
       const std::size_t to = std::min(from + columns, rows_.size());
       fmt::print("  {:<28}", "bytes");

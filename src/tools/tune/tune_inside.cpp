@@ -15,7 +15,6 @@
 namespace quadrille::tools {
 namespace {
 
-using choose::Collective;
 
 constexpr std::size_t most_inside_bytes = std::size_t{64} << 20;  // of all blocks of a rank
 const std::vector<std::size_t> inside_sizes = {64, 512, 1000, 2048, 5000, 16384, 50000, 131072, 262144};
@@ -28,7 +27,7 @@ class InsideTuner {
   // False if there is nobody to send to; else the entry, but for what is known of the communicator.
   bool run(Collective collective, choose::InsideEntry& entry) {
     entry.collective = collective;
-    const bool gathers = collective == Collective::neighbor_allgather;
+    const bool gathers = is_allgather(collective);
     if (!choose::kind_inside(around_.isomorphic().costs(gathers), entry.kind)) return false;
     const std::vector<const choose::Algorithm*> orders = different_orders(collective);
     head(entry, orders);
@@ -73,7 +72,7 @@ class InsideTuner {
   // by its least time, so that a busy machine does not choose.
   std::vector<double> measure(Collective collective, std::size_t bytes,
                               const std::vector<const choose::Algorithm*>& orders) {
-    const bool gathers = collective == Collective::neighbor_allgather;
+    const bool gathers = is_allgather(collective);
     memory::MeasuredBuffers buffers(bytes * around_.blocks(), group_.heaps_mapped);
     int good = buffers.good() ? 1 : 0, all_good = 0;
     mpi().Allreduce(&good, &all_good, 1, mpi().int_type, mpi().op_min, around_.comm());
@@ -97,7 +96,7 @@ class InsideTuner {
 
   void head(const choose::InsideEntry& entry, const std::vector<const choose::Algorithm*>& orders) const {
     if (group_.me != 0) return;
-    fmt::print("  {}: {} neighbours\n  {:>10} {:>12}", choose::name_of(entry.collective), entry.kind.neighbors, "bytes",
+    fmt::print("  {}: {} neighbours\n  {:>10} {:>12}", name_of(entry.collective), entry.kind.neighbors, "bytes",
                "default");
     for (const choose::Algorithm* order : orders) fmt::print(" {:>12}", order->name);
     fmt::print("   us\n");
@@ -148,7 +147,7 @@ std::vector<choose::InsideEntry> tune_inside(team::Team& world, int batches,
       const bool sends = tuner.run(collective, entry);
       if (sends) entries.push_back(entry);
       if (!speaks) continue;
-      fmt::print("  {}\n", sends ? said(entry) : fmt::format("{}: nobody to send to", choose::name_of(collective)));
+      fmt::print("  {}\n", sends ? said(entry) : fmt::format("{}: nobody to send to", name_of(collective)));
       std::fflush(stdout);
     }
   }

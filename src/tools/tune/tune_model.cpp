@@ -17,7 +17,6 @@
 namespace quadrille::tools {
 namespace {
 
-using choose::Collective;
 
 constexpr double model_batch_seconds = 0.002;
 constexpr std::size_t most_bytes = std::size_t{64} << 20;  // of a rank's buffer

@@ -17,7 +17,6 @@
 namespace quadrille::tools {
 namespace {
 
-using choose::Collective;
 
 constexpr std::size_t most_block_bytes = std::size_t{64} << 20;  // of all blocks of a rank
 constexpr int ranks_for_three_dimensions = 8;
@@ -33,7 +32,7 @@ class NeighborTuner {
   // False if there is nothing to combine; else the entry, but for what is known of the communicator.
   bool run(Collective collective, choose::NeighborEntry& entry) {
     entry.collective = collective;
-    if (!choose::kind_of(around_.isomorphic().costs(collective == Collective::neighbor_allgather), entry.kind)) {
+    if (!choose::kind_of(around_.isomorphic().costs(is_allgather(collective)), entry.kind)) {
       return false;
     }
     entry_ = entry;
@@ -78,7 +77,7 @@ class NeighborTuner {
 
   void head() {
     if (team_.group.me != 0) return;
-    fmt::print("  {}: {} messages and {} blocks instead of {}\n  {:>10}", choose::name_of(entry_.collective),
+    fmt::print("  {}: {} messages and {} blocks instead of {}\n  {:>10}", name_of(entry_.collective),
                entry_.kind.rounds, entry_.kind.blocks, entry_.kind.neighbors, "bytes");
     for (const char* name : way_names) fmt::print(" {:>12}", name);
     fmt::print("   us\n");
@@ -134,7 +133,7 @@ std::vector<choose::NeighborEntry> tune_neighbors(team::Team& world, int batches
       const bool combines = tuner.run(collective, entry);
       if (combines) entries.push_back(entry);
       if (!speaks) continue;
-      fmt::print("  {}\n", !combines ? fmt::format("{}: nothing to combine", choose::name_of(collective))
+      fmt::print("  {}\n", !combines ? fmt::format("{}: nothing to combine", name_of(collective))
                            : entry.largest_combined == 0
                                ? "not combined"
                                : fmt::format("combined up to {} bytes", entry.largest_combined));
