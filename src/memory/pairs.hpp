@@ -67,7 +67,8 @@ class Pairs {
   bool is_asked_for_ring(int to) {
     std::atomic<std::uint8_t>& asked = ask(to, me_);
     if (asked.load(std::memory_order_acquire) == 0) return false;
-    asked.store(0, std::memory_order_relaxed);  // before finish(), hence before the next time
+    // Before this rank publishes its inboxes in the next call; `to` awaits its own of these before it asks again.
+    asked.store(0, std::memory_order_relaxed);
     return true;
   }
 

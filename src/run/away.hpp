@@ -45,11 +45,13 @@ class AwayMessages {
     start_batch();
   }
 
-  // Waits for all messages, batch by batch. Returns an MPI error code.
-  int finish() {
+  // Waits for all messages, batch by batch. Returns an MPI error code. `meanwhile` does what ranks of this node may need
+  // of this one: a rank of another node may wait for them before it starts the batch that we wait for.
+  template <class Meanwhile>
+  int finish(const Meanwhile& meanwhile) {
     if (!transport_) return error_;
     for (;;) {
-      wait_for_batch();
+      wait_for_batch(meanwhile);
       if (next_step_ >= group_.ranks) break;
       start_batch();
     }
@@ -58,6 +60,9 @@ class AwayMessages {
       keep(error_, unpack_block(from, block.bytes(), block, group_.quiet));
     }
     return error_;
+  }
+  int finish() {
+    return finish([] {});
   }
 
  private:
@@ -107,13 +112,16 @@ class AwayMessages {
   }
 
   // A peer may wait for a call that this rank has started and left: the waiter keeps it moving.
-  void wait_for_batch() {
+  template <class Meanwhile>
+  void wait_for_batch(const Meanwhile& meanwhile) {
     if (messages_ == 0) return;
     bool done = false;
     int error = MPI_SUCCESS;
     group_.waiter.until([&] {
       error = transport_->all_done(messages_, false, done);
-      return done || error != MPI_SUCCESS;
+      if (done || error != MPI_SUCCESS) return true;
+      meanwhile();
+      return false;
     });
     keep(error_, error);
     if (!done) keep(error_, transport_->all_done(messages_, true, done));  // the others, after an error

@@ -89,7 +89,7 @@ class Exchange {
     }
     for (const NodeWork::Stream& s : work_.to_write) write_to(s);
     if (messages_ > 0) keep(error_, finish_messages());
-    if (away) keep(error_, away->finish());
+    if (away) keep(error_, away->finish([this] { answer_and_advance(); }));
     const memory::Fenced fenced = copy_.done();
     if (direct_) leave(fenced);
     for (const NodeWork::Packed& p : work_.packed) {
@@ -371,14 +371,19 @@ class Exchange {
     return moved;
   }
 
+  // While this rank waits for others, for all who may ask: the one that it waits for may wait for them.
+  void answer_and_advance() {
+    answer_asks();
+    advance_streams();
+  }
+
   // Leaves only when nobody touches this rank's memory any more.
   void leave(memory::Fenced fenced) {
     group_.pairs.finish(fenced);
     for (const int user : work_.users) {
       group_.waiter.until([&] {
         if (group_.pairs.has_finished(local(user))) return true;
-        answer_asks();  // of all others, too: this one may wait for them
-        advance_streams();
+        answer_and_advance();
         return false;
       });
     }

@@ -44,6 +44,12 @@ const Mutation mutations[] = {
 // Ranks 0 and 2 wait to leave, each for another rank first: 0 for 1, and 2 for 3. Rank 1 asks 2, and 3 asks 0.
 const Ways crossed = {{no, address, no, fails}, {no, no, no, no}, {no, fails, no, address}, {no, no, no, no}};
 
+// Two nodes, {0, 1} and {2, 3}; 0 exchanges messages with 2, and 1 with 3. Rank 1 asks 0, and 2 asks 3.
+const Ways two_nodes = {{no, fails, Way::away, Way::away},
+                        {slot, no, Way::away, Way::away},
+                        {Way::away, Way::away, no, slot},
+                        {Way::away, Way::away, fails, no}};
+
 TEST(ExchangeModel, EveryWayAfterEveryOther) {
   std::size_t states = 0;
   for (const Way a : all_ways) {
@@ -89,6 +95,12 @@ TEST(ExchangeModel, FourRanks) {
   expect_good("exchange, 4 ranks, 1 call, asks crossed", model.machine());
 }
 
+TEST(ExchangeModel, TwoNodes) {
+  NodeModel model({.ranks = 4, .depth = 0, .units = 1}, NodeWrong::nothing);
+  for (int call = 0; call < 2; ++call) model.exchange(two_nodes);
+  expect_good("exchange, 2 nodes of 2 ranks, 2 calls, batches of messages", model.machine());
+}
+
 TEST(ExchangeModel, EveryMutationIsFound) {
   for (const auto& [wrong, name, calls] : mutations) {
     NodeModel model({.ranks = 2}, wrong);
@@ -98,6 +110,10 @@ TEST(ExchangeModel, EveryMutationIsFound) {
   NodeModel model({.ranks = 4, .depth = 0, .units = 1}, NodeWrong::answers_to_that_user_alone);
   model.exchange(crossed);
   expect_found("exchange, answers to the one that is waited for alone", model.machine());
+
+  NodeModel nodes({.ranks = 4, .depth = 0, .units = 1}, NodeWrong::no_answers_while_away);
+  nodes.exchange(two_nodes);
+  expect_found("exchange, no answers while other nodes are waited for", nodes.machine());
 }
 
 }  // namespace

@@ -150,6 +150,10 @@ class NeighborModel {
     }
     return true;
   }
+  static int part_of(Step& s, const std::vector<int>& block, int part) {
+    s.check(part < static_cast<int>(block.size()), "more of a block than there is");
+    return block[std::min(static_cast<std::size_t>(part), block.size() - 1)];
+  }
   int unit(const Pair& p, int at) const { return p.from_data[static_cast<std::size_t>(at % size_.ring)]; }
   // The units from `at` on are copied to `cells`, and their room, and that of a head before them, is freed.
   bool take(Step& s, const Pair& p, int at, const std::vector<int>& cells, int freed) const {
@@ -304,9 +308,10 @@ inline bool NeighborModel::push(Step& s, const Pair& p) const {
 
 inline bool NeighborModel::push_blocks(Step& s, const Pair& p) const {
   const auto at = static_cast<std::size_t>(s.own(p.sent));
+  if (at >= p.out.size()) return s.check(false, "more blocks sent than there are"), true;
   const Travel travel = p.out[at];
   if (s.own(p.sent_part) > 0) {  // push_bytes
-    put(s, p, s.load(p.send[at][s.own(p.sent_part) - 1U]));
+    put(s, p, s.load(part_of(s, p.send[at], s.own(p.sent_part) - 1)));
     const int units = travel == Travel::run ? 1 : size_.units;
     if (s.own(p.sent_part)++ == units) s.own(p.sent_part) = 0, ++s.own(p.sent);
     return true;
@@ -342,11 +347,12 @@ inline bool NeighborModel::push_answers(Step& s, const Pair& p) const {
   if (must_wait && !amid) {  // send_asked
     const bool last = wrong_ == RingWrong::answers_in_other_order && s.own(p.asked_count) == 2;
     const std::size_t block = s.own(p.asked[last ? 1 : 0]);
+    if (block >= p.out.size()) return s.check(false, "a block was asked for that is none"), true;
     if (s.own(p.sent_part) == 0) {
       s.own(p.sent_part) = 1;
       return put(s, p, follows);
     }
-    put(s, p, s.load(p.send[block][s.own(p.sent_part) - 1U]));
+    put(s, p, s.load(part_of(s, p.send[block], s.own(p.sent_part) - 1)));
     if (s.own(p.sent_part)++ == size_.units) {
       s.own(p.sent_part) = 0;
       if (!last) s.own(p.asked[0]) = s.own(p.asked[1]);
@@ -379,11 +385,12 @@ inline bool NeighborModel::pop(Step& s, const Pair& p) const {
 
 inline bool NeighborModel::pop_block(Step& s, const Pair& p, int at) const {
   const auto block = static_cast<std::size_t>(s.own(p.taken));
+  if (block >= p.in.size()) return s.check(false, "more blocks taken than there are"), true;
   const Travel travel = p.in[block];
   if (s.own(p.taken_part) > 0) {  // pop_bytes
     const int part = s.own(p.taken_part) - 1, units = travel == Travel::run ? 1 : size_.units;
     if (s.own(p.taken_part)++ == units) s.own(p.taken_part) = 0, ++s.own(p.taken);
-    return take(s, p, at, {p.recv[block][static_cast<std::size_t>(part)]}, at + 1);
+    return take(s, p, at, {part_of(s, p.recv[block], part)}, at + 1);
   }
   const int head = s.load(unit(p, at));
   if (head == follows) {
@@ -431,7 +438,7 @@ inline bool NeighborModel::pop_answer(Step& s, const Pair& p, int at) const {
       s.own(p.refusals[1]) = 0;
       --s.own(p.refused);
     }
-    return take(s, p, at, {p.recv[block][static_cast<std::size_t>(part)]}, at + 1);
+    return take(s, p, at, {part_of(s, p.recv[block], part)}, at + 1);
   }
   const int head = s.load(unit(p, at));
   if (head == was_read) {

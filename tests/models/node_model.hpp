@@ -38,6 +38,7 @@ enum class NodeWrong {
   ask_not_reset,
   reset_in_next_call,
   no_answers_while_leaving,
+  no_answers_while_away,
   answers_to_that_user_alone,
   finish_before_streams,
   ask_before_finish_only,
@@ -49,8 +50,8 @@ enum class NodeWrong {
   ring_announced_without_release,
 };
 
-// How a block travels: memory::Carried, and reads that fail.
-enum class Way { none, in_slot, in_heap, at_address, read_fails, written, in_ring };
+// How a block travels: memory::Carried, and reads that fail. `away`: to another node, see run/away.hpp.
+enum class Way { none, in_slot, in_heap, at_address, read_fails, written, in_ring, away };
 
 struct NodeSize {
   int ranks = 2;
@@ -139,7 +140,9 @@ class NodeModel {
     const int at = 2 * from + (inboxes_ & 1);
     return {cell("slot sequence", to, at), cell("slot head", to, at), cell("slot block", to, at)};
   }
-  int units_of(Way way) const { return way == Way::none ? 0 : way == Way::in_slot ? 1 : size_.units; }
+  int units_of(Way way) const {
+    return way == Way::none || way == Way::away ? 0 : way == Way::in_slot ? 1 : size_.units;
+  }
   using Ways = std::vector<std::vector<Way>>;
   static Way way_of(const Ways& ways, int from, int to) {
     return ways[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
@@ -148,6 +151,8 @@ class NodeModel {
   void take(int me, int from, Way way);
   void streams(int me, const Ways& ways);
   void write_to(int me, int to);
+  void start_away(int me, const Ways& ways, int batch);
+  void finish_away(int me, const Ways& ways);
   void leave(int me, const Ways& ways);
   // What a rank does for its peers while it waits. `only`: for this one alone.
   std::vector<Choice> advances(int me, const Ways& ways, int only = -1);
@@ -295,6 +300,7 @@ inline void NodeModel::exchange(const Ways& ways) {
     for (const Way way : ways[from]) units[from].push_back(units_of(way));
   }
   for (int me = 0; me < ranks_; ++me) {
+    start_away(me, ways, 1);
     for (int step = 1; step < ranks_; ++step) offer(me, (me + step) % ranks_, ways);
     if (wrong_ == NodeWrong::reset_in_next_call) reset_late(me);
     for (int step = 1; step < ranks_; ++step) {
@@ -307,6 +313,7 @@ inline void NodeModel::exchange(const Ways& ways) {
       const int to = (me + step) % ranks_;
       if (way_of(ways, me, to) == Way::written) write_to(me, to);
     }
+    finish_away(me, ways);
     leave(me, ways);
     user(me, units);
   }
@@ -314,6 +321,7 @@ inline void NodeModel::exchange(const Ways& ways) {
 }
 
 inline void NodeModel::offer(int me, int to, const Ways& ways) {
+  if (way_of(ways, me, to) == Way::away) return;
   const Slot at = slot(to, me);
   const int room = cell("room", me, parity(), to), number = pairs_;
   const bool may_write = way_of(ways, to, me) == Way::written && wrong_ != NodeWrong::room_not_given;
@@ -338,6 +346,7 @@ inline void NodeModel::offer(int me, int to, const Ways& ways) {
 }
 
 inline void NodeModel::take(int me, int from, Way way) {
+  if (way == Way::away) return;
   const Slot at = slot(me, from);
   const int number = inboxes_ & ((1 << sequence_bits) - 1), where = pairs_;
   const int in = own("in", me, from), units = size_.units;
@@ -464,6 +473,29 @@ inline void NodeModel::write_to(int me, int to) {
   });
   for (int u = 0; u < size_.units; ++u) {
     machine_.copy(me, "Exchange::write_to: write_process", recv(to, me, u), send(me, to, u));
+  }
+}
+
+// AwayMessages::start_batch: each rank exchanges a message with one of another node in each of two batches. A message
+// arrives when both have started its batch.
+inline void NodeModel::start_away(int me, const Ways& ways, int batch) {
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (way_of(ways, me, peer) != Way::away) continue;
+    machine_.publish(me, "AwayMessages::start_batch", cell("started", me), 2 * calls_ + batch);
+    return;
+  }
+}
+
+inline void NodeModel::finish_away(int me, const Ways& ways) {
+  const int partner = (me + ranks_ / 2) % ranks_;
+  if (way_of(ways, me, partner) != Way::away) return;
+  for (int batch = 1; batch <= 2; ++batch) {
+    if (batch > 1) start_away(me, ways, batch);
+    std::vector<Choice> choices = advances(me, ways);
+    if (wrong_ == NodeWrong::no_answers_while_away) choices.clear();
+    const int started = cell("started", partner), number = 2 * calls_ + batch;
+    choices.push_back({"AwayMessages::wait_for_batch", [=](Step& s) { return s.load(started) >= number; }});
+    machine_.choose(me, choices);
   }
 }
 
