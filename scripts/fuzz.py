@@ -19,9 +19,11 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 import fuzz_settings
+import fuzz_tables
 import other_mpis
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -104,7 +106,21 @@ def run_case(place, case, native=False, patience=PATIENCE_S, limit=RUN_LIMIT_S):
   environment['XDG_CONFIG_HOME'] = '/nonexistent'
   if not native:
     environment.update(case.settings)
-  process = subprocess.Popen(command_of(place, case, native, patience), env=environment, stdin=subprocess.DEVNULL,
+  with tempfile.TemporaryDirectory(prefix='fuzz-') as folder:
+    if environment.get('QUADRILLE_TUNING', '').startswith(fuzz_settings.DRAWN_TABLE):
+      environment['QUADRILLE_TUNING'] = write_table(place, environment['QUADRILLE_TUNING'], pathlib.Path(folder))
+    return run_command(command_of(place, case, native, patience), environment, limit)
+
+
+def write_table(place, setting, folder):
+  seed = setting.removeprefix(fuzz_settings.DRAWN_TABLE)
+  path = folder / 'table.json'
+  path.write_text(fuzz_tables.draw_table(seed, fuzz_settings.algorithms(place.tool)))
+  return str(path)
+
+
+def run_command(words, environment, limit):
+  process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
   try:
     output, _ = process.communicate(timeout=limit)

@@ -69,12 +69,14 @@ bool drops_pages(int advice) {
 
 // As far as it went, and its error.
 struct Dropping {
-  int advice, error;
+  int advice, error = 0;
+  bool all_heap = true;
 };
 
 // Private memory may be dropped where it cannot be written, too. Who locks memory is to be told.
 void drop_part(void* context, std::byte* begin, std::size_t bytes, bool is_heap) {
   auto& dropping = *static_cast<Dropping*>(context);
+  dropping.all_heap = dropping.all_heap && is_heap;
   if (dropping.error != 0 && dropping.error != ENOMEM) return;  // goes on over holes, as the kernel does
   if (advise(begin, bytes, is_heap ? MADV_REMOVE : dropping.advice) == 0) return;
   const bool locked = errno == EINVAL && dropping.advice != MADV_DONTNEED_LOCKED;
@@ -88,8 +90,10 @@ int drop(void* address, std::size_t bytes, int advice) {
   const std::uintptr_t end = (begin + bytes + page - 1) / page * page;
   if (begin % page != 0 || end < begin) return advise(address, bytes, advice);  // an error
   const int before = errno;
-  Dropping dropping{advice, 0};
+  Dropping dropping{advice};
   memory::heap_for_each_part(static_cast<std::byte*>(address), end - begin, drop_part, &dropping);
+  // UCX has told of these pages as unmapped. They are the heap's still.
+  if (dropping.all_heap) memory::heap_take_back_note(address, bytes);
   errno = dropping.error == 0 ? before : dropping.error;
   return dropping.error == 0 ? 0 : -1;
 }
@@ -139,17 +143,30 @@ bool is_overwritten() {
   return false;
 }
 
-// What UCX's ucm_event_t begins with for an address range that is about to be unmapped.
+// What UCX's ucm_event_t begins with for an address range that is about to be unmapped, and for a call of madvise.
 struct UnmappedRange {
   void* address;
   std::size_t bytes;
 };
-constexpr int ucm_vm_unmapped = 1 << 17;
+struct Advised {
+  int result;  // -1: UCX calls the kernel
+  void* address;
+  std::size_t bytes;
+  int advice;
+};
+constexpr int ucm_madvise = 1 << 6, ucm_vm_unmapped = 1 << 17;
+constexpr int ucm_before_the_call = -1;
 std::atomic<void*> last_seen{nullptr};
 void on_unmapped(int, void* event, void*) {
   const auto& range = *static_cast<const UnmappedRange*>(event);
   last_seen.store(range.address, std::memory_order_relaxed);
   note(range.address, range.bytes);
+}
+void on_madvise(int, void* event, void*) {
+  auto& call = *static_cast<Advised*>(event);
+  if (drops_pages(call.advice) && memory::heap_touches(call.address, call.bytes)) {
+    call.result = drop(call.address, call.bytes, call.advice);
+  }
 }
 
 // Asks UCX, and tries whether it tells.
@@ -159,6 +176,7 @@ bool follow_ucx() {
   if (library == nullptr) return false;
   auto* set = reinterpret_cast<SetHandler*>(dlsym(library, "ucm_set_event_handler"));
   if (set == nullptr || set(ucm_vm_unmapped, 0, on_unmapped, nullptr) != 0) return false;
+  set(ucm_madvise, ucm_before_the_call, on_madvise, nullptr);  // an old one without it: dropped pages keep their content
   void* place = map_by_name(nullptr, 0);
   if (place == MAP_FAILED) return false;
   const bool mapped = map_by_name(place, MAP_FIXED) == place;

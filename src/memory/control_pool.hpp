@@ -71,6 +71,7 @@ class ControlArea {
     bytes_ = other.bytes_;
     return *this;
   }
+  bool is_there() const { return pool_ != nullptr; }
   std::byte* base() const { return pool_->area(chunk_); }
   const std::shared_ptr<ControlPool>& pool() const { return pool_; }
 

@@ -303,31 +303,58 @@ void heap_unmap_peer(std::byte* base, std::size_t bytes) {
   sys::unmap_raw(base, bytes);
 }
 
-void heap_note_mapping(const void* address, std::size_t bytes) {
-  HeapState& state = heap_state();
-  if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
+namespace {
+
+std::atomic_flag noting;
+struct Noting {
+  Noting() {
+    while (noting.test_and_set(std::memory_order_acquire)) sys::yield();
+  }
+  ~Noting() { noting.clear(std::memory_order_release); }
+};
+
+// The pages of the heap that these addresses touch, as offsets.
+detail::ForeignRanges::Range pages_of(const void* address, std::size_t bytes) {
+  const HeapState& state = heap_state();
   const auto first = reinterpret_cast<std::uintptr_t>(address);
   const auto base = reinterpret_cast<std::uintptr_t>(state.segment.base);
   const std::size_t page = sys::page_size();
-  const std::size_t begin = first > base ? (first - base) / page * page : 0;
   const std::uintptr_t last = first + bytes < first ? UINTPTR_MAX : first + bytes;
-  const std::size_t end = std::min((last - base + page - 1) / page * page, state.segment.bytes);
-  static std::atomic_flag busy;
-  while (busy.test_and_set(std::memory_order_acquire)) sys::yield();
+  return {first > base ? (first - base) / page * page : 0,
+          std::min((last - base + page - 1) / page * page, state.segment.bytes)};
+}
+
+}  // namespace
+
+void heap_note_mapping(const void* address, std::size_t bytes) {
+  HeapState& state = heap_state();
+  if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
+  const detail::ForeignRanges::Range pages = pages_of(address, bytes);
+  const Noting guard;
   detail::ForeignRanges& foreign = state.foreign;
   const std::size_t count = foreign.count.load(std::memory_order_relaxed);
-  const auto* known = std::find_if(foreign.ranges, foreign.ranges + count, [&](const auto& r) {
-    return r.begin <= begin && end <= r.end;
+  const bool known = std::any_of(foreign.ranges, foreign.ranges + count, [&](const auto& r) {
+    return r.begin <= pages.begin && pages.end <= r.end;
   });
-  if (known == foreign.ranges + count) {
-    if (count == detail::ForeignRanges::most) {
-      foreign.too_many.store(true, std::memory_order_release);
-    } else {
-      foreign.ranges[count] = {begin, end};
-      foreign.count.store(count + 1, std::memory_order_release);
-    }
+  if (known) return;
+  if (count == detail::ForeignRanges::most) {
+    foreign.too_many.store(true, std::memory_order_release);
+  } else {
+    foreign.ranges[count] = pages;
+    foreign.count.store(count + 1, std::memory_order_release);
   }
-  busy.clear(std::memory_order_release);
+}
+
+void heap_take_back_note(const void* address, std::size_t bytes) {
+  HeapState& state = heap_state();
+  if (state.stage.load(std::memory_order_acquire) != HeapState::active) return;
+  const detail::ForeignRanges::Range pages = pages_of(address, bytes);
+  const Noting guard;
+  detail::ForeignRanges& foreign = state.foreign;
+  const std::size_t count = foreign.count.load(std::memory_order_relaxed);
+  if (count == 0) return;
+  const detail::ForeignRanges::Range& last = foreign.ranges[count - 1];
+  if (last.begin == pages.begin && last.end == pages.end) foreign.count.store(count - 1, std::memory_order_release);
 }
 
 }  // namespace quadrille::memory

@@ -124,6 +124,8 @@ bool heap_drop(std::byte* address, std::size_t bytes);
 
 // The program is about to change the mapping of these addresses.
 void heap_note_mapping(const void* address, std::size_t bytes);
+// It did not: takes back the last note, if that was of these addresses.
+void heap_take_back_note(const void* address, std::size_t bytes);
 // Whether [address, address + bytes) touches the heap's range.
 inline bool heap_touches(const void* address, std::size_t bytes) {
   const std::size_t size = detail::heap_gate.bytes.load(std::memory_order_acquire);

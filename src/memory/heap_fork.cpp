@@ -23,7 +23,7 @@
 
 #include "memory/heap_arena.hpp"
 #include "memory/heap_parts.hpp"
-#include "sys/mappings.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::memory {
 namespace {
@@ -49,14 +49,9 @@ std::atomic_flag under_way;
 constexpr std::size_t most_own = 65536;
 constexpr std::size_t own_bytes = most_own * sizeof(ForeignRanges::Range);
 
-bool note_own(void*, const sys::Mapping& mapping) {
-  const HeapState& state = heap_state();
-  const auto base = reinterpret_cast<std::uintptr_t>(state.segment.base);
-  const bool is_heap = mapping.file == state.identity.file && mapping.device == state.identity.device &&
-                       mapping.begin >= base && mapping.end <= base + state.segment.bytes;
-  if (!is_heap) return true;
+bool note_own(void*, const ForeignRanges::Range& own) {
   if (snapshot.own_count == most_own) return false;
-  snapshot.own[snapshot.own_count++] = {mapping.begin - base, mapping.end - base};
+  snapshot.own[snapshot.own_count++] = own;
   return true;
 }
 
@@ -69,7 +64,7 @@ void drop_own() {
 bool find_own() {
   snapshot.own = reinterpret_cast<ForeignRanges::Range*>(sys::map_private(own_bytes));
   if (snapshot.own == nullptr) return false;
-  if (sys::for_each_mapping(note_own, nullptr) && snapshot.own_count < most_own) return true;
+  if (detail::for_each_own_mapping(note_own, nullptr) && snapshot.own_count < most_own) return true;
   drop_own();
   return false;
 }
@@ -124,8 +119,7 @@ void take_snapshot() {
   const int error = errno;
   // What was noted may be the heap's memory still: UCX tells of pages that were dropped as if they were unmapped. A
   // child that took them for the program's own would share them with its parent.
-  const bool asks = state.foreign.count.load(std::memory_order_acquire) > 0 || state.foreign.too_many.load();
-  const bool known = !asks || find_own() || !state.foreign.too_many.load();
+  const bool known = !detail::anything_noted() || find_own() || !state.foreign.too_many.load();
   snapshot.copy = !known ? nullptr
                   : sys::still_is(state.segment.descriptor, state.identity)
                       ? sys::copy_segment(state.segment.descriptor, snapshot.bytes)

@@ -134,6 +134,24 @@ TEST_F(Mapped, TooManyRangesAndAFork) {
   }
 }
 
+// A watcher may tell of what was not done: of dropped pages as if they were unmapped. A child must not share these.
+TEST_F(Mapped, WhatWasNotedButNotDoneIsPrivateInAChild) {
+  heap_note_mapping(block_ + 65536, 65536);
+  expect_hole();
+  for (int with_handlers = 0; with_handlers < 2; ++with_handlers) {
+    const pid_t child = with_handlers != 0 ? fork() : _Fork();
+    if (child == 0) {
+      const bool good = holds_ones();
+      std::memset(block_, 2, 1 << 20);
+      _exit(good ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(holds_ones());
+  }
+}
+
 // ---- Pages that the program drops ----
 
 bool are_zeros(const std::byte* begin, std::size_t bytes) {
@@ -177,6 +195,19 @@ TEST_F(Mapped, DroppedPagesAreZerosAfterTooManyRanges) {
   EXPECT_EQ(block[0], std::byte{9});
   EXPECT_TRUE(are_zeros(block + 4096, pieces / 2 * step));
   EXPECT_EQ(block[pieces / 2 * step + 4096], std::byte{3});
+}
+
+TEST_F(Mapped, DroppedPagesAreZerosThoughNotedAndSharedAfterwards) {
+  heap_note_mapping(block_ + 65536, 65536);
+  ASSERT_EQ(madvise(block_ + 65536, 65536, MADV_DONTNEED), 0);
+  EXPECT_TRUE(are_zeros(block_ + 65536, 65536));
+  EXPECT_EQ(block_[65535], std::byte{1});
+  EXPECT_TRUE(heap_shareable(block_, 1 << 20));
+  // What the program has put there stays noted.
+  ASSERT_NE(mmap(block_ + 65536, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            MAP_FAILED);
+  ASSERT_EQ(madvise(block_ + 65536, 65536, MADV_DONTNEED), 0);
+  expect_hole();
 }
 
 // What may not be written may be dropped, as natively.

@@ -4,6 +4,7 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -96,6 +97,30 @@ TEST_F(Memory, MappedOver) {
       EXPECT_EQ(exchange(send, recv, words, 200 + 10 * turn + again, on), 0U);
     }
   }
+}
+
+// Dropped pages of memory from malloc read as zeros, whoever watches madvise, and peers see that too.
+TEST_F(Memory, DroppedPagesAreZeros) {
+  const Communicator& on = communicator_named("world");
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto size = static_cast<std::size_t>(on.size);
+  auto* send = static_cast<char*>(std::malloc(bytes_on(on)));
+  auto* recv = static_cast<char*>(std::malloc(bytes_on(on)));
+  for (int turn = 0; turn < 3; ++turn) {
+    std::memset(send, 0x77, bytes_on(on));
+    std::memset(recv, 0x77, bytes_on(on));
+    const std::size_t first = (reinterpret_cast<std::uintptr_t>(send) + page - 1) / page * page -
+                              reinterpret_cast<std::uintptr_t>(send);
+    const std::size_t dropped = (bytes_on(on) - first) / page * page;
+    ASSERT_EQ(madvise(send + first, dropped, MADV_DONTNEED), 0);
+    EXPECT_EQ(std::count(send + first, send + first + dropped, 0), static_cast<std::ptrdiff_t>(dropped));
+    const int count = words * 4;
+    EXPECT_EQ(tested.alltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, on.comm), MPI_SUCCESS);
+    // Only what lies before the first page and after the last is left.
+    EXPECT_LE(std::count(recv, recv + bytes_on(on), 0x77), static_cast<std::ptrdiff_t>(2 * size * page));
+  }
+  std::free(send);
+  std::free(recv);
 }
 
 // Pages that are unmapped and mapped again, perhaps at the same address.

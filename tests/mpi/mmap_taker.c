@@ -18,8 +18,14 @@ typedef struct {
   void* address;
   size_t bytes;
 } Range;
+typedef struct {
+  int result;
+  void* address;
+  size_t bytes;
+  int advice;
+} Advised;
 typedef void (*Handler)(int event, void* range, void* argument);
-static Handler handler;
+static Handler handler, advice_handler;
 static void* handler_argument;
 
 static int mode_is(const char* mode) {
@@ -34,11 +40,10 @@ static void tell(void* address, size_t bytes) {
 
 #ifdef TELLS
 EXPORT signed char ucm_set_event_handler(int events, int priority, Handler on_event, void* argument) {
-  (void)priority;
-  if ((events & (1 << 17)) != 0 && !mode_is("silent")) {
-    handler = on_event;
-    handler_argument = argument;
-  }
+  if (mode_is("silent")) return 0;
+  if ((events & (1 << 17)) != 0) handler = on_event;
+  if ((events & (1 << 6)) != 0 && priority < 0) advice_handler = on_event;
+  handler_argument = argument;
   return 0;
 }
 #endif
@@ -51,6 +56,14 @@ static void* mmap_instead(void* address, size_t bytes, int protection, int flags
 static int munmap_instead(void* address, size_t bytes) {
   tell(address, bytes);
   return (int)syscall(SYS_munmap, address, bytes);
+}
+
+// Dropped pages are told of as if they were unmapped.
+static int madvise_instead(void* address, size_t bytes, int advice) {
+  if (advice == MADV_DONTNEED) tell(address, bytes);
+  Advised call = {-1, address, bytes, advice};
+  if (advice_handler != NULL) advice_handler(1 << 6, &call, handler_argument);
+  return call.result != -1 ? call.result : (int)syscall(SYS_madvise, address, bytes, advice);
 }
 
 static void overwrite(const char* name, uintptr_t target) {
@@ -68,6 +81,7 @@ static void overwrite(const char* name, uintptr_t target) {
 static void take_over(void) {
   overwrite("mmap", (uintptr_t)mmap_instead);
   overwrite("munmap", (uintptr_t)munmap_instead);
+  overwrite("madvise", (uintptr_t)madvise_instead);
 }
 
 __attribute__((constructor)) static void when_loaded(void) {

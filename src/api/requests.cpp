@@ -1,0 +1,334 @@
+// Starting requests and completing them.
+#include "api/requests.hpp"
+
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "api/serve.hpp"
+#include "sys/sys.hpp"
+#include "sys/wait.hpp"
+
+using quadrille::mpi;
+namespace api = quadrille::api;
+namespace run = quadrille::run;
+namespace sys = quadrille::sys;
+
+using State = Quadrille_Request_state;
+
+// ---- One request ----
+
+int State::begin() {
+  begun = true;
+  return std::visit(
+      [](auto& what) {
+        using What = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<What, std::monostate>) {
+          return MPI_SUCCESS;
+        } else if constexpr (std::is_same_v<What, run::BoundRun> || std::is_same_v<What, run::PaddedRun>) {
+          return what.start(false);
+        } else {
+          return what.start();
+        }
+      },
+      run);
+}
+
+int State::advance() {
+  return std::visit(
+      [](auto& what) {
+        using What = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<What, std::monostate>) {
+          return MPI_SUCCESS;
+        } else if constexpr (std::is_same_v<What, run::BoundRun> || std::is_same_v<What, run::PaddedRun>) {
+          return what.advance(false);
+        } else {
+          return what.advance();
+        }
+      },
+      run);
+}
+
+bool State::is_run_done() const {
+  return std::visit(
+      [](const auto& what) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(what)>, std::monostate>) {
+          return true;
+        } else {
+          return what.done();
+        }
+      },
+      run);
+}
+
+void State::start() {
+  active = true;
+  begun = false;
+  complete = false;
+  error = MPI_SUCCESS;
+  if (lane != nullptr) lane->queue.push_back(this);
+  go_on();
+}
+
+bool State::go_on() {
+  if (complete) return true;
+  if (lane != nullptr && lane->queue.front() != this) return false;
+  int now = MPI_SUCCESS;
+  const int thrown = quadrille::thrown_by([&] { now = begun ? advance() : begin(); });
+  if (error == MPI_SUCCESS) error = thrown != MPI_SUCCESS ? thrown : now;
+  // What has thrown is in the middle of something, and nothing goes on any more.
+  const bool over = thrown != MPI_SUCCESS || is_run_done();
+  if (over && lane != nullptr) lane->queue.pop_front();
+  if (over) complete = true;
+  return over;
+}
+
+namespace {
+
+constexpr int turns_before_yield = 100, turns_if_crowded = 4;
+
+// Calls the error handler of the request's communicator or, when that is gone, of MPI_COMM_WORLD. What the MPI carries
+// out it has raised itself.
+int raise(const State& request, int error) {
+  if (std::holds_alternative<run::NativeRun>(request.run) && error != MPI_ERR_REQUEST) return error;
+  const MPI_Comm comm = request.team ? request.team->user : mpi().comm_world;
+  return api::raise(comm == mpi().comm_null ? mpi().comm_world : comm, error);
+}
+int raise(int error) { return api::raise(mpi().comm_world, error); }
+
+// A null request, as what has been completed leaves it, is complete.
+bool is_active(const State* request) { return request != nullptr && request->active; }
+
+void go_on_with_all() {
+  run::UnderWay& under_way = run::UnderWay::here();
+  const std::lock_guard lock(under_way.mutex);
+  under_way.advance();
+}
+
+bool is_crowded(std::span<Quadrille_Request> requests) {
+  for (const State* request : requests) {
+    if (request != nullptr && request->crowded) return true;
+  }
+  return false;
+}
+
+// The waiter of the first active request, or null. It knows how to drive the MPI.
+const sys::Waiter* waiter_of(std::span<Quadrille_Request> requests) {
+  for (const State* request : requests) {
+    if (is_active(request)) return &request->team->group.waiter;
+  }
+  return nullptr;
+}
+
+// A peer may be stuck in a message to this rank, of the program's own, before it comes to what is waited for: so the MPI
+// is driven now and then. Its own progress goes on in each look where there are messages under way.
+void drive_mpi(const sys::Waiter* waiter) {
+  static thread_local std::uint32_t looks = 0;
+  if (waiter == nullptr || waiter->progress == nullptr) return;
+  if (++looks % waiter->looks_between_progress == 0) waiter->progress(waiter->progress_data);
+}
+
+// Waits until `done()`, going on with all that is under way; gives the core away where peers need it.
+template <class Done>
+void wait_until(std::span<Quadrille_Request> requests, Done done) {
+  const sys::Waiter* waiter = waiter_of(requests);
+  const int turns = is_crowded(requests) ? turns_if_crowded : turns_before_yield;
+  for (int turn = 0; !done(); ++turn) {
+    if (turn < turns) {
+      sys::pause();
+    } else {
+      sys::yield();
+      drive_mpi(waiter);
+    }
+    go_on_with_all();
+  }
+}
+
+// After a look without success: a program that tests until something is done would keep its core for a whole time slice.
+void let_others_run(std::span<Quadrille_Request> requests) {
+  if (is_crowded(requests)) sys::yield();
+  drive_mpi(waiter_of(requests));
+}
+
+// Tells the user that a request is complete, and what became of it. One of a nonblocking call is gone then.
+int finish(Quadrille_Request& request) {
+  if (!is_active(request)) return MPI_SUCCESS;
+  request->active = false;
+  const int error = std::exchange(request->error, MPI_SUCCESS);
+  const int raised = error == MPI_SUCCESS ? error : raise(*request, error);
+  if (!request->persistent) {
+    delete request;
+    request = QUADRILLE_REQUEST_NULL;
+  }
+  return raised;
+}
+
+bool all_complete(std::span<Quadrille_Request> requests) {
+  for (const State* request : requests) {
+    if (is_active(request) && !request->complete) return false;
+  }
+  return true;
+}
+
+// The first error, when all have been told.
+int finish_all(std::span<Quadrille_Request> requests) {
+  int first = MPI_SUCCESS;
+  for (Quadrille_Request& request : requests) {
+    if (const int error = finish(request); first == MPI_SUCCESS) first = error;
+  }
+  return first;
+}
+
+// The first complete one that is active; `size()` if there is none. `any`: is one active?
+std::size_t find_complete(std::span<Quadrille_Request> requests, bool& any) {
+  any = false;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!is_active(requests[i])) continue;
+    any = true;
+    if (requests[i]->complete) return i;
+  }
+  return requests.size();
+}
+
+bool is_list(int count, const Quadrille_Request* requests) { return count == 0 || (count > 0 && requests != nullptr); }
+
+int start_one(Quadrille_Request* handle) {
+  if (handle == nullptr || *handle == nullptr) return raise(MPI_ERR_REQUEST);
+  State& request = **handle;
+  if (request.active || !request.persistent) return raise(request, MPI_ERR_REQUEST);
+  return api::start(request);
+}
+
+int start_all(int count, Quadrille_Request* requests) {
+  if (!is_list(count, requests)) return raise(MPI_ERR_ARG);
+  for (int i = 0; i < count; ++i) {
+    if (const int error = start_one(&requests[i]); error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
+
+int test_all(int count, Quadrille_Request* list, int* flag) {
+  if (!is_list(count, list) || flag == nullptr) return raise(MPI_ERR_ARG);
+  const std::span requests(list, static_cast<std::size_t>(count));
+  go_on_with_all();
+  *flag = all_complete(requests) ? 1 : 0;
+  if (*flag != 0) return finish_all(requests);
+  let_others_run(requests);
+  return MPI_SUCCESS;
+}
+
+int wait_for_all(int count, Quadrille_Request* list) {
+  if (!is_list(count, list)) return raise(MPI_ERR_ARG);
+  const std::span requests(list, static_cast<std::size_t>(count));
+  if (!all_complete(requests)) {
+    go_on_with_all();
+    wait_until(requests, [&] { return all_complete(requests); });
+  }
+  return finish_all(requests);
+}
+
+// Tells of one that is complete, if there is one.
+int finish_any(std::span<Quadrille_Request> requests, int* index, bool& found) {
+  bool any = false;
+  const std::size_t at = find_complete(requests, any);
+  found = at < requests.size() || !any;
+  *index = at < requests.size() ? static_cast<int>(at) : MPI_UNDEFINED;
+  return at < requests.size() ? finish(requests[at]) : MPI_SUCCESS;
+}
+
+int test_any(int count, Quadrille_Request* list, int* index, int* flag) {
+  if (!is_list(count, list) || index == nullptr || flag == nullptr) return raise(MPI_ERR_ARG);
+  const std::span requests(list, static_cast<std::size_t>(count));
+  go_on_with_all();
+  bool found = false;
+  const int error = finish_any(requests, index, found);
+  *flag = found ? 1 : 0;
+  if (!found) let_others_run(requests);
+  return error;
+}
+
+int wait_for_any(int count, Quadrille_Request* list, int* index) {
+  if (!is_list(count, list) || index == nullptr) return raise(MPI_ERR_ARG);
+  const std::span requests(list, static_cast<std::size_t>(count));
+  bool found = false;
+  int error = MPI_SUCCESS;
+  wait_until(requests, [&] {
+    error = finish_any(requests, index, found);
+    return found;
+  });
+  return error;
+}
+
+int test_one(Quadrille_Request* request, int* flag) {
+  return request == nullptr ? raise(MPI_ERR_REQUEST) : test_all(1, request, flag);
+}
+
+int wait_for_one(Quadrille_Request* request) {
+  return request == nullptr ? raise(MPI_ERR_REQUEST) : wait_for_all(1, request);
+}
+
+int free_one(Quadrille_Request* request) {
+  if (request == nullptr || *request == nullptr) return MPI_SUCCESS;
+  if ((*request)->active) return raise(**request, MPI_ERR_REQUEST);
+  delete *request;
+  *request = QUADRILLE_REQUEST_NULL;
+  return MPI_SUCCESS;
+}
+
+template <class Work>
+int guarded(Work&& work) {
+  return api::guarded(mpi().comm_world, std::forward<Work>(work));
+}
+
+}  // namespace
+
+int api::start(Quadrille_Request_state& request) {
+  int error = MPI_SUCCESS;
+  {
+    run::UnderWay& under_way = run::UnderWay::here();
+    const std::lock_guard lock(under_way.mutex);
+    under_way.make_room();  // what is started must be gone on with
+    request.start();
+    if (!request.complete) under_way.add(request);
+    if (!request.complete || request.error == MPI_SUCCESS) return MPI_SUCCESS;
+    request.active = false;
+    error = std::exchange(request.error, MPI_SUCCESS);
+  }
+  return ::raise(request, error);
+}
+
+int Quadrille_Start(Quadrille_Request* request) {
+  return guarded([&] { return start_one(request); });
+}
+
+int Quadrille_Startall(int count, Quadrille_Request requests[]) {
+  return guarded([&] { return start_all(count, requests); });
+}
+
+int Quadrille_Test(Quadrille_Request* request, int* flag) {
+  return guarded([&] { return test_one(request, flag); });
+}
+
+int Quadrille_Testall(int count, Quadrille_Request requests[], int* flag) {
+  return guarded([&] { return test_all(count, requests, flag); });
+}
+
+int Quadrille_Testany(int count, Quadrille_Request requests[], int* index, int* flag) {
+  return guarded([&] { return test_any(count, requests, index, flag); });
+}
+
+int Quadrille_Wait(Quadrille_Request* request) {
+  return guarded([&] { return wait_for_one(request); });
+}
+
+int Quadrille_Waitall(int count, Quadrille_Request requests[]) {
+  return guarded([&] { return wait_for_all(count, requests); });
+}
+
+int Quadrille_Waitany(int count, Quadrille_Request requests[], int* index) {
+  return guarded([&] { return wait_for_any(count, requests, index); });
+}
+
+int Quadrille_Request_free(Quadrille_Request* request) {
+  return guarded([&] { return free_one(request); });
+}

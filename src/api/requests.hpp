@@ -1,0 +1,62 @@
+// Requests: calls that are started and completed apart, nonblocking and persistent ones. A request keeps its bound run and
+// its memory. Its messages have a tag of their own; inside a node a persistent one has rings of its own, and a
+// nonblocking one takes its turn on a lane (team/own_rings.hpp). So ranks may start persistent requests in different
+// orders, and a request's starts do not meet those of another.
+#pragma once
+
+#include <atomic>
+#include <variant>
+
+#include "quadrille.h"
+#include "run/bound_run.hpp"
+#include "run/call.hpp"
+#include "run/kept_types.hpp"
+#include "run/native_run.hpp"
+#include "run/node_dense_run.hpp"
+#include "run/node_neighbors.hpp"
+#include "run/padded_run.hpp"
+#include "run/under_way.hpp"
+#include "team/own_rings.hpp"
+#include "team/team.hpp"
+
+struct Quadrille_Request_state final : quadrille::run::Pending {
+  // What carries the call out. Nothing: no data move.
+  using Run = std::variant<std::monostate, quadrille::run::NativeRun, quadrille::run::BoundRun,
+                           quadrille::run::PaddedRun, quadrille::run::NodeNeighborRun, quadrille::run::NodeDenseRun>;
+
+  quadrille::team::KeptTeam team;  // first: all else is gone before it
+  quadrille::run::KeptTypes types;
+  quadrille::memory::Pool scratch, send, recv;
+  quadrille::run::CarriedMemory carried;
+  quadrille::run::OwnRings rings;
+  quadrille::team::Lane* lane = nullptr;  // of a nonblocking call, until it is complete
+  Run run;
+  bool persistent = false;
+  bool crowded = false;  // ranks share processors: who looks in vain must let others run
+  bool begun = false;    // since the last start
+  // All of the last start is done; it may be so long before somebody asks. Set last: then it may be freed.
+  std::atomic<bool> complete = true;
+  bool active = false;   // from a start until the user was told that it is complete
+  int error = MPI_SUCCESS;
+
+  // Under the mutex of run::UnderWay.
+  void start();
+  bool go_on() override;
+
+  quadrille::run::RunMemory memory() { return {scratch, send, recv, carried}; }
+
+ private:
+  int begin();
+  int advance();
+  bool is_run_done() const;
+};
+
+namespace quadrille::api {
+
+// Makes a request for a call, and starts it if it is not `persistent`. Collective. What is wrong is raised.
+int make_request(const run::Call& call, bool persistent, Quadrille_Request* request);
+
+// Starts a request that is not active.
+int start(Quadrille_Request_state& request);
+
+}  // namespace quadrille::api

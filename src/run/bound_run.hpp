@@ -1,0 +1,107 @@
+// A call bound to a schedule: it can be started, advanced, and started again. Dense and neighbour collectives, and
+// schedules whose sizes are known or travel with the data, are bound here and nowhere else, so that datatypes, in-place
+// calls, and all forms of a call are one piece of code.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memory/pool.hpp"
+#include "mpi/byte_type.hpp"
+#include "plan/schedule.hpp"
+#include "run/agreement.hpp"
+#include "run/call.hpp"
+#include "run/carried.hpp"
+#include "run/executor.hpp"
+#include "run/mpi_transport.hpp"
+
+namespace quadrille::run {
+
+// Of a neighbour collective the block in the user's arrays for each block of the schedule, -1 where this rank has none:
+// a neighbour that is not there. Of an allgather only `recv` counts: it sends block 0.
+struct NeighborSlots {
+  std::span<const int> send, recv;
+};
+
+// How an algorithm moves blocks.
+struct Moving {
+  // It passes blocks on, so they must be plain bytes: others are packed before and unpacked after.
+  bool as_bytes = false;
+  // Of neighbours, whose block i has one size on all ranks: messages of several blocks are packed up to so many bytes;
+  // larger ones go from and to where their blocks lie, as derived datatypes (the paper's zero-copy). If none is packed,
+  // blocks with gaps are part of these datatypes, too.
+  std::size_t pack_up_to = 0;
+  // Of schedules whose sizes travel; see run/carried.hpp.
+  bool monolithic = false;
+  std::size_t eager = 0;
+};
+
+// Where the messages of a call go: `comm` is private, and no other call under way uses `tag` on it. MPI packs on
+// `quiet`, and with `self_tag` a rank sends to itself.
+struct Traffic {
+  MPI_Comm comm;
+  MPI_Comm quiet;
+  int me;
+  int ranks;
+  int tag = 1;
+};
+
+// Memory for blocks that are packed or pass through. Not shared by calls that are under way together.
+struct RunMemory {
+  memory::Pool& scratch;
+  memory::Pool& send;
+  memory::Pool& recv;
+  CarriedMemory& carried;
+  void trim() { scratch.trim(), send.trim(), recv.trim(), carried.trim(); }
+};
+
+class BoundRun {
+ public:
+  // Of a dense collective, or of a neighbour collective with these slots. Schedule and memory must outlive the run; the
+  // arrays of the call need not. Throws std::bad_alloc.
+  BoundRun(const Call& call, const plan::Schedule& schedule, const Moving& moving, const Traffic& traffic,
+           const RunMemory& memory);
+  BoundRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots, const Moving& moving,
+           const Traffic& traffic, const RunMemory& memory);
+  // Between places that are there already; nothing is packed.
+  BoundRun(const Binding& places, const plan::Schedule& schedule, const Traffic& traffic, const RunMemory& memory);
+  BoundRun(const BoundRun&) = delete;
+  BoundRun& operator=(const BoundRun&) = delete;
+
+  // Both return an MPI error code; after an error the run is over. A start of a run whose sizes are known takes no
+  // memory but what the MPI takes.
+  int start(bool block);    // and goes on, as advance()
+  int advance(bool block);  // as far as is possible without waiting, or to the end
+  bool done() const { return phase_ == Phase::idle; }
+
+ private:
+  enum class Phase { idle, agreeing, moving };
+  void bind_dense(const Call& call);
+  void bind_neighbors(bool uniform);
+  // Of blocks of which some have gaps. `packed` tells whether they must be moved there and back.
+  std::vector<Place> places_of_gapped(const std::vector<Block>& blocks, memory::Pool& pool, bool& packed);
+  bool find_layouts(const std::vector<Block>& blocks, std::vector<Place>& places);
+  void bind_neighbor_scratch(bool uniform);
+  void bind_scratch();
+  int begin_moving();
+  int advance_moving(bool block, bool& finished);
+  int finish();
+
+  const plan::Schedule& schedule_;
+  const Moving moving_;
+  const Traffic traffic_;
+  RunMemory memory_;
+  ByteTypes byte_types_;
+  std::vector<Block> send_, recv_;  // [block of the schedule]
+  std::vector<Place> send_places_, recv_places_, scratch_places_;
+  bool pack_send_ = false, pack_recv_ = false;
+  Binding binding_;
+  MpiTransport transport_;
+  std::optional<Execution> known_;  // one of these two
+  std::optional<CarriedExecution> carried_;
+  std::optional<Agreement> agreement_;
+  Phase phase_ = Phase::idle;
+};
+
+}  // namespace quadrille::run
