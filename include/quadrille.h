@@ -257,91 +257,174 @@ QUADRILLE_EXPORT int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s,
  * Errors: MPI_ERR_COMM for the null communicator or an intercommunicator, MPI_ERR_TOPOLOGY without a topology. */
 QUADRILLE_EXPORT int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted);
 
-/* ---- Persistent neighbour collectives ----
+/* ---- Requests: nonblocking and persistent calls ----
  *
- * Made once and started as often as wanted: schedule, blocks and memory are kept (Träff et al., listings 2 and
- * 3). Between start and completion the send buffer may not be written to and the receive buffer not be
- * touched. A request belongs to one rank; its functions but the makers are local. A request outlives its
- * communicator: it can be started and completed as before; the last one that is freed then frees what is left of
- * the communicator, and errors are raised on MPI_COMM_WORLD. Free requests before MPI_Finalize. */
+ * A request is a call that is started and completed apart. Between start and completion the send buffer may not be
+ * written to and the receive buffer not be touched. A request belongs to one rank; its functions but the makers are
+ * local. A request outlives its communicator: it can be completed, and a persistent one started, as before; the last one
+ * that is freed then frees what is left of the communicator, and errors are raised on MPI_COMM_WORLD. Complete all
+ * requests, and free the persistent ones, before MPI_Finalize.
+ *
+ * Test, Wait and the others below go on with all requests of this process that are under way, and so do blocking calls
+ * of Quadrille while they wait for ranks of the node; nothing else does, unless QUADRILLE_PROGRESS=thread. So a rank that
+ * has started a request must come to one of these before it waits for others in another way.
+ *
+ * Inside a node requests run as "rings", whatever a blocking call would choose: in the other ways a rank would have to
+ * wait for others in the middle. Algorithms over messages run as they do in blocking calls. QUADRILLE_EXPLAIN says what
+ * runs. */
 typedef struct Quadrille_Request_state* Quadrille_Request;
 #define QUADRILLE_REQUEST_NULL ((Quadrille_Request)0)
 
-/* Makes a request for Quadrille_Neighbor_alltoall. Collective over `comm`: all ranks make their requests in the
- * same order. Nothing moves yet. Arguments up to `comm` are those of the blocking function. Buffers and datatypes
- * are needed until the request is freed, arrays of arguments are not.
+/* Nonblocking calls: started by the call itself. All ranks of `comm` start their nonblocking calls on it in one order, and
+ * in one order with other collectives; they may complete them in any. The first Quadrille call on a communicator waits for
+ * the other ranks, and so does the first nonblocking one. Any number may be under way: a few of a communicator move their
+ * data at the same time, and the others follow in the order of their starts. Arguments up to `comm` are those of the
+ * blocking function. Buffers are needed until the call is complete; datatypes and arrays of arguments are not needed after
+ * it was made. What Quadrille does not serve is started by the MPI's own nonblocking function.
+ *   request  set to the request. When Wait or Test says that the call is complete, the request is gone, and the handle
+ *            is set to QUADRILLE_REQUEST_NULL. After an error of this function it is QUADRILLE_REQUEST_NULL, too
+ * Errors: those of the MPI's nonblocking function; MPI_ERR_ARG for a null request; MPI_ERR_NO_MEM. */
+QUADRILLE_EXPORT int Quadrille_Ialltoall(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ialltoallv(
+    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ialltoallw(
+    const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+    const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+    Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Iallgather(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Iallgatherv(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+    const int displs[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoall(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallv(
+    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallw(
+    const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+    void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+    Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgather(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherv(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+    const int displs[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherw(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, Quadrille_Request* request);
+
+/* Persistent calls: made once and started as often as wanted; schedule, blocks and memory are kept (Träff et al.,
+ * listings 2 and 3). Collective over `comm`: all ranks make their requests in the same order. Nothing moves yet.
+ * Arguments up to `comm` are those of the blocking function. Buffers are needed until the request is freed, datatypes and
+ * arrays of arguments are not.
  *   info     MPI_INFO_NULL; no hints are known
  *   request  set to the request, or to QUADRILLE_REQUEST_NULL after an error
- * A forced algorithm is that of the moment. What would be handed to the MPI runs as "direct", and so does what would
- * run as "rings" where there is no shared memory left for them; "sh-naive", "sh-co" and "sh-numa-co" run as "rings",
- * since in these every rank waits for all. QUADRILLE_EXPLAIN says so.
- * Errors: MPI_ERR_COMM for the null communicator, MPI_ERR_TOPOLOGY if comm has no topology, MPI_ERR_ARG for a
- * null request, a null array or buffer with blocks in it, MPI_IN_PLACE, a negative count, a datatype that is null or
- * not committed;
- * MPI_ERR_NO_MEM. */
-QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_init(const void* sendbuf, int sendcount,
-                                                      MPI_Datatype sendtype, void* recvbuf,
-                                                      int recvcount, MPI_Datatype recvtype,
-                                                      MPI_Comm comm, MPI_Info info,
-                                                      Quadrille_Request* request);
-
-/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_alltoallv. */
+ * A forced algorithm is that of the moment. What would be handed to the MPI runs as messages between each two ranks, or
+ * neighbours, and so does what would run as "rings" where there is no shared memory left for them.
+ * Errors: MPI_ERR_COMM for the null communicator or an intercommunicator; MPI_ERR_TOPOLOGY if comm has no topology and
+ * needs one; MPI_ERR_ARG for a null request, a null array or buffer with blocks in it, MPI_IN_PLACE where it is not
+ * allowed, a negative count, a datatype that is null or not committed; MPI_ERR_NO_MEM. */
+QUADRILLE_EXPORT int Quadrille_Alltoall_init(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Alltoallv_init(
+    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Alltoallw_init(
+    const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+    const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+    Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Allgather_init(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Allgatherv_init(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+    const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_init(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
 QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv_init(
-    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-    void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-    MPI_Info info, Quadrille_Request* request);
-
-/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_alltoallw. */
+    const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    Quadrille_Request* request);
 QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw_init(
-    const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-    const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
-    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+    const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+    void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+    MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_init(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_init(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+    const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init(
+    const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+    Quadrille_Request* request);
 
-/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_allgather. */
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_init(const void* sendbuf, int sendcount,
-                                                       MPI_Datatype sendtype, void* recvbuf,
-                                                       int recvcount, MPI_Datatype recvtype,
-                                                       MPI_Comm comm, MPI_Info info,
-                                                       Quadrille_Request* request);
-
-/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_allgatherv. */
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_init(const void* sendbuf, int sendcount,
-                                                        MPI_Datatype sendtype, void* recvbuf,
-                                                        const int recvcounts[], const int displs[],
-                                                        MPI_Datatype recvtype, MPI_Comm comm,
-                                                        MPI_Info info, Quadrille_Request* request);
-
-/* As Quadrille_Neighbor_alltoall_init, for Quadrille_Neighbor_allgatherw. */
-QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                                        void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
-                                                        const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
-                                                        Quadrille_Request* request);
-
-/* Starts a request; all ranks of its communicator start it, as often as each other. Several requests may be
+/* Starts a persistent request; all ranks of its communicator start it, as often as each other. Several requests may be
  * under way, on one communicator too, and other calls as well; their order may differ from rank to rank.
- *   request  a request that is not under way: after a start Wait, or Test with flag 1, must have completed it, even
- *            if its data have arrived
- * Errors: MPI_ERR_REQUEST for a null request or one that is under way; those of the messages. */
+ *   request  a request that is not active: after a start Wait, or Test with flag 1, must have completed it, even if its
+ *            data have arrived
+ * Errors: MPI_ERR_REQUEST for a null request, one that is active, or one of a nonblocking call; those of the messages. */
 QUADRILLE_EXPORT int Quadrille_Start(Quadrille_Request* request);
 
+/* Starts several persistent requests, one after the other; as Quadrille_Start.
+ *   count     number of requests
+ *   requests  [count] the requests
+ * Errors: as Quadrille_Start, and then those behind it are not started; MPI_ERR_ARG for a negative count or null array. */
+QUADRILLE_EXPORT int Quadrille_Startall(int count, Quadrille_Request requests[]);
+
 /* Whether a request is complete, without waiting.
- *   request  a request
- *   flag     set to 1 if it is complete or was not started, else to 0
- * Test and Wait go on with all requests of this process that are under way, and so do blocking calls of Quadrille
- * while they wait for ranks of the node; nothing else does. So a rank that started a request with an algorithm of
- * several rounds must come to one of these before it waits for others in another way.
- * Errors: MPI_ERR_REQUEST for a null request, MPI_ERR_ARG for a null flag; those of the messages, after which
- * the request is not under way. */
+ *   request  a request; a null one, and one that was not started, is complete
+ *   flag     set to 1 if it is complete, else to 0
+ * Errors: MPI_ERR_REQUEST or MPI_ERR_ARG for null pointers; those of the messages, after which the request is not active. */
 QUADRILLE_EXPORT int Quadrille_Test(Quadrille_Request* request, int* flag);
 
-/* Waits until a request is complete; at once if it was not started. Then it can be started again.
+/* Whether all of several requests are complete, without waiting. If not, none of them is completed.
+ *   count     number of requests
+ *   requests  [count] the requests; null ones, and those that were not started, are complete
+ *   flag      set to 1 if all are complete, else to 0
+ * Errors: MPI_ERR_ARG for a negative count or a null pointer; the first of those of the messages. */
+QUADRILLE_EXPORT int Quadrille_Testall(int count, Quadrille_Request requests[], int* flag);
+
+/* Completes one of several requests, without waiting.
+ *   count     number of requests
+ *   requests  [count] the requests
+ *   index     set to the number of the request that was completed, or to MPI_UNDEFINED if none was
+ *   flag      set to 1 if one was completed or none is active, else to 0
+ * Errors: as Quadrille_Testall. */
+QUADRILLE_EXPORT int Quadrille_Testany(int count, Quadrille_Request requests[], int* index, int* flag);
+
+/* Waits until a request is complete; at once if it is null or was not started.
  *   request  a request
  * Errors: as Quadrille_Test. */
 QUADRILLE_EXPORT int Quadrille_Wait(Quadrille_Request* request);
 
-/* Frees a request that is not under way, and sets it to QUADRILLE_REQUEST_NULL; does nothing for a null one.
+/* Waits until all of several requests are complete.
+ *   count     number of requests
+ *   requests  [count] the requests; null ones, and those that were not started, are complete
+ * Errors: as Quadrille_Testall. All requests have been completed then, too. */
+QUADRILLE_EXPORT int Quadrille_Waitall(int count, Quadrille_Request requests[]);
+
+/* Waits until one of several requests is complete, and completes it.
+ *   count     number of requests
+ *   requests  [count] the requests
+ *   index     set to its number, or to MPI_UNDEFINED if none is active
+ * Errors: as Quadrille_Testall. */
+QUADRILLE_EXPORT int Quadrille_Waitany(int count, Quadrille_Request requests[], int* index);
+
+/* Frees a persistent request that is not active, and sets it to QUADRILLE_REQUEST_NULL; does nothing for a null one.
  *   request  a request
- * Errors: MPI_ERR_REQUEST for one that is under way. */
+ * Errors: MPI_ERR_REQUEST for one that is active. */
 QUADRILLE_EXPORT int Quadrille_Request_free(Quadrille_Request* request);
 
 /* Forces an algorithm for one collective on one communicator. Collective over `comm`: all ranks give

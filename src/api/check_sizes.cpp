@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include "api/serve_neighbors.hpp"
+
+#include "run/neighbors.hpp"
 #include "team/config.hpp"
 
 namespace quadrille::api {

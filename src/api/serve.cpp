@@ -39,28 +39,6 @@ bool arrays_given(const Side& side) {
 
 bool is_vector(Collective c) { return c == Collective::alltoallv || c == Collective::alltoallw; }
 
-bool is_sound(const Call& call, int ranks) {
-  const bool one_count =
-      call.collective == Collective::alltoall || call.collective == Collective::allgather;
-  const bool typed = call.collective == Collective::alltoallw;
-  if (call.recv.base == MPI_IN_PLACE || (!one_count && !arrays_given(call.recv))) return false;
-  if (typed && (call.recv.types == nullptr || (!call.in_place && call.send.types == nullptr))) return false;
-  if (!side_is_sound(call.recv, one_count ? 1 : ranks)) return false;
-  if (call.in_place) return true;
-  if (!is_vector(call.collective)) return side_is_sound(call.send, 1);
-  return arrays_given(call.send) && side_is_sound(call.send, ranks);
-}
-
-// Bytes of a block as all ranks know it; 0 for the v and w forms.
-std::size_t global_bytes(const Call& call, int ranks) {
-  if (is_vector(call.collective)) return 0;
-  std::ptrdiff_t most = call.recv.count_of(0);
-  if (call.collective == Collective::allgatherv) {
-    for (int b = 1; b < ranks; ++b) most = std::max(most, call.recv.count_of(b));
-  }
-  return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
-}
-
 // Is it time for this communicator, and can it be made ready?
 bool make_ready(team::Team& team, Door door) {
   if (team.ready) return true;
@@ -95,11 +73,7 @@ int run_choice(const Call& call, const choose::Choice& choice, team::Team& team)
   }
   if (algorithm.engine == choose::Engine::exchange) return run::run_node(call, team.group, true);
   if (algorithm.engine == choose::Engine::padded) return run_padded(call, choice, team);
-  run::CarriedOptions carried;
-  carried.monolithic = plan::value_of(choice.parameters, "monolithic", 0) != 0;
-  carried.eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
-  return run::run_schedule(call, team::plan_of(team, choice), algorithm.needs.contiguous, carried,
-                           team.group);
+  return run::run_schedule(call, team::plan_of(team, choice), moving_by(choice), team.group);
 }
 
 void explain(team::Team& team, const Call& call, team::CachedSelection& cached) {
@@ -126,6 +100,35 @@ void explain_not_eligible(team::Team& team, const Call& call) {
 
 }  // namespace
 
+bool is_sound(const Call& call, int ranks) {
+  const bool one_count =
+      call.collective == Collective::alltoall || call.collective == Collective::allgather;
+  const bool typed = call.collective == Collective::alltoallw;
+  if (call.recv.base == MPI_IN_PLACE || (!one_count && !arrays_given(call.recv))) return false;
+  if (typed && (call.recv.types == nullptr || (!call.in_place && call.send.types == nullptr))) return false;
+  if (!side_is_sound(call.recv, one_count ? 1 : ranks)) return false;
+  if (call.in_place) return true;
+  if (!is_vector(call.collective)) return side_is_sound(call.send, 1);
+  return arrays_given(call.send) && side_is_sound(call.send, ranks);
+}
+
+std::size_t global_bytes(const Call& call, int ranks) {
+  if (is_vector(call.collective)) return 0;
+  std::ptrdiff_t most = call.recv.count_of(0);
+  if (call.collective == Collective::allgatherv) {
+    for (int b = 1; b < ranks; ++b) most = std::max(most, call.recv.count_of(b));
+  }
+  return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
+}
+
+run::Moving moving_by(const choose::Choice& choice) {
+  run::Moving moving;
+  moving.as_bytes = choice.algorithm->needs.contiguous;
+  moving.monolithic = plan::value_of(choice.parameters, "monolithic", 0) != 0;
+  moving.eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
+  return moving;
+}
+
 bool block_is_sound(const Side& side, int block) {
   const std::ptrdiff_t count = side.count_of(block);
   if (count == 0) return true;
@@ -147,6 +150,12 @@ bool comes_early(team::Team& team, Door door) {
   if (team.calls >= settings.setup_after) return false;
   ++team.calls;
   return true;
+}
+
+int uncounted_calls(Door door) {
+  const team::Config& settings = team::config();
+  const bool looks = settings.explain || settings.any_forced || settings.off || door == Door::explicit_api;
+  return looks ? 0 : settings.setup_after;
 }
 
 bool pass(team::Team& team, team::Passed why) {
@@ -172,9 +181,10 @@ namespace {
 
 // serve(), which may throw.
 bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
-  team::Team* team = team::team_of(call.comm);
+  bool early = false;
+  team::Team* team = team::team_after(call.comm, uncounted_calls(door), early);
   if (team == nullptr) {
-    team::count_passed();
+    if (!early) team::count_passed();
     return false;
   }
   if (!team->eligible) {

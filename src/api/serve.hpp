@@ -5,6 +5,7 @@
 
 #include "api/trials.hpp"
 #include "mpi/thrown.hpp"
+#include "run/bound_run.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
 #include "team/team.hpp"
@@ -31,6 +32,8 @@ bool serve(const run::Call& call, Door door, int& error, Attempt& attempt);
 // Is this one of the first calls on a communicator that could be made ready, which go to the MPI? Counts it. Whatever
 // is wrong with a call on one rank, and however it would be served, all ranks count it.
 bool comes_early(team::Team& team, Door door);
+// How many calls on a communicator are passed on before it has a team. Nobody must want to know about them.
+int uncounted_calls(Door door);
 inline constexpr const char* why_early = "the first calls on a communicator go to the MPI (QUADRILLE_SETUP_AFTER)";
 
 // Counts a call that goes to the MPI, and why. Returns false.
@@ -45,6 +48,15 @@ bool is_inter(MPI_Comm comm);
 // absolute addresses, or with displacements that lead to addresses, or where no data move, and, in practice, send and
 // receive buffers that start at one address.
 bool block_is_sound(const run::Side& side, int block);
+
+// The same of all blocks of a dense call, and that none of its arrays is missing.
+bool is_sound(const run::Call& call, int ranks);
+
+// Bytes of a block of a dense call as all ranks know it; 0 for the v and w forms.
+std::size_t global_bytes(const run::Call& call, int ranks);
+
+// How an algorithm of a dense collective moves blocks.
+run::Moving moving_by(const choose::Choice& choice);
 
 // Calls the error handler of `comm`, and returns `error` if that comes back.
 int raise(MPI_Comm comm, int error);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/on_host.hpp"
+#include "run/neighbors.hpp"
 #include "team/config.hpp"
 
 namespace quadrille::api {
@@ -87,12 +88,7 @@ int run_service(const Call& call, const NeighborService& service, Team& team) {
   int copied = MPI_SUCCESS;
   if (service.by == By::copies && copy(call, service.build_edges, team, copied)) return copied;
   if (service.by != By::messages) return run::run_node_neighbors(call, team::node_edges_of(team), group);
-  run::NeighborRun run(call, *service.schedule, service.slots, service.combining,
-                       {group.comm, group.quiet, group.me, 1},
-                       {group.scratch, group.packed_send, group.packed_recv});
-  int error = run.start(true);
-  group.scratch.trim(), group.packed_send.trim(), group.packed_recv.trim();
-  return error;
+  return run::run_neighbor_schedule(call, *service.schedule, service.slots, service.moving, group);
 }
 
 void explain(Team& team, const Call& call, std::size_t bytes, team::CachedSelection& cached) {
@@ -148,12 +144,13 @@ NeighborService service_by(Team& team, const choose::Choice& choice) {
   const bool direct = algorithm.build_neighbors == nullptr;
   const std::int64_t pack = plan::value_of(choice.parameters, "pack", 0);
   return {By::messages, &team::neighbor_plan_of(team, choice), direct ? edges : grid,
-          {algorithm.needs.contiguous, static_cast<std::size_t>(pack)}};
+          {.as_bytes = algorithm.needs.contiguous, .pack_up_to = static_cast<std::size_t>(pack)}};
 }
 
-// What runs instead of an algorithm that a persistent call cannot use.
-void explain_instead(Team& team, const Call& call, const char* algorithm, const std::string& why) {
-  if (team.explains) team::explain(team, call.collective, 0, algorithm, "persistent; " + why);
+// What runs instead of an algorithm that a request cannot use.
+void explain_instead(Team& team, const Call& call, bool persistent, const char* algorithm, const std::string& why) {
+  if (!team.explains) return;
+  team::explain(team, call.collective, 0, algorithm, (persistent ? "persistent; " : "nonblocking; ") + why);
 }
 
 }  // namespace
@@ -165,22 +162,24 @@ NeighborService service_for(const Call& call, Team& team, bool drop_in) {
   return service_by(team, cached.selection.choice);
 }
 
-NeighborService persistent_service_for(const Call& call, Team& team) {
+NeighborService service_of_request(const Call& call, Team& team, bool persistent) {
   const std::size_t bytes = global_bytes(call, *team::neighbors_of(team));
   team::CachedSelection& cached = team::neighbor_selection(team, call.collective, bytes, false);
   const choose::Choice& choice = cached.selection.choice;
   const NeighborService service = service_by(team, choice);
   if (service.by == By::copies) {
-    explain_instead(team, call, "rings", fmt::format("in {} every rank waits for all", choice.algorithm->name));
+    explain_instead(team, call, persistent, "rings", fmt::format("in {} every rank waits for all", choice.algorithm->name));
     return {By::rings};
   }
-  if (service.by == By::mpi) return direct_service(call, team, "for the MPI: " + cached.selection.why);
-  explain(team, call, bytes, cached);
+  if (service.by == By::mpi && persistent) {
+    return direct_service(call, team, true, "for the MPI: " + cached.selection.why);
+  }
+  if (service.by != By::mpi) explain(team, call, bytes, cached);
   return service;
 }
 
-NeighborService direct_service(const Call& call, Team& team, const std::string& why) {
-  explain_instead(team, call, "direct", why);
+NeighborService direct_service(const Call& call, Team& team, bool persistent, const std::string& why) {
+  explain_instead(team, call, persistent, "direct", why);
   return service_by(team, choose::plain(call.collective, "direct"));
 }
 
@@ -188,9 +187,10 @@ namespace {
 
 // serve_neighbors(), which may throw.
 bool try_to_serve(const Call& call, Door door, int& error) {
-  Team* team = team::team_of(call.comm);
+  bool early = false;
+  Team* team = team::team_after(call.comm, uncounted_calls(door), early);
   if (team == nullptr) {
-    team::count_passed();
+    if (!early) team::count_passed();
     return false;
   }
   // Before anything that takes time: programs make such communicators for one call.

@@ -3,7 +3,7 @@
 
 #include "api/serve.hpp"
 #include "run/call.hpp"
-#include "run/neighbors.hpp"
+#include "run/engines.hpp"
 #include "team/neighbors.hpp"
 
 namespace quadrille::api {
@@ -11,7 +11,7 @@ namespace quadrille::api {
 // Serves a call, or returns false, as serve().
 bool serve_neighbors(const run::Call& call, Door door, int& error);
 
-// ---- For the persistent forms ----
+// ---- For requests ----
 
 // Collective: makes the communicator ready for messages. Communicators that other collectives leave to the MPI,
 // of one rank or with ranks of several worlds, are made ready, too. Returns an MPI error code.
@@ -33,14 +33,13 @@ struct NeighborService {
   By by;
   const plan::Schedule* schedule = nullptr;
   run::NeighborSlots slots{};
-  run::Combining combining{};
+  run::Moving moving{};
   plan::BuildEdges build_edges = nullptr;  // of copies
 };
 NeighborService service_for(const run::Call& call, team::Team& team, bool drop_in);
-// The same for a persistent call, where the MPI cannot be asked, and no rank can wait for all others: by messages or
-// rings.
-NeighborService persistent_service_for(const run::Call& call, team::Team& team);
-// By one message an edge: serves any persistent call. `why` not otherwise.
-NeighborService direct_service(const run::Call& call, team::Team& team, const std::string& why);
+// The same for a request, in which no rank can wait for all others in the middle. A `persistent` one is not for the MPI.
+NeighborService service_of_request(const run::Call& call, team::Team& team, bool persistent);
+// By one message an edge: serves any request. `why` not otherwise.
+NeighborService direct_service(const run::Call& call, team::Team& team, bool persistent, const std::string& why);
 
 }  // namespace quadrille::api

@@ -22,7 +22,7 @@ namespace quadrille {
   X(Alltoallw) X(Barrier) X(Bcast) X(Cart_create) X(Cart_get) X(Cart_rank) X(Cartdim_get)          \
   X(Comm_call_errhandler) X(Comm_create) X(Comm_create_group) X(Comm_create_keyval) X(Comm_free)   \
   X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_get_info) X(Comm_get_name)                        \
-  X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split)    \
+  X(Comm_group) X(Comm_rank) X(Comm_remote_size) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split)    \
   X(Comm_split_type) X(Comm_test_inter) X(Dims_create) X(Dist_graph_create)                        \
   X(Dist_graph_create_adjacent) X(Dist_graph_neighbors) X(Dist_graph_neighbors_count)              \
   X(Errhandler_free) X(Error_class) X(Finalize) X(Finalized)                                                          \

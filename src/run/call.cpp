@@ -37,7 +37,7 @@ void StoredCall::Arrays::take(Side& side, int blocks) {
 }
 
 StoredCall::StoredCall(const Call& call, int send_blocks, int recv_blocks) : call_(call) {
-  send_.take(call_.send, send_blocks);
+  if (!call.in_place) send_.take(call_.send, send_blocks);  // else they may be anything
   recv_.take(call_.recv, recv_blocks);
 }
 

@@ -2,20 +2,17 @@
 #pragma once
 
 #include "plan/schedule.hpp"
+#include "run/bound_run.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
 
 namespace quadrille::run {
 
-// Runs a schedule. `as_bytes`: the schedule moves blocks between buffers, so they must be plain bytes;
-// other datatypes are packed before and unpacked after. `carried` is for schedules whose sizes travel.
-// Returns an MPI error code.
-struct CarriedOptions {
-  bool monolithic = false;  // see run/carried.hpp
-  std::size_t eager = 0;
-};
-int run_schedule(const Call& call, const plan::Schedule& schedule, bool as_bytes,
-                 const CarriedOptions& carried, Group& group);
+// Runs a schedule of a dense collective. Returns an MPI error code.
+int run_schedule(const Call& call, const plan::Schedule& schedule, const Moving& moving, Group& group);
+// The same of a neighbour collective.
+int run_neighbor_schedule(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots,
+                          const Moving& moving, Group& group);
 
 // Pads all blocks to the size of the largest of all ranks and runs a schedule for blocks of one size, or the
 // MPI's own all-to-all if `uniform` is null (Fan et al., HPDC 2022, section 3.1). Takes P * N bytes twice for

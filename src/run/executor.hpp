@@ -24,6 +24,12 @@ class Execution {
   // All three must outlive the execution.
   Execution(const plan::Schedule& schedule, const Binding& binding, Transport& transport);
 
+  // Lets it run once more. Takes no memory.
+  void begin() {
+    round_ = 0;
+    phase_ = Phase::enter;
+    error_ = 0;
+  }
   // Goes on as far as is possible without waiting; with `block`, to the end. Returns 0 or the first
   // error of the message layer; after an error the execution is over.
   int advance(bool block);

@@ -196,14 +196,19 @@ class NodeNeighbors {
 
   // The rings of so many pairs further on are brought in meanwhile: they lie in the caches of others.
   static constexpr std::size_t ahead = 2;
+  std::size_t own_index(std::size_t p) const {
+    if (own_rings_.size() == edges_.pairs.size()) return p;
+    return static_cast<std::size_t>((edges_.pairs[p].peer - group_.me + group_.ranks) % group_.ranks) - 1;
+  }
   Ring ring_to(std::size_t p) const {
-    return own_rings_.empty() ? group_.pairs.ring(edges_.pairs[p].peer, group_.me) : own_rings_[p].to;
+    return own_rings_.empty() ? group_.pairs.ring(edges_.pairs[p].peer, group_.me) : own_rings_[own_index(p)].to;
   }
   Ring ring_from(std::size_t p) const {
-    return own_rings_.empty() ? group_.pairs.ring(group_.me, edges_.pairs[p].peer) : own_rings_[p].from;
+    return own_rings_.empty() ? group_.pairs.ring(group_.me, edges_.pairs[p].peer) : own_rings_[own_index(p)].from;
   }
   std::uint64_t& popped_seen(std::size_t p) {
-    return own_rings_.empty() ? group_.popped_seen[static_cast<std::size_t>(edges_.pairs[p].peer)] : own_rings_[p].seen;
+    return own_rings_.empty() ? group_.popped_seen[static_cast<std::size_t>(edges_.pairs[p].peer)]
+                              : own_rings_[own_index(p)].seen;
   }
 
   // All is sent, and nothing of it waits to be read. Then this rank needs nothing but what the others send anyway, so

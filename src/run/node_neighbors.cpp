@@ -59,11 +59,11 @@ int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
 }
 
 NodeNeighborRun::NodeNeighborRun(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks,
-                                 Group& group, OwnRings rings)
+                                 Group& group, std::span<PairRings> rings)
     : call_(call, is_allgather(call.collective) ? 1 : send_blocks, recv_blocks),
       edges_(edges),
       group_(group),
-      rings_(std::move(rings)),
+      rings_(rings),
       copying_(group.copying) {}
 
 NodeNeighborRun::~NodeNeighborRun() = default;
@@ -72,7 +72,7 @@ int NodeNeighborRun::start() {
   if (!done()) return MPI_ERR_REQUEST;
   neighbors_ = std::make_unique<NodeNeighbors>(
       call_.call(), edges_, group_,
-      NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, rings_.pairs});
+      NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, rings_});
   neighbors_->begin();
   return advance();
 }

@@ -62,13 +62,14 @@ struct NodeMeans {
   memory::Pool& own;  // for what it sends to itself
   std::vector<NeighborProgress>& progress;
   memory::CopyPlan& copying;
-  std::span<PairRings> rings = {};  // [pair]; empty: those that the blocking calls of the communicator use
+  // [pair], or [distance - 1 to any rank]. Empty: those that the blocking calls of the communicator use.
+  std::span<PairRings> rings = {};
 };
 
 // All ranks of the communicator share a node and have rings (memory/ring.hpp). Returns an MPI error code.
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group);
 
-// Rings that one persistent call has for itself.
+// Rings that one persistent call has for itself, or that calls have which follow each other.
 struct OwnRings {
   memory::ControlArea area;      // where they are
   std::vector<PairRings> pairs;  // [pair of the edges]
@@ -78,12 +79,14 @@ class NodeNeighbors;
 
 // The same as a call that can be started, advanced, and started again. A ring is read in the order in which it was
 // written, but ranks may start several such calls in different orders, and make blocking calls between them or not.
-// So each has rings of its own: its own starts are in the same order on all ranks.
+// So each has rings of its own: its own starts are in the same order on all ranks. Nonblocking calls, which are started
+// in one order, may have common ones, if each begins when the one before has ended.
 class NodeNeighborRun {
  public:
-  // The edges and the group must outlive it; the arrays of the call, of so many blocks, need not.
+  // The edges, the group and the rings must outlive it; the arrays of the call, of so many blocks, need not. There is a
+  // ring for each pair, or for each rank of the communicator.
   NodeNeighborRun(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks, Group& group,
-                  OwnRings rings);
+                  std::span<PairRings> rings);
   ~NodeNeighborRun();
   NodeNeighborRun(const NodeNeighborRun&) = delete;
   NodeNeighborRun& operator=(const NodeNeighborRun&) = delete;
@@ -97,7 +100,7 @@ class NodeNeighborRun {
   const StoredCall call_;
   const NodeEdges& edges_;
   Group& group_;
-  OwnRings rings_;
+  std::span<PairRings> rings_;
   memory::CopyPlan copying_;
   memory::Pool packed_send_, packed_recv_, packed_own_;
   std::vector<NeighborProgress> progress_;

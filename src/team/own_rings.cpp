@@ -7,13 +7,12 @@
 #include "team/own_rings.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <vector>
 
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
-#include "team/neighbors.hpp"
+#include "run/node_dense_run.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -35,23 +34,13 @@ struct Verdict {
 
 constexpr std::size_t least_ring_bytes = 1024;
 
-// Room for four starts, as far as a ring of the communicator has that: the sender looks at how far the receiver is when
-// half of it is full, and small blocks go into a quarter of it at a time.
-std::size_t ring_bytes_for(const run::Call& call, const run::NeighborPair& pair, std::size_t most) {
-  const run::Blocks send(call.send);
-  std::size_t bytes = sizeof(Told);  // for answers
-  for (const int b : pair.send_blocks) {
-    bytes += 16 + std::min(send[choose::is_allgather(call.collective) ? 0 : b].bytes(), most);
-  }
-  const std::size_t lines = (4 * bytes + sys::cache_line - 1) / sys::cache_line;
-  return std::min(std::max(lines * sys::cache_line, least_ring_bytes), most);
-}
-
-std::vector<Told> what_to_tell(const run::Group& group, const run::NodeEdges& edges, const run::Call& call) {
+std::vector<Told> what_to_tell(const run::Group& group, const run::NodeEdges& edges, const RingBytes& bytes_for) {
   std::vector<Told> told(static_cast<std::size_t>(group.ranks));
   std::size_t all = 0;
   for (const run::NeighborPair& pair : edges.pairs) {
-    const std::size_t bytes = ring_bytes_for(call, pair, group.pairs.ring_bytes());
+    const std::size_t wanted = std::max(bytes_for(pair), least_ring_bytes);
+    const std::size_t lines = (wanted + sys::cache_line - 1) / sys::cache_line * sys::cache_line;
+    const std::size_t bytes = std::min(lines, group.pairs.ring_bytes());
     told[static_cast<std::size_t>(pair.peer)] = {0, all, bytes};
     all += sizeof(RingHead) + bytes;
   }
@@ -79,10 +68,19 @@ memory::Ring ring_at(std::byte* place, std::size_t bytes) { return {reinterpret_
 
 }  // namespace
 
-std::optional<run::OwnRings> own_rings(Team& team, const run::Call& call) {
+// Room for four starts, as far as a ring of the communicator has that: the sender looks at how far the receiver is when
+// half of it is full, and small blocks go into a quarter of it at a time.
+std::size_t ring_bytes_for(const run::Call& call, const run::NeighborPair& pair, std::size_t most) {
+  const run::Blocks send(call.in_place ? call.recv : call.send);
+  const bool gather = choose::is_allgather(call.collective);
+  std::size_t bytes = sizeof(Told);  // for answers
+  for (const int b : pair.send_blocks) bytes += 16 + std::min(send.bytes_of(gather && !call.in_place ? 0 : b), most);
+  return 4 * bytes;
+}
+
+std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const RingBytes& bytes_for) {
   run::Group& group = team.group;
-  const run::NodeEdges& edges = node_edges_of(team);
-  const std::vector<Told> told = what_to_tell(group, edges, call), heard = exchange(told, group);
+  const std::vector<Told> told = what_to_tell(group, edges, bytes_for), heard = exchange(told, group);
   std::vector<std::size_t> first(heard.size());  // [rank] where the rings begin that it writes to
   std::transform_exclusive_scan(heard.begin(), heard.end(), first.begin(), std::size_t{0}, std::plus<>(),
                                 [](const Told& one) { return one.all; });
@@ -108,6 +106,25 @@ std::optional<run::OwnRings> own_rings(Team& team, const run::Call& call) {
                            ring_at(base + first[peer] + heard[peer].at, heard[peer].bytes)});
   }
   return rings;
+}
+
+Lanes& lanes_of(Team& team) {
+  if (team.lanes != nullptr) return *team.lanes;
+  const run::Group& group = team.group;
+  auto made = std::make_shared<Lanes>();
+  made->with_own = run::edges_among_all(group.me, group.ranks, true);
+  made->without_own = run::edges_among_all(group.me, group.ranks, false);
+  // As many bytes for a rank, whatever the number of ranks.
+  constexpr std::size_t bytes_of_rank = std::size_t{64} << 10, lanes = 4;
+  const std::size_t bytes = bytes_of_rank / static_cast<std::size_t>(group.ranks);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    std::optional<run::OwnRings> rings =
+        own_rings(team, made->with_own, [bytes](const run::NeighborPair&) { return bytes; });
+    if (!rings) break;
+    made->lanes.push_back({std::move(*rings), {}});
+  }
+  team.lanes = std::move(made);
+  return *team.lanes;
 }
 
 }  // namespace quadrille::team

@@ -1,16 +1,39 @@
-// Rings that one persistent call has for itself.
+// Rings beside those of the communicator's blocking calls: one persistent call has its own, and nonblocking calls share
+// some, lanes, which they use one after the other.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "run/call.hpp"
 #include "run/node_neighbors.hpp"
+#include "run/under_way.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::team {
 
-// Collective over a team whose ranks share a node and have rings, and whose neighbours are known. Nothing, on all
-// ranks, if there is no memory left for them.
-std::optional<run::OwnRings> own_rings(Team& team, const run::Call& call);
+// Bytes that the ring to a peer should have; a ring of the communicator's is the most.
+using RingBytes = std::function<std::size_t(const run::NeighborPair&)>;
+std::size_t ring_bytes_for(const run::Call& call, const run::NeighborPair& pair, std::size_t most);
+
+// Collective over a team whose ranks share a node and have rings. Nothing, on all ranks, if there is no memory left for
+// them.
+std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const RingBytes& bytes_for);
+
+// Rings from each rank to each, and the calls that wait for them. Nonblocking calls are started in one order on all ranks;
+// call n takes lane n modulo their number, and begins when the calls before it on that lane have ended.
+struct Lane {
+  run::OwnRings rings;
+  std::deque<const run::Pending*> queue;  // under the mutex of run::UnderWay
+};
+struct Lanes {
+  std::vector<Lane> lanes;  // none: there is no memory for them
+  unsigned calls = 0;       // the same on all ranks
+  run::NodeEdges with_own, without_own;  // among all ranks; see run/node_dense_run.hpp
+};
+// Collective when it is first called on a team whose ranks share a node and have rings.
+Lanes& lanes_of(Team& team);
 
 }  // namespace quadrille::team

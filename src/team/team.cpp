@@ -43,6 +43,7 @@ void release(Team& team) {
     team.ready = false;
     team.eligible = false;
     team.group.inbox = {};
+    team.lanes.reset();
     team.area = {};
     team.quiet.reset();
     team.group.attached.clear();
@@ -89,6 +90,8 @@ int forget_team(MPI_Comm, int, void* value, void*) {
     });
   });
 }
+
+int forget_nothing(MPI_Comm, int, void*, void*) { return MPI_SUCCESS; }
 
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
   *flag = 0;
@@ -233,20 +236,55 @@ void explain_mapping_watch(memory::MappingWatch watch) {
 
 MPI_Comm Team::own() const { return user == mpi().comm_world && quiet != nullptr ? quiet->comm : user; }
 
+namespace {
+
+bool mpi_runs() {
+  int initialized = 0, finalized = 0;
+  mpi().Initialized(&initialized);
+  mpi().Finalized(&finalized);
+  return initialized && !finalized;
+}
+
+// The calls that were passed on before there was a team: a number, kept without any memory of ours.
+int early_keyval() {
+  static const int keyval = [] {
+    int made = MPI_KEYVAL_INVALID;
+    mpi().Comm_create_keyval(copy_nothing, forget_nothing, &made, nullptr);
+    return made;
+  }();
+  return keyval;
+}
+
+// Counts one more. False if it is none of the first `most`.
+bool counts_early(MPI_Comm comm, int most) {
+  void* value = nullptr;
+  int found = 0;
+  if (mpi().Comm_get_attr(comm, early_keyval(), &value, &found) != MPI_SUCCESS) return false;
+  const std::intptr_t before = found ? reinterpret_cast<std::intptr_t>(value) : 0;
+  return before < most && mpi().Comm_set_attr(comm, early_keyval(), reinterpret_cast<void*>(before + 1)) == MPI_SUCCESS;
+}
+
+}  // namespace
+
 Team* team_of(MPI_Comm comm) {
+  bool early = false;
+  return team_after(comm, 0, early);
+}
+
+Team* team_after(MPI_Comm comm, int calls, bool& early) {
+  early = false;
   const std::uint64_t now = generation.load(std::memory_order_acquire);
   if (last_team.team != nullptr && last_team.comm == comm && last_team.generation == now) {
     return last_team.team;
   }
-  if (comm == mpi().comm_null) return nullptr;
-  int initialized = 0, finalized = 0, found = 0;
-  mpi().Initialized(&initialized);
-  mpi().Finalized(&finalized);
-  if (!initialized || finalized) return nullptr;
+  if (comm == mpi().comm_null || !mpi_runs()) return nullptr;
   void* value = nullptr;
+  int found = 0;
   if (mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != MPI_SUCCESS) return nullptr;
+  if (!found && calls > 0 && counts_early(comm, calls)) return early = true, nullptr;
   Team* team = found ? static_cast<Team*>(value) : make_team(comm);
   if (team != nullptr) last_team = {now, comm, team};
+  if (team != nullptr && !found) team->calls = calls;
   return team;
 }
 

@@ -25,6 +25,7 @@ namespace quadrille::team {
 
 struct QuietComm;  // team/processes.hpp
 struct Neighbors;  // team/neighbors.hpp
+struct Lanes;      // team/own_rings.hpp
 
 struct CachedPlan {
   plan::Build build;  // both null: the direct exchange of the neighbours
@@ -80,6 +81,8 @@ struct Team {
   std::map<std::pair<choose::Collective, int>, Try> trials;  // by class of size
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
 
+  std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
+
   std::vector<std::unique_ptr<CachedPlan>> plans;
   CachedSelection selections[choose::collective_count];
   // What Quadrille's own collectives are called on: MPI_COMM_WORLD stays as the program left it.
@@ -95,6 +98,9 @@ struct Team {
 // The team of a communicator, made on first use. Not collective. Null for the null communicator and
 // when the MPI cannot keep the attribute.
 Team* team_of(MPI_Comm comm);
+// The same, but the first `calls` calls on a communicator without a team are only counted: `early` is true then. Programs
+// make communicators for one call, and a team costs as much as some calls. All ranks give the same number.
+Team* team_after(MPI_Comm comm, int calls, bool& early);
 
 // On a node with more ranks than processors: asks the MPI to let others run while it waits. Once a process.
 void share_processors(const Config& settings, bool speaks);

@@ -405,7 +405,10 @@ TEST_F(Persistent, WrongUse) {
   EXPECT_EQ(make(t.where.comm, -1, &request), MPI_ERR_ARG);
   EXPECT_EQ(make(t.where.comm, 1, nullptr), MPI_ERR_ARG);
   EXPECT_EQ(error_class(Quadrille_Start(&request)), MPI_ERR_REQUEST);
-  EXPECT_EQ(error_class(Quadrille_Test(&request, &flag)), MPI_ERR_REQUEST);
+  EXPECT_EQ(Quadrille_Test(&request, &flag), MPI_SUCCESS);  // null: complete
+  EXPECT_EQ(flag, 1);
+  EXPECT_EQ(error_class(Quadrille_Test(nullptr, &flag)), MPI_ERR_REQUEST);
+  EXPECT_EQ(error_class(Quadrille_Wait(nullptr)), MPI_ERR_REQUEST);
   EXPECT_EQ(Quadrille_Request_free(&request), MPI_SUCCESS);
   EXPECT_EQ(make(t.where.comm, 1, &request), MPI_SUCCESS);
   EXPECT_EQ(Quadrille_Wait(&request), MPI_SUCCESS);  // not started
