@@ -43,16 +43,22 @@ struct Making {
   // The messages of two requests must not meet. All ranks count all requests.
   void take_tag() { tag = static_cast<int>(first_tag + team.group.persistent++ % tags); }
   run::Traffic traffic() const { return {team.group.comm, team.group.quiet, team.group.me, team.group.ranks, tag}; }
-  void explain(const std::string& algorithm, const std::string& why) const {
+  // `why()` says why; it is not asked where nobody wants to know.
+  template <class Why>
+  void explain(const char* algorithm, Why why) const {
     if (!team.explains) return;
-    team::explain(team, call.collective, 0, algorithm, (persistent ? "persistent; " : "nonblocking; ") + why);
+    team::explain(team, call.collective, 0, algorithm, (persistent ? "persistent; " : "nonblocking; ") + why());
   }
 };
 
 BlockNumbers numbers_of(const Making& m) {
   if (!choose::is_neighbor(m.call.collective)) {
     int ranks = 0;
-    is_inter(m.team.user) ? mpi().Comm_remote_size(m.team.user, &ranks) : mpi().Comm_size(m.team.user, &ranks);
+    if (m.team.eligible) {
+      ranks = m.team.group.ranks;
+    } else {
+      is_inter(m.team.user) ? mpi().Comm_remote_size(m.team.user, &ranks) : mpi().Comm_size(m.team.user, &ranks);
+    }
     return {choose::is_allgather(m.call.collective) ? 1 : ranks, ranks};
   }
   const team::Neighbors* neighbors = team::neighbors_of(m.team);
@@ -67,7 +73,7 @@ int keep_types(Making& m) {
 }
 
 int by_the_mpi(Making& m, const std::string& why) {
-  m.explain("mpi", why);
+  m.explain("mpi", [&] { return why; });
   pass(m.team, m.team.eligible ? why_chosen(m.team) : m.team.why_passed);
   const BlockNumbers blocks = numbers_of(m);
   m.made.run.emplace<run::NativeRun>(m.call, blocks.send, blocks.recv);
@@ -118,8 +124,33 @@ int by_schedule(Making& m, const choose::Choice& choice) {
   return MPI_SUCCESS;
 }
 
-int by_rings_or_messages(Making& m, const std::string& why) {
+// Small blocks of a size that all ranks know. True if there is an inbox for them.
+bool by_inbox(Making& m, std::size_t bytes) {
+  if (m.team.nodes.nodes != 1 || !m.team.group.rings || !is_sized(m.call.collective)) return false;
+  memory::Inbox* inbox = nullptr;
+  if (m.persistent) {
+    if (bytes > memory::most_slot_bytes) return false;
+    auto own = team::own_inbox(m.team, bytes);
+    if (!own) return false;
+    m.made.inbox = std::move(*own);
+    inbox = &m.made.inbox.inbox;
+  } else {
+    team::Lanes& lanes = team::lanes_of(m.team);
+    if (lanes.lanes.empty() || bytes > lanes.lanes.front().inbox.inbox.capacity()) return false;
+    m.made.lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
+    inbox = &m.made.lane->inbox.inbox;
+  }
+  m.made.run.emplace<run::InboxRun>(m.call, m.team.group, *inbox);
+  return true;
+}
+
+template <class Why>
+int by_shared_memory_or_messages(Making& m, std::size_t bytes, Why why) {
   const bool in_node = m.team.eligible && m.team.nodes.nodes == 1 && m.team.group.rings;
+  if (in_node && by_inbox(m, bytes)) {
+    m.explain("inbox", why);
+    return MPI_SUCCESS;
+  }
   if (in_node) {
     team::Lanes& lanes = team::lanes_of(m.team);
     const run::NodeEdges& edges = m.call.in_place ? lanes.without_own : lanes.with_own;
@@ -129,18 +160,19 @@ int by_rings_or_messages(Making& m, const std::string& why) {
       return MPI_SUCCESS;
     }
   }
-  m.explain("spread-out", in_node ? why + "; there is no shared memory left for rings" : why);
+  m.explain("spread-out", [&] { return in_node ? why() + "; there is no shared memory left for rings" : why(); });
   return by_schedule(m, choose::plain(m.call.collective, "spread-out"));
 }
 
-int by_choice(Making& m, const choose::Selection& selection) {
+int by_choice(Making& m, const choose::Selection& selection, std::size_t bytes) {
   const choose::Choice& choice = selection.choice;
   const Engine engine = choice.algorithm->engine;
   if (engine == Engine::mpi && !m.persistent) return by_the_mpi(m, selection.why);
   if (engine != Engine::schedule && engine != Engine::padded) {
-    return by_rings_or_messages(m, fmt::format("for {}: {}", choose::to_string(choice), selection.why));
+    return by_shared_memory_or_messages(
+        m, bytes, [&] { return fmt::format("for {}: {}", choose::to_string(choice), selection.why); });
   }
-  m.explain(choose::to_string(choice), selection.why);
+  m.explain(m.team.explains ? choose::to_string(choice).c_str() : "", [&] { return selection.why; });
   return by_schedule(m, choice);
 }
 
@@ -158,12 +190,10 @@ int make_dense(Making& m) {
   }
   if (const int error = keep_types(m); error != MPI_SUCCESS) return error;
   ++team.counters.served;
-  if (!team.eligible) return by_rings_or_messages(m, team.why_not);
+  if (!team.eligible) return by_shared_memory_or_messages(m, 0, [&] { return team.why_not; });
   const std::size_t bytes = global_bytes(m.call, team.group.ranks);
-  if (bytes == 0 && m.call.collective != choose::Collective::alltoallv &&
-      m.call.collective != choose::Collective::alltoallw)
-    return MPI_SUCCESS;  // nothing moves, on no rank
-  return by_choice(m, team::selection_of(team, m.call.collective, bytes).selection);
+  if (bytes == 0 && is_sized(m.call.collective)) return MPI_SUCCESS;  // nothing moves, on no rank
+  return by_choice(m, team::selection_of(team, m.call.collective, bytes).selection, bytes);
 }
 
 // ---- Neighbour collectives ----

@@ -10,6 +10,7 @@
 #include "quadrille.h"
 #include "run/bound_run.hpp"
 #include "run/call.hpp"
+#include "run/inbox_run.hpp"
 #include "run/kept_types.hpp"
 #include "run/native_run.hpp"
 #include "run/node_dense_run.hpp"
@@ -22,13 +23,15 @@
 struct Quadrille_Request_state final : quadrille::run::Pending {
   // What carries the call out. Nothing: no data move.
   using Run = std::variant<std::monostate, quadrille::run::NativeRun, quadrille::run::BoundRun,
-                           quadrille::run::PaddedRun, quadrille::run::NodeNeighborRun, quadrille::run::NodeDenseRun>;
+                           quadrille::run::PaddedRun, quadrille::run::NodeNeighborRun, quadrille::run::NodeDenseRun,
+                           quadrille::run::InboxRun>;
 
   quadrille::team::KeptTeam team;  // first: all else is gone before it
   quadrille::run::KeptTypes types;
   quadrille::memory::Pool scratch, send, recv;
   quadrille::run::CarriedMemory carried;
   quadrille::run::OwnRings rings;
+  quadrille::team::OwnInbox inbox;
   quadrille::team::Lane* lane = nullptr;  // of a nonblocking call, until it is complete
   Run run;
   bool persistent = false;

@@ -65,6 +65,8 @@ struct InboxLayout {
   std::size_t segment_bytes() const { return region_bytes * static_cast<std::size_t>(ranks); }
 };
 InboxLayout inbox_layout(int ranks);
+// Of inboxes whose slots have room for blocks of `bytes`.
+InboxLayout inbox_layout_for(int ranks, std::size_t bytes);
 
 class Inbox {
  public:
@@ -90,6 +92,9 @@ class Inbox {
     return await_slot(inbox_slot(me_, peer), inbox_sequence_, waiter);
   }
 
+  // The same without waiting: null if it is not there yet.
+  const Slot* look(int peer) const { return look_at(inbox_slot(me_, peer), inbox_sequence_); }
+
   // ---- Outboxes: the same with one block for all. ----
   void begin_out() { ++outbox_sequence_; }
   std::byte* block_to_all() { return data_of(outbox_slot(me_)); }
@@ -99,6 +104,8 @@ class Inbox {
   const Slot& await_out(int peer, const sys::Waiter& waiter) {
     return await_slot(outbox_slot(peer), outbox_sequence_, waiter);
   }
+
+  const Slot* look_out(int peer) const { return look_at(outbox_slot(peer), outbox_sequence_); }
 
   // Copies a block of plain bytes into a slot. The peer looks at the slot's first line all the time, so
   // that line is written last: each earlier write to it would have to win it back. The other lines are
@@ -141,6 +148,9 @@ class Inbox {
     slot->carried = carried;
     slot->bytes = bytes;
     slot->sequence.store(sequence, std::memory_order_release);
+  }
+  static const Slot* look_at(const Slot* slot, Sequence sequence) {
+    return slot->sequence.load(std::memory_order_acquire) == sequence ? slot : nullptr;
   }
   static const Slot& await_slot(const Slot* slot, Sequence sequence, const sys::Waiter& waiter) {
     waiter.until([&] { return slot->sequence.load(std::memory_order_acquire) == sequence; });

@@ -3,6 +3,7 @@
 #include "run/node_neighbors.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "run/node_neighbor_exchange.hpp"
 
@@ -58,33 +59,38 @@ int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
   return neighbors.end();
 }
 
+struct NodeNeighborRun::Now {
+  std::optional<NodeNeighbors> neighbors;
+};
+
 NodeNeighborRun::NodeNeighborRun(const Call& call, const NodeEdges& edges, int send_blocks, int recv_blocks,
                                  Group& group, std::span<PairRings> rings)
     : call_(call, is_allgather(call.collective) ? 1 : send_blocks, recv_blocks),
       edges_(edges),
       group_(group),
       rings_(rings),
-      copying_(group.copying) {}
+      copying_(group.copying),
+      now_(std::make_unique<Now>()) {}
 
 NodeNeighborRun::~NodeNeighborRun() = default;
 
 int NodeNeighborRun::start() {
   if (!done()) return MPI_ERR_REQUEST;
-  neighbors_ = std::make_unique<NodeNeighbors>(
-      call_.call(), edges_, group_,
-      NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, rings_});
-  neighbors_->begin();
+  now_->neighbors.emplace(call_.call(), edges_, group_,
+                          NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, rings_});
+  under_way_ = true;
+  now_->neighbors->begin();
   return advance();
 }
 
 int NodeNeighborRun::advance() {
   if (done()) return MPI_SUCCESS;
-  while (!neighbors_->done()) {
-    if (!neighbors_->advance()) return MPI_SUCCESS;
+  NodeNeighbors& neighbors = *now_->neighbors;
+  while (!neighbors.done()) {
+    if (!neighbors.advance()) return MPI_SUCCESS;
   }
-  const int error = neighbors_->end();
-  neighbors_.reset();
-  return error;
+  under_way_ = false;
+  return neighbors.end();
 }
 
 }  // namespace quadrille::run

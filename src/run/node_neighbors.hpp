@@ -75,8 +75,6 @@ struct OwnRings {
   std::vector<PairRings> pairs;  // [pair of the edges]
 };
 
-class NodeNeighbors;
-
 // The same as a call that can be started, advanced, and started again. A ring is read in the order in which it was
 // written, but ranks may start several such calls in different orders, and make blocking calls between them or not.
 // So each has rings of its own: its own starts are in the same order on all ranks. Nonblocking calls, which are started
@@ -91,10 +89,11 @@ class NodeNeighborRun {
   NodeNeighborRun(const NodeNeighborRun&) = delete;
   NodeNeighborRun& operator=(const NodeNeighborRun&) = delete;
 
-  // Neither waits. Both return an MPI error code; start() may throw std::bad_alloc.
+  // Neither waits. Both return an MPI error code. Only the first start() takes memory, and those of calls with gaps in
+  // their blocks; it may throw std::bad_alloc.
   int start();  // and goes on, as advance()
   int advance();
-  bool done() const { return neighbors_ == nullptr; }
+  bool done() const { return !under_way_; }
 
  private:
   const StoredCall call_;
@@ -104,7 +103,9 @@ class NodeNeighborRun {
   memory::CopyPlan copying_;
   memory::Pool packed_send_, packed_recv_, packed_own_;
   std::vector<NeighborProgress> progress_;
-  std::unique_ptr<NodeNeighbors> neighbors_;  // while it is under way
+  bool under_way_ = false;
+  struct Now;  // the start that is under way
+  std::unique_ptr<Now> now_;
 };
 
 }  // namespace quadrille::run

@@ -108,6 +108,21 @@ std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, 
   return rings;
 }
 
+std::optional<OwnInbox> own_inbox(Team& team, std::size_t bytes) {
+  run::Group& group = team.group;
+  const memory::InboxLayout layout = memory::inbox_layout_for(group.ranks, bytes);
+  Verdict verdict{-1, 1};
+  if (group.me == 0) {
+    const std::optional<std::size_t> taken = team.area.pool()->take(layout.segment_bytes(), group.ranks);
+    if (taken.has_value()) verdict.chunk = static_cast<std::int64_t>(*taken);
+  }
+  const std::int64_t chunk = gather(verdict, group)[0].chunk;
+  if (chunk < 0) return std::nullopt;
+  OwnInbox own{{team.area.pool(), static_cast<std::size_t>(chunk), layout.segment_bytes()}, {}};
+  own.inbox = memory::Inbox(own.area.base(), layout, group.me);
+  return own;
+}
+
 Lanes& lanes_of(Team& team) {
   if (team.lanes != nullptr) return *team.lanes;
   const run::Group& group = team.group;
@@ -117,11 +132,13 @@ Lanes& lanes_of(Team& team) {
   // As many bytes for a rank, whatever the number of ranks.
   constexpr std::size_t bytes_of_rank = std::size_t{64} << 10, lanes = 4;
   const std::size_t bytes = bytes_of_rank / static_cast<std::size_t>(group.ranks);
+  const std::size_t inbox_bytes = std::clamp(bytes / 2, least_ring_bytes / 4, memory::most_slot_bytes);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     std::optional<run::OwnRings> rings =
         own_rings(team, made->with_own, [bytes](const run::NeighborPair&) { return bytes; });
-    if (!rings) break;
-    made->lanes.push_back({std::move(*rings), {}});
+    std::optional<OwnInbox> inbox = rings ? own_inbox(team, inbox_bytes) : std::nullopt;
+    if (!inbox) break;
+    made->lanes.push_back({std::move(*rings), std::move(*inbox), {}});
   }
   team.lanes = std::move(made);
   return *team.lanes;

@@ -1,5 +1,5 @@
-// Rings beside those of the communicator's blocking calls: one persistent call has its own, and nonblocking calls share
-// some, lanes, which they use one after the other.
+// Rings and inboxes beside those of the communicator's blocking calls: one persistent call has its own, and nonblocking
+// calls share some, lanes, which they use one after the other.
 #pragma once
 
 #include <deque>
@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "memory/control_pool.hpp"
+#include "memory/inbox.hpp"
 #include "run/call.hpp"
 #include "run/node_neighbors.hpp"
 #include "run/under_way.hpp"
@@ -22,10 +24,18 @@ std::size_t ring_bytes_for(const run::Call& call, const run::NeighborPair& pair,
 // them.
 std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const RingBytes& bytes_for);
 
-// Rings from each rank to each, and the calls that wait for them. Nonblocking calls are started in one order on all ranks;
+// An inbox whose slots have room for blocks of `bytes`. Collective, and nothing, as own_rings().
+struct OwnInbox {
+  memory::ControlArea area;
+  memory::Inbox inbox;
+};
+std::optional<OwnInbox> own_inbox(Team& team, std::size_t bytes);
+
+// Rings and inboxes from each rank to each, and the calls that wait for them. Nonblocking calls are started in one order on all ranks;
 // call n takes lane n modulo their number, and begins when the calls before it on that lane have ended.
 struct Lane {
   run::OwnRings rings;
+  OwnInbox inbox;
   std::deque<const run::Pending*> queue;  // under the mutex of run::UnderWay
 };
 struct Lanes {

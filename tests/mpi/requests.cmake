@@ -4,6 +4,17 @@ foreach(form started persistent)
   target_link_libraries(quadrille_${form}_tests PRIVATE quadrille_mpi_test_base quadrille_mpi_test_cases
                         quadrille_neighbor_test_cases quadrille_so)
 endforeach()
+# Requests among each other.
+quadrille_mpi_program(quadrille_request_tests requests_test.cpp door_api.cpp)
+target_link_libraries(quadrille_request_tests PRIVATE quadrille_mpi_test_base quadrille_so)
+foreach(ranks 1 2 3 4 5 8)
+  quadrille_mpi_test(mpi.requests.${ranks} RANKS ${ranks} PROGRAM quadrille_request_tests)
+endforeach()
+# Through rings that are soon full, as messages between nodes, and where nothing is Quadrille's own.
+quadrille_mpi_test(mpi.requests-by-ring.3 RANKS 3 PROGRAM quadrille_request_tests SETTINGS QUADRILLE_REACH=ring)
+quadrille_mpi_test(mpi.requests-nodes.4 RANKS 4 PROGRAM quadrille_request_tests
+                   SETTINGS QUADRILLE_NODES=roundrobin:2 "QUADRILLE_ALGORITHM=alltoall=zero-rotation-bruck:radix=3\;allgather=ring")
+quadrille_mpi_test(mpi.requests-off.3 RANKS 3 PROGRAM quadrille_request_tests SETTINGS QUADRILLE=off)
 
 # Mistakes in persistent calls are found when they are made, and told by Quadrille. Intercommunicators have none.
 set(persistent_filter "--gtest_filter=-Errors*:Mismatch*:*.ErrorsReach*:Lifecycle.Intercommunicator")
@@ -42,3 +53,9 @@ else()
                        SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE=off ARGUMENTS ${started_filter})
   endif()
 endif()
+
+# What compares the forms in time; it runs.
+quadrille_mpi_program(quadrille_requests_bench ${CMAKE_SOURCE_DIR}/bench/requests.cpp)
+target_compile_options(quadrille_requests_bench PRIVATE -O2)
+target_link_libraries(quadrille_requests_bench PRIVATE quadrille_so)
+quadrille_mpi_test(mpi.requests-bench.2 RANKS 2 PROGRAM quadrille_requests_bench ARGUMENTS 1 8 8192)

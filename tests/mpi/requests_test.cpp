@@ -1,0 +1,256 @@
+// Requests among each other and beside other calls: many under way, completed in any order, over the end of their
+// communicator, started again and again. What memory they take is counted.
+#include <dlfcn.h>
+#include <quadrille.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "world.hpp"
+
+namespace {
+std::atomic<long> allocations{0}, mappings{0};
+}
+
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+// These stand before libc's for the whole process, Quadrille's library included.
+void* malloc(std::size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(bytes);
+}
+void* mmap(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
+  using Function = void*(void*, std::size_t, int, int, int, off_t);
+  static auto* next = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, "mmap"));
+  mappings.fetch_add(1, std::memory_order_relaxed);
+  return next(address, bytes, protection, flags, file, offset);
+}
+}
+
+namespace quadrille::test {
+namespace {
+
+class Requests : public MpiTest {};
+
+int error_class(int code) {
+  int result = MPI_SUCCESS;
+  MPI_Error_class(code, &result);
+  return result;
+}
+
+// An all-to-all or an allgather of `count` ints a block, whose content tells who sent what in which turn.
+struct One {
+  MPI_Comm comm;
+  int me = 0, ranks = 1, count, turn = 0;
+  bool gather;
+  std::vector<int> sent, got;
+  Quadrille_Request request = QUADRILLE_REQUEST_NULL;
+
+  One(MPI_Comm on, int elements, bool is_gather) : comm(on), count(elements), gather(is_gather) {
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &ranks);
+    sent.resize(static_cast<std::size_t>((gather ? 1 : ranks) * count));
+    got.resize(static_cast<std::size_t>(ranks * count));
+  }
+  static int value(int from, int to, int turn, int i) { return ((from * 37 + to) * 1009 + turn) * 7 + i; }
+  void fill(int now) {
+    turn = now;
+    for (int to = 0; to < (gather ? 1 : ranks); ++to) {
+      for (int i = 0; i < count; ++i)
+        sent[static_cast<std::size_t>(to * count + i)] = value(me, gather ? 0 : to, turn, i);
+    }
+    std::fill(got.begin(), got.end(), -1);
+  }
+  void start() {
+    const int error =
+        gather ? Quadrille_Iallgather(sent.data(), count, MPI_INT, got.data(), count, MPI_INT, comm, &request)
+               : Quadrille_Ialltoall(sent.data(), count, MPI_INT, got.data(), count, MPI_INT, comm, &request);
+    EXPECT_EQ(error, MPI_SUCCESS);
+  }
+  void make_persistent() {
+    const int error = gather ? Quadrille_Allgather_init(sent.data(), count, MPI_INT, got.data(), count, MPI_INT, comm,
+                                                        MPI_INFO_NULL, &request)
+                             : Quadrille_Alltoall_init(sent.data(), count, MPI_INT, got.data(), count, MPI_INT, comm,
+                                                       MPI_INFO_NULL, &request);
+    EXPECT_EQ(error, MPI_SUCCESS);
+  }
+  void expect_right() const {
+    int wrong = 0;
+    for (int from = 0; from < ranks; ++from) {
+      for (int i = 0; i < count; ++i) {
+        wrong += got[static_cast<std::size_t>(from * count + i)] != value(from, gather ? 0 : me, turn, i);
+      }
+    }
+    EXPECT_EQ(wrong, 0) << "of " << got.size() << " in turn " << turn;
+  }
+};
+
+// Several sizes: through rings at once, as far as they go, and from where they lie.
+std::vector<One> several(MPI_Comm comm, int number) {
+  std::vector<One> all;
+  for (int k = 0; k < number; ++k)
+    all.emplace_back(comm, std::vector<int>{1, 16, 500, 20'000, 3}[static_cast<std::size_t>(k % 5)], k % 3 == 1);
+  return all;
+}
+
+// More than there are lanes, on two communicators, completed in an order that each rank draws.
+TEST_F(Requests, ManyUnderWayCompletedInAnyOrder) {
+  Communicator other = duplicate("other");
+  std::mt19937 random(static_cast<unsigned>(world().rank));
+  for (int turn = 0; turn < repeats(40, 5); ++turn) {
+    std::vector<One> all = several(MPI_COMM_WORLD, 11), more = several(other.comm, 7);
+    for (One& one : all) one.fill(turn), one.start();
+    for (One& one : more) one.fill(turn + 1), one.start();
+    // Blocking calls on the same communicators, of Quadrille and of the MPI, and a message, beside them.
+    One blocking(MPI_COMM_WORLD, 100, false);
+    blocking.fill(turn + 2);
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Alltoall(blocking.sent.data(), 100, MPI_INT, blocking.got.data(), 100, MPI_INT,
+                                              MPI_COMM_WORLD));
+    blocking.expect_right();
+    std::vector<One*> left;
+    for (One& one : all) left.push_back(&one);
+    for (One& one : more) left.push_back(&one);
+    std::shuffle(left.begin(), left.end(), random);
+    for (One* one : left) {
+      int flag = 0;
+      if (random() % 2 == 0) {
+        while (flag == 0) EXPECT_EQ(MPI_SUCCESS, Quadrille_Test(&one->request, &flag));
+      } else {
+        EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one->request));
+      }
+      EXPECT_EQ(one->request, QUADRILLE_REQUEST_NULL);
+      one->expect_right();
+    }
+  }
+  release(other);
+}
+
+TEST_F(Requests, AnyAndAll) {
+  for (int turn = 0; turn < repeats(40, 5); ++turn) {
+    std::vector<One> all = several(MPI_COMM_WORLD, 9);
+    std::vector<Quadrille_Request> handles;
+    for (One& one : all) one.fill(turn), one.start(), handles.push_back(one.request);
+    const int count = static_cast<int>(handles.size());
+    int index = -1, flag = 0, completed = 0;
+    for (; completed < 4; ++completed) {
+      if (turn % 2 == 0) {
+        EXPECT_EQ(MPI_SUCCESS, Quadrille_Waitany(count, handles.data(), &index));
+      } else {
+        for (flag = 0; flag == 0;) EXPECT_EQ(MPI_SUCCESS, Quadrille_Testany(count, handles.data(), &index, &flag));
+      }
+      ASSERT_TRUE(index >= 0 && index < count);
+      EXPECT_EQ(handles[static_cast<std::size_t>(index)], QUADRILLE_REQUEST_NULL);
+      all[static_cast<std::size_t>(index)].expect_right();
+    }
+    if (turn % 3 == 0) {
+      for (flag = 0; flag == 0;) EXPECT_EQ(MPI_SUCCESS, Quadrille_Testall(count, handles.data(), &flag));
+    } else {
+      EXPECT_EQ(MPI_SUCCESS, Quadrille_Waitall(count, handles.data()));
+    }
+    for (const One& one : all) one.expect_right();
+    for (const Quadrille_Request handle : handles) EXPECT_EQ(handle, QUADRILLE_REQUEST_NULL);
+    // None is active now.
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Waitany(count, handles.data(), &index));
+    EXPECT_EQ(index, MPI_UNDEFINED);
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Testany(count, handles.data(), &index, &flag));
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Testall(count, handles.data(), &flag));
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Waitall(0, nullptr));
+  }
+}
+
+TEST_F(Requests, StartedTogether) {
+  std::vector<One> all = several(MPI_COMM_WORLD, 5);
+  std::vector<Quadrille_Request> handles;
+  for (One& one : all) one.make_persistent(), handles.push_back(one.request);
+  for (int turn = 0; turn < repeats(100, 10); ++turn) {
+    for (One& one : all) one.fill(turn);
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Startall(5, handles.data()));
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Waitall(5, handles.data()));
+    for (const One& one : all) one.expect_right();
+  }
+  for (Quadrille_Request& handle : handles) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&handle));
+}
+
+TEST_F(Requests, OutliveTheirCommunicator) {
+  for (int turn = 0; turn < repeats(20, 4); ++turn) {
+    Communicator short_lived = duplicate("short");
+    std::vector<One> all = several(short_lived.comm, 9);
+    for (One& one : all) one.fill(turn), one.start();
+    MPI_Comm_free(&short_lived.comm);
+    for (auto one = all.rbegin(); one != all.rend(); ++one) {
+      EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one->request));
+      one->expect_right();
+    }
+  }
+}
+
+TEST_F(Requests, StartedAHundredThousandTimes) {
+  One one(MPI_COMM_WORLD, 2, false);
+  one.make_persistent();
+  const int turns = world().size <= 2 ? repeats(100'000, 2000) : repeats(5000, 200);
+  for (int turn = 0; turn < turns; ++turn) {
+    one.fill(turn);
+    ASSERT_EQ(MPI_SUCCESS, Quadrille_Start(&one.request));
+    ASSERT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
+    one.expect_right();
+  }
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one.request));
+}
+
+// The MPI takes memory for messages as it likes, so this is of rings.
+TEST_F(Requests, APersistentStartTakesNoMemory) {
+  if (world().size == 1 || !on_one_node()) GTEST_SKIP() << "needs ranks of one node";
+  std::vector<One> all = several(MPI_COMM_WORLD, 5);
+  for (One& one : all) one.make_persistent();
+  for (int turn = 0; turn < 30; ++turn) {
+    for (One& one : all) one.fill(turn);
+    const long before = allocations.load() + mappings.load();
+    int errors = 0;
+    for (One& one : all) errors += Quadrille_Start(&one.request) != MPI_SUCCESS;
+    const long started = allocations.load() + mappings.load();
+    for (One& one : all) errors += Quadrille_Wait(&one.request) != MPI_SUCCESS;
+    EXPECT_EQ(errors, 0);
+    if (turn >= 2) {
+      EXPECT_EQ(started - before, 0) << "turn " << turn;
+    }
+    for (const One& one : all) one.expect_right();
+  }
+  EXPECT_GT(allocations.load(), 0) << "nothing is counted";
+  for (One& one : all) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one.request));
+}
+
+TEST_F(Requests, WrongUse) {
+  Communicator mine = duplicate("mine");
+  MPI_Comm_set_errhandler(mine.comm, MPI_ERRORS_RETURN);
+  One one(mine.comm, 50, false);
+  int flag = 0, index = 0;
+  one.fill(1);
+  one.start();
+  EXPECT_EQ(error_class(Quadrille_Start(&one.request)), MPI_ERR_REQUEST);  // of a nonblocking call
+  EXPECT_EQ(error_class(Quadrille_Request_free(&one.request)), MPI_ERR_REQUEST);
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
+  one.expect_right();
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));  // null by now
+  EXPECT_EQ(error_class(Quadrille_Testall(-1, &one.request, &flag)), MPI_ERR_ARG);
+  EXPECT_EQ(error_class(Quadrille_Waitall(1, nullptr)), MPI_ERR_ARG);
+  EXPECT_EQ(error_class(Quadrille_Waitany(1, &one.request, nullptr)), MPI_ERR_ARG);
+  EXPECT_EQ(error_class(Quadrille_Testany(1, &one.request, &index, nullptr)), MPI_ERR_ARG);
+  EXPECT_EQ(error_class(Quadrille_Startall(1, &one.request)), MPI_ERR_REQUEST);
+  EXPECT_EQ(
+      error_class(Quadrille_Ialltoall(one.sent.data(), 1, MPI_INT, one.got.data(), 1, MPI_INT, mine.comm, nullptr)),
+      MPI_ERR_ARG);
+  EXPECT_EQ(error_class(Quadrille_Alltoall_init(one.sent.data(), -1, MPI_INT, one.got.data(), -1, MPI_INT, mine.comm,
+                                                MPI_INFO_NULL, &one.request)),
+            MPI_ERR_ARG);
+  EXPECT_EQ(one.request, QUADRILLE_REQUEST_NULL);
+  release(mine);
+}
+
+}  // namespace
+}  // namespace quadrille::test
