@@ -53,7 +53,7 @@ build/mpich/build.ninja:
 
 build/openmpi-asan/build.ninja:
 	@$(CONFIGURE) -B build/openmpi-asan -DQUADRILLE_MPI=openmpi -DQUADRILLE_EXAMPLES=OFF \
-	  -DQUADRILLE_SANITIZE=address,undefined
+	  -DQUADRILLE_SANITIZE=address,undefined -DQUADRILLE_TOGETHER=$(if $(filter all,$(SEED)),OFF,ON)
 
 build/openmpi-tsan/build.ninja:
 	@$(CONFIGURE) -B build/openmpi-tsan -DQUADRILLE_MPI=openmpi -DQUADRILLE_EXAMPLES=OFF \

@@ -21,11 +21,10 @@ function(quadrille_reads_options)
 endfunction()
 
 # quadrille_together(targets...): several sources of a target are compiled as one, which takes half the time. So what
-# they hide in namespaces without a name must have different names. Not with AddressSanitizer: so that each source is
-# also compiled alone somewhere.
+# they hide in namespaces without a name must have different names. `make test-all` compiles each source alone, too.
 option(QUADRILLE_TOGETHER "Compile several sources as one" ON)
 function(quadrille_together)
-  if(QUADRILLE_TOGETHER AND NOT QUADRILLE_SANITIZE MATCHES "address")
+  if(QUADRILLE_TOGETHER)
     set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
   endif()
 endfunction()

@@ -266,12 +266,12 @@ QUADRILLE_EXPORT int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted);
  * requests, and free the persistent ones, before MPI_Finalize.
  *
  * Test, Wait and the others below go on with all requests of this process that are under way, and so do blocking calls
- * of Quadrille while they wait for ranks of the node; nothing else does, unless QUADRILLE_PROGRESS=thread. So a rank that
- * has started a request must come to one of these before it waits for others in another way.
+ * of Quadrille while they wait for ranks of the node; nothing else does. So a rank that has started a request must come
+ * to one of these before it waits for others in another way.
  *
- * Inside a node requests run as "rings", whatever a blocking call would choose: in the other ways a rank would have to
- * wait for others in the middle. Algorithms over messages run as they do in blocking calls. QUADRILLE_EXPLAIN says what
- * runs. */
+ * Inside a node requests run through inboxes and rings, whatever a blocking call would choose: in the other ways a rank
+ * would have to wait for others in the middle. Algorithms over messages run as they do in blocking calls.
+ * QUADRILLE_EXPLAIN says what runs, and docs/requests.md when. */
 typedef struct Quadrille_Request_state* Quadrille_Request;
 #define QUADRILLE_REQUEST_NULL ((Quadrille_Request)0)
 

@@ -17,7 +17,7 @@ import re
 
 # Labels of the matrices.
 MATRICES = {'mpi', 'examples', 'plan'}
-EVERY = 4
+EVERY = 6
 # Small and telling: both doors, neighbours and the sparse exchange with three ranks.
 ALWAYS = re.compile(r'^mpi\.(api|dropin|neighbor|sparse)\.3$')
 EVERYTHING = 'all'
