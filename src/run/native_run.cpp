@@ -28,6 +28,7 @@ int NativeRun::start() {
   const Side &send = call.send, &recv = call.recv;
   const void* from = call.in_place ? MPI_IN_PLACE : send.base;
   int error = MPI_ERR_OTHER;
+  request_ = mpi().request_null;  // some MPIs report no error after a handler of the user's, and no request either
   switch (call.collective) {
     case alltoall:
       error = mpi().Ialltoall(from, number(send.count), send.type, recv.base, number(recv.count), recv.type, call.comm,
