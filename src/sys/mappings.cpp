@@ -12,7 +12,9 @@
 namespace quadrille::sys {
 namespace {
 
-constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
+// Longer than any line: addresses and a path. On the stack: a mapping of our own could come to lie where the program has
+// just unmapped something, and be taken for the program's.
+constexpr std::size_t buffer_bytes = std::size_t{8} << 10;
 
 // Reads a number of hexadecimal or decimal digits, and moves `text` behind it.
 std::uint64_t number(const char*& text, unsigned base) {
@@ -67,9 +69,8 @@ bool read_lines(int descriptor, char* buffer, bool (*use)(void*, const Mapping&)
 bool for_each_mapping(bool (*use)(void* context, const Mapping&), void* context) {
   const int descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return false;
-  std::byte* buffer = map_private(buffer_bytes);
-  const bool done = buffer != nullptr && read_lines(descriptor, reinterpret_cast<char*>(buffer), use, context);
-  if (buffer != nullptr) unmap_raw(buffer, buffer_bytes);
+  char buffer[buffer_bytes];
+  const bool done = read_lines(descriptor, buffer, use, context);
   close_descriptor(descriptor);
   return done;
 }

@@ -216,6 +216,21 @@ Steps carried_steps_of(const plan::Schedule& schedule, std::size_t block, std::s
   return steps;
 }
 
+// The messages by which the ranks find the largest block: in round k to the rank 2^k after it.
+Steps agreement_on(const Communicator& on) {
+  Steps steps;
+  for (int distance = 1; distance < on.size; distance *= 2) {
+    steps.sends.push_back((on.rank + distance) % on.size);
+    steps.receives.push_back((on.rank - distance + on.size) % on.size);
+  }
+  return steps;
+}
+Steps joined(Steps first, const Steps& then) {
+  first.sends.insert(first.sends.end(), then.sends.begin(), then.sends.end());
+  first.receives.insert(first.receives.end(), then.receives.begin(), then.receives.end());
+  return first;
+}
+
 void expect_private(const Communicator& user) {
   for (MPI_Comm comm : traffic.comms) {
     EXPECT_EQ(comm, traffic.comms.front());
@@ -263,9 +278,11 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
         const bool known = schedule.sizes == plan::Sizes::known;
         const auto eager =
             static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
+        const bool agrees = plan::value_of(choice.parameters, "monolithic", 0) != 0;
         const Steps expected =
             known ? steps_of(schedule)
-                  : carried_steps_of(schedule, static_cast<std::size_t>(count) * sizeof(int), eager);
+                  : joined(agrees ? agreement_on(on) : Steps{},
+                           carried_steps_of(schedule, static_cast<std::size_t>(count) * sizeof(int), eager));
         EXPECT_FALSE(traffic.comms.empty());
         EXPECT_EQ(traffic.steps.sends, expected.sends);
         EXPECT_EQ(traffic.steps.receives, expected.receives);
@@ -287,8 +304,12 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
         EXPECT_EQ(traffic.collectives, 0);
         break;
       case choose::Engine::padded:  // the largest block is agreed upon, then a uniform schedule or the MPI's
-        EXPECT_EQ(traffic.comms.empty(), choice.algorithm->build == nullptr);
+        EXPECT_FALSE(traffic.comms.empty());
         EXPECT_EQ(traffic.collectives, choice.algorithm->build == nullptr ? 1 : 0);
+        if (choice.algorithm->build == nullptr) {
+          EXPECT_EQ(traffic.steps.sends, agreement_on(on).sends);
+          EXPECT_EQ(traffic.steps.receives, agreement_on(on).receives);
+        }
         break;
       case choose::Engine::sparse:  // not one of all_forced()
       case choose::Engine::neighbors:
