@@ -18,32 +18,17 @@ using State = Quadrille_Request_state;
 
 // ---- One request ----
 
-int State::begin() {
-  begun = true;
+// Begins what was started, or goes on with it.
+int State::step() {
+  const bool begins = !std::exchange(begun, true);
   return std::visit(
-      [](auto& what) {
-        using What = std::decay_t<decltype(what)>;
-        if constexpr (std::is_same_v<What, std::monostate>) {
+      [begins](auto& what) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(what)>, std::monostate>) {
           return MPI_SUCCESS;
-        } else if constexpr (std::is_same_v<What, run::BoundRun> || std::is_same_v<What, run::PaddedRun>) {
-          return what.start(false);
+        } else if constexpr (requires { what.advance(false); }) {
+          return begins ? what.start(false) : what.advance(false);
         } else {
-          return what.start();
-        }
-      },
-      run);
-}
-
-int State::advance() {
-  return std::visit(
-      [](auto& what) {
-        using What = std::decay_t<decltype(what)>;
-        if constexpr (std::is_same_v<What, std::monostate>) {
-          return MPI_SUCCESS;
-        } else if constexpr (std::is_same_v<What, run::BoundRun> || std::is_same_v<What, run::PaddedRun>) {
-          return what.advance(false);
-        } else {
-          return what.advance();
+          return begins ? what.start() : what.advance();
         }
       },
       run);
@@ -74,7 +59,7 @@ bool State::go_on() {
   if (complete) return true;
   if (lane != nullptr && lane->queue.front() != this) return false;
   int now = MPI_SUCCESS;
-  const int thrown = quadrille::thrown_by([&] { now = begun ? advance() : begin(); });
+  const int thrown = quadrille::thrown_by([&] { now = step(); });
   if (error == MPI_SUCCESS) error = thrown != MPI_SUCCESS ? thrown : now;
   // What has thrown is in the middle of something, and nothing goes on any more.
   const bool over = thrown != MPI_SUCCESS || is_run_done();

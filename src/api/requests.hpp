@@ -49,8 +49,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::run::RunMemory memory() { return {scratch, send, recv, carried}; }
 
  private:
-  int begin();
-  int advance();
+  int step();
   bool is_run_done() const;
 };
 
