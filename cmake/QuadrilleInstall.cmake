@@ -1,7 +1,8 @@
 # What `cmake --install` puts under a prefix. Both ABIs can be installed into one prefix:
 #   bin/quadrille-<abi>, bin/quadrille    the tool; the plain name is the ABI installed last
-#   lib/quadrille/<abi>/                  libquadrille.so, libquadrille_mpi.so and, where the MPI has
-#                                         large counts, libquadrille_mpi_large.so
+#   lib/quadrille/<abi>/                  libquadrille.so, libquadrille_mpi.so and, for names that not
+#                                         every MPI has, libquadrille_mpi_large.so and
+#                                         libquadrille_mpi[x]_persistent.so
 #   lib/pkgconfig/quadrille-<abi>.pc
 #   lib/cmake/Quadrille/                  find_package(Quadrille COMPONENTS <abi>)
 #   include/quadrille.h, share/doc/quadrille/
@@ -28,12 +29,11 @@ if(TARGET quadrille_so)
           DESTINATION ${_package})
 endif()
 
-if(TARGET quadrille_preload)
-  install(TARGETS quadrille_preload LIBRARY DESTINATION ${_abi_lib})
-endif()
-if(TARGET quadrille_preload_large)
-  install(TARGETS quadrille_preload_large LIBRARY DESTINATION ${_abi_lib})
-endif()
+foreach(_door quadrille_preload quadrille_preload_large quadrille_preload_persistent quadrille_preload_mpix)
+  if(TARGET ${_door})
+    install(TARGETS ${_door} LIBRARY DESTINATION ${_abi_lib})
+  endif()
+endforeach()
 
 if(TARGET quadrille_tool)
   install(PROGRAMS $<TARGET_FILE:quadrille_tool> DESTINATION bin

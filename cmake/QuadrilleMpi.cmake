@@ -45,3 +45,16 @@ quadrille_find_large_count(QUADRILLE_HAVE_LARGE_COUNT ${MPI_C_INCLUDE_DIRS})
 if(QUADRILLE_HAVE_LARGE_COUNT)
   target_compile_definitions(quadrille_mpi_headers INTERFACE QUADRILLE_HAVE_LARGE_COUNT=1)
 endif()
+
+# The library with the doors for persistent collectives that this MPI has, by the name of its target. Open MPI 4.1 declares
+# them in a header of its own.
+if(QUADRILLE_MPI STREQUAL "openmpi")
+  file(STRINGS ${MPI_C_HEADER_DIR}/mpi.h _persistent REGEX "MPI_Alltoall_init" LIMIT_COUNT 1)
+  if(_persistent)
+    set(QUADRILLE_PERSISTENT_DOOR quadrille_preload_persistent)
+  else()
+    set(QUADRILLE_PERSISTENT_DOOR quadrille_preload_mpix)
+  endif()
+elseif(QUADRILLE_HAVE_LARGE_COUNT)
+  set(QUADRILLE_PERSISTENT_DOOR quadrille_preload_persistent)
+endif()

@@ -18,4 +18,11 @@ extern "C" {
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE)
 
+#define QUADRILLE_INTERPOSE_LARGE_START(collective, Name, FORM, Displacement)                                    \
+  int quadrille_I##collective##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Request * request);      \
+  QUADRILLE_EXPORT int MPI_I##collective##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Request* request) { \
+    return quadrille_I##collective##_c(QUADRILLE_ARGUMENTS_##FORM, request);                                     \
+  }
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE_START)
+
 }  // extern "C"

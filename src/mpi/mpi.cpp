@@ -62,11 +62,25 @@ void load_unweighted(void* library, Mpi& table) {
 #endif
 }
 
+// The first of these functions that the library has.
+template <class Function>
+void load_later(void* library, Function& function, const char* name, const char* older = nullptr) {
+  void* symbol = dlsym(library, name);
+  if (symbol == nullptr && older != nullptr) symbol = dlsym(library, older);
+  function = reinterpret_cast<Function>(symbol);
+}
+
 void load_functions(void* library, Mpi& table) {
 #define QUADRILLE_LOAD(name)                                                                   \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, "PMPI_" #name));
   QUADRILLE_MPI_REQUIRED(QUADRILLE_LOAD)
   QUADRILLE_MPI_LARGE(QUADRILLE_LOAD)
+#undef QUADRILLE_LOAD
+#define QUADRILLE_LOAD(collective, Name, FORM, Displacement)                                      \
+  load_later(library, table.Name##_init, "PMPI_" #Name "_init", "PMPIX_" #Name "_init");          \
+  load_later(library, table.Name##_init_c, "PMPI_" #Name "_init_c");                              \
+  load_later(library, table.I##collective##_c, "PMPI_I" #collective "_c");
+  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LOAD)
 #undef QUADRILLE_LOAD
   const char* missing = nullptr;
 #define QUADRILLE_CHECK(name) \

@@ -14,6 +14,8 @@
 #include <atomic>
 #include <string>
 
+#include "collective/signatures.hpp"
+
 namespace quadrille {
 
 // The functions that every supported MPI has.
@@ -58,6 +60,14 @@ struct Mpi {
   QUADRILLE_MPI_REQUIRED(QUADRILLE_MEMBER)
   QUADRILLE_MPI_LARGE(QUADRILLE_MEMBER)
 #undef QUADRILLE_MEMBER
+  // Forms of MPI 4, which mpi.h may not declare. Null if the library that is loaded has not; those of Open MPI 4.1 have
+  // a name of their own, MPIX_.
+#define QUADRILLE_LATER_MEMBERS(collective, Name, FORM, Displacement)                                             \
+  int (*Name##_init)(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info, MPI_Request*) = nullptr;           \
+  int (*Name##_init_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info, MPI_Request*) = nullptr;       \
+  int (*I##collective##_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Request*) = nullptr;
+  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LATER_MEMBERS)
+#undef QUADRILLE_LATER_MEMBERS
 
   MPI_Comm comm_world, comm_self, comm_null;
   MPI_Group group_null;

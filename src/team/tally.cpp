@@ -25,6 +25,7 @@ constexpr std::array<const char*, passed_kinds> reasons = {
     "inside a node, where the MPI was chosen",
     "where the MPI had no communicator left",
     "nonblocking, a form that is not taken over",
+    "for persistent requests, a form that is not taken over",
     "for another reason",
 };
 

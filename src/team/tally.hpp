@@ -27,9 +27,10 @@ enum class Passed : std::uint8_t {
   chosen,
   no_communicator,
   nonblocking,
+  persistent,
   other,
 };
-inline constexpr std::size_t passed_kinds = 11;
+inline constexpr std::size_t passed_kinds = 12;
 
 struct Counters {
   std::uint64_t served = 0;
@@ -75,6 +76,7 @@ std::vector<std::string> summary_lines(const std::vector<Part>& parts, bool alon
 struct Untaken {
   std::atomic<bool> wanted{false};
   std::atomic<std::uint64_t> nonblocking{0};
+  std::atomic<std::uint64_t> persistent{0};  // requests made; their starts are not seen
 };
 inline Untaken untaken;
 

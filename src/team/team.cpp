@@ -112,6 +112,7 @@ Part own_part() {
   const auto add = [&](Passed why, std::uint64_t calls) { all.passed[static_cast<std::size_t>(why)] += calls; };
   add(Passed::other, list.passed_without_team.load());
   add(Passed::nonblocking, untaken.nonblocking.load());
+  add(Passed::persistent, untaken.persistent.load());
   return make_part(all, std::move(tallies));
 }
 

@@ -1,5 +1,5 @@
 # Shared by the scripts. The environment gives TOOL, PROGRAM, PRELOAD, MPIRUN,
-# OTHER_MPIRUN (may be missing), ABI and ADDED (empty, or what follows PRELOAD where the MPI has large counts).
+# OTHER_MPIRUN (may be missing), ABI and ADDED (empty, or what follows PRELOAD for what this MPI has).
 set -u
 failures=0
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 # What `quadrille run` must not change: exit status, signals, what the user preloads. And what it adds.
 . "$(dirname "$0")/common.sh"
 run="$TOOL run"
-PRELOAD="$PRELOAD$ADDED"  # the doors for large counts, where the MPI has them
+PRELOAD="$PRELOAD$ADDED"  # the doors that not every MPI has
 
 expect 0 - "preload=$PRELOAD explain=" $run -- "$MPIRUN" -n 2 "$PROGRAM" print
 expect 0 - "preload=$PRELOAD explain=1" $run --explain "$MPIRUN" -n 2 "$PROGRAM" print

@@ -1,13 +1,30 @@
-/* Stands in for an MPI library, with or without a collective with large counts. Nobody calls it. */
+/* Stands in for an MPI library, with or without some functions. Nobody calls them. */
 int MPI_Standin(void);
 int MPI_Standin(void) { return 0; }
 
-#if defined(LARGE_COUNTS)
-int MPI_Alltoall_c(void);
-int MPI_Alltoall_c(void) { return 0; }
-#else
+#define HAS(name) \
+  int name(void); \
+  int name(void) { return 0; }
 /* What is only needed is not there. */
-extern int MPI_Alltoall_c(void) __attribute__((weak));
-int other(void);
-int other(void) { return MPI_Alltoall_c != 0; }
+#define NEEDS(name)                         \
+  extern int name(void) __attribute__((weak)); \
+  int needs_##name(void);                   \
+  int needs_##name(void) { return name != 0; }
+
+#if defined(WITH_LARGE)
+HAS(MPI_Alltoall_c)
+#else
+NEEDS(MPI_Alltoall_c)
+#endif
+#if defined(WITH_PERSISTENT)
+HAS(MPI_Alltoall_init)
+HAS(MPI_Alltoall_init_c)
+#else
+NEEDS(MPI_Alltoall_init)
+NEEDS(MPI_Alltoall_init_c)
+#endif
+#if defined(WITH_MPIX)
+HAS(MPIX_Alltoall_init)
+#else
+NEEDS(MPIX_Alltoall_init)
 #endif

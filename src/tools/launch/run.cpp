@@ -9,8 +9,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "tools/launch/added_doors.hpp"
 #include "tools/launch/command.hpp"
-#include "tools/launch/large_counts.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/libraries.hpp"
 #include "tools/launch/process.hpp"
@@ -209,10 +209,7 @@ int run_command(const RunOptions& options) {
                     preload));
     return bad_command;
   }
-  if (const std::string large = find_large_preload(preload);
-      !large.empty() && has_large_counts(command, abi, loader_paths())) {
-    preload += ":" + large;
-  }
+  for (const std::string& doors : added_doors(command, abi, preload, loader_paths())) preload += ":" + doors;
   const char* before = std::getenv("LD_PRELOAD");
   const std::string value =
       before != nullptr && *before != '\0' ? fmt::format("{}:{}", preload, before) : preload;
