@@ -16,7 +16,7 @@ extern char** environ;
 namespace quadrille::test {
 namespace {
 
-constexpr std::size_t bytes = 1'000'000;
+constexpr std::size_t block_bytes = 1'000'000;
 
 // An argument that is itself large, so that it lies in the heap.
 std::string long_argument() { return "test -n '" + std::string(30'000, 'x') + "' && exit 42"; }
@@ -24,11 +24,11 @@ std::string long_argument() { return "test -n '" + std::string(30'000, 'x') + "'
 class Process : public testing::Test {
  protected:
   void SetUp() override {
-    block_ = malloc(bytes);
-    fill(block_, bytes, 1);
+    block_ = malloc(block_bytes);
+    fill(block_, block_bytes, 1);
   }
   void TearDown() override {
-    EXPECT_TRUE(holds(block_, bytes, 1));
+    EXPECT_TRUE(holds(block_, block_bytes, 1));
     free(block_);
   }
   void* block_ = nullptr;

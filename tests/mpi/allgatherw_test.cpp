@@ -15,12 +15,6 @@ namespace {
 
 constexpr Collective allgatherw = Collective::neighbor_allgatherw;
 
-int error_class(int code) {
-  int result = MPI_SUCCESS;
-  MPI_Error_class(code, &result);
-  return result;
-}
-
 int calls_of_alltoallw = 0;
 int noted_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
                     const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],

@@ -305,12 +305,6 @@ TEST_F(Arguments, DisplacementsPastTwoGibibytes) {
 
 // Errors.
 
-int error_class(int code) {
-  int result = MPI_SUCCESS;
-  MPI_Error_class(code, &result);
-  return result;
-}
-
 int handler_calls = 0;
 int handler_class = 0;
 

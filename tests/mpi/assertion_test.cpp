@@ -2,6 +2,7 @@
 // explicit door alone.
 #include "neighbors.hpp"
 #include "plan/neighborhood.hpp"
+#include "served_by.hpp"
 #include "team/neighbors.hpp"
 #include "world.hpp"
 
@@ -10,11 +11,6 @@ namespace {
 
 constexpr Collective irregular[] = {Collective::neighbor_alltoallv, Collective::neighbor_alltoallw,
                                     Collective::neighbor_allgatherv, Collective::neighbor_allgatherw};
-
-std::string served_by(MPI_Comm comm, Collective c) {
-  const auto& choice = team::team_of(comm)->selections[static_cast<std::size_t>(c)].selection.choice;
-  return choice.algorithm != nullptr ? std::string(choice.algorithm->name) : "nothing";
-}
 
 MPI_Info asserting() {
   MPI_Info info;

@@ -13,8 +13,8 @@ namespace quadrille::test {
 namespace {
 
 // Beside what is chosen, which is rings inside a node. An odd number: the grids of one shape come one after the other.
-constexpr const char* algorithms[] = {"torus", "torus-direct", "basis",    "direct",    "straightforward:ports=0",
-                                      "sh-co", "torus:pack=0", "sh-naive", "sh-numa-co"};
+constexpr const char* grid_algorithms[] = {"torus", "torus-direct", "basis",    "direct",    "straightforward:ports=0",
+                                           "sh-co", "torus:pack=0", "sh-naive", "sh-numa-co"};
 
 // MPICH sends both blocks to one process with one tag, down and then up, and takes the first for the one from below.
 // The definition, MPI 4.1, section 8.6, wants there what goes up.
@@ -52,7 +52,7 @@ class Grids : public MpiTest {
     seed_ = turn * 100;
     expect_on(t, tested_neighbors, with_sizes);
     if (can_force) {
-      const char* const name = algorithms[turn % std::size(algorithms)];
+      const char* const name = grid_algorithms[turn % std::size(grid_algorithms)];
       for (const Collective c : neighbor_collectives) EXPECT_EQ(force(t.where.comm, c, name), MPI_SUCCESS);
       t.name += std::string(" by ") + name;
       expect_on(t, tested_neighbors, with_sizes);

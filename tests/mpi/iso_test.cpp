@@ -3,7 +3,7 @@
 
 #include "mpi/mpi.hpp"
 #include "neighbors.hpp"
-#include "team/team.hpp"
+#include "served_by.hpp"
 #include "world.hpp"
 
 namespace quadrille::test {
@@ -66,12 +66,6 @@ Topology isomorphic(const TestGrid& grid, const Offsets& offsets, const char* ke
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
   MPI_Comm_free(&cart);  // nothing of it is needed any more
   return t;
-}
-
-// What served the last call.
-std::string served_by(MPI_Comm comm, Collective c) {
-  const auto& choice = team::team_of(comm)->selections[static_cast<std::size_t>(c)].selection.choice;
-  return choice.algorithm != nullptr ? std::string(choice.algorithm->name) : "nothing";
 }
 
 bool combines(const std::string& name) {
@@ -354,12 +348,6 @@ TEST_F(Isomorphic, IsAnOrdinaryGraphForTheMpi) {
 #endif
     release(t.where);
   }
-}
-
-int error_class(int code) {
-  int result = MPI_SUCCESS;
-  MPI_Error_class(code, &result);
-  return result;
 }
 
 TEST_F(Isomorphic, WrongArguments) {

@@ -305,12 +305,6 @@ TEST_F(Persistent, MoreThanThereIsSharedMemoryFor) {
   for (Quadrille_Request& one : more) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one));
 }
 
-int error_class(int code) {
-  int result = MPI_SUCCESS;
-  MPI_Error_class(code, &result);
-  return result;
-}
-
 // One rank comes late: at its start all that it waits for is there, at those of the others nothing is.
 TEST_F(Persistent, UnderWayUntilItIsCompleted) {
   for (const char* const algorithm : {"rings", "direct"}) {

@@ -4,6 +4,7 @@
 
 #include "neighbors.hpp"
 #include "plan/neighborhood.hpp"
+#include "served_by.hpp"
 #include "team/neighbors.hpp"
 #include "world.hpp"
 
@@ -60,11 +61,6 @@ Topology shuffled_grid(const TestGrid& grid, const Offsets& offsets, std::uint64
 bool recognized(MPI_Comm comm) {
   const team::Neighbors* n = team::neighbors_of(*team::team_of(comm));
   return n != nullptr && n->isomorphic != nullptr;
-}
-
-std::string served_by(MPI_Comm comm, Collective c) {
-  const auto& choice = team::team_of(comm)->selections[static_cast<std::size_t>(c)].selection.choice;
-  return choice.algorithm != nullptr ? std::string(choice.algorithm->name) : "nothing";
 }
 
 Offsets offsets_in(std::size_t dimensions, int kind) {

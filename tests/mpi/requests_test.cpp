@@ -36,12 +36,6 @@ namespace {
 
 class Requests : public MpiTest {};
 
-int error_class(int code) {
-  int result = MPI_SUCCESS;
-  MPI_Error_class(code, &result);
-  return result;
-}
-
 // An all-to-all or an allgather of `count` ints a block, whose content tells who sent what in which turn.
 struct One {
   MPI_Comm comm;

@@ -296,12 +296,6 @@ TEST_P(Sparse, AnotherTypeAtTheReceiver) {
 
 // ---- Mistakes ----
 
-int error_class(int code) {
-  int result = 0;
-  MPI_Error_class(code, &result);
-  return result;
-}
-
 enum class Mistake {
   none,
   rank,

@@ -8,8 +8,8 @@
 namespace quadrille::test {
 namespace {
 
-constexpr std::size_t sizes[] = {0,    1,    7,    8,    64,   100,  511,  512,  513,
-                                 4095, 4096, 4097, 8191, 8192, 8193, 65536};
+constexpr std::size_t uniform_sizes[] = {0,    1,    7,    8,    64,   100,  511,  512,  513,
+                                         4095, 4096, 4097, 8191, 8192, 8193, 65536};
 
 std::vector<Kinds> all_kinds() {
   std::vector<Kinds> all;
@@ -27,10 +27,10 @@ std::vector<Kinds> all_kinds() {
 }
 
 // All combinations of datatypes, sizes and in-place.
-std::vector<Shape> all_shapes(Collective collective) {
+std::vector<Shape> uniform_shapes(Collective collective) {
   std::vector<Shape> all;
   for (const Kinds& kinds : all_kinds()) {
-    for (std::size_t bytes : sizes) {
+    for (std::size_t bytes : uniform_sizes) {
       for (bool in_place : {false, true}) {
         Shape shape;
         shape.collective = collective;
@@ -49,7 +49,7 @@ class Uniform : public MpiTest, public testing::WithParamInterface<Forced> {};
 
 TEST_P(Uniform, EveryShape) {
   const Forced& forced = GetParam();
-  check_shapes(forced, all_shapes(forced.collective), {.forced = 60, .least = 6, .self = 40});
+  check_shapes(forced, uniform_shapes(forced.collective), {.forced = 60, .least = 6, .self = 40});
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -82,7 +82,7 @@ TEST_F(UniformDefault, RanksWithDifferentTypes) {
       Shape shape;
       shape.collective = collective;
       shape.kinds = mixed(i % 4 == 3 ? Base::real : Base::integer);
-      shape.bytes = sizes[static_cast<std::size_t>(i) % std::size(sizes)];
+      shape.bytes = uniform_sizes[static_cast<std::size_t>(i) % std::size(uniform_sizes)];
       shape.seed = static_cast<std::uint64_t>(i);
       if (!mpi_can(shape, world().size)) continue;
       expect_good(check(shape, communicator_named("world")));

@@ -8,7 +8,7 @@
 namespace quadrille::test {
 namespace {
 
-constexpr std::size_t sizes[] = {1, 8, 60, 100, 511, 512, 513, 4096, 8191, 8193, 40000};
+constexpr std::size_t vector_sizes[] = {1, 8, 60, 100, 511, 512, 513, 4096, 8191, 8193, 40000};
 
 std::vector<Kinds> kinds_for(Collective collective) {
   std::vector<Kinds> all;
@@ -27,7 +27,7 @@ std::vector<Kinds> kinds_for(Collective collective) {
   return all;
 }
 
-std::vector<Shape> all_shapes(Collective collective) {
+std::vector<Shape> vector_shapes(Collective collective) {
   std::vector<Shape> all;
   for (const Kinds& kinds : kinds_for(collective)) {
     for (Pattern pattern : all_patterns) {
@@ -40,7 +40,7 @@ std::vector<Shape> all_shapes(Collective collective) {
           shape.pattern = pattern;
           shape.layout = layout;
           shape.seed = all.size();
-          shape.bytes = sizes[mix(shape.seed) % std::size(sizes)];
+          shape.bytes = vector_sizes[mix(shape.seed) % std::size(vector_sizes)];
           all.push_back(shape);
         }
       }
@@ -53,7 +53,7 @@ class Vector : public MpiTest, public testing::WithParamInterface<Forced> {};
 
 TEST_P(Vector, EveryShape) {
   const Forced& forced = GetParam();
-  check_shapes(forced, all_shapes(forced.collective), {.forced = 100, .least = 8, .self = 60});
+  check_shapes(forced, vector_shapes(forced.collective), {.forced = 100, .least = 8, .self = 60});
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -107,6 +107,12 @@ bool is_served_by_default(const Communicator& communicator) {
   return on_one_node() && communicator.size > 1 && by_default;
 }
 
+int error_class(int code) {
+  int result = MPI_SUCCESS;
+  MPI_Error_class(code, &result);
+  return result;
+}
+
 void meet(MPI_Comm comm) { MPI_Barrier(comm); }
 
 void MpiTest::SetUp() {

@@ -56,6 +56,8 @@ class MpiTest : public testing::Test {
 // Reports a problem, if there is one; after a few in one test, only counts them.
 void expect_good(const std::string& problem);
 
+int error_class(int code);
+
 // Sends a message to all ranks of MPI_COMM_WORLD and back, not through the door.
 void meet(MPI_Comm comm = MPI_COMM_WORLD);
 

@@ -1,0 +1,17 @@
+// What served the last call on a communicator, for programs into which Quadrille is linked.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+
+#include "team/team.hpp"
+
+namespace quadrille::test {
+
+inline std::string served_by(MPI_Comm comm, Collective c) {
+  const auto& choice = team::team_of(comm)->selections[static_cast<std::size_t>(c)].selection.choice;
+  return choice.algorithm != nullptr ? std::string(choice.algorithm->name) : "nothing";
+}
+
+}  // namespace quadrille::test
