@@ -9,8 +9,9 @@ if(QUADRILLE_SANITIZE MATCHES "address")
   set(QUADRILLE_BEFORE_SANITIZER -fno-sanitize=address)
 endif()
 if(QUADRILLE_SANITIZE)
+  string(REPLACE "-O2" "-O1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
   target_compile_options(quadrille_options INTERFACE -fsanitize=${QUADRILLE_SANITIZE}
-                         -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1)
+                         -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(quadrille_options INTERFACE -fsanitize=${QUADRILLE_SANITIZE})
 endif()
 
