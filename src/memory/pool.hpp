@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -26,8 +25,7 @@ class Pool {
     if (bytes > size_) {
       release();
       memory_ = static_cast<std::byte*>(heap_allocate(bytes, sys::cache_line));
-      if (memory_ == nullptr) memory_ = static_cast<std::byte*>(std::malloc(bytes));
-      if (memory_ == nullptr) throw std::bad_alloc();
+      if (memory_ == nullptr) memory_ = static_cast<std::byte*>(operator new(bytes));
       size_ = bytes;
     }
     return memory_;
@@ -44,7 +42,7 @@ class Pool {
   void release() {
     if (memory_ != nullptr && !heap_free(memory_)) {
       note_unmapped(memory_, size_);  // libc may unmap it, and nobody sees that
-      std::free(memory_);
+      operator delete(memory_);
     }
     memory_ = nullptr;
     size_ = 0;

@@ -7,6 +7,24 @@ foreach(way ring cma-write)
                      SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_HEAP=off QUADRILLE_REACH=${way},ring)
 endforeach()
 
+# The same wherever Quadrille asks for memory in a call.
+add_library(quadrille_lack_of_memory MODULE lack_of_memory.c)
+target_link_libraries(quadrille_lack_of_memory PRIVATE ${CMAKE_DL_LIBS})
+set_target_properties(quadrille_lack_of_memory PROPERTIES PREFIX "" OUTPUT_NAME lack_of_memory)
+target_compile_options(quadrille_lack_of_memory PRIVATE -fno-builtin)
+quadrille_mpi_program(quadrille_lacking_rank_check lacking_rank_check.cpp)
+target_link_libraries(quadrille_lacking_rank_check PRIVATE quadrille_so)
+add_dependencies(quadrille_lacking_rank_check quadrille_lack_of_memory)
+function(quadrille_lacking_rank_test name ranks)
+  quadrille_mpi_test(mpi.lacking-rank-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_lacking_rank_check
+                     WRAPPER ${CMAKE_COMMAND} -E env LD_PRELOAD=$<TARGET_FILE:quadrille_lack_of_memory>
+                     SETTINGS QUADRILLE_HEAP=off ${ARGN})
+endfunction()
+quadrille_lacking_rank_test(dense 3 ARGUMENTS dense)
+quadrille_lacking_rank_test(neighbors 3 ARGUMENTS neighbors)
+quadrille_lacking_rank_test(nodes 4 QUADRILLE_NODES=2 ARGUMENTS dense)
+quadrille_lacking_rank_test(nodes-neighbors 4 QUADRILLE_NODES=2 ARGUMENTS neighbors)
+
 # Memory of a device, by a stand-in of its driver, on odd ranks; the last are so many that copies have other ways.
 add_library(quadrille_device_standin SHARED device_standin.c)
 set_target_properties(quadrille_device_standin PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
