@@ -28,7 +28,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
 
   quadrille::team::KeptTeam team;  // first: all else is gone before it
   quadrille::run::KeptTypes types;
-  quadrille::memory::Pool scratch, send, recv;
+  quadrille::run::SureRoom sure;
+  quadrille::memory::Pool send, recv;
   quadrille::run::CarriedMemory carried;
   quadrille::run::OwnRings rings;
   quadrille::team::OwnInbox inbox;
@@ -46,7 +47,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   void start();
   bool go_on() override;
 
-  quadrille::run::RunMemory memory() { return {scratch, send, recv, carried}; }
+  quadrille::run::RunMemory memory() { return {sure, send, recv, carried}; }
 
  private:
   int step();

@@ -37,8 +37,10 @@ class Pool {
     if (size_ > most_kept) release();
   }
 
- private:
+  // Bytes that trim() leaves.
   static constexpr std::size_t most_kept = std::size_t{4} << 20;
+
+ private:
   void release() {
     if (memory_ != nullptr && !heap_free(memory_)) {
       note_unmapped(memory_, size_);  // libc may unmap it, and nobody sees that

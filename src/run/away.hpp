@@ -4,6 +4,8 @@
 // lies. In place it is received over, so all blocks are copied before the first arrives, and received packed: MPICH
 // cuts a large packed message anywhere and then refuses to unpack part of an element.
 //
+// Without memory for these copies a rank sends from where the blocks lie, drops what comes, and returns an error.
+//
 // In step i a rank sends to the i-th rank after it and receives from the i-th before it. A batch is the same steps on
 // all ranks, Group::away_steps of them, so each message meets its other half in the same batch.
 #pragma once
@@ -27,8 +29,11 @@ class AwayMessages {
         overwritten_(call.in_place && !gather_),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
-        send_room_(group.away_send, bytes_to_stage()),
-        recv_room_(group.away_recv, bytes_to_unpack()) {}
+        send_room_(group.away_send),
+        recv_room_(group.away_recv) {
+    has_room_ = send_room_.reserve(bytes_to_stage()) && recv_room_.reserve(bytes_to_unpack());
+    if (!has_room_) error_ = MPI_ERR_NO_MEM;
+  }
   AwayMessages(const AwayMessages&) = delete;
   AwayMessages& operator=(const AwayMessages&) = delete;
   // Nothing may be under way to memory that the caller frees.
@@ -41,7 +46,8 @@ class AwayMessages {
   void begin() {
     if (group_.local.empty()) return;
     transport_.emplace(group_.comm, group_.me);
-    stage();
+    transport_->drop_received(!has_room_);
+    if (has_room_) stage();
     start_batch();
   }
 
@@ -131,7 +137,7 @@ class AwayMessages {
   void send(int to) {
     if (!is_away(to)) return;
     const Block block = block_for(to);
-    std::byte* copy = overwritten_ ? staged_[next_staged_++] : nullptr;
+    std::byte* copy = overwritten_ && has_room_ ? staged_[next_staged_++] : nullptr;
     if (block.bytes() == 0) return;
     const Place place = copy != nullptr ? bytes_at(copy, block.bytes()) : typed_place(block);
     keep(error_, transport_->start_send(messages_++, to, {&place, 1}));
@@ -142,7 +148,7 @@ class AwayMessages {
     const Block block = recv_[from];
     if (block.bytes() == 0) return;
     Place place = typed_place(block);
-    if (overwritten_ && !block.info.dense) {
+    if (overwritten_ && !block.info.dense && has_room_) {
       std::byte* room = recv_room_.take(block.bytes());
       packed_.push_back({from, room});
       place = bytes_at(room, block.bytes());
@@ -156,6 +162,7 @@ class AwayMessages {
   const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
   const Blocks send_, recv_;
   Room send_room_, recv_room_;
+  bool has_room_ = true;
   std::optional<MpiTransport> transport_;
   std::vector<std::byte*> staged_;  // by the steps
   std::size_t next_staged_ = 0;

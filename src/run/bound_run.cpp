@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "mpi/thrown.hpp"
 #include "run/blocks.hpp"
 #include "run/neighbors.hpp"
 #include "run/places.hpp"
@@ -48,6 +49,24 @@ std::uint64_t largest_of(std::span<const Place> places) {
   return largest;
 }
 
+std::size_t largest_of(const std::vector<Block>& blocks) {
+  std::size_t largest = 0;
+  for (const Block& block : blocks) largest = std::max(largest, block.bytes());
+  return largest;
+}
+
+// The most blocks that a round sends, or brings.
+std::size_t blocks_of_a_round(const plan::Schedule& schedule, bool sent) {
+  std::size_t most = 0;
+  for (const plan::Round& round : schedule.rounds) {
+    const plan::Range range = sent ? round.sends : round.receives;
+    std::size_t blocks = 0;
+    for (std::uint32_t m = 0; m < range.count; ++m) blocks += schedule.messages[range.first + m].spans.count;
+    most = std::max(most, blocks);
+  }
+  return most;
+}
+
 }  // namespace
 
 BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Moving& moving, const Traffic& traffic,
@@ -59,9 +78,8 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Movin
       send_(dense_send_blocks(call, traffic)),
       recv_(dense_recv_blocks(call, traffic)),
       transport_(traffic.comm, traffic.me, copy_tag, traffic.tag) {
-  bind_dense(call);
   binding_.block_bytes = recv_.empty() ? 0 : recv_.front().bytes();
-  bind_scratch();
+  bind_dense(call);
 }
 
 BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots, const Moving& moving,
@@ -77,6 +95,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Neigh
   bind_neighbors(is_allgather(call.collective) || is_uniform(call.collective));
 }
 
+// The places have as many bytes on all ranks.
 BoundRun::BoundRun(const Binding& places, const plan::Schedule& schedule, const Traffic& traffic,
                    const RunMemory& memory)
     : schedule_(schedule),
@@ -84,7 +103,8 @@ BoundRun::BoundRun(const Binding& places, const plan::Schedule& schedule, const 
       memory_(memory),
       binding_(places),
       transport_(traffic.comm, traffic.me, copy_tag, traffic.tag) {
-  bind_scratch();
+  sized_ = all_have_room_ = true;  // who made the places has asked
+  has_room_ = take_room();
 }
 
 void BoundRun::bind_dense(const Call& call) {
@@ -92,31 +112,33 @@ void BoundRun::bind_dense(const Call& call) {
   const bool as_bytes = moving_.as_bytes || whole_in_place;
   pack_recv_ = as_bytes && !all_dense(recv_);
   pack_send_ = whole_in_place || (moving_.as_bytes && !all_dense(send_));
-  recv_places_ = pack_recv_ ? packed_places(recv_, memory_.recv.take(total_bytes(recv_))) : own_places(recv_, as_bytes);
-  send_places_ =
-      pack_send_ ? packed_places(send_, memory_.send.take(total_bytes(send_))) : own_places(send_, moving_.as_bytes);
-  binding_.send = send_places_;
-  binding_.recv = recv_places_;
+  if (!pack_recv_) recv_places_ = own_places(recv_, as_bytes);
+  if (!pack_send_) send_places_ = own_places(send_, moving_.as_bytes);
+  sized_ = is_sized(call.collective);
+  if (sized_ && as_bytes) wanted_ = std::max(recv_.size(), std::size_t{schedule_.scratch_blocks}) * largest_of(recv_);
+  has_room_ = take_room();
 }
 
 void BoundRun::bind_neighbors(bool uniform) {
+  uniform_scratch_ = uniform;
   if (moving_.as_bytes) {
     transport_.pack_up_to(moving_.pack_up_to);
-    send_places_ = is_dense(send_) ? own_places(send_, true) : places_of_gapped(send_, memory_.send, pack_send_);
-    recv_places_ = is_dense(recv_) ? own_places(recv_, true) : places_of_gapped(recv_, memory_.recv, pack_recv_);
-    bind_neighbor_scratch(uniform);
+    send_places_ = is_dense(send_) ? own_places(send_, true) : places_of_gapped(send_, pack_send_);
+    recv_places_ = is_dense(recv_) ? own_places(recv_, true) : places_of_gapped(recv_, pack_recv_);
+    // Not all ranks have the same neighbours, but none has more blocks, and scratch is for two blocks each.
+    sized_ = true;
+    wanted_ = 2 * std::max(recv_.size(), send_.size()) * binding_.block_bytes;
   } else {
     send_places_ = own_places(send_, false);
     recv_places_ = own_places(recv_, false);
   }
-  binding_.send = send_places_;
-  binding_.recv = recv_places_;
+  has_room_ = take_room();
 }
 
-std::vector<Place> BoundRun::places_of_gapped(const std::vector<Block>& blocks, memory::Pool& pool, bool& packed) {
+std::vector<Place> BoundRun::places_of_gapped(const std::vector<Block>& blocks, bool& packed) {
   std::vector<Place> places;
   packed = moving_.pack_up_to > 0 || !find_layouts(blocks, places);
-  return packed ? packed_places(blocks, pool.take(total_bytes(blocks))) : places;
+  return places;
 }
 
 // The blocks where they are, as bytes with gaps. False if the layout of one of them cannot be found.
@@ -134,9 +156,8 @@ bool BoundRun::find_layouts(const std::vector<Block>& blocks, std::vector<Place>
 
 // Scratch blocks k and s + k of an all-to-all hold data of neighbour k only.
 void BoundRun::bind_neighbor_scratch(bool uniform) {
-  const std::size_t bytes = schedule_.scratch_blocks * binding_.block_bytes;
-  std::byte* next = binding_.scratch = bytes > 0 ? memory_.scratch.take(bytes) : nullptr;
   if (uniform) return;
+  std::byte* next = binding_.scratch;
   scratch_places_.resize(schedule_.scratch_blocks);
   for (std::size_t i = 0; i < scratch_places_.size(); ++i) {
     const std::size_t bytes_of_block = recv_places_[i % recv_places_.size()].bytes;
@@ -146,43 +167,128 @@ void BoundRun::bind_neighbor_scratch(bool uniform) {
   binding_.scratch_places = scratch_places_;
 }
 
-// Where sizes travel, scratch is taken by need, or when all have agreed how much.
-void BoundRun::bind_scratch() {
-  if (schedule_.sizes != plan::Sizes::known) return;
-  binding_.scratch = memory_.scratch.take(schedule_.scratch_blocks * binding_.block_bytes);
+// ---- Memory ----
+
+// Places of packed blocks. Without memory they are nowhere.
+bool BoundRun::take_own_room(memory::Pool& pool, const std::vector<Block>& blocks, std::vector<Place>& places) {
+  std::byte* room = nullptr;
+  const bool found = thrown_by([&] {
+    const std::size_t bytes = total_bytes(blocks);
+    room = pool.take(must_ask() ? std::max(bytes, memory_.sure.each(bytes, wanted_)) : bytes);
+  }) == MPI_SUCCESS;
+  places = packed_places(blocks, room);
+  if (found) return true;
+  for (Place& place : places) place.address = nullptr;
+  return false;
 }
 
-int BoundRun::start(bool block) {
-  if (pack_send_) {
-    const int error = pack_all(send_, send_places_, traffic_.quiet);
-    if (error != MPI_SUCCESS) return error;
-  }
-  if (schedule_.sizes == plan::Sizes::known) transport_.repeat();
-  if (schedule_.sizes != plan::Sizes::known && moving_.monolithic) {
-    if (!agreement_) agreement_.emplace(transport_, traffic_.me, traffic_.ranks);
-    agreement_->begin(largest_of(binding_.send));
-    phase_ = Phase::agreeing;
+bool BoundRun::take_room() {
+  bool good = true;
+  if (pack_recv_) good = take_own_room(sized_ ? memory_.sure.recv : memory_.recv, recv_, recv_places_);
+  if (pack_send_) good = take_own_room(sized_ ? memory_.sure.send : memory_.send, send_, send_places_) && good;
+  if (sized_) good = take_sure_room() && good;
+  binding_.send = send_places_.empty() ? binding_.send : send_places_;
+  binding_.recv = recv_places_.empty() ? binding_.recv : recv_places_;
+  if (good) bind_neighbor_scratch(uniform_scratch_);
+  return good;
+}
+
+// Where sizes travel, scratch is taken by need, or when all have agreed how much. When all ranks take more, each takes
+// what its blocks may need in a later call, too.
+bool BoundRun::take_sure_room() {
+  SureRoom& sure = memory_.sure;
+  const std::size_t scratch =
+      schedule_.sizes == plan::Sizes::known ? schedule_.scratch_blocks * binding_.block_bytes : 0;
+  return thrown_by([&] {
+    if (must_ask() && wanted_ <= memory::Pool::most_kept) sure.send.take(wanted_), sure.recv.take(wanted_);
+    binding_.scratch = sure.scratch.take(must_ask() ? sure.each(scratch, wanted_) : scratch);
+  }) == MPI_SUCCESS;
+}
+
+// The whole working buffer, and what a round sends and brings.
+bool BoundRun::take_monolithic_room() {
+  SureRoom& sure = memory_.carried.monolithic;
+  const std::size_t all = binding_.recv.size() * binding_.block_bytes;
+  return thrown_by([&] {
+    binding_.scratch = sure.scratch.take(all);
+    sure.send.take(sure.each(blocks_of_a_round(schedule_, true) * binding_.block_bytes, all));
+    sure.recv.take(sure.each(blocks_of_a_round(schedule_, false) * binding_.block_bytes, all));
+  }) == MPI_SUCCESS;
+}
+
+// ---- Agreement ----
+
+void BoundRun::ask(Question question, std::uint64_t mine) {
+  if (!agreement_) agreement_.emplace(transport_, traffic_.me, traffic_.ranks);
+  agreement_->begin(mine);
+  question_ = question;
+  phase_ = Phase::agreeing;
+}
+
+int BoundRun::answered() {
+  if (question_ == Question::largest) return largest_known();
+  const bool all = agreement_->largest() == 0;
+  if (schedule_.sizes == plan::Sizes::known) {
+    all_have_room_ = all;
+    memory_.sure.note(all ? wanted_ : 0);
   } else {
-    begin_moving();
+    memory_.carried.monolithic.note(all ? binding_.recv.size() * binding_.block_bytes : 0);
+  }
+  return all ? begin_moving() : MPI_ERR_NO_MEM;
+}
+
+int BoundRun::largest_known() {
+  const std::uint64_t largest = agreement_->largest();
+  // Known to all alike: then nobody begins.
+  if (largest > SIZE_MAX / 2 / binding_.recv.size()) return MPI_ERR_NO_MEM;
+  binding_.block_bytes = largest;
+  const bool sure = memory_.carried.monolithic.is_enough(binding_.recv.size() * largest);
+  const bool good = take_monolithic_room();
+  if (sure) return begin_moving();
+  ask(Question::room, good ? 0 : 1);
+  return MPI_SUCCESS;
+}
+
+// ---- A start ----
+
+int BoundRun::start(bool block) {
+  if (!has_room_) has_room_ = take_room();  // there may be some now
+  if (schedule_.sizes == plan::Sizes::known && has_room_) transport_.repeat();
+  if (schedule_.sizes != plan::Sizes::known && moving_.monolithic) {
+    ask(Question::largest, largest_of(binding_.send));
+  } else if (schedule_.sizes == plan::Sizes::known && must_ask()) {
+    ask(Question::room, has_room_ ? 0 : 1);
+  } else if (const int error = begin_moving(); error != MPI_SUCCESS) {
+    phase_ = Phase::idle;
+    return error;
   }
   return advance(block);
 }
 
+// Sends its blocks from where they lie, and receives none: so what is sent in place is not received over.
+void BoundRun::take_part_without_room() {
+  transport_.drop_received(true);
+  send_places_ = recv_places_ = own_places(recv_, all_dense(recv_));
+  binding_.send = send_places_;
+  binding_.recv = recv_places_;
+}
+
 int BoundRun::begin_moving() {
   phase_ = Phase::moving;
-  if (schedule_.sizes == plan::Sizes::known) {
+  const bool known = schedule_.sizes == plan::Sizes::known;
+  if (!has_room_ && known) {
+    if (moving_.as_bytes || send_.empty()) return MPI_ERR_NO_MEM;  // even the reserve is used up
+    take_part_without_room();
+  }
+  if (pack_send_ && (has_room_ || (!known && send_places_.front().address != nullptr))) {
+    if (const int error = pack_all(send_, send_places_, traffic_.quiet); error != MPI_SUCCESS) return error;
+  }
+  if (known) {
     if (!known_) known_.emplace(schedule_, binding_, transport_);
     known_->begin();
-    return MPI_SUCCESS;
+  } else {
+    carried_.emplace(schedule_, binding_, transport_, memory_.carried, CarriedLimits{.eager = moving_.eager});
   }
-  if (moving_.monolithic) {
-    const std::uint64_t largest = agreement_->largest();
-    // Known to all alike: then nobody begins.
-    if (largest > SIZE_MAX / 2 / binding_.recv.size()) return MPI_ERR_NO_MEM;
-    binding_.block_bytes = largest;
-    binding_.scratch = memory_.carried.working.take(binding_.recv.size() * largest);
-  }
-  carried_.emplace(schedule_, binding_, transport_, memory_.carried, CarriedLimits{.eager = moving_.eager});
   return MPI_SUCCESS;
 }
 
@@ -194,10 +300,10 @@ int BoundRun::advance_moving(bool block, bool& finished) {
 
 int BoundRun::advance(bool block) {
   int error = MPI_SUCCESS;
-  if (phase_ == Phase::agreeing) {
+  while (phase_ == Phase::agreeing && error == MPI_SUCCESS) {
     error = agreement_->advance(block);
     if (error == MPI_SUCCESS && !agreement_->done()) return error;
-    if (error == MPI_SUCCESS) error = begin_moving();
+    if (error == MPI_SUCCESS) error = answered();
   }
   if (phase_ == Phase::moving && error == MPI_SUCCESS) {
     bool finished = false;
@@ -209,6 +315,10 @@ int BoundRun::advance(bool block) {
   return error;
 }
 
-int BoundRun::finish() { return pack_recv_ ? unpack_all(recv_places_, recv_, traffic_.quiet) : MPI_SUCCESS; }
+int BoundRun::finish() {
+  transport_.drop_received(false);
+  if (!has_room_) return MPI_ERR_NO_MEM;
+  return pack_recv_ ? unpack_all(recv_places_, recv_, traffic_.quiet) : MPI_SUCCESS;
+}
 
 }  // namespace quadrille::run

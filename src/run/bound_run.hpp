@@ -49,17 +49,20 @@ struct Traffic {
 
 // Memory for blocks that are packed or pass through. Not shared by calls that are under way together.
 struct RunMemory {
-  memory::Pool& scratch;
-  memory::Pool& send;
+  SureRoom& sure;
+  memory::Pool& send;  // of calls whose sizes a rank alone knows
   memory::Pool& recv;
   CarriedMemory& carried;
-  void trim() { scratch.trim(), send.trim(), recv.trim(), carried.trim(); }
+  void trim() { sure.trim(), send.trim(), recv.trim(), carried.trim(); }
 };
 
+// A rank that finds no memory does not leave the others alone. Where all ranks know how much is needed, they ask each
+// other, and all return MPI_ERR_NO_MEM. Else a rank takes part without what it cannot keep, and returns that error alone,
+// or together with those whose blocks it should have passed on.
 class BoundRun {
  public:
   // Of a dense collective, or of a neighbour collective with these slots. Schedule and memory must outlive the run; the
-  // arrays of the call need not. Throws std::bad_alloc.
+  // arrays of the call need not.
   BoundRun(const Call& call, const plan::Schedule& schedule, const Moving& moving, const Traffic& traffic,
            const RunMemory& memory);
   BoundRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots, const Moving& moving,
@@ -77,14 +80,24 @@ class BoundRun {
 
  private:
   enum class Phase { idle, agreeing, moving };
+  enum class Question { largest, room };
   void bind_dense(const Call& call);
   void bind_neighbors(bool uniform);
   // Of blocks of which some have gaps. `packed` tells whether they must be moved there and back.
-  std::vector<Place> places_of_gapped(const std::vector<Block>& blocks, memory::Pool& pool, bool& packed);
+  std::vector<Place> places_of_gapped(const std::vector<Block>& blocks, bool& packed);
   bool find_layouts(const std::vector<Block>& blocks, std::vector<Place>& places);
   void bind_neighbor_scratch(bool uniform);
-  void bind_scratch();
+  // Take memory. False if there is none.
+  bool take_room();
+  bool take_sure_room();
+  bool take_monolithic_room();
+  bool take_own_room(memory::Pool& pool, const std::vector<Block>& blocks, std::vector<Place>& places);
+  bool must_ask() const { return sized_ && !all_have_room_ && !memory_.sure.is_enough(wanted_); }
+  void ask(Question question, std::uint64_t mine);
+  int answered();
+  int largest_known();
   int begin_moving();
+  void take_part_without_room();
   int advance_moving(bool block, bool& finished);
   int finish();
 
@@ -96,11 +109,16 @@ class BoundRun {
   std::vector<Block> send_, recv_;  // [block of the schedule]
   std::vector<Place> send_places_, recv_places_, scratch_places_;
   bool pack_send_ = false, pack_recv_ = false;
+  bool sized_ = false;          // all ranks know the sizes of all blocks
+  bool uniform_scratch_ = true;
+  std::size_t wanted_ = 0;      // of a sized call: bytes that no room of any rank exceeds
+  bool has_room_ = true, all_have_room_ = false;
   Binding binding_;
   MpiTransport transport_;
   std::optional<Execution> known_;  // one of these two
   std::optional<CarriedExecution> carried_;
   std::optional<Agreement> agreement_;
+  Question question_ = Question::largest;
   Phase phase_ = Phase::idle;
 };
 

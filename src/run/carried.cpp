@@ -15,6 +15,8 @@ using plan::Message;
 constexpr std::uint32_t wide_mark = UINT32_MAX;
 // Set in the length of a combined message whose sizes have 8 bytes.
 constexpr std::uint64_t wide_flag = std::uint64_t{1} << 63;
+// Stands for the length of one that does not come, because a block in it was dropped.
+constexpr std::uint64_t lost_length = wide_flag - 1;
 
 std::size_t head_bytes(const Message& m) { return m.told * sizeof(std::uint32_t); }
 
@@ -24,11 +26,20 @@ std::uint32_t size_at(const std::byte* head, std::uint32_t index) {
   return size;
 }
 
+std::size_t total_spans(std::span<const Message> messages) {
+  std::size_t spans = 0;
+  for (const Message& m : messages) spans += m.spans.count;
+  return spans;
+}
+
 std::size_t total_told(std::span<const Message> messages) {
   std::size_t told = 0;
   for (const Message& m : messages) told += m.told;
   return told;
 }
+
+// A block that was dropped, or that could not be packed, is nowhere.
+bool is_lost(const CarriedMemory::Held& block) { return block.at == nullptr && block.bytes > 0; }
 
 void append(std::byte*& at, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(at, from, bytes);
@@ -40,7 +51,7 @@ void append(std::byte*& at, const void* from, std::size_t bytes) {
 void CarriedMemory::trim() {
   staging.trim();
   sent_heads.trim();
-  working.trim();
+  monolithic.trim();
   for (const auto& pool : heads) pool->trim();
   for (const auto& pool : landing) pool->trim();
 }
@@ -96,6 +107,7 @@ int CarriedExecution::wait(bool block, Phase next, bool& waits) {
   }
   waits = !complete;
   if (waits) return 0;
+  if (slots_ > 0) look_what_came();
   slots_ = 0;
   phase_ = next;
   if (next == Phase::wide) return start_wide();
@@ -112,13 +124,44 @@ int CarriedExecution::start(bool is_send, std::size_t index, int peer, void* at,
                  : transport_.start_receive(slot, peer, {&place, 1});
 }
 
+// When the messages of a phase are there. What is shorter than expected holds blocks that were dropped on their way.
+void CarriedExecution::look_what_came() {
+  if (drops_) {
+    drops_ = false;
+    transport_.drop_received(false);
+    return;
+  }
+  if (coupled() || phase_ == Phase::wide) return;
+  for (std::size_t i = 0; i < receives().size(); ++i) {
+    const Message& m = receives()[i];
+    const bool has_head = m.told > 0;
+    if (phase_ == Phase::sizes) {
+      if (has_head) memory_.head_came[i] = transport_.came(2 * i + 1);
+    } else if (!came_with_sizes(m, memory_.heads_in[i]) && bytes_of(m) > 0 && !is_lost(m) &&
+               transport_.came(2 * i + 1) == 0) {
+      lose(m);
+    }
+  }
+}
+
+bool CarriedExecution::is_lost(const Message& m) {
+  for (std::uint32_t s = 0; s < m.spans.count; ++s) {
+    if (run::is_lost(held(m, s))) return true;
+  }
+  return false;
+}
+
+void CarriedExecution::lose(const Message& m) {
+  for (std::uint32_t s = 0; s < m.spans.count; ++s) held(m, s).at = nullptr;
+}
+
 int CarriedExecution::enter() {
   for (std::uint32_t i = 0; i < round().before.count; ++i) {
     const plan::Copy& copy = schedule_.copies[round().before.first + i];
     if (copy.to.buffer == Buffer::scratch) {
       keep(copy);
-    } else if (const int error = copy_out(copy); error != 0) {
-      return error;
+    } else if (const int error = copy_out(copy); error_ == 0) {
+      error_ = error;  // the others wait for this rank
     }
   }
   phase_ = Phase::sizes;
@@ -142,11 +185,13 @@ int CarriedExecution::copy_out(const plan::Copy& copy) {
   const Place& to = binding_.recv[static_cast<std::size_t>(copy.to.block)];
   if (copy.from.buffer != Buffer::scratch) {
     const Place& from = binding_.send[static_cast<std::size_t>(copy.from.block)];
-    if (to.bytes == 0 || from.address == to.address) return 0;
-    return transport_.copy(from, to);
+    if (to.bytes == 0) return 0;
+    if (from.address == nullptr || to.address == nullptr) return MPI_ERR_NO_MEM;
+    return from.address == to.address ? 0 : transport_.copy(from, to);
   }
   const Held& from = memory_.held[static_cast<std::size_t>(copy.from.block)];
   const std::size_t bytes = std::min(from.bytes, to.bytes);
+  if (bytes > 0 && (run::is_lost(from) || to.address == nullptr)) return MPI_ERR_NO_MEM;
   move(from.at, to.address, bytes);
   return from.bytes > to.bytes ? MPI_ERR_TRUNCATE : 0;
 }
@@ -165,6 +210,7 @@ int CarriedExecution::leave() {
     keep(copy);
     if (binding_.scratch == nullptr || coupled()) continue;
     Held& kept = memory_.held[static_cast<std::size_t>(copy.to.block)];
+    if (run::is_lost(kept)) continue;
     std::byte* slot = binding_.scratch + static_cast<std::size_t>(copy.to.block) * binding_.block_bytes;
     move(kept.at, slot, kept.bytes);
     kept.at = slot;
@@ -224,6 +270,7 @@ int CarriedExecution::start_sizes() {
   for (const Message& m : sends()) going += m.told > 0 ? head_bytes(m) + limits_.eager : 0;
   memory_.heads_in.assign(receives().size(), nullptr);
   memory_.heads_out.assign(sends().size(), nullptr);
+  memory_.head_came.assign(receives().size(), SIZE_MAX);
   std::byte* at = coming > 0 ? memory_.heads[round_]->take(coming) : nullptr;
   for (std::size_t i = 0; i < receives().size(); ++i) {
     const Message& m = receives()[i];
@@ -242,7 +289,7 @@ int CarriedExecution::start_sizes() {
       const std::uint32_t size = narrow(held(m, m.spans.count - m.told + t).bytes);
       append(at, &size, sizeof size);
     }
-    if (came_with_sizes(m, head)) append_blocks(at, m);
+    if (came_with_sizes(m, head) && !is_lost(m)) append_blocks(at, m);
     const int error = start(true, i, m.peer, head, static_cast<std::size_t>(at - head));
     if (error != 0) return error;
   }
@@ -320,18 +367,19 @@ int CarriedExecution::start_receives() {
     next += m.told;
     if (!came_with_sizes(m, memory_.heads_in[i])) total += bytes_of(m);
   }
-  // What moves on is copied out of here in the same round, or stays until the end.
-  const bool once = binding_.scratch != nullptr;
-  std::byte* landing = total > 0 ? memory_.landing[once ? 0 : round_]->take(total) : nullptr;
+  std::byte* landing = take_landing(total);
+  if (drops_) transport_.drop_received(true);
   for (std::size_t i = 0; i < receives().size(); ++i) {
     const Message& m = receives()[i];
     const bool is_here = came_with_sizes(m, memory_.heads_in[i]);
+    const bool is_whole = !is_here || memory_.head_came[i] >= head_bytes(m) + bytes_of(m);
     std::byte* begin = is_here ? memory_.heads_in[i] + head_bytes(m) : landing;
     std::byte* at = begin;
     for (std::uint32_t s = 0; s < m.spans.count; ++s) {
       held(m, s).at = at;
       at += held(m, s).bytes;
     }
+    if (!is_whole || (!is_here && drops_)) lose(m);
     if (is_here) continue;
     landing = at;
     const int error = start(false, i, m.peer, begin, static_cast<std::size_t>(at - begin));
@@ -340,23 +388,61 @@ int CarriedExecution::start_receives() {
   return 0;
 }
 
+// Room for what comes now. Without memory it will be dropped.
+std::byte* CarriedExecution::take_landing(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  // What moves on is copied out of here in the same round, or stays until the end.
+  const bool once = binding_.scratch != nullptr && !coupled();
+  try {
+    return (once ? memory_.monolithic.recv : *memory_.landing[round_]).take(bytes);
+  } catch (const std::bad_alloc&) {
+    drops_ = true;
+    if (error_ == 0) error_ = MPI_ERR_NO_MEM;
+    return nullptr;
+  }
+}
+
 int CarriedExecution::start_sends() {
   std::size_t total = 0;
   for (std::size_t i = 0; i < sends().size(); ++i) {
     const Message& m = sends()[i];
     if (m.spans.count > 1 && !came_with_sizes(m, memory_.heads_out[i])) total += bytes_of(m);
   }
-  std::byte* at = total > 0 ? memory_.staging.take(total) : nullptr;
+  std::byte* at = nullptr;
+  bool staged = true;
+  try {
+    const bool once = binding_.scratch != nullptr;
+    if (total > 0) at = (once ? memory_.monolithic.send : memory_.staging).take(total);
+  } catch (const std::bad_alloc&) {
+    staged = false;
+  }
   for (std::size_t i = 0; i < sends().size(); ++i) {
     const Message& m = sends()[i];
-    if (came_with_sizes(m, memory_.heads_out[i])) continue;
-    // One block is sent from where it is.
-    std::byte* begin = m.spans.count == 1 ? held(m, 0).at : at;
-    if (m.spans.count > 1) append_blocks(at, m);
-    const int error = start(true, i, m.peer, begin, bytes_of(m));
+    if (came_with_sizes(m, memory_.heads_out[i]) || bytes_of(m) == 0) continue;
+    int error = 0;
+    if (is_lost(m) || (m.spans.count > 1 && !staged)) {
+      error = send_scattered(i, m);
+    } else {
+      // One block is sent from where it is.
+      std::byte* begin = m.spans.count == 1 ? held(m, 0).at : at;
+      if (m.spans.count > 1) append_blocks(at, m);
+      error = start(true, i, m.peer, begin, bytes_of(m));
+    }
     if (error != 0) return error;
   }
   return 0;
+}
+
+// Without memory to bring its blocks together; if one of them was dropped, an empty message.
+int CarriedExecution::send_scattered(std::size_t index, const Message& m) {
+  std::vector<Place> places;
+  for (std::uint32_t s = 0; s < m.spans.count && !is_lost(m); ++s) {
+    const Held& block = held(m, s);
+    if (block.bytes > 0) places.push_back({block.at, block.bytes, block.bytes, 0, true});
+  }
+  if (places.empty()) places.push_back({});
+  slots_ = std::max(slots_, 2 * (index + 1));
+  return transport_.start_send(2 * index, m.peer, places);
 }
 
 // ---- Sizes and data in one message ----
@@ -377,7 +463,7 @@ int CarriedExecution::start_lengths() {
       wide = wide || held(m, s).bytes >= limits_.wide_from;
     }
     length += m.told * (wide ? sizeof(std::uint64_t) : sizeof(std::uint32_t));
-    memory_.lengths_out[i] = length | (wide ? wide_flag : 0);
+    memory_.lengths_out[i] = is_lost(m) ? lost_length : length | (wide ? wide_flag : 0);
     const int error = start(true, i, m.peer, &memory_.lengths_out[i], sizeof(std::uint64_t));
     if (error != 0) return error;
   }
@@ -386,25 +472,28 @@ int CarriedExecution::start_lengths() {
 
 int CarriedExecution::start_combined() {
   std::size_t coming = 0, going = 0;
-  for (const std::uint64_t length : memory_.lengths_in) coming += length & ~wide_flag;
-  for (const std::uint64_t length : memory_.lengths_out) going += length & ~wide_flag;
-  std::byte* at = coming > 0 ? memory_.landing[round_]->take(coming) : nullptr;
+  for (const std::uint64_t length : memory_.lengths_in) coming += length == lost_length ? 0 : length & ~wide_flag;
+  for (const std::uint64_t length : memory_.lengths_out) going += length == lost_length ? 0 : length & ~wide_flag;
+  std::byte* at = take_landing(coming);
+  if (drops_) transport_.drop_received(true);
   for (std::size_t i = 0; i < receives().size(); ++i) {
-    const std::size_t length = memory_.lengths_in[i] & ~wide_flag;
+    std::uint64_t& said = memory_.lengths_in[i];
+    const std::size_t length = said == lost_length ? 0 : said & ~wide_flag;
     const int error = start(false, i, receives()[i].peer, at, length);
     if (error != 0) return error;
-    at += length;
+    if (drops_) said = lost_length;
+    if (at != nullptr) at += length;
   }
-  at = going > 0 ? memory_.staging.take(going) : nullptr;
+  try {
+    at = going > 0 ? memory_.staging.take(going) : nullptr;
+  } catch (const std::bad_alloc&) {
+    return send_heads_and_blocks();
+  }
   for (std::size_t i = 0; i < sends().size(); ++i) {
     const Message& m = sends()[i];
-    const bool wide = (memory_.lengths_out[i] & wide_flag) != 0;
+    if (memory_.lengths_out[i] == lost_length) continue;
     std::byte* begin = at;
-    for (std::uint32_t s = 0; s < m.spans.count; ++s) {
-      const std::uint64_t large = held(m, s).bytes;
-      const std::uint32_t small = narrow(large);
-      append(at, wide ? static_cast<const void*>(&large) : &small, wide ? sizeof large : sizeof small);
-    }
+    append_sizes(at, m, (memory_.lengths_out[i] & wide_flag) != 0);
     append_blocks(at, m);
     const int error = start(true, i, m.peer, begin, static_cast<std::size_t>(at - begin));
     if (error != 0) return error;
@@ -412,12 +501,45 @@ int CarriedExecution::start_combined() {
   return 0;
 }
 
+void CarriedExecution::append_sizes(std::byte*& at, const Message& m, bool wide) {
+  for (std::uint32_t s = 0; s < m.spans.count; ++s) {
+    const std::uint64_t large = held(m, s).bytes;
+    const std::uint32_t small = narrow(large);
+    append(at, wide ? static_cast<const void*>(&large) : &small, wide ? sizeof large : sizeof small);
+  }
+}
+
+// Without memory to bring the blocks of a message together.
+int CarriedExecution::send_heads_and_blocks() {
+  std::byte* at = memory_.sent_heads.take(total_spans(sends()) * sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < sends().size(); ++i) {
+    const Message& m = sends()[i];
+    if (memory_.lengths_out[i] == lost_length) continue;
+    std::byte* const head = at;
+    append_sizes(at, m, (memory_.lengths_out[i] & wide_flag) != 0);
+    const auto head_size = static_cast<std::size_t>(at - head);
+    std::vector<Place> places = {{head, head_size, head_size, 0, true}};
+    for (std::uint32_t s = 0; s < m.spans.count; ++s) {
+      const Held& block = held(m, s);
+      if (block.bytes > 0) places.push_back({block.at, block.bytes, block.bytes, 0, true});
+    }
+    slots_ = std::max(slots_, 2 * (i + 1));
+    if (const int error = transport_.start_send(2 * i, m.peer, places); error != 0) return error;
+  }
+  return 0;
+}
+
 // The messages are there: their heads tell where the blocks are.
 void CarriedExecution::take_combined() {
   if (receives().empty()) return;
-  const std::byte* at = memory_.landing[round_]->take(0);
+  const std::byte* at = nullptr;
   for (std::size_t i = 0; i < receives().size(); ++i) {
     const Message& m = receives()[i];
+    if (memory_.lengths_in[i] == lost_length) {
+      for (std::uint32_t s = 0; s < m.spans.count; ++s) held(m, s) = {nullptr, 1};  // however many there were
+      continue;
+    }
+    if (at == nullptr) at = memory_.landing[round_]->take(0);
     const bool wide = (memory_.lengths_in[i] & wide_flag) != 0;
     const std::size_t each = wide ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
     const std::byte* sizes = at;

@@ -15,19 +15,43 @@
 //   monolithic   what a round sends and brings, and P * N, as the paper has it; N is agreed first. Bounded
 //                whatever the data are, and wasteful if N is far above the mean
 // By need is the standard: it never takes more than the data that pass through the rank.
+//
+// A rank that finds no memory for what a round brings drops that, and goes on: the others wait for it. A message that was
+// to hold a block that was dropped comes empty (with `coupled`: it is announced so), and then its blocks count as dropped
+// there, too. Who misses a block of its own returns MPI_ERR_NO_MEM, and so does who dropped one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "memory/pool.hpp"
+#include "memory/spare.hpp"
 #include "plan/schedule.hpp"
 #include "run/executor.hpp"
 #include "run/transport.hpp"
 
 namespace quadrille::run {
+
+// Room for the blocks of calls whose sizes all ranks know.
+//
+// A rank without memory may not be the only one to know. So room is taken by all ranks in the same call, which then ask
+// each other whether all have got it (run/agreement.hpp). Calls that need no more than they have do not ask.
+struct SureRoom {
+  memory::Pool scratch, send, recv;
+  std::size_t bytes = 0;  // all ranks have so many in each of the three
+  // Small blocks need no question: there is always room for them (memory/spare.hpp).
+  bool is_enough(std::size_t wanted) const { return wanted <= std::max(bytes, memory::most_spare_bytes); }
+  // After all ranks have got `wanted`; then trim() leaves as much on all of them.
+  void note(std::size_t wanted) { bytes = wanted <= memory::Pool::most_kept ? wanted : 0; }
+  // What is to be taken for less than `wanted` of it, so that all three have as much.
+  std::size_t each(std::size_t needed, std::size_t wanted) const {
+    return wanted <= memory::Pool::most_kept ? wanted : needed;
+  }
+  void trim() { scratch.trim(), send.trim(), recv.trim(); }
+};
 
 // Memory that is kept between calls.
 struct CarriedMemory {
@@ -38,12 +62,13 @@ struct CarriedMemory {
   std::vector<Held> held;               // [scratch block]
   std::vector<std::size_t> known;       // [scratch block] its size, if a copy takes it to recv
   std::vector<std::byte*> heads_out, heads_in;  // [message of the round] its sizes, and data behind them
+  std::vector<std::size_t> head_came;   // [message of the round] bytes of these that came
   std::vector<std::uint64_t> wide_out, wide_in; // sizes of a round, one message after the other
   std::vector<std::uint64_t> lengths_out, lengths_in;  // of combined messages
   memory::Pool staging;                 // what a round sends
   memory::Pool sent_heads;
   std::vector<std::unique_ptr<memory::Pool>> heads, landing;  // [round] what it brings
-  memory::Pool working;                 // monolithic: P * N bytes
+  SureRoom monolithic;                  // instead: P * N bytes, what a round sends, what it brings
   // Gives large memory back.
   void trim();
 };
@@ -61,7 +86,7 @@ class CarriedExecution {
   CarriedExecution(const plan::Schedule& schedule, const Binding& binding, Transport& transport,
                    CarriedMemory& memory, CarriedLimits limits);
 
-  // As Execution::advance(). Throws std::bad_alloc.
+  // As Execution::advance().
   int advance(bool block);
   bool done() const { return round_ == schedule_.rounds.size(); }
 
@@ -98,6 +123,13 @@ class CarriedExecution {
   int start_data();
   int start_receives();
   int start_sends();
+  void append_sizes(std::byte*& at, const plan::Message& message, bool wide);
+  int send_heads_and_blocks();
+  int send_scattered(std::size_t index, const plan::Message& message);
+  std::byte* take_landing(std::size_t bytes);
+  bool is_lost(const plan::Message& message);
+  void lose(const plan::Message& message);
+  void look_what_came();
   std::uint32_t narrow(std::size_t bytes) const;
   bool has_wide(const plan::Message& message, const std::byte* head) const;
   bool came_with_sizes(const plan::Message& message, const std::byte* head);
@@ -112,7 +144,8 @@ class CarriedExecution {
   CarriedMemory& memory_;
   const CarriedLimits limits_;
   std::size_t round_ = 0;
-  int error_ = 0;          // of the program: a block larger than its room
+  int error_ = 0;          // a block larger than its room, or one for which there was no memory
+  bool drops_ = false;     // what comes in this phase
   std::size_t slots_ = 0;  // requests that this phase may wait for
   Phase phase_ = Phase::enter;
 };

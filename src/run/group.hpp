@@ -88,7 +88,8 @@ struct Group {
   std::vector<std::uint64_t> popped_seen;  // [rank]: see Ring::Writer
   memory::Pool neighbor_places[2];  // see neighbor_copies.cpp
   unsigned neighbor_calls = 0;
-  memory::Pool scratch, packed_send, packed_recv, packed_own, away_send, away_recv;
+  memory::Pool packed_send, packed_recv, packed_own, away_send, away_recv;
+  SureRoom sure;  // of schedules
   CarriedMemory carried;
 
   // On one node: may each block of private memory that this rank sends or receives be copied by the kernel?

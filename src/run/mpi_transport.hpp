@@ -35,6 +35,8 @@ class MpiTransport final : public Transport {
   int start_receive(std::size_t slot, int peer, std::span<const Place> places) override;
   int all_done(std::size_t slots, bool block, bool& done) override;
   int any_done(std::size_t slots, bool block, bool poll, std::size_t& slot) override;
+  void drop_received(bool drops) override { drops_ = drops; }
+  std::size_t came(std::size_t slot) const override;
   int copy(const Place& from, const Place& to) override;
 
  private:
@@ -60,11 +62,14 @@ class MpiTransport final : public Transport {
   bool is_packed(std::span<const Place> places) const;
   Place piece_of(std::size_t slot, std::span<const Place> places);
   void unpack(std::size_t slot);
+  int start_dropping(std::size_t slot, int peer, std::span<const Place> places);
+  int error_of(int error) const;
 
   MPI_Comm comm_;
   int me_;
   int self_tag_;
   int tag_;
+  bool drops_ = false;
   std::size_t most_packed_ = 0;
   std::vector<Piece> pieces_;  // [slot]
   std::vector<MPI_Request> requests_;

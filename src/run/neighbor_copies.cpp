@@ -5,6 +5,7 @@
 // blocks differ in size. Two tables in turn, because a peer may still read those of the call before.
 #include "run/neighbor_copies.hpp"
 
+#include "mpi/thrown.hpp"
 #include "run/copies.hpp"
 
 namespace quadrille::run {
@@ -32,7 +33,8 @@ class Sparse {
     const std::size_t sent = static_cast<std::size_t>(gather_ ? 1 : edges_.send_blocks) * sizeof(BlockPlace);
     const std::size_t both = sent + static_cast<std::size_t>(edges_.recv_blocks) * sizeof(BlockPlace);
     memory::Pool& pool = group_.neighbor_places[group_.neighbor_calls++ % 2];
-    std::byte* memory = pool.take(std::max<std::size_t>(both, 1));
+    std::byte* memory = nullptr;
+    if (thrown_by([&] { memory = pool.take(std::max<std::size_t>(both, 1)); }) != MPI_SUCCESS) return false;
     send_ = reinterpret_cast<BlockPlace*>(memory);
     recv_ = reinterpret_cast<BlockPlace*>(memory + sent);
     return shared_.publish(table_of(Owned::send, group_.me), memory, sent) &&

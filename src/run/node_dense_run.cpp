@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "mpi/thrown.hpp"
 #include "run/blocks.hpp"
 #include "run/group.hpp"
 
@@ -25,7 +26,7 @@ NodeDenseRun::Staged::Staged(const Call& call, const Group& group) {
     displacements.push_back(total);
     total += static_cast<MPI_Aint>(bytes);
   }
-  base = memory.take(static_cast<std::size_t>(total));
+  is_there = thrown_by([&] { base = memory.take(static_cast<std::size_t>(total)); }) == MPI_SUCCESS;
 }
 
 int NodeDenseRun::Staged::pack(const Call& call, const Group& group) {
@@ -66,6 +67,7 @@ NodeDenseRun::NodeDenseRun(const Call& call, const NodeEdges& edges, Group& grou
            group, rings) {}
 
 int NodeDenseRun::start() {
+  if (!staged_.is_there) return run_.start(true);
   const int error = staged_.pack(call_.call(), group_);
   return error != MPI_SUCCESS ? error : run_.start();
 }

@@ -37,6 +37,7 @@ class NodeDenseRun {
     Call sent_by(Call call, const Group& group) const;
     memory::Pool memory;
     std::byte* base = nullptr;
+    bool is_there = true;  // the memory; without it the call sends nothing
     std::vector<MPI_Count> counts;
     std::vector<MPI_Aint> displacements;
   };

@@ -14,6 +14,9 @@
 // one size share a head (a run); what a gather sends along several edges to one rank is there once. Sizes are in
 // the head and not looked up, so a pair that disagrees about them is an error and no disorder.
 //
+// A rank without memory to pack in says to its neighbours, instead of each block, that there is none, and drops what it
+// would have to unpack: it returns an error, they do as well, and nobody waits.
+//
 // Example, ranks 0 and 1 on a ring of two, so with two edges each way, blocks of 8 bytes: rank 0 writes
 // head, block, block, 32 bytes in all, and announces them; it waits until rank 1 has announced as many.
 #pragma once
@@ -40,6 +43,7 @@ struct BlockHead {
   static constexpr std::uint64_t was_read = follows - 1;  // no block: those that were offered have been read
   // No block: `bytes` is the number of one, among those of this pair, that shall come through the ring after all.
   static constexpr std::uint64_t asked_for = follows - 2;
+  static constexpr std::uint64_t refused = follows - 3;  // no block: its sender has no memory to pack it
   // Several blocks of that size are behind the head, in one piece and announced with it; the low half says how many.
   static constexpr std::uint64_t run = std::uint64_t{1} << 62;
   static constexpr std::uint64_t repeated = run >> 1;  // one block is, for so many edges
@@ -61,8 +65,8 @@ class NodeNeighbors {
         to_pack_(bytes_to_pack()),
         received_(bytes_received()),
         progress_(means.progress),
-        packed_send_(means.send, to_pack_),
-        packed_recv_(means.recv, received_.to_unpack),
+        packed_send_(means.send),
+        packed_recv_(means.recv),
         copy_(means.copying, received_.all),
         packed_own_(means.own),
         own_rings_(means.rings) {
@@ -70,7 +74,12 @@ class NodeNeighbors {
     for (std::size_t p = 0; p < edges_.pairs.size(); ++p) {
       progress_[p].least_offered = least_offered_to(edges_.pairs[p]);
     }
-    pack_all_sent();
+    has_room_ = !means.lacking && packed_send_.reserve(to_pack_) && packed_recv_.reserve(received_.to_unpack);
+    if (has_room_) {
+      pack_all_sent();
+    } else {
+      error_ = MPI_ERR_NO_MEM;
+    }
     // With rings of its own a call leaves the group as it is: another thread may make a blocking call.
     if (own_rings_.empty() && !edges_.pairs.empty()) group_.popped_seen.resize(static_cast<std::size_t>(group_.ranks));
   }
@@ -238,7 +247,11 @@ class NodeNeighbors {
     Ring ring = ring_to(p);
     Ring::Writer out(ring, popped_seen(p));
     while (at.sent < pair.send_blocks.size()) {
-      if (const std::size_t sent = push_run(out, p, at); sent > 0) {
+      if (!has_room_) {
+        if (out.room() < sizeof(Head)) break;
+        put(out, {0, Head::refused});
+        ++at.sent;
+      } else if (const std::size_t sent = push_run(out, p, at); sent > 0) {
         at.sent += sent;
       } else if (push_block(out, p, at)) {
         ++at.sent;
@@ -408,6 +421,10 @@ class NodeNeighbors {
       // A peer that sent more than we expect made a mistake that the MPI reports as well.
       keep(error_, error_if_long(head.bytes, expected, collective_));
       const std::size_t fits = std::min<std::size_t>(head.bytes, expected);
+      if (head.at == Head::refused) {
+        keep(error_, MPI_ERR_NO_MEM);
+        return 1;
+      }
       if (head.is_run()) return pop_run(in, head, pair, at.taken);
       const memory::Peer& peer = group_.peers[static_cast<std::size_t>(pair.peer)];
       if (head.is_address()) {
@@ -432,10 +449,11 @@ class NodeNeighbors {
     at.taken_part = sizeof(Head);
   }
   std::byte* room_for(const Block& block) {
-    return block.info.dense ? block.address : packed_recv_.take(block.bytes());
+    if (block.info.dense) return block.address;
+    return has_room_ ? packed_recv_.take(block.bytes()) : nullptr;
   }
   bool pop_bytes(Ring::Reader& in, const Block& block, NeighborProgress& at) {
-    const std::size_t fits = std::min<std::size_t>(at.coming, block.bytes());
+    const std::size_t fits = at.room == nullptr ? 0 : std::min<std::size_t>(at.coming, block.bytes());
     std::size_t done = at.taken_part - sizeof(Head);
     if (done < fits) done += in.read(at.room + done, fits - done);
     if (done >= fits) done += in.read(nullptr, at.coming - done);
@@ -448,6 +466,7 @@ class NodeNeighbors {
   // The next block of pair p, from the memory of the peer. If that may not be read after all, it is asked for.
   void read_from(const memory::Peer& peer, std::uint64_t from, std::size_t bytes, const Block& block, std::size_t p) {
     std::byte* room = room_for(block);
+    if (room == nullptr) return;
     if (bytes > 0 && !sys::read_process(peer.process, from, room, bytes)) {
       refused_.push_back({p, progress(p).taken, room, false});
       ++progress(p).refused;
@@ -499,6 +518,7 @@ class NodeNeighbors {
   const Received received_;
   std::vector<NeighborProgress>& progress_;
   Room packed_send_, packed_recv_;
+  bool has_room_ = true;
   std::vector<const std::byte*> packed_;  // [edge] if any block has gaps
   memory::NodeCopy copy_;
   memory::Pool& packed_own_;

@@ -74,10 +74,10 @@ NodeNeighborRun::NodeNeighborRun(const Call& call, const NodeEdges& edges, int s
 
 NodeNeighborRun::~NodeNeighborRun() = default;
 
-int NodeNeighborRun::start() {
+int NodeNeighborRun::start(bool lacking) {
   if (!done()) return MPI_ERR_REQUEST;
   now_->neighbors.emplace(call_.call(), edges_, group_,
-                          NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, rings_});
+                          NodeMeans{packed_send_, packed_recv_, packed_own_, progress_, copying_, lacking, rings_});
   under_way_ = true;
   now_->neighbors->begin();
   return advance();

@@ -62,6 +62,7 @@ struct NodeMeans {
   memory::Pool& own;  // for what it sends to itself
   std::vector<NeighborProgress>& progress;
   memory::CopyPlan& copying;
+  bool lacking = false;  // there is no memory for what it would send
   // [pair], or [distance - 1 to any rank]. Empty: those that the blocking calls of the communicator use.
   std::span<PairRings> rings = {};
 };
@@ -90,8 +91,8 @@ class NodeNeighborRun {
   NodeNeighborRun& operator=(const NodeNeighborRun&) = delete;
 
   // Neither waits. Both return an MPI error code. Only the first start() takes memory, and those of calls with gaps in
-  // their blocks; it may throw std::bad_alloc.
-  int start();  // and goes on, as advance()
+  // their blocks. `lacking`: there is no memory for what it sends, so it takes part without.
+  int start(bool lacking = false);  // and goes on, as advance()
   int advance();
   bool done() const { return !under_way_; }
 

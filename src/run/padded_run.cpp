@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mpi/thrown.hpp"
 #include "run/places.hpp"
 
 namespace quadrille::run {
@@ -11,8 +12,7 @@ namespace {
 // counts within MPI's int.
 constexpr std::uint64_t most_padded_bytes = std::uint64_t{256} << 20;
 
-std::vector<Place> padded_places(std::size_t ranks, std::size_t bytes, memory::Pool& pool) {
-  std::byte* memory = pool.take(ranks * bytes);
+std::vector<Place> padded_places(std::size_t ranks, std::size_t bytes, std::byte* memory) {
   std::vector<Place> places;
   places.reserve(ranks);
   for (std::size_t i = 0; i < ranks; ++i) places.push_back({memory + i * bytes, bytes, bytes, 0, true});
@@ -37,7 +37,7 @@ PaddedRun::PaddedRun(const Call& call, const plan::Schedule* uniform, const plan
 }
 
 int PaddedRun::start(bool block) {
-  if (agreement_.done()) return begin(block);  // in a start before: the counts are what they were
+  if (known_) return begin(block);  // in a start before: the counts are what they were
   std::uint64_t mine = 0;
   for (const Block& one : send_) mine = std::max<std::uint64_t>(mine, one.bytes());
   agreement_.begin(mine);
@@ -45,28 +45,57 @@ int PaddedRun::start(bool block) {
   return advance(block);
 }
 
-int PaddedRun::begin(bool block) {
-  const std::uint64_t largest = agreement_.largest();
-  phase_ = Phase::idle;
-  if (largest == 0) return MPI_SUCCESS;
+// The largest block is known. If that needs more room than all ranks are sure to have, they ask each other.
+int PaddedRun::lay_out(bool block) {
+  largest_ = agreement_.largest();
+  known_ = true;
   const auto ranks = static_cast<std::size_t>(traffic_.ranks);
-  if (largest > most_padded_bytes / ranks) {
+  if (largest_ == 0 || largest_ > most_padded_bytes / ranks) return begin(block);
+  const bool sure = memory_.sure.is_enough(room_bytes());
+  has_room_ = take_room();
+  if (sure) return has_room_ ? begin(block) : MPI_ERR_NO_MEM;
+  known_ = false;
+  agreement_.begin(has_room_ ? 0 : 1);
+  phase_ = Phase::asking;
+  return MPI_SUCCESS;
+}
+
+// Bytes that no room of any rank exceeds.
+std::size_t PaddedRun::room_bytes() const {
+  const auto ranks = static_cast<std::size_t>(traffic_.ranks);
+  return largest_ * (uniform_ != nullptr ? std::max<std::size_t>(ranks, uniform_->scratch_blocks) : ranks);
+}
+
+bool PaddedRun::take_room() {
+  const auto ranks = static_cast<std::size_t>(traffic_.ranks);
+  const std::size_t bytes = room_bytes();
+  return thrown_by([&] {
+           std::byte* const send = memory_.sure.send.take(bytes);
+           std::byte* const recv = memory_.sure.recv.take(bytes);
+           if (uniform_ != nullptr && uniform_->scratch_blocks > 0) memory_.sure.scratch.take(bytes);
+           if (bytes <= memory::Pool::most_kept) memory_.sure.scratch.take(bytes);
+           send_places_ = padded_places(ranks, largest_, send);
+           recv_places_ = padded_places(ranks, largest_, recv);
+         }) == MPI_SUCCESS;
+}
+
+int PaddedRun::begin(bool block) {
+  phase_ = Phase::idle;
+  if (largest_ == 0) return MPI_SUCCESS;
+  const auto ranks = static_cast<std::size_t>(traffic_.ranks);
+  if (largest_ > most_padded_bytes / ranks) {
     if (!run_) run_.emplace(call_.call(), direct_, Moving{}, traffic_, memory_);
     phase_ = Phase::unpadded;
     return run_->start(block);
   }
-  if (send_places_.empty()) {
-    send_places_ = padded_places(ranks, largest, memory_.send);
-    recv_places_ = padded_places(ranks, largest, memory_.recv);
-  }
   if (const int error = pack_all(send_, send_places_, traffic_.quiet); error != MPI_SUCCESS) return error;
   if (uniform_ == nullptr && block) {
-    const int error = mpi().Alltoall(send_places_[0].address, static_cast<int>(largest), mpi().byte,
-                                     recv_places_[0].address, static_cast<int>(largest), mpi().byte, traffic_.comm);
+    const int error = mpi().Alltoall(send_places_[0].address, static_cast<int>(largest_), mpi().byte,
+                                     recv_places_[0].address, static_cast<int>(largest_), mpi().byte, traffic_.comm);
     return error != MPI_SUCCESS ? error : unpack_all(recv_places_, recv_, traffic_.quiet);
   }
   if (!run_) {
-    const Binding places{send_places_, recv_places_, nullptr, largest};
+    const Binding places{send_places_, recv_places_, nullptr, largest_};
     run_.emplace(places, uniform_ != nullptr ? *uniform_ : direct_, traffic_, memory_);
   }
   phase_ = Phase::padded;
@@ -75,10 +104,17 @@ int PaddedRun::begin(bool block) {
 
 int PaddedRun::advance(bool block) {
   int error = MPI_SUCCESS;
-  if (phase_ == Phase::agreeing) {
+  while ((phase_ == Phase::agreeing || phase_ == Phase::asking) && error == MPI_SUCCESS) {
     error = agreement_.advance(block);
     if (error == MPI_SUCCESS && !agreement_.done()) return error;
-    if (error == MPI_SUCCESS) error = begin(block);
+    if (error != MPI_SUCCESS) break;
+    if (phase_ == Phase::agreeing) {
+      error = lay_out(block);
+      continue;
+    }
+    known_ = agreement_.largest() == 0;
+    memory_.sure.note(known_ ? room_bytes() : 0);
+    error = known_ ? begin(block) : MPI_ERR_NO_MEM;
   }
   if (phase_ == Phase::idle) return error;
   if (error == MPI_SUCCESS && !run_->done()) error = run_->advance(block);

@@ -30,7 +30,10 @@ class PaddedRun {
   bool done() const { return phase_ == Phase::idle; }
 
  private:
-  enum class Phase { idle, agreeing, padded, unpadded };
+  enum class Phase { idle, agreeing, asking, padded, unpadded };
+  int lay_out(bool block);
+  std::size_t room_bytes() const;
+  bool take_room();
   int begin(bool block);
 
   const StoredCall call_;
@@ -43,6 +46,9 @@ class PaddedRun {
   MpiTransport transport_;
   Agreement agreement_;
   std::optional<BoundRun> run_;  // of the padded blocks, or of the user's
+  std::size_t largest_ = 0;  // block of all ranks
+  bool has_room_ = false;
+  bool known_ = false;  // what `largest_` is, and that all ranks have room for such blocks
   Phase phase_ = Phase::idle;
 };
 

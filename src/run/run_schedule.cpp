@@ -9,7 +9,7 @@ namespace {
 // Gives large memory back when the call is over.
 struct BlockingMemory : RunMemory {
   explicit BlockingMemory(Group& group)
-      : RunMemory{group.scratch, group.packed_send, group.packed_recv, group.carried} {}
+      : RunMemory{group.sure, group.packed_send, group.packed_recv, group.carried} {}
   BlockingMemory(const BlockingMemory&) = delete;
   BlockingMemory& operator=(const BlockingMemory&) = delete;
   ~BlockingMemory() { trim(); }

@@ -33,6 +33,10 @@ class Transport {
   // A slot among [0, slots) whose request has completed since it was started, each reported once;
   // `slots` if there is none. If `block`, wait for one. `poll` asks for testany instead of waitany.
   virtual int any_done(std::size_t slots, bool block, bool poll, std::size_t& slot) = 0;
+  // From now on what is received is dropped, for which there is no memory, and that it did not fit is no error; or not.
+  virtual void drop_received(bool) {}
+  // Bytes that came in this slot, of those of the last all_done(); SIZE_MAX where that is not known.
+  virtual std::size_t came(std::size_t) const { return SIZE_MAX; }
   // Moves one block inside this rank; the two places hold the same data in possibly different types.
   virtual int copy(const Place& from, const Place& to) = 0;
 };

@@ -22,8 +22,8 @@ function(quadrille_lacking_rank_test name ranks)
 endfunction()
 quadrille_lacking_rank_test(dense 3 ARGUMENTS dense)
 quadrille_lacking_rank_test(neighbors 3 ARGUMENTS neighbors)
-quadrille_lacking_rank_test(nodes 4 QUADRILLE_NODES=2 ARGUMENTS dense)
-quadrille_lacking_rank_test(nodes-neighbors 4 QUADRILLE_NODES=2 ARGUMENTS neighbors)
+quadrille_lacking_rank_test(nodes 4 QUADRILLE_NODES=blocked:2 ARGUMENTS dense)
+quadrille_lacking_rank_test(nodes-neighbors 4 QUADRILLE_NODES=blocked:2 ARGUMENTS neighbors)
 
 # Memory of a device, by a stand-in of its driver, on odd ranks; the last are so many that copies have other ways.
 add_library(quadrille_device_standin SHARED device_standin.c)
