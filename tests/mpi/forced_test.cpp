@@ -250,6 +250,7 @@ std::vector<Forced> all_forced() {
   return all;
 }
 
+class RoomTest : public MpiTest {};
 class ForcedTest : public MpiTest, public testing::WithParamInterface<Forced> {};
 INSTANTIATE_TEST_SUITE_P(All, ForcedTest, testing::ValuesIn(all_forced()),
                          [](const auto& info) { return test_name(info.param); });
@@ -257,6 +258,29 @@ INSTANTIATE_TEST_SUITE_P(All, ForcedTest, testing::ValuesIn(all_forced()),
 // By itself Quadrille takes the inboxes for the small block and a single copy for the large one.
 constexpr int kSmall = 16;
 constexpr int kLarge = 4096;
+
+// Whether all ranks have room is asked when blocks are larger than any before.
+TEST_F(RoomTest, ACallThatNeedsMoreRoomAsksOnce) {
+  choose::Choice choice;
+  EXPECT_EQ(choose::parse_choice(Collective::alltoall, "basic-bruck", choice), "");
+  place_spies();
+  Communicator on = duplicate("room");
+  EXPECT_EQ(force(on.comm, Collective::alltoall, "basic-bruck"), MPI_SUCCESS);
+  call(Collective::alltoall, kSmall, on);
+  const plan::NodeMap nodes = plan::one_node(on.size);
+  const Steps moves = steps_of(choice.algorithm->build({on.size, on.rank, &nodes, choice.parameters}));
+  constexpr int larger = 1 << 15, largest = 1 << 16;
+  bool asks = true;
+  for (const int count : {larger, larger, kLarge, largest, larger}) {
+    traffic = {};
+    call(Collective::alltoall, count, on);
+    asks = asks || count == largest;
+    const Steps expected = asks ? joined(agreement_on(on), moves) : moves;
+    EXPECT_EQ(traffic.steps.sends, expected.sends) << count;
+    EXPECT_EQ(traffic.steps.receives, expected.receives) << count;
+    asks = false;
+  }
+}
 
 TEST_P(ForcedTest, IsTheOneThatRuns) {
   const auto [collective, text] = GetParam();
@@ -268,6 +292,7 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
   call(collective, kSmall, on);  // the first call may also set the communicator up
 
   for (const int count : {kSmall, kLarge}) {
+    call(collective, count, on);  // with larger blocks than before the ranks may ask each other whether all have room
     traffic = {};
     call(collective, count, on);
     switch (choice.algorithm->engine) {
