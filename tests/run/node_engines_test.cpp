@@ -1,0 +1,189 @@
+// The engines of a node with ranks as threads, over all ways between them: in a drawn order of steps, and freely.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "choose/registry.hpp"
+#include "node_calls.hpp"
+#include "run/engines.hpp"
+#include "run/inbox_run.hpp"
+#include "run/node_dense_run.hpp"
+#include "run/node_neighbors.hpp"
+#include "threads_of_a_node.hpp"
+
+namespace quadrille::test {
+namespace {
+
+struct NamedReaches {
+  const char* name;
+  Reaches reaches;
+};
+// Where an attachment or a read fails, the ring serves.
+const NamedReaches all_reaches[] = {
+    {"rings", {}},
+    {"attach", {.attach = 100}},
+    {"read", {.read = 100}},
+    {"read_fails", {.read = 100, .read_fails = 40}},
+    {"write", {.write = 100}},
+    {"mixed", {.attach = 40, .read = 50, .write = 50, .attach_fails = 30, .read_fails = 30}},
+    {"attach_fails", {.attach = 100, .attach_fails = 25}},
+};
+
+bool drawn_steps() {
+#if defined(__SANITIZE_THREAD__)
+  return false;  // taking turns would order what must be ordered by the engines
+#else
+  return true;
+#endif
+}
+
+NodeSettings settings_for(const Reaches& reaches, int ranks, unsigned seed) {
+  NodeSettings settings;
+  settings.ranks = ranks;
+  settings.seed = seed;
+  settings.reaches = reaches;
+  settings.slot_limit = seed % 2 == 0 ? 64 : SIZE_MAX;
+  settings.streams = seed % 3 == 0;
+  settings.drawn = drawn_steps() && seed % 4 != 3;
+  return settings;
+}
+
+Collective draw_collective(std::mt19937& random) {
+  constexpr Collective all[] = {Collective::alltoall, Collective::alltoallv, Collective::allgather, Collective::allgatherv};
+  return all[random() % std::size(all)];
+}
+
+plan::Schedule order_of(std::mt19937& random, Collective collective, int ranks, int me) {
+  constexpr const char* names[] = {"sh-co", "hint-hilbert", "hint-row"};
+  choose::Choice choice;
+  EXPECT_EQ(choose::parse_choice(collective, names[random() % std::size(names)], choice), "");
+  const plan::NodeMap nodes = plan::one_node(ranks);
+  return choice.algorithm->build({ranks, me, &nodes, choice.parameters});
+}
+
+// Large enough for several turns of a ring of its own, and for slots and more.
+constexpr std::size_t most_elements = 1500;
+
+// What a rank does in one call; all ranks draw the same.
+class OneRank {
+ public:
+  OneRank(ThreadsOfANode& node, int me, run::Group& group, unsigned seed)
+      : node_(node), me_(me), group_(group), random_(seed), may_copy_(node.all_attach()) {
+    edges_ = run::edges_among_all(me, group.ranks, true);
+    edges_in_place_ = run::edges_among_all(me, group.ranks, false);
+  }
+
+  // The number of wrong bytes.
+  std::size_t call(std::uint32_t number) {
+    const Collective collective = draw_collective(random_);
+    switch (random_() % 5) {
+      case 0:
+        return by_copies(number, collective);
+      case 1:
+        return by_inbox(number);
+      case 2:
+        return started(number, collective);
+      default:
+        return by_exchange(number, collective);
+    }
+  }
+
+ private:
+  using Run = std::function<int(const run::Call&)>;
+  std::size_t checked(const DrawnCall& drawn, const Run& run) {
+    RankCall mine(drawn, me_);
+    mine.fill();
+    return (run(mine.call()) == MPI_SUCCESS ? 0 : 1) + mine.wrong();
+  }
+
+  std::size_t by_exchange(std::uint32_t number, Collective collective) {
+    const DrawnCall drawn = draw_call(random_, number, group_.ranks, collective, true, most_elements);
+    return checked(drawn, [&](const run::Call& call) { return run::run_node(call, group_, true); });
+  }
+
+  std::size_t by_copies(std::uint32_t number, Collective collective) {
+    if (!may_copy_) return by_exchange(number, collective);
+    const DrawnCall drawn = draw_call(random_, number, group_.ranks, collective, true, most_elements);
+    const plan::Schedule order = order_of(random_, collective, group_.ranks, me_);
+    return checked(drawn, [&](const run::Call& call) {
+      return run::run_copies(call, order, group_, run::Staging::any);
+    });
+  }
+
+  std::size_t by_inbox(std::uint32_t number) {
+    const Collective collective = random_() % 2 == 0 ? Collective::alltoall : Collective::allgather;
+    const std::size_t most = group_.slot_limit / 4;
+    const DrawnCall drawn = draw_call(random_, number, group_.ranks, collective, true, most);
+    return checked(drawn, [&](const run::Call& call) { return run::run_inbox(call, group_); });
+  }
+
+  // A request that is started twice, with a blocking call while it is under way. Ranks look at it at different times.
+  std::size_t started(std::uint32_t number, Collective collective) {
+    const bool by_inbox = random_() % 2 == 0 && is_sized(collective);
+    const bool by_rings = group_.rings && !by_inbox;
+    if (!by_inbox && !by_rings) return by_exchange(number, collective);
+    const std::size_t most = by_inbox ? group_.inbox.capacity() / 4 : most_elements;
+    const DrawnCall drawn = draw_call(random_, number, group_.ranks, collective, true, most);
+    const DrawnCall between = draw_call(random_, number + 1'000'000, group_.ranks, Collective::alltoallv, false, 300);
+    RankCall mine(drawn, me_);
+    const auto twice = [&](auto& request) {
+      std::size_t wrong = 0;
+      for (std::uint32_t turn = 0; turn < 2; ++turn) {
+        mine.fill(turn);
+        wrong += request.start() != MPI_SUCCESS ? 1 : 0;
+        wrong += checked(between, [&](const run::Call& call) { return run::run_node(call, group_, true); });
+        group_.waiter.until([&] {
+          wrong += request.advance() != MPI_SUCCESS ? 1 : 0;
+          return request.done();
+        });
+        wrong += mine.wrong(turn);
+      }
+      return wrong;
+    };
+    if (by_inbox) {
+      memory::Inbox inbox = node_.own_inbox(me_);
+      run::InboxRun request(mine.call(), group_, inbox);
+      return twice(request);
+    }
+    std::vector<run::PairRings> rings = node_.own_rings(me_, 1024);
+    run::NodeDenseRun request(mine.call(), drawn.in_place ? edges_in_place_ : edges_, group_, rings);
+    return twice(request);
+  }
+
+  ThreadsOfANode& node_;
+  const int me_;
+  run::Group& group_;
+  std::mt19937 random_;  // the same on all ranks
+  const bool may_copy_;
+  run::NodeEdges edges_, edges_in_place_;
+};
+
+class NodeEngines : public testing::TestWithParam<NamedReaches> {};
+
+TEST_P(NodeEngines, BringEveryByteInAnyOrderOfSteps) {
+  constexpr std::uint32_t calls = 25;
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    const int ranks = 2 + static_cast<int>(seed % 5);
+    ThreadsOfANode node(settings_for(GetParam().reaches, ranks, seed));
+    std::atomic<std::uint64_t> wrong{0};
+    std::atomic<std::uint32_t> first{calls};
+    node.run([&](int me, run::Group& group) {
+      OneRank rank(node, me, group, seed * 7919 + 1);
+      for (std::uint32_t number = 0; number < calls; ++number) {
+        const std::size_t bytes = rank.call(number);
+        if (bytes == 0) continue;
+        wrong += bytes;
+        std::uint32_t known = first.load();
+        while (number < known && !first.compare_exchange_weak(known, number)) {
+        }
+      }
+    });
+    ASSERT_EQ(wrong.load(), 0U) << "seed " << seed << ", " << ranks << " ranks, from call " << first.load() << " on";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, NodeEngines, testing::ValuesIn(all_reaches),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace quadrille::test

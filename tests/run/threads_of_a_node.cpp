@@ -1,0 +1,227 @@
+#include "threads_of_a_node.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "fake_mpi.hpp"
+
+namespace quadrille::test {
+namespace {
+
+// More than any test needs: nobody goes on.
+constexpr std::uint64_t most_passes = 3'000'000;
+
+memory::XpmemCalls calls_that(bool attach) {
+  memory::XpmemCalls calls;
+  calls.get = [](std::int64_t segment, int, int, void*) { return segment; };
+  calls.release = [](std::int64_t) { return 0; };
+  calls.detach = [](void*) { return 0; };
+  if (attach) {
+    calls.attach = [](memory::XpmemCalls::Address from, std::size_t, void*) {
+      return reinterpret_cast<void*>(static_cast<std::uintptr_t>(from.offset));
+    };
+  } else {
+    calls.attach = [](memory::XpmemCalls::Address, std::size_t, void*) { return reinterpret_cast<void*>(-1); };
+  }
+  return calls;
+}
+const memory::XpmemCalls attaching = calls_that(true), failing = calls_that(false);
+
+// Of a process that was, and is no more.
+pid_t dead_process() {
+  static const pid_t gone = [] {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    waitpid(child, nullptr, 0);
+    return child;
+  }();
+  return gone;
+}
+
+std::size_t control_bytes(int ranks) {
+  return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes();
+}
+
+}  // namespace
+
+Turns::Turns(int ranks, unsigned seed) : alive_(static_cast<std::size_t>(ranks), true), random_(seed) {
+  for (int r = 0; r < ranks; ++r) called_.push_back(std::make_unique<std::condition_variable>());
+  turn_ = static_cast<int>(random_() % static_cast<unsigned>(ranks));
+}
+
+void Turns::begin(int me) {
+  std::unique_lock lock(mutex_);
+  called_[static_cast<std::size_t>(me)]->wait(lock, [&] { return turn_ == me; });
+}
+
+void Turns::pass(int me) {
+  std::unique_lock lock(mutex_);
+  if (++passes_ > most_passes) {
+    std::fprintf(stderr, "no rank goes on\n");
+    std::abort();
+  }
+  draw_next();
+  called_[static_cast<std::size_t>(me)]->wait(lock, [&] { return turn_ == me; });
+}
+
+void Turns::end(int me) {
+  const std::lock_guard lock(mutex_);
+  alive_[static_cast<std::size_t>(me)] = false;
+  draw_next();
+}
+
+void Turns::draw_next() {
+  std::vector<int> there;
+  for (std::size_t r = 0; r < alive_.size(); ++r) {
+    if (alive_[r]) there.push_back(static_cast<int>(r));
+  }
+  if (there.empty()) return;
+  turn_ = there[random_() % there.size()];
+  called_[static_cast<std::size_t>(turn_)]->notify_one();
+}
+
+CommonMemory::CommonMemory(std::size_t bytes)
+    : bytes_(bytes),
+      base_(static_cast<std::byte*>(
+          mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {}
+CommonMemory::~CommonMemory() { munmap(base_, bytes_); }
+
+struct ThreadsOfANode::Rank {
+  ThreadsOfANode* node;
+  int me;
+  std::minstd_rand random;
+  run::Group group;
+};
+
+ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
+    : settings_(settings),
+      turns_(settings.ranks, settings.seed),
+      control_(control_bytes(settings.ranks)),
+      made_(static_cast<std::size_t>(settings.ranks)) {
+  use_fake_mpi();
+  const memory::InboxLayout inboxes = memory::inbox_layout(settings.ranks);
+  const memory::PairsLayout pairs = memory::pairs_layout(settings.ranks);
+  for (int me = 0; me < settings.ranks; ++me) {
+    ranks_.push_back(std::make_unique<Rank>());
+    Rank& rank = *ranks_.back();
+    rank.node = this;
+    rank.me = me;
+    rank.random.seed(settings.seed * 64 + static_cast<unsigned>(me) + 1);
+    run::Group& group = rank.group;
+    group.me = me;
+    group.ranks = settings.ranks;
+    group.inbox = memory::Inbox(control_.base(), inboxes, me);
+    group.pairs = memory::Pairs(control_.base() + inboxes.segment_bytes(), pairs, me);
+    group.slot_limit = std::min(settings.slot_limit, group.inbox.capacity());
+    group.direct = true;
+    if (settings.streams) group.copying.stream_from = group.copying.temporal_bytes = 0;
+    group.waiter.spins = settings.drawn ? 0 : 1 + rank.random() % 8;
+    group.waiter.looks_between_progress = 1;
+    group.waiter.progress = wait_a_little;
+    group.waiter.progress_data = &rank;
+    set_reach(rank);
+  }
+  for (const auto& rank : ranks_) rank->group.load_store = all_attach();
+}
+
+ThreadsOfANode::~ThreadsOfANode() = default;
+
+void ThreadsOfANode::wait_a_little(void* data) {
+  Rank& rank = *static_cast<Rank*>(data);
+  if (rank.node->settings_.drawn) return rank.node->turns_.pass(rank.me);
+  if (rank.random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(rank.random() % 100));
+}
+
+// The same whichever rank asks.
+bool ThreadsOfANode::draw(int percent, int from, int to, unsigned salt) const {
+  std::seed_seq seeds{settings_.seed, static_cast<unsigned>(from), static_cast<unsigned>(to), salt};
+  unsigned drawn = 0;
+  seeds.generate(&drawn, &drawn + 1);
+  return static_cast<int>(drawn % 100) < percent;
+}
+
+// As team::set_reach() does from what processes found out.
+void ThreadsOfANode::set_reach(Rank& rank) {
+  const Reaches& reaches = settings_.reaches;
+  run::Group& group = rank.group;
+  const int me = rank.me;
+  enum Salt : unsigned { attach, read, write, attach_fails, read_fails };
+  group.rings = reaches.rings && group.pairs.has_rings();
+  group.peers.assign(static_cast<std::size_t>(settings_.ranks), {});
+  group.attached.resize(static_cast<std::size_t>(settings_.ranks));
+  group.all_map_me = false;
+  group.all_attach_me = true;
+  for (int other = 0; other < settings_.ranks; ++other) {
+    if (other == me) continue;
+    memory::Peer& peer = group.peers[static_cast<std::size_t>(other)];
+    peer.i_read = draw(reaches.read, me, other, read);
+    peer.i_write = draw(reaches.write, me, other, write);
+    peer.reads_me = draw(reaches.read, other, me, read);
+    peer.writes_me = draw(reaches.write, other, me, write);
+    group.written_to |= peer.writes_me && !peer.i_read;
+    const bool lost = peer.i_read && draw(reaches.read_fails, me, other, read_fails);
+    peer.process = lost ? dead_process() : getpid();
+    peer.attaches_me = group.rings && draw(reaches.attach, other, me, attach);
+    group.all_attach_me &= peer.attaches_me;
+    if (group.rings && draw(reaches.attach, me, other, attach)) {
+      const bool fails = draw(reaches.attach_fails, me, other, attach_fails);
+      group.attached[static_cast<std::size_t>(other)] = memory::XpmemPeer(fails ? failing : attaching, 1);
+    }
+  }
+}
+
+bool ThreadsOfANode::all_attach() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const auto& rank) { return rank->group.all_attach_me; });
+}
+
+void ThreadsOfANode::run(const std::function<void(int me, run::Group& group)>& work) {
+  std::vector<std::thread> threads;
+  for (const auto& rank : ranks_) {
+    threads.emplace_back([&, me = rank->me] {
+      if (settings_.drawn) turns_.begin(me);
+      work(me, ranks_[static_cast<std::size_t>(me)]->group);
+      if (settings_.drawn) turns_.end(me);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+std::vector<run::PairRings> ThreadsOfANode::own_rings(int me, std::size_t bytes) {
+  const int ranks = settings_.ranks;
+  const std::size_t each = sizeof(memory::RingHead) + bytes;
+  const std::lock_guard lock(mutex_);
+  const std::size_t request = made_[static_cast<std::size_t>(me)]++;
+  if (request == requests_.size()) {
+    requests_.push_back(
+        std::make_unique<CommonMemory>(each * static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks)));
+  }
+  std::byte* base = requests_[request]->base();
+  const auto ring = [&](int to, int from) {
+    const auto number = static_cast<std::size_t>(to * ranks + from);
+    return memory::Ring(reinterpret_cast<memory::RingHead*>(base + each * number), bytes);
+  };
+  std::vector<run::PairRings> rings;
+  for (int distance = 1; distance < ranks; ++distance) {
+    const int peer = (me + distance) % ranks;
+    rings.push_back({ring(peer, me), ring(me, peer)});
+  }
+  return rings;
+}
+
+memory::Inbox ThreadsOfANode::own_inbox(int me) {
+  const memory::InboxLayout layout = memory::inbox_layout(settings_.ranks);
+  const std::lock_guard lock(mutex_);
+  const std::size_t request = made_[static_cast<std::size_t>(me)]++;
+  if (request == requests_.size()) {
+    requests_.push_back(std::make_unique<CommonMemory>(layout.segment_bytes()));
+  }
+  return {requests_[request]->base(), layout, me};
+}
+
+}  // namespace quadrille::test

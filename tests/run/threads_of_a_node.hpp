@@ -1,0 +1,100 @@
+// Ranks of a node as threads: each has the group that an engine needs, over common control memory. What a rank reaches of
+// another is what a test says: all is one process, so XPMEM attaches an address where it is, and the kernel copies from
+// this process to itself.
+//
+// Two ways to run them:
+//   drawn   one thread at a time; wherever one waits, the next is drawn. The same seed gives the same order.
+//   free    all at once, with random pauses. ThreadSanitizer then sees what is not ordered.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <vector>
+
+#include "run/group.hpp"
+
+namespace quadrille::test {
+
+// What ranks reach of each other. The pairs for which something holds are drawn.
+struct Reaches {
+  int attach = 0, read = 0, write = 0;  // of 100 ordered pairs
+  int attach_fails = 0, read_fails = 0;  // of 100 pairs that have it, although it was thought to work
+  bool rings = true;
+  bool both_ways = false;  // all pairs or none
+};
+
+struct NodeSettings {
+  int ranks = 2;
+  unsigned seed = 0;
+  Reaches reaches;
+  std::size_t slot_limit = SIZE_MAX;
+  bool streams = false;  // large copies go past the cache
+  bool drawn = true;
+};
+
+// Whose turn it is.
+class Turns {
+ public:
+  Turns(int ranks, unsigned seed);
+  void begin(int me);
+  // The thread has to wait: another may go on, or the same.
+  void pass(int me);
+  void end(int me);
+
+ private:
+  void draw_next();
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<std::condition_variable>> called_;
+  std::vector<bool> alive_;
+  std::mt19937 random_;
+  int turn_ = -1;
+  std::uint64_t passes_ = 0;
+};
+
+// Zeroed memory, as ranks share it.
+class CommonMemory {
+ public:
+  explicit CommonMemory(std::size_t bytes);
+  ~CommonMemory();
+  CommonMemory(const CommonMemory&) = delete;
+  CommonMemory& operator=(const CommonMemory&) = delete;
+  std::byte* base() const { return base_; }
+
+ private:
+  std::size_t bytes_;
+  std::byte* base_;
+};
+
+class ThreadsOfANode {
+ public:
+  explicit ThreadsOfANode(const NodeSettings& settings);
+  ~ThreadsOfANode();
+  // Runs `work` on each rank. Once.
+  void run(const std::function<void(int me, run::Group& group)>& work);
+  // Every rank attaches all memory of every other. As ranks of a team know it.
+  bool all_attach() const;
+  // Rings between each rank and each for one request: [distance - 1].
+  std::vector<run::PairRings> own_rings(int me, std::size_t bytes);
+  // An inbox for one request.
+  memory::Inbox own_inbox(int me);
+
+ private:
+  struct Rank;
+  static void wait_a_little(void* rank);
+  bool draw(int percent, int from, int to, unsigned salt) const;
+  void set_reach(Rank& rank);
+
+  NodeSettings settings_;
+  Turns turns_;
+  CommonMemory control_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<CommonMemory>> requests_;  // [request]
+  std::vector<std::size_t> made_;                        // [rank]: requests
+};
+
+}  // namespace quadrille::test
