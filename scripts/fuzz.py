@@ -42,6 +42,7 @@ class Totals:
     self.served = self.passed = self.explained_runs = self.runs = 0
     self.ways = collections.Counter()
     self.findings = []
+    self.of_the_mpi = 0  # the same program fails without Quadrille at the same step
 
   def take(self, output):
     self.runs += 1
@@ -56,6 +57,8 @@ class Totals:
 
   def text(self, name):
     lines = [f'{name}: {self.runs} seeds, {sum(self.calls.values())} calls of all ranks, {len(self.findings)} findings']
+    if self.of_the_mpi:
+      lines.append(f'  {self.of_the_mpi} more that the MPI has without Quadrille, too')
     for call in sorted(self.calls):
       lines.append(f'  {call:32} {self.calls[call]:>9}')
     if self.explained_runs:
@@ -157,7 +160,7 @@ def ranges(steps):
 
 def reduce(place, case, output, until):
   """The fewest steps that still fail, within some time."""
-  reached = [int(step) for step in re.findall(r'^fuzz: seed \d+ step (\d+) rank', output, re.M)]
+  reached = steps_of(output)
   if not reached:
     return case
   last = max(reached)
@@ -205,6 +208,20 @@ def keep(place, case, wrong, output, native_wrong, folder):
   return path
 
 
+def steps_of(output):
+  """Where ranks were when something was found."""
+  return {int(step) for step in re.findall(r'^fuzz: seed \d+ step (\d+) rank', output, re.M)}
+
+
+def is_of_the_mpi(place, case, output):
+  """Does the same program find the same without Quadrille? Twice, as an MPI may fail by chance."""
+  for _ in range(2):
+    wrong, native = run_case(place, case, native=True, patience=20)
+    if wrong and steps_of(native) & steps_of(output):
+      return wrong
+  return ''
+
+
 def look(place, case, totals, options):
   """Runs one case, and looks closer if something is wrong."""
   began = time.monotonic()
@@ -218,10 +235,15 @@ def look(place, case, totals, options):
     return
   print(f'FOUND  {place.name} seed {case.seed}, {case.ranks} ranks: {wrong[:600]}', flush=True)
   # The same steps alone: others, which Quadrille serves, may be too much for the MPI.
-  steps = {int(step) for step in re.findall(r'^fuzz: seed \d+ step (\d+) rank', output, re.M)}
+  steps = steps_of(output)
   same = with_arguments(case, '--only', ranges(sorted(steps))) if steps else case
   native_wrong, _ = run_case(place, same, native=True, patience=20)
   print(f'  without Quadrille: {native_wrong[:300] or "nothing found"}', flush=True)
+  if whole_wrong := is_of_the_mpi(place, case, output):
+    totals.of_the_mpi += 1
+    path = keep(place, case, wrong, output, whole_wrong, options.folder)
+    print(f'THE MPI HAS IT, TOO, in the whole run: {whole_wrong[:300]}\n  more: {path}', flush=True)
+    return
   if options.again and not any(run_case(place, case)[0] for _ in range(options.again)):
     path = keep(place, case, wrong, output, native_wrong, options.folder)
     print(f'SEEN ONCE, and not again in {options.again} runs: it does not fail the test, but is not explained either\n'
