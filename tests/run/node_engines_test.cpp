@@ -161,8 +161,9 @@ class OneRank {
 class NodeEngines : public testing::TestWithParam<NamedReaches> {};
 
 TEST_P(NodeEngines, BringEveryByteInAnyOrderOfSteps) {
-  constexpr std::uint32_t calls = 25;
-  for (unsigned seed = 0; seed < 24; ++seed) {
+  constexpr std::uint32_t calls = 15;
+  const unsigned seeds = drawn_steps() ? 24 : 8;  // a race shows soon
+  for (unsigned seed = 0; seed < seeds; ++seed) {
     const int ranks = 2 + static_cast<int>(seed % 5);
     ThreadsOfANode node(settings_for(GetParam().reaches, ranks, seed));
     std::atomic<std::uint64_t> wrong{0};
