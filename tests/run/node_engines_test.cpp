@@ -17,6 +17,7 @@ namespace {
 struct NamedReaches {
   const char* name;
   Reaches reaches;
+  friend void PrintTo(const NamedReaches& one, std::ostream* out) { *out << one.name; }
 };
 // Where an attachment or a read fails, the ring serves.
 const NamedReaches all_reaches[] = {
