@@ -15,6 +15,7 @@ MPICH_4_0 = [
     (r'^mpi\.neighbor-dropin\.', 'delivers wrong bytes to neighbours in periodic dimensions of one process'),
     (r'^tools\.bench_runs$', 'delivers wrong bytes in MPI_Neighbor_alltoall, and the benchmark checks them'),
     (r'^mpi\.waits-', 'has no setting for how it waits'),
+    (r'^fuzz\.(kept|some)$', 'ignores the displacement in MPI_Allgatherv of one rank: every random program meets that'),
 ]
 MPICH_4_0_INSIDE = [
     ('Allgatherw.GoesToTheMpiAsAlltoallw', 'delivers wrong bytes in MPI_Neighbor_alltoallw, and hangs'),

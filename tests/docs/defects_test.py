@@ -28,6 +28,8 @@ class Defects(unittest.TestCase):
     left_out = self.left_out(said, 'mpi.neighbor-dropin.torus.2', 'mpi.api.2')
     self.assertIn('wrong bytes', left_out['mpi.neighbor-dropin.torus.2'])
     self.assertNotIn('mpi.api.2', left_out)
+    fuzz = {'fuzz.finds', 'fuzz.kept', 'fuzz.some'}
+    self.assertEqual(fuzz - set(self.left_out(said, *fuzz)), {'fuzz.finds'})
     self.assertIn('processor', self.left_out(said, 'mpi.api.4', ranks=4)['mpi.api.4'])
     self.assertIn('GTEST_FILTER', defects.settings_of(self.build))
 
