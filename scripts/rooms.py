@@ -47,7 +47,6 @@ SYSTEM_ROOMS = {'sys', 'api', 'mpi', 'tools'}
 # (file below src/, header): what for.
 EXCEPTIONS = {
     # Rooms.
-    ('run/call.hpp', 'choose/registry.hpp'): 'the rest of run names the collectives by it',
     ('run/group.hpp', 'choose/tuning.hpp'): 'the switch points of inboxes lie in the tuning table',
     ('mpi/type_runs.cpp', 'memory/copy.hpp'): 'small blocks with gaps are packed without the MPI',
     # The system: files.

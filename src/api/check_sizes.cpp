@@ -20,7 +20,7 @@ std::uint64_t hash(const std::vector<std::size_t>& numbers) {
 
 int check_sizes(const run::Call& call, team::Team& team, bool sound) {
   const team::Neighbors& n = *team::neighbors_of(team);
-  if (run::is_uniform(call.collective) || !n.checks_sizes()) return MPI_SUCCESS;
+  if (is_regular(call.collective) || !n.checks_sizes()) return MPI_SUCCESS;
   std::vector<std::size_t> sizes;
   const bool good = sound && run::list_sizes(call, {n.iso_send, n.iso_recv}, sizes);
   // A rank with a mistake gives what no other gives, so that nobody waits for it.
@@ -28,7 +28,7 @@ int check_sizes(const run::Call& call, team::Team& team, bool sound) {
   if (team::all_agree(team.user, given) && good) return MPI_SUCCESS;
   if (team.group.me == 0) {
     team::say(fmt::format("{}: the sizes of the blocks are not the same at all ranks, as was asserted",
-                          choose::name_of(call.collective)));
+                          name_of(call.collective)));
   }
   return MPI_ERR_ARG;
 }

@@ -52,14 +52,14 @@ struct Making {
 };
 
 BlockNumbers numbers_of(const Making& m) {
-  if (!choose::is_neighbor(m.call.collective)) {
+  if (!is_neighbor(m.call.collective)) {
     int ranks = 0;
     if (m.team.eligible) {
       ranks = m.team.group.ranks;
     } else {
       is_inter(m.team.user) ? mpi().Comm_remote_size(m.team.user, &ranks) : mpi().Comm_size(m.team.user, &ranks);
     }
-    return {choose::is_allgather(m.call.collective) ? 1 : ranks, ranks};
+    return {is_allgather(m.call.collective) ? 1 : ranks, ranks};
   }
   const team::Neighbors* neighbors = team::neighbors_of(m.team);
   return neighbors != nullptr ? BlockNumbers{neighbors->send_blocks, neighbors->recv_blocks} : BlockNumbers{};
@@ -246,7 +246,7 @@ int make(const Call& call, bool persistent, Team& team, Quadrille_Request_state&
   made.crowded = team.crowded;
   made.persistent = persistent;
   Making m{call, persistent, team, made};
-  return choose::is_neighbor(call.collective) ? make_neighbors(m) : make_dense(m);
+  return is_neighbor(call.collective) ? make_neighbors(m) : make_dense(m);
 }
 
 int make_and_start(const Call& call, bool persistent, Quadrille_Request* request) {

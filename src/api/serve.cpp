@@ -15,7 +15,6 @@
 namespace quadrille::api {
 namespace {
 
-using choose::Collective;
 using run::Call;
 using run::Side;
 using team::Passed;
@@ -24,20 +23,14 @@ thread_local bool serving = false;
 
 // A type that is none, or not committed, is a mistake even if nothing moves: so all MPIs say, but not of types that
 // are given one a block.
-bool side_is_sound(const Side& side, int blocks) {
+bool side_is_sound(const Side& side, Form form, int blocks) {
+  if (!arrays_given(side, form)) return false;
   if (side.types == nullptr && (side.type == mpi().datatype_null || !is_committed(side.type))) return false;
-  for (int b = 0; b < blocks; ++b) {
+  for (int b = 0; b < (form == Form::one_count ? 1 : blocks); ++b) {
     if (!block_is_sound(side, b)) return false;
   }
   return true;
 }
-
-bool arrays_given(const Side& side) {
-  return (side.counts != nullptr && side.displacements != nullptr) ||
-         (side.counts_large != nullptr && side.displacements_large != nullptr);
-}
-
-bool is_vector(Collective c) { return c == Collective::alltoallv || c == Collective::alltoallw; }
 
 // Is it time for this communicator, and can it be made ready?
 bool make_ready(team::Team& team, Door door) {
@@ -51,7 +44,7 @@ bool may_send(choose::Engine engine, Collective collective, const run::Group& gr
   if (engine == choose::Engine::schedule || engine == choose::Engine::padded) return true;
   if (group.may_send()) return true;
   // Through inboxes alone, what is too large for a slot is a message.
-  return engine == choose::Engine::inbox && is_vector(collective);
+  return engine == choose::Engine::inbox && !is_sized(collective);
 }
 
 int run_padded(const Call& call, const choose::Choice& choice, team::Team& team) {
@@ -101,23 +94,16 @@ void explain_not_eligible(team::Team& team, const Call& call) {
 }  // namespace
 
 bool is_sound(const Call& call, int ranks) {
-  const bool one_count =
-      call.collective == Collective::alltoall || call.collective == Collective::allgather;
-  const bool typed = call.collective == Collective::alltoallw;
-  if (call.recv.base == MPI_IN_PLACE || (!one_count && !arrays_given(call.recv))) return false;
-  if (typed && (call.recv.types == nullptr || (!call.in_place && call.send.types == nullptr))) return false;
-  if (!side_is_sound(call.recv, one_count ? 1 : ranks)) return false;
-  if (call.in_place) return true;
-  if (!is_vector(call.collective)) return side_is_sound(call.send, 1);
-  return arrays_given(call.send) && side_is_sound(call.send, ranks);
+  const CollectiveRow& row = row_of(call.collective);
+  if (call.recv.base == MPI_IN_PLACE || !side_is_sound(call.recv, row.recv, ranks)) return false;
+  return call.in_place || side_is_sound(call.send, row.send, ranks);
 }
 
 std::size_t global_bytes(const Call& call, int ranks) {
-  if (is_vector(call.collective)) return 0;
-  std::ptrdiff_t most = call.recv.count_of(0);
-  if (call.collective == Collective::allgatherv) {
-    for (int b = 1; b < ranks; ++b) most = std::max(most, call.recv.count_of(b));
-  }
+  if (!is_sized(call.collective)) return 0;
+  const int blocks = row_of(call.collective).recv == Form::one_count ? 1 : ranks;
+  std::ptrdiff_t most = 0;
+  for (int b = 0; b < blocks; ++b) most = std::max(most, call.recv.count_of(b));
   return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
 }
 
@@ -127,6 +113,13 @@ run::Moving moving_by(const choose::Choice& choice) {
   moving.monolithic = plan::value_of(choice.parameters, "monolithic", 0) != 0;
   moving.eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
   return moving;
+}
+
+bool arrays_given(const Side& side, Form form) {
+  if (form == Form::one_count) return true;
+  const bool counts = side.counts != nullptr || side.counts_large != nullptr;
+  return counts && (side.displacements != nullptr || side.displacements_large != nullptr) &&
+         (form == Form::arrays || side.types != nullptr);
 }
 
 bool block_is_sound(const Side& side, int block) {
@@ -199,7 +192,7 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   }
   if (team->points_are_guessed) calibrate(*team);
   const std::size_t bytes = global_bytes(call, team->group.ranks);
-  if (bytes == 0 && !is_vector(call.collective)) {
+  if (bytes == 0 && is_sized(call.collective)) {
     // Nothing moves, on no rank, and no rank need wait for another.
     error = MPI_SUCCESS;
     ++team->counters.served;

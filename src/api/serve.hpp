@@ -48,6 +48,8 @@ bool is_inter(MPI_Comm comm);
 // absolute addresses, or with displacements that lead to addresses, or where no data move, and, in practice, send and
 // receive buffers that start at one address.
 bool block_is_sound(const run::Side& side, int block);
+// None of the arrays that blocks of this form need is missing.
+bool arrays_given(const run::Side& side, Form form);
 
 // The same of all blocks of a dense call, and that none of its arrays is missing.
 bool is_sound(const run::Call& call, int ranks);

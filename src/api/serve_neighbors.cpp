@@ -11,21 +11,12 @@
 namespace quadrille::api {
 namespace {
 
-using enum choose::Collective;
 using run::Call;
 using run::Side;
 using team::Neighbors;
 using team::Passed;
 using team::Team;
 using By = NeighborService::By;
-
-bool arrays_given(const Side& side, bool typed) {
-  const bool counts = side.counts != nullptr || side.counts_large != nullptr;
-  return counts && (side.displacements != nullptr || side.displacements_large != nullptr) &&
-         (!typed || side.types != nullptr);
-}
-
-enum class Form { one_count, arrays, typed_arrays };
 
 // As block_is_sound(), where the block before was sound and has the same type.
 bool is_sound_too(const Side& side, int block) {
@@ -35,7 +26,7 @@ bool is_sound_too(const Side& side, int block) {
 bool side_is_sound(const Side& side, Form form, int blocks) {
   if (blocks == 0) return true;
   if (form == Form::one_count) return block_is_sound(side, 0);
-  if (!arrays_given(side, form == Form::typed_arrays)) return false;
+  if (!arrays_given(side, form)) return false;
   for (int b = 0; b < blocks; ++b) {
     const bool again = b > 0 && side.count_of(b - 1) > 0 && side.type_of(b) == side.type_of(b - 1);
     if (!(again ? is_sound_too(side, b) : block_is_sound(side, b))) return false;
@@ -50,8 +41,7 @@ void explain_passed(Team& team, const Call& call, const std::string& why) {
 // What all ranks know of the size of the largest block; 0 if they do not.
 std::size_t global_bytes(const Call& call, const Neighbors& n) {
   if (n.isomorphic == nullptr) return 0;
-  const bool uniform = call.collective == neighbor_alltoall || call.collective == neighbor_allgather;
-  if (!uniform && !n.sizes_known()) return 0;
+  if (!is_regular(call.collective) && !n.sizes_known()) return 0;
   return run::largest_block(call, {n.iso_send, n.iso_recv});
 }
 
@@ -122,12 +112,9 @@ int prepare_neighbors(Team& team) {
 
 bool is_sound(const Call& call, const Neighbors& neighbors) {
   if (call.in_place || call.recv.base == MPI_IN_PLACE) return false;
-  const bool typed = call.collective == neighbor_alltoallw || call.collective == neighbor_allgatherw;
-  const bool uniform = call.collective == neighbor_alltoall || call.collective == neighbor_allgather;
-  const Form recv = uniform ? Form::one_count : typed ? Form::typed_arrays : Form::arrays;
-  const Form send = choose::is_allgather(call.collective) ? Form::one_count : recv;
-  return side_is_sound(call.recv, recv, neighbors.recv_blocks) &&
-         side_is_sound(call.send, send, neighbors.send_blocks);
+  const CollectiveRow& row = row_of(call.collective);
+  return side_is_sound(call.recv, row.recv, neighbors.recv_blocks) &&
+         side_is_sound(call.send, row.send, neighbors.send_blocks);
 }
 
 namespace {
@@ -218,7 +205,7 @@ bool try_to_serve(const Call& call, Door door, int& error) {
     const NeighborService service = service_for(call, *team, door == Door::drop_in);
     if (service.by == By::mpi) return pass(*team, why_chosen(*team));
     const Neighbors& n = *team->neighbors;
-    const int sends = choose::is_allgather(call.collective) ? std::min(n.send_blocks, 1) : n.send_blocks;
+    const int sends = is_allgather(call.collective) ? std::min(n.send_blocks, 1) : n.send_blocks;
     error = run_anywhere(call, sends, n.recv_blocks,
                          [&](const Call& here) { return run_service(here, service, *team); });
   }

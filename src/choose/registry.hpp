@@ -23,12 +23,6 @@ using BuildEdges = Schedule (*)(const EdgeProblem&);
 
 namespace quadrille::choose {
 
-using quadrille::Collective;
-using quadrille::collective_count;
-using quadrille::is_allgather;
-using quadrille::is_neighbor;
-using quadrille::name_of;
-
 // "alltoall, alltoallv, ..."; of those that `wanted` takes.
 std::string collective_names(bool (*wanted)(Collective) = [](Collective) { return true; });
 // False when `name` is not a collective.

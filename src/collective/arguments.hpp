@@ -41,11 +41,12 @@ auto arguments_of(const Side& side) {
   }
 }
 
-template <Collective collective, class Function, class Side, class Comm>
-int call_with(Function function, const Side& send, const Side& recv, Comm comm) {
+// `others` is the communicator, and what follows it where the call is not blocking.
+template <Collective collective, class Function, class Side, class... Others>
+int call_with(Function function, const Side& send, const Side& recv, Others... others) {
   constexpr CollectiveRow row = row_of(collective);
   return std::apply(function, std::tuple_cat(arguments_of<row.send, row.places>(send),
-                                             arguments_of<row.recv, row.places>(recv), std::tuple(comm)));
+                                             arguments_of<row.recv, row.places>(recv), std::tuple(others...)));
 }
 
 namespace detail {

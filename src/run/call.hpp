@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "choose/registry.hpp"
+#include "collective/collective.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/types.hpp"
 #include "run/transport.hpp"
@@ -40,7 +40,7 @@ struct Side {
 };
 
 struct Call {
-  choose::Collective collective;
+  Collective collective;
   Side send;  // meaningless if in_place
   Side recv;
   bool in_place = false;

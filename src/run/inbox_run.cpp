@@ -16,7 +16,7 @@ InboxRun::InboxRun(const Call& call, Group& group, memory::Inbox& inbox)
       group_(group),
       inbox_(inbox),
       gather_(is_allgather(call.collective)) {
-  if (call.collective == Collective::allgatherv) return;
+  if (!is_regular(call.collective)) return;
   const Side& sent = call.in_place ? call.recv : call.send;
   const TypeInfo send = type_info(sent.type), recv = type_info(call.recv.type);
   bytes_ = call.recv.count * recv.size;

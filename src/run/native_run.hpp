@@ -3,12 +3,15 @@
 
 #include <vector>
 
+#include "collective/arguments.hpp"
 #include "run/call.hpp"
 
 namespace quadrille::run {
 
 class NativeRun {
  public:
+  using Arguments = SideArguments<MPI_Datatype, MPI_Aint>;
+
   // The arrays of the call, of so many blocks, need not outlive it. Counts are ints.
   NativeRun(const Call& call, int send_blocks, int recv_blocks);
   NativeRun(const NativeRun&) = delete;
@@ -20,8 +23,7 @@ class NativeRun {
   bool done() const { return !under_way_; }
 
  private:
-  int start_neighbors(const Side& send, const Side& recv, MPI_Comm comm);
-  int start_allgatherw(const Side& send, const Side& recv, MPI_Comm comm);
+  int start_allgatherw(Arguments send, const Arguments& recv, MPI_Comm comm);
 
   const StoredCall call_;
   const int send_blocks_;

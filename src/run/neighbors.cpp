@@ -38,17 +38,12 @@ std::vector<Block> neighbor_send_blocks(const Call& call, const NeighborSlots& s
   return std::vector<Block>(as_bytes ? 1 : std::max<std::size_t>(slots.send.size(), 1), block_of(call.send, 0));
 }
 
-bool is_uniform(choose::Collective c) {
-  return c == choose::Collective::neighbor_alltoall || c == choose::Collective::neighbor_allgather;
-}
-
 std::size_t largest_block(const Call& call, const NeighborSlots& slots) {
-  const std::size_t send = is_allgather(call.collective) || is_uniform(call.collective)
-                               ? bytes_of_one(call.send)
-                               : most_bytes(call.send, slots.send);
-  const std::size_t recv = is_uniform(call.collective)
-                               ? bytes_of_one(call.recv)
-                               : most_bytes(call.recv, slots.recv);
+  const CollectiveRow& row = row_of(call.collective);
+  const std::size_t send =
+      row.send == Form::one_count ? bytes_of_one(call.send) : most_bytes(call.send, slots.send);
+  const std::size_t recv =
+      row.recv == Form::one_count ? bytes_of_one(call.recv) : most_bytes(call.recv, slots.recv);
   return std::max(send, recv);
 }
 

@@ -18,9 +18,6 @@ std::vector<Block> neighbor_send_blocks(const Call& call, const NeighborSlots& s
 // has no neighbour and only passes blocks on.
 std::size_t largest_block(const Call& call, const NeighborSlots& slots);
 
-// Has the call one size for all of its blocks by its form?
-bool is_uniform(choose::Collective collective);
-
 // The sizes in bytes of the blocks of a v or w call; of an allgather, that of all. False if what is sent and what is
 // received have not the same sizes, as they must where block i has one size on all ranks.
 bool list_sizes(const Call& call, const NeighborSlots& slots, std::vector<std::size_t>& sizes);

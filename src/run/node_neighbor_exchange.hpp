@@ -511,7 +511,7 @@ class NodeNeighbors {
 
   const NodeEdges& edges_;
   Group& group_;
-  const choose::Collective collective_;
+  const Collective collective_;
   const bool gather_;
   const Blocks send_, recv_;
   const std::size_t to_pack_;

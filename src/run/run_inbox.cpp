@@ -168,7 +168,7 @@ int run_inbox_vector(const VectorSide& send, const VectorSide& recv, std::size_t
 
 int run_inbox(const Call& call, Group& group) {
   const bool gather = is_allgather(call.collective);
-  if (call.collective == Collective::alltoall || call.collective == Collective::allgather) {
+  if (is_regular(call.collective)) {
     const Side& send_side = call.in_place ? call.recv : call.send;
     const TypeInfo send = type_info(send_side.type), recv = type_info(call.recv.type);
     const std::size_t bytes = call.recv.count * recv.size;

@@ -72,7 +72,7 @@ memory::Ring ring_at(std::byte* place, std::size_t bytes) { return {reinterpret_
 // half of it is full, and small blocks go into a quarter of it at a time.
 std::size_t ring_bytes_for(const run::Call& call, const run::NeighborPair& pair, std::size_t most) {
   const run::Blocks send(call.in_place ? call.recv : call.send);
-  const bool gather = choose::is_allgather(call.collective);
+  const bool gather = is_allgather(call.collective);
   std::size_t bytes = sizeof(Told);  // for answers
   for (const int b : pair.send_blocks) bytes += 16 + std::min(send.bytes_of(gather && !call.in_place ? 0 : b), most);
   return 4 * bytes;

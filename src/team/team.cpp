@@ -319,7 +319,7 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   return team.plans.back()->schedule;
 }
 
-CachedSelection& selection_of(Team& team, choose::Collective collective, std::size_t bytes) {
+CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes) {
   const auto index = static_cast<std::size_t>(collective);
   CachedSelection& cached = team.selections[index];
   if (cached.valid && cached.bytes == bytes) return cached;
@@ -345,7 +345,7 @@ void forget_selections(Team& team) {
   generation.fetch_add(1, std::memory_order_acq_rel);
 }
 
-void explain(Team& team, choose::Collective collective, std::size_t bytes,
+void explain(Team& team, Collective collective, std::size_t bytes,
              const std::string& algorithm, const std::string& why) {
   int rank = team.group.me, ranks = team.group.ranks;
   if (!team.ready) {
@@ -356,13 +356,9 @@ void explain(Team& team, choose::Collective collective, std::size_t bytes,
   const std::string nodes =
       team.ready ? fmt::format(", {} node{}", team.nodes.nodes, team.nodes.nodes == 1 ? "" : "s")
                  : "";
-  const bool sized = collective == choose::Collective::alltoall ||
-                     collective == choose::Collective::allgather ||
-                     collective == choose::Collective::allgatherv ||
-                     choose::is_neighbor(collective);
   const std::string line =
-      fmt::format("{} on {} ranks{}{} -> {}: {}", choose::name_of(collective), ranks,
-                  nodes, sized && bytes > 0 ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);
+      fmt::format("{} on {} ranks{}{} -> {}: {}", name_of(collective), ranks,
+                  nodes, bytes > 0 ? fmt::format(", blocks of {} bytes", bytes) : "", algorithm, why);
   say_once(line);
 }
 

@@ -76,15 +76,15 @@ struct Team {
   std::vector<choose::NeighborEntry> measured;  // agreed; of neighbour collectives between nodes
   choose::ChoicesByCollective by_size;          // agreed; what was measured to be best at which block size
   std::vector<choose::InsideEntry> inside;      // likewise, on one node
-  choose::Asking asking[choose::collective_count];
+  choose::Asking asking[collective_count];
   bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp); agreed
-  std::map<std::pair<choose::Collective, int>, Try> trials;  // by class of size
+  std::map<std::pair<Collective, int>, Try> trials;  // by class of size
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
 
   std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
 
   std::vector<std::unique_ptr<CachedPlan>> plans;
-  CachedSelection selections[choose::collective_count];
+  CachedSelection selections[collective_count];
   // What Quadrille's own collectives are called on: MPI_COMM_WORLD stays as the program left it.
   MPI_Comm own() const;
 
@@ -129,7 +129,7 @@ using KeptTeam = std::unique_ptr<Team, LetGo>;
 KeptTeam keep(Team& team);
 
 // What serves a call of `collective` with blocks of `bytes` (see choose::GlobalKey).
-CachedSelection& selection_of(Team& team, choose::Collective collective, std::size_t bytes);
+CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes);
 
 // Grows whenever something that a thread may remember of a team is no longer true: a team was freed (the
 // MPI may give its handle to another communicator), or other algorithms were forced.
@@ -148,7 +148,7 @@ inline constexpr const char* no_communicator = "the MPI has no communicator left
 // Prints a line, once a process.
 void say_once(const std::string& line);
 // Prints, on rank 0 only, what serves a call and why.
-void explain(Team& team, choose::Collective collective, std::size_t bytes,
+void explain(Team& team, Collective collective, std::size_t bytes,
              const std::string& algorithm, const std::string& why);
 
 // Calls that no team counted (no communicator state).

@@ -21,7 +21,7 @@ namespace {
 
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
-using choose::Collective;
+using quadrille::Collective;
 
 constexpr int ranks_of_test = 3;
 

@@ -33,9 +33,9 @@ std::vector<std::string> texts_of(const choose::Algorithm& algorithm) {
 
 }  // namespace
 
-std::vector<Forced> forced_choices(const std::vector<choose::Collective>& collectives, bool force) {
+std::vector<Forced> forced_choices(const std::vector<Collective>& collectives, bool force) {
   std::vector<Forced> all;
-  for (choose::Collective collective : collectives) {
+  for (Collective collective : collectives) {
     all.push_back({collective, ""});
     if (!force) continue;
     for (const choose::Algorithm& algorithm : choose::algorithms()) {
@@ -54,7 +54,7 @@ bool surely_served(const Forced& forced) {
 }
 
 std::string test_name(const Forced& forced) {
-  std::string name(choose::name_of(forced.collective));
+  std::string name(name_of(forced.collective));
   name += forced.algorithm.empty() ? "_default" : "_" + forced.algorithm;
   for (char& letter : name) {
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';

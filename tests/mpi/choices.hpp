@@ -11,19 +11,19 @@ namespace quadrille::test {
 
 // A collective and what is forced on it; "" is Quadrille's own choice.
 struct Forced {
-  choose::Collective collective;
+  Collective collective;
   std::string algorithm;
 };
 
 // For GoogleTest's messages.
 inline std::ostream& operator<<(std::ostream& out, const Forced& forced) {
-  return out << choose::name_of(forced.collective) << " by "
+  return out << name_of(forced.collective) << " by "
              << (forced.algorithm.empty() ? "choice" : forced.algorithm);
 }
 
 // Every algorithm that serves one of the collectives, with several values of each parameter.
 // Without `force` only Quadrille's own choice.
-std::vector<Forced> forced_choices(const std::vector<choose::Collective>& collectives, bool force);
+std::vector<Forced> forced_choices(const std::vector<Collective>& collectives, bool force);
 
 // Whether Quadrille is sure to serve a call, whatever its size and datatypes, on several ranks.
 bool surely_served(const Forced& forced);

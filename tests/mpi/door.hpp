@@ -9,8 +9,6 @@
 
 namespace quadrille::test {
 
-using choose::Collective;
-
 struct Door {
   decltype(&MPI_Alltoall) alltoall;
   decltype(&MPI_Alltoallv) alltoallv;

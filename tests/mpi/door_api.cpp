@@ -11,7 +11,7 @@ const char* const door_name = "api";
 const bool can_force = true;
 
 int force(MPI_Comm comm, Collective collective, const std::string& algorithm) {
-  return Quadrille_Set_algorithm(comm, std::string(choose::name_of(collective)).c_str(),
+  return Quadrille_Set_algorithm(comm, std::string(name_of(collective)).c_str(),
                                  algorithm.c_str());
 }
 

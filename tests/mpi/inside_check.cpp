@@ -19,9 +19,10 @@ namespace {
 
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
+using quadrille::Collective;
 
 constexpr int ranks = 3;
-constexpr auto alltoall = choose::Collective::neighbor_alltoall;
+constexpr auto alltoall = Collective::neighbor_alltoall;
 int rank = 0, failures = 0;
 
 void expect(bool good, const std::string& what) {
@@ -77,7 +78,7 @@ std::string served(MPI_Comm comm, const Neighbours& n, int bytes, bool vector = 
     expect(recv[i] / 16 == n.sources[i / block], "a block of another rank");
     if (recv[i] / 16 != n.sources[i / block]) break;
   }
-  const auto index = static_cast<std::size_t>(vector ? choose::Collective::neighbor_alltoallv : alltoall);
+  const auto index = static_cast<std::size_t>(vector ? Collective::neighbor_alltoallv : alltoall);
   return std::string(team::team_of(comm)->selections[index].selection.choice.algorithm->name);
 }
 

@@ -9,7 +9,7 @@
 namespace quadrille::test {
 namespace {
 
-bool gathers(Collective c) { return choose::is_allgather(c); }
+bool gathers(Collective c) { return is_allgather(c); }
 bool uniform(Collective c) {
   return c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
 }
@@ -157,7 +157,7 @@ int call(const NeighborDoor& door, const NeighborShape& shape, const Part& part,
 
 std::string to_string(const NeighborShape& shape) {
   std::ostringstream text;
-  text << choose::name_of(shape.collective) << ' ' << shape.kinds.name << ' ' << shape.bytes
+  text << name_of(shape.collective) << ' ' << shape.kinds.name << ' ' << shape.bytes
        << " B, seed " << shape.seed << (shape.sizes_by_id ? ", sizes by edge" : "");
   return text.str();
 }

@@ -26,7 +26,7 @@ namespace {
 
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
-using choose::Collective;
+using quadrille::Collective;
 using quadrille::Mpi;
 using quadrille::mpi;
 

@@ -27,6 +27,7 @@ namespace {
 
 namespace choose = quadrille::choose;
 namespace team = quadrille::team;
+using quadrille::Collective;
 
 choose::SwitchPoints points_of(int rank) {
   choose::SwitchPoints points;
@@ -42,7 +43,7 @@ choose::ModelEntry model_of(int rank, bool crowded) {
 }
 std::vector<choose::NeighborEntry> neighbors_of(int rank, bool crowded) {
   std::vector<choose::NeighborEntry> entries;
-  for (const choose::Collective c : {choose::Collective::neighbor_alltoall, choose::Collective::neighbor_allgather}) {
+  for (const Collective c : {Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
     for (int kind = 0; kind < 3 + rank; ++kind) {
       entries.push_back({c, 3, 1, crowded, {26 + kind, 6, 54}, static_cast<std::size_t>(100 * rank + kind)});
     }

@@ -15,7 +15,6 @@ namespace quadrille {
 namespace {
 
 using choose::Algorithm;
-using choose::Collective;
 
 struct Served {
   const Algorithm* algorithm;

@@ -78,11 +78,11 @@ plan::Schedule broken_torus(const plan::NeighborProblem& problem) {
 
 TEST(VerifyCommandTest, ABrokenNeighbourAlgorithmIsNotProved) {
   choose::Choice choice;
-  ASSERT_EQ(choose::parse_choice(choose::Collective::neighbor_alltoall, "torus", choice), "");
+  ASSERT_EQ(choose::parse_choice(Collective::neighbor_alltoall, "torus", choice), "");
   choose::Algorithm algorithm = *choice.algorithm;
   algorithm.build_neighbors = broken_torus;
   long cases = 0;
-  const plan::Report report = prove(algorithm, choose::Collective::neighbor_alltoall, 6, 1, cases);
+  const plan::Report report = prove(algorithm, Collective::neighbor_alltoall, 6, 1, cases);
   EXPECT_FALSE(report.ok);
   EXPECT_THAT(report.what, HasSubstr("neighbor_alltoall torus"));
   EXPECT_THAT(report.what, HasSubstr("grid "));

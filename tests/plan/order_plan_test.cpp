@@ -201,7 +201,7 @@ Schedule wrong_on_three_domains(const Problem& problem) {
 
 TEST(BrokenOrderTest, TheSweepNamesTheDomains) {
   const choose::Algorithm algorithm = {"broken",
-                                       {choose::Collective::alltoall},
+                                       {Collective::alltoall},
                                        choose::Engine::node,
                                        {.load_store = true},
                                        {},
@@ -209,8 +209,8 @@ TEST(BrokenOrderTest, TheSweepNamesTheDomains) {
                                        "",
                                        wrong_on_three_domains};
   long cases = 0;
-  EXPECT_EQ(tools::prove(algorithm, choose::Collective::alltoall, 4, 2, cases).what, "");
-  EXPECT_THAT(tools::prove(algorithm, choose::Collective::alltoall, 5, 2, cases).what,
+  EXPECT_EQ(tools::prove(algorithm, Collective::alltoall, 4, 2, cases).what, "");
+  EXPECT_THAT(tools::prove(algorithm, Collective::alltoall, 5, 2, cases).what,
               HasSubstr("alltoall broken, 5 ranks, domains [0 0 0 1 1]: flow: at the end"));
 }
 

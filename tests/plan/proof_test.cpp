@@ -372,11 +372,11 @@ Schedule wrong_for_five(const Problem& problem) {
 
 TEST(SweepTest, FindsTheOneCaseThatIsWrongAndNamesIt) {
   const choose::Algorithm algorithm = {
-      "broken",      {choose::Collective::alltoall}, choose::Engine::schedule, {}, {}, "", "",
+      "broken",      {Collective::alltoall}, choose::Engine::schedule, {}, {}, "", "",
       wrong_for_five};
   long cases = 0;
-  EXPECT_TRUE(tools::prove(algorithm, choose::Collective::alltoall, 4, 2, cases).ok);
-  const Report report = tools::prove(algorithm, choose::Collective::alltoall, 5, 2, cases);
+  EXPECT_TRUE(tools::prove(algorithm, Collective::alltoall, 4, 2, cases).ok);
+  const Report report = tools::prove(algorithm, Collective::alltoall, 5, 2, cases);
   expect_wrong(report, "alltoall broken, 5 ranks, nodes [0 0 0 1 1]: flow: at the end");
 }
 

@@ -95,7 +95,7 @@ std::vector<std::byte>& ground() {
 void run_huge(const std::string& text, int ranks) {
   SCOPED_TRACE(testing::Message() << text << " on " << ranks << " ranks");
   choose::Choice choice;
-  ASSERT_EQ(choose::parse_choice(choose::Collective::alltoallv, text, choice), "");
+  ASSERT_EQ(choose::parse_choice(Collective::alltoallv, text, choice), "");
   const plan::NodeMap nodes = plan::one_node(ranks);
   struct Rank {
     std::vector<run::Place> send, recv;

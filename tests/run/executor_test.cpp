@@ -14,7 +14,6 @@
 namespace quadrille {
 namespace {
 
-using choose::Collective;
 using run::Binding;
 using run::Execution;
 using run::Place;

@@ -97,7 +97,7 @@ TEST(Pattern, DependsOnEverything) {
   take(1, 2, 3, 0, 5);
 }
 
-BenchCase uniform_case(choose::Collective collective, bool in_place) {
+BenchCase uniform_case(Collective collective, bool in_place) {
   BenchCase c;
   c.collective = collective;
   c.bytes = 100;
@@ -108,7 +108,7 @@ BenchCase uniform_case(choose::Collective collective, bool in_place) {
 }
 
 TEST(Elements, UniformSizesVaryWithinTheirBound) {
-  const BenchCase c = uniform_case(choose::Collective::alltoallv, false);
+  const BenchCase c = uniform_case(Collective::alltoallv, false);
   std::set<std::size_t> sizes;
   bool asymmetric = false;
   for (int s = 0; s < c.ranks; ++s) {
@@ -123,14 +123,14 @@ TEST(Elements, UniformSizesVaryWithinTheirBound) {
 }
 
 TEST(Elements, InPlaceSizesAreTheSameInBothDirections) {
-  const BenchCase c = uniform_case(choose::Collective::alltoallw, true);
+  const BenchCase c = uniform_case(Collective::alltoallw, true);
   for (int s = 0; s < c.ranks; ++s) {
     for (int d = 0; d < c.ranks; ++d) EXPECT_EQ(elements_of(c, s, d), elements_of(c, d, s));
   }
 }
 
 TEST(Elements, AGatheredBlockHasOneSizeEverywhere) {
-  const BenchCase c = uniform_case(choose::Collective::allgatherv, true);
+  const BenchCase c = uniform_case(Collective::allgatherv, true);
   for (int s = 0; s < c.ranks; ++s) {
     for (int d = 0; d < c.ranks; ++d) EXPECT_EQ(elements_of(c, s, d), elements_of(c, s, 0));
   }
@@ -149,7 +149,7 @@ TEST(Elements, OfAStencilShrinkWithTheCorner) {
         plan::rank_at(neighbors->grid, 4, neighbors->neighborhood.offset(i), -1));
   }
   BenchCase c;
-  c.collective = choose::Collective::neighbor_alltoallw;
+  c.collective = Collective::neighbor_alltoallw;
   c.traffic.kind = Distribution::stencil;
   c.bytes = 17;  // a face, between 4 x 4 and 5 x 5
   c.ranks = 6, c.me = 4;
@@ -177,7 +177,7 @@ TEST(Elements, AMatrixIsRoundedUpToWholeElements) {
   auto matrix = std::make_shared<TrafficMatrix>();
   ASSERT_EQ(parse_matrix("0 1\n17 800\n", "m", 2, *matrix), "");
   BenchCase c;
-  c.collective = choose::Collective::alltoallv;
+  c.collective = Collective::alltoallv;
   c.traffic.kind = Distribution::file;
   c.traffic.matrix = matrix;
   c.bytes = 800;
@@ -206,11 +206,11 @@ TEST(Elements, WhatDoesNotFitAnIntIsRefused) {
   c.ranks = 4;
   c.bytes = std::size_t{1} << 30;
   EXPECT_EQ(why_too_large(c), "");
-  c.collective = choose::Collective::alltoallv;
+  c.collective = Collective::alltoallv;
   EXPECT_NE(why_too_large(c), "");
   c.element = ElementKind::double_float;
   EXPECT_EQ(why_too_large(c), "");
-  c.collective = choose::Collective::alltoallw;
+  c.collective = Collective::alltoallw;
   EXPECT_NE(why_too_large(c), "");
 }
 

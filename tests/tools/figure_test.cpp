@@ -32,7 +32,7 @@ Figure figure() {
   f.name = "test-1";
   f.title = "A figure";
   f.plots = {{"MPI_Alltoall",
-              choose::Collective::alltoall,
+              Collective::alltoall,
               "8,64",
               false,
               {{"a", "alg-a", {}}, {"b", "alg-b", {}}}}};
@@ -114,11 +114,11 @@ TEST(Figures, HaveThePapersNeighborhoods) {
 
 // Two collectives, with blocks of one size and of different ones, each from cold caches.
 TEST(Figures, OfNeighborsInMortonOrderHaveThePapersPanels) {
-  using enum choose::Collective;
+  using enum Collective;
   for (const char* name : {"co-10-neighbors", "co-11-neighbors"}) {
     const Figure f = named(name, 8);
     ASSERT_EQ(f.plots.size(), 4u);
-    const choose::Collective collectives[] = {neighbor_alltoall, neighbor_allgather, neighbor_alltoallv,
+    const Collective collectives[] = {neighbor_alltoall, neighbor_allgather, neighbor_alltoallv,
                                               neighbor_allgatherv};
     for (std::size_t p = 0; p < 4; ++p) {
       EXPECT_EQ(f.plots[p].collective, collectives[p]) << name;
@@ -152,7 +152,7 @@ TEST(Figures, TheTableOfSetUpsHasEachDimensionAndRadius) {
   for (const SetupFunction& function : setup_functions()) {
     choose::Choice choice;
     if (*function.algorithm == '\0') continue;
-    EXPECT_EQ(choose::parse_choice(choose::Collective::neighbor_alltoall, function.algorithm, choice), "");
+    EXPECT_EQ(choose::parse_choice(Collective::neighbor_alltoall, function.algorithm, choice), "");
   }
 }
 

@@ -72,7 +72,7 @@ TEST(Report, VariedBlocksShowTheirMeanAndMost) {
 TEST(Report, SaysWhatStandsForTheMpiWhereItHasNoSuchCall) {
   BenchCase measured = row().measured;
   EXPECT_THAT(table_head({}, measured, false), testing::Not(testing::HasSubstr("no MPI has")));
-  measured.collective = choose::Collective::neighbor_allgatherw;
+  measured.collective = Collective::neighbor_allgatherw;
   EXPECT_THAT(table_head({}, measured, false), testing::HasSubstr("mpi is MPI_Neighbor_alltoallw"));
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 choose::Choice named(const std::string& name) {
   choose::Choice choice;
-  if (!name.empty()) choose::parse_choice(choose::Collective::alltoall, name, choice);
+  if (!name.empty()) choose::parse_choice(Collective::alltoall, name, choice);
   return choice;
 }
 

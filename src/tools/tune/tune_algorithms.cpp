@@ -319,7 +319,9 @@ std::vector<choose::AlgorithmEntry> tune_algorithms(team::Team& team, const Algo
         team.crowded ? "more than processors" : "a processor each", Rests::hopeless);
   }
   std::vector<choose::AlgorithmEntry> entries;
-  for (const Collective collective : {Collective::alltoall, Collective::allgather}) {
+  for (const CollectiveRow& row : collectives) {
+    const Collective collective = row.collective;
+    if (!is_dense(collective) || !is_regular(collective)) continue;
     choose::AlgorithmEntry entry{collective, team.group.ranks, on_node, nodes, team.crowded, {}};
     entry.choices = AlgorithmTuner(team, collective, options).run(sizes);
     if (entry.choices.empty()) continue;

@@ -128,7 +128,9 @@ std::vector<choose::NeighborEntry> tune_neighbors(team::Team& world, int batches
     }
     NeighborTuner tuner(around, batches);
     if (speaks) fmt::print("{}\n", one.name);
-    for (const Collective collective : {Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
+    for (const CollectiveRow& row : collectives) {
+      const Collective collective = row.collective;
+      if (!is_neighbor(collective) || !is_regular(collective)) continue;
       choose::NeighborEntry entry{collective, world.group.ranks, on_node, world.crowded, {}, 0};
       const bool combines = tuner.run(collective, entry);
       if (combines) entries.push_back(entry);
