@@ -54,23 +54,13 @@ constexpr Needs kReachedByAll = {.one_node = true, .load_store = true};
 constexpr Needs kPacked = {.contiguous = true};
 constexpr Needs kTyped = {.contiguous = true, .derived_types = true};
 
-// Those that have the property.
-template <class Property>
-std::vector<Collective> those(Property property) {
-  std::vector<Collective> list;
-  for (const CollectiveRow& row : collectives) {
-    if (property(row)) list.push_back(row.collective);
-  }
-  return list;
-}
-
 const std::vector<Collective>& all_to_alls() {
-  static const auto list = those([](const auto& row) { return row.partners == Partners::all && !row.gathers; });
+  static const auto list = those([](Collective c) { return is_dense(c) && !is_allgather(c); });
   return list;
 }
 
 const std::vector<Collective>& gathers() {
-  static const auto list = those([](const auto& row) { return row.partners == Partners::all && row.gathers; });
+  static const auto list = those([](Collective c) { return is_dense(c) && is_allgather(c); });
   return list;
 }
 
@@ -95,17 +85,17 @@ Algorithm node_copies(std::string_view name, const std::vector<Collective>& coll
 }
 
 const std::vector<Collective>& neighbor_all() {
-  static const auto list = those([](const auto& row) { return row.partners == Partners::neighbors; });
+  static const auto list = those(is_neighbor);
   return list;
 }
 
 const std::vector<Collective>& neighbor_all_to_alls() {
-  static const auto list = those([](const auto& row) { return row.partners == Partners::neighbors && !row.gathers; });
+  static const auto list = those([](Collective c) { return is_neighbor(c) && !is_allgather(c); });
   return list;
 }
 
 const std::vector<Collective>& neighbor_gathers() {
-  static const auto list = those([](const auto& row) { return row.partners == Partners::neighbors && row.gathers; });
+  static const auto list = those([](Collective c) { return is_neighbor(c) && is_allgather(c); });
   return list;
 }
 
@@ -124,9 +114,7 @@ Algorithm edge_copies(std::string_view name, std::string_view line, plan::BuildE
 }
 
 const std::vector<Collective>& uneven_all_to_alls() {
-  static const auto list = those([](const auto& row) {
-    return row.partners == Partners::all && !row.gathers && !row.sized;
-  });
+  static const auto list = those([](Collective c) { return is_dense(c) && !is_allgather(c) && !is_sized(c); });
   return list;
 }
 
@@ -144,11 +132,11 @@ Algorithm padded(std::string_view name, Needs needs, std::vector<ParameterRange>
 
 // The MPI carries out what it has not by what it has.
 std::vector<Collective> of_the_mpi() {
-  return those([](const auto& row) { return row.partners != Partners::named; });
+  return those([](Collective c) { return is_dense(c) || is_neighbor(c); });
 }
 
 std::vector<Algorithm> make_table() {
-  const std::vector<Collective> all = those([](const auto& row) { return row.partners == Partners::all; });
+  const std::vector<Collective> all = those(is_dense);
   return {
       direct("spread-out", {}, "all messages at once, beginning with the next rank",
              "Fan et al., HPDC 2022, section 1", plan::spread_out),

@@ -15,14 +15,14 @@ template <Collective collective>
 using Of = std::integral_constant<Collective, collective>;
 
 // All that a side may be asked for. Of the arrays a caller gives those that the form has.
-template <class Type, class Address>
+template <class Type, class Address, class Count = int, class Displacement = int>
 struct SideArguments {
   void* buffer = nullptr;
-  int count = 0;
+  Count count = 0;
   Type type{};  // of all blocks
-  const int* counts = nullptr;
-  const int* displacements = nullptr;  // in extents
-  const int* bytes = nullptr;          // displacements in bytes, where these are ints
+  const Count* counts = nullptr;
+  const Displacement* displacements = nullptr;  // in extents
+  const Displacement* bytes = nullptr;          // displacements in bytes, where these are no addresses
   const Address* addresses = nullptr;  // and where they are MPI_Aint
   const Type* types = nullptr;
 };

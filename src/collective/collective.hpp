@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace quadrille {
 
@@ -93,6 +94,16 @@ constexpr bool is_regular(Collective c) {
 }
 // Each received block has a datatype of its own.
 constexpr bool is_typed(Collective c) { return row_of(c).recv == Form::typed_arrays; }
+
+// Those that have a property, in the order of the table.
+template <class Property>
+std::vector<Collective> those(Property has) {
+  std::vector<Collective> list;
+  for (const CollectiveRow& row : collectives) {
+    if (has(row.collective)) list.push_back(row.collective);
+  }
+  return list;
+}
 
 inline constexpr int dense_collective_count = [] {
   int count = 0;

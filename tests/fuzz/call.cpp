@@ -45,7 +45,7 @@ Call::Call(const CallPlan& plan, const Communicator& where, int me) : plan_(plan
   std::vector<std::size_t> in, out;
   for (const Edge& e : sources()) in.push_back(plan_.elements(e.peer, me_, plan_.id_of(e)));
   for (const Edge& e : targets()) out.push_back(plan_.elements(me_, e.peer, plan_.id_of(e)));
-  if (is_gather(plan_.collective)) out.assign(1, plan_.elements(me_, 0, 0));
+  if (is_allgather(plan_.collective)) out.assign(1, plan_.elements(me_, 0, 0));
   choose_side(draw, in, true, receive_);
   if (!plan_.in_place) choose_side(draw, out, false, send_);
   take_buffers(draw);
@@ -95,7 +95,7 @@ void Call::choose_types(Draw& draw, const std::vector<std::size_t>& elements, bo
     free_type(type);
     return *plan_.base;
   };
-  const bool gather_send = !receive && is_gather(plan_.collective);
+  const bool gather_send = !receive && is_allgather(plan_.collective);
   if (is_typed(plan_.collective)) {
     for (std::size_t b = 0; b < elements.size(); ++b) {
       const bool empty = elements[b] == 0 && !skips.empty_types && draw.one_in(3);
@@ -111,10 +111,10 @@ void Call::choose_types(Draw& draw, const std::vector<std::size_t>& elements, bo
     }
     return;
   }
-  const bool one_count = is_uniform(plan_.collective) || gather_send;
+  const bool one_count = is_regular(plan_.collective) || gather_send;
   std::size_t some = elements.empty() ? 0 : *std::max_element(elements.begin(), elements.end());
   // Also a rank without neighbours names the count of all: some MPIs compare the counts of the two sides.
-  if (is_uniform(plan_.collective)) some = plan_.elements(me_, 0, 0);
+  if (is_regular(plan_.collective)) some = plan_.elements(me_, 0, 0);
   if (some == 0 && one_count && !skips.empty_types && draw.one_in(3)) {
     side.types.push_back(empty_type(draw));
     for (Block& b : side.blocks) b.count = 3;
@@ -136,9 +136,9 @@ void Call::choose_types(Draw& draw, const std::vector<std::size_t>& elements, bo
 }
 
 void Call::choose_places(Draw& draw, const std::vector<std::size_t>& elements, bool receive, Side& side) {
-  const bool gather_send = !receive && is_gather(plan_.collective);
+  const bool gather_send = !receive && is_allgather(plan_.collective);
   if (gather_send) return;
-  if (is_uniform(plan_.collective)) {
+  if (is_regular(plan_.collective)) {
     for (std::size_t b = 0; b < side.blocks.size(); ++b) {
       side.blocks[b].at = static_cast<std::ptrdiff_t>(b * side.blocks[b].count) * side.types[0].extent;
     }
@@ -245,7 +245,7 @@ void Call::make_arguments(Draw& draw, A& arguments) {
 void Call::make_arguments(Draw& draw) {
   if (is_large(plan_.form)) {
     arguments_ = Large();
-  } else if (plan_.collective == Collective::neighbor_alltoallw) {
+  } else if (row_of(plan_.collective).places == Places::addresses) {
     arguments_ = Mixed();
   } else {
     arguments_ = Small();
@@ -254,7 +254,7 @@ void Call::make_arguments(Draw& draw) {
 }
 
 void Call::write(const Side& side, std::size_t block, unsigned char* origin, int from, int to, int id) const {
-  if (is_gather(plan_.collective) || plan_.same_for_all) to = -1, id = 0;
+  if (is_allgather(plan_.collective) || plan_.same_for_all) to = -1, id = 0;
   const test::Key key{from, to,
                       seed_of({plan_.seed, static_cast<std::uint64_t>(repeat_), static_cast<std::uint64_t>(id)})};
   const Block& b = side.blocks[block];
@@ -281,7 +281,7 @@ void Call::fill(int repeat) {
   unsigned char* const origin = expected_.data() + (receive_origin_ - receive_buffer_);
   for (std::size_t b = 0; b < receive_.blocks.size(); ++b) {
     const Edge& e = sources()[b];
-    if (plan_.in_place && (!is_gather(plan_.collective) || e.peer == me_)) {
+    if (plan_.in_place && (!is_allgather(plan_.collective) || e.peer == me_)) {
       write(receive_, b, receive_origin_, me_, e.peer, 0);
     }
     if (e.peer >= 0) write(receive_, b, origin, e.peer, me_, plan_.id_of(e));
@@ -290,7 +290,7 @@ void Call::fill(int repeat) {
   set_writable(send_memory_, true);
   test::fill({me_, -3, poison}, 0, send_bytes_, send_buffer_);
   for (std::size_t b = 0; b < send_.blocks.size(); ++b) {
-    const Edge e = is_gather(plan_.collective) ? Edge{me_, 0, 0} : targets()[b];
+    const Edge e = is_allgather(plan_.collective) ? Edge{me_, 0, 0} : targets()[b];
     write(send_, b, send_origin_, me_, e.peer, plan_.id_of(e));
   }
   sent_.assign(send_buffer_, send_buffer_ + send_bytes_);

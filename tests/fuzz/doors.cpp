@@ -3,6 +3,9 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <type_traits>
+
+#include "collective/arguments.hpp"
 
 namespace quadrille::fuzz {
 namespace {
@@ -18,30 +21,33 @@ int invoke(void* function, Form form, MPI_Request* request, MPI_Comm comm, Words
   return reinterpret_cast<int (*)(Words..., MPI_Comm, MPI_Request*)>(function)(words..., comm, request);
 }
 
-template <class A>
-int call_any(Collective collective, Form form, const A& a, MPI_Comm comm, MPI_Request* request) {
-  void* const f = function_of(collective, form);
-  const auto& s = a.send;
-  const auto& r = a.receive;
-  const void* const from = s.buffer;
-  if (is_uniform(collective)) return invoke(f, form, request, comm, from, s.count, s.type, r.buffer, r.count, r.type);
-  if (is_gather(collective)) {
-    return invoke(f, form, request, comm, from, s.count, s.type, r.buffer, r.counts.data(), r.places.data(), r.type);
+// A side's arrays, as the argument list of any collective may ask for them.
+template <class Count, class Place>
+auto arrays_of(const typename Arguments<Count, Place>::Side& side) {
+  SideArguments<MPI_Datatype, MPI_Aint, Count, std::conditional_t<std::is_same_v<Count, int>, int, Place>> all;
+  all.buffer = side.buffer, all.count = side.count, all.type = side.type;
+  all.counts = side.counts.data(), all.types = side.types.data();
+  if constexpr (std::is_same_v<Place, MPI_Aint>) all.addresses = side.places.data();
+  if constexpr (std::is_same_v<Place, int> || !std::is_same_v<Count, int>) {
+    all.displacements = all.bytes = side.places.data();
   }
-  if (is_typed(collective)) {
-    return invoke(f, form, request, comm, from, s.counts.data(), s.places.data(), s.types.data(), r.buffer,
-                  r.counts.data(), r.places.data(), r.types.data());
-  }
-  return invoke(f, form, request, comm, from, s.counts.data(), s.places.data(), s.type, r.buffer, r.counts.data(),
-                r.places.data(), r.type);
+  return all;
 }
 
-using Functions = std::array<std::array<void*, forms>, collectives>;
+template <class Count, class Place>
+int call_any(Collective collective, Form form, const Arguments<Count, Place>& a, MPI_Comm comm, MPI_Request* request) {
+  void* const f = function_of(collective, form);
+  const auto invoke_it = [&](auto... words) { return invoke(f, form, request, comm, words...); };
+  const auto send = arrays_of<Count, Place>(a.send), receive = arrays_of<Count, Place>(a.receive);
+  return do_as(collective, [&](auto one) { return call_with<one>(invoke_it, send, receive); }, MPI_ERR_INTERN);
+}
+
+using Functions = std::array<std::array<void*, forms>, collective_count>;
 
 // By name, as programs that look for optional functions find them: in what is preloaded first.
 Functions find_all() {
   Functions all{};
-  for (std::size_t c = 0; c < collectives; ++c) {
+  for (std::size_t c = 0; c < collective_count; ++c) {
     for (std::size_t f = 0; f < forms; ++f) {
       all[c][f] = dlsym(RTLD_DEFAULT, name_of(static_cast<Collective>(c), static_cast<Form>(f)).c_str());
     }

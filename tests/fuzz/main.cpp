@@ -47,8 +47,8 @@ std::vector<Range> read_ranges(const std::string& text) {
 }
 
 int collective_named(const std::string& name) {
-  for (std::size_t c = 0; c < collectives; ++c) {
-    if (name_of(static_cast<Collective>(c), Form::blocking).substr(5) == name.substr(1)) return static_cast<int>(c);
+  for (const CollectiveRow& row : collectives) {
+    if (row.of_mpi && row.name.substr(1) == name.substr(1)) return static_cast<int>(row.collective);
   }
   throw std::invalid_argument("collective " + name);
 }
@@ -113,14 +113,14 @@ std::uint64_t run_steps(const Options& options, Steps& steps, MPI_Comm own) {
 }
 
 void print_summary(const Options& options, const Counts& counts, std::uint64_t steps, int rank, MPI_Comm own) {
-  std::uint64_t mine[collectives][forms], all[collectives][forms] = {}, total = 0;
-  for (std::size_t c = 0; c < collectives; ++c) {
+  std::uint64_t mine[collective_count][forms], all[collective_count][forms] = {}, total = 0;
+  for (std::size_t c = 0; c < collective_count; ++c) {
     for (std::size_t f = 0; f < forms; ++f) mine[c][f] = counts[c][f];
   }
-  MPI_Reduce(mine, all, collectives * forms, MPI_UINT64_T, MPI_SUM, 0, own);
+  MPI_Reduce(mine, all, static_cast<int>(collective_count * forms), MPI_UINT64_T, MPI_SUM, 0, own);
   if (rank != 0) return;
   std::ostringstream text;
-  for (std::size_t c = 0; c < collectives; ++c) {
+  for (std::size_t c = 0; c < collective_count; ++c) {
     for (std::size_t f = 0; f < forms; ++f) {
       total += all[c][f];
       const std::string name = name_of(static_cast<Collective>(c), static_cast<Form>(f));

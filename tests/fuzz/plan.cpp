@@ -1,17 +1,12 @@
 #include "plan.hpp"
 
 #include <algorithm>
-#include <array>
 #include <sstream>
 
 #include "doors.hpp"
 
 namespace quadrille::fuzz {
 namespace {
-
-constexpr std::array<const char*, collectives> names = {
-    "alltoall",          "alltoallv",          "alltoallw",          "allgather",          "allgatherv",
-    "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "neighbor_allgather", "neighbor_allgatherv"};
 
 // Sizes at which something changes: a cache line with its number, slots of inboxes, the heap's smallest block, CMA.
 std::size_t draw_bytes(Draw& draw, std::size_t most) {
@@ -56,8 +51,11 @@ std::size_t draw_bytes(Draw& draw, std::size_t most) {
 
 Collective draw_collective(Draw& draw, const Communicator& c, int only) {
   const bool neighbors = c.topology && !draw.one_in(4);
-  if (only >= 0 && (c.topology || only < 5)) return static_cast<Collective>(only);
-  return static_cast<Collective>(draw.below(5) + (neighbors ? 5 : 0));
+  static const std::vector<Collective> dense = those(is_dense);
+  static const std::vector<Collective> among_neighbors =
+      those([](Collective one) { return is_neighbor(one) && row_of(one).of_mpi; });
+  if (only >= 0 && (c.topology || is_dense(static_cast<Collective>(only)))) return static_cast<Collective>(only);
+  return draw.pick(neighbors ? among_neighbors : dense);
 }
 
 Form draw_form(Draw& draw, Collective collective, bool blocking_only, const Skips& skips) {
@@ -75,7 +73,7 @@ Form draw_form(Draw& draw, Collective collective, bool blocking_only, const Skip
 }  // namespace
 
 std::string name_of(Collective collective, Form form) {
-  std::string name = names[static_cast<std::size_t>(collective)];
+  std::string name(name_of(collective));
   if (form == Form::nonblocking || form == Form::nonblocking_c) {
     name = "I" + name;
   } else {
@@ -90,9 +88,9 @@ std::string name_of(Collective collective, Form form) {
 bool is_there(Collective collective, Form form) { return function_of(collective, form) != nullptr; }
 
 std::size_t CallPlan::elements(int from, int to, int id) const {
-  if (is_uniform(collective) || same_for_all) return quantum * most;
-  if (is_gather(collective)) to = id = 0;
-  if (in_place && from > to && !is_gather(collective)) std::swap(from, to);
+  if (is_regular(collective) || same_for_all) return quantum * most;
+  if (is_allgather(collective)) to = id = 0;
+  if (in_place && from > to && !is_allgather(collective)) std::swap(from, to);
   Draw draw(seed_of(
       {seed, static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to), static_cast<std::uint64_t>(id)}));
   const bool special = Draw(seed + 5).below(3) == static_cast<std::size_t>(from) % 3;
@@ -120,7 +118,7 @@ std::string CallPlan::describe() const {
   std::ostringstream text;
   text << name_of(collective, form) << (in_place ? " in place" : "") << ", " << quantum << "*" << most << " x "
        << base->name;
-  if (!is_uniform(collective)) text << ", " << patterns[static_cast<int>(pattern)];
+  if (!is_regular(collective)) text << ", " << patterns[static_cast<int>(pattern)];
   if (same_for_all) text << ", same for all";
   text << ", " << repeats << " times";
   return text.str();

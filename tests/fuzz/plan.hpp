@@ -3,38 +3,17 @@
 
 #include <string>
 
+#include "collective/collective.hpp"
 #include "communicators.hpp"
 #include "draw.hpp"
 #include "types.hpp"
 
 namespace quadrille::fuzz {
 
-enum class Collective {
-  alltoall,
-  alltoallv,
-  alltoallw,
-  allgather,
-  allgatherv,
-  neighbor_alltoall,
-  neighbor_alltoallv,
-  neighbor_alltoallw,
-  neighbor_allgather,
-  neighbor_allgatherv,
-};
-constexpr std::size_t collectives = 10;
 enum class Form { blocking, blocking_c, nonblocking, nonblocking_c, persistent, persistent_c };
 constexpr std::size_t forms = 6;
 
 std::string name_of(Collective collective, Form form);
-inline bool is_neighbor(Collective c) { return c >= Collective::neighbor_alltoall; }
-inline bool is_gather(Collective c) {
-  return c == Collective::allgather || c == Collective::allgatherv || c >= Collective::neighbor_allgather;
-}
-inline bool is_uniform(Collective c) {
-  return c == Collective::alltoall || c == Collective::allgather || c == Collective::neighbor_alltoall ||
-         c == Collective::neighbor_allgather;
-}
-inline bool is_typed(Collective c) { return c == Collective::alltoallw || c == Collective::neighbor_alltoallw; }
 inline bool is_blocking(Form f) { return f == Form::blocking || f == Form::blocking_c; }
 inline bool is_large(Form f) { return f == Form::blocking_c || f == Form::nonblocking_c || f == Form::persistent_c; }
 inline bool is_persistent(Form f) { return f == Form::persistent || f == Form::persistent_c; }

@@ -11,7 +11,7 @@
 namespace quadrille::fuzz {
 
 // How many calls this rank has made.
-using Counts = std::array<std::array<std::atomic<std::uint64_t>, forms>, collectives>;
+using Counts = std::array<std::array<std::atomic<std::uint64_t>, forms>, collective_count>;
 
 class Steps {
  public:

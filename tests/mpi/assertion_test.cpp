@@ -1,5 +1,7 @@
 // What the user asserts of communicators that he made with his MPI: then v and w calls are combined on them, too. The
 // explicit door alone.
+#include <quadrille.h>
+
 #include "neighbors.hpp"
 #include "plan/neighborhood.hpp"
 #include "served_by.hpp"
@@ -36,7 +38,7 @@ class Assertions : public MpiTest {
     for (const Collective c : irregular) {
       EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, algorithm));
       for (const std::size_t bytes : {8U, 3000U}) {
-        expect_good(check({c, same("int"), bytes, true, ++seed_}, t, tested_neighbors));
+        expect_good(check({c, same("int"), bytes, true, ++seed_}, t, tested));
         EXPECT_EQ(served_by(t.where.comm, c) == algorithm, combined) << t.name << " " << algorithm;
       }
     }

@@ -8,55 +8,6 @@ namespace quadrille::test {
 
 namespace {
 
-// The argument arrays of a call, as MPI wants them.
-struct Arguments {
-  std::vector<int> counts;
-  std::vector<int> displacements;
-  std::vector<MPI_Datatype> types;
-  friend bool operator==(const Arguments&, const Arguments&) = default;
-};
-
-Arguments arguments_of(const std::vector<Block>& blocks, bool in_bytes) {
-  Arguments result;
-  for (const Block& block : blocks) {
-    const std::ptrdiff_t unit = in_bytes ? 1 : block.type->extent;
-    result.counts.push_back(static_cast<int>(block.count));
-    result.displacements.push_back(static_cast<int>(block.at / unit));
-    result.types.push_back(block.type->handle);
-  }
-  return result;
-}
-
-// In place the arguments of the send side are to be ignored: they are null.
-int call(const Door& door, const Exchange& exchange, const void* from, const Arguments& send,
-         void* to, const Arguments& receive, MPI_Comm comm) {
-  const bool in_place = exchange.in_place;
-  const void* const source = in_place ? MPI_IN_PLACE : from;
-  const int* const counts = in_place ? nullptr : send.counts.data();
-  const int* const displacements = in_place ? nullptr : send.displacements.data();
-  const int count = in_place ? 0 : send.counts[0];
-  const MPI_Datatype type = in_place ? MPI_DATATYPE_NULL : send.types[0];
-  switch (exchange.collective) {
-    case Collective::alltoall:
-      return door.alltoall(source, count, type, to, receive.counts[0], receive.types[0], comm);
-    case Collective::alltoallv:
-      return door.alltoallv(source, counts, displacements, type, to, receive.counts.data(),
-                            receive.displacements.data(), receive.types[0], comm);
-    case Collective::alltoallw:
-      return door.alltoallw(source, counts, displacements, in_place ? nullptr : send.types.data(),
-                            to, receive.counts.data(), receive.displacements.data(),
-                            receive.types.data(), comm);
-    case Collective::allgather:
-      return door.allgather(source, count, type, to, receive.counts[0], receive.types[0], comm);
-    case Collective::allgatherv:
-      return door.allgatherv(source, count, type, to, receive.counts.data(),
-                             receive.displacements.data(), receive.types[0], comm);
-    default:
-      break;  // sparse_test.cpp, neighbor_test.cpp
-  }
-  return MPI_ERR_INTERN;
-}
-
 // The images before and after a call.
 struct Images {
   Image send;
@@ -91,14 +42,14 @@ Images make_images(const Exchange& exchange, const Communicator& where) {
 // Makes the call with buffers of its own. Returns what is wrong.
 std::string run(const Door& door, const Exchange& exchange, const Communicator& where,
                 const Images& images) {
-  const bool in_bytes = is_typed(exchange.collective);
-  const Arguments send = arguments_of(exchange.send, in_bytes);
-  const Arguments receive = arguments_of(exchange.receive, in_bytes);
-  const Arguments send_before = send;
-  const Arguments receive_before = receive;
+  const Arguments send(exchange.send), receive(exchange.receive);
+  const Arguments send_before = send, receive_before = receive;
   Image sent = images.send, received = images.receive;
-  const int code =
-      call(door, exchange, sent.address(), send, received.address(), receive, where.comm);
+  // In place the arguments of the send side are to be ignored: they are null.
+  CallSide from{MPI_IN_PLACE, 0, MPI_DATATYPE_NULL};
+  if (!exchange.in_place) from = send.of(sent.address(), exchange.send.front());
+  const int code = call(door, exchange.collective, from, receive.of(received.address(), exchange.receive.front()),
+                        where.comm);
   std::string problem;
   if (code != MPI_SUCCESS) {
     char text[MPI_MAX_ERROR_STRING];
@@ -119,6 +70,23 @@ std::string run(const Door& door, const Exchange& exchange, const Communicator& 
 }
 
 }  // namespace
+
+Arguments::Arguments(const std::vector<Block>& blocks) {
+  counts.reserve(1), displacements.reserve(1), bytes.reserve(1);  // some MPIs refuse a null array
+  addresses.reserve(1), types.reserve(1);
+  for (const Block& block : blocks) {
+    counts.push_back(static_cast<int>(block.count));
+    displacements.push_back(static_cast<int>(block.at / block.type->extent));
+    bytes.push_back(static_cast<int>(block.at));
+    addresses.push_back(block.at);
+    types.push_back(block.type->handle);
+  }
+}
+
+CallSide Arguments::of(const void* buffer, const Block& one) const {
+  return {const_cast<void*>(buffer), static_cast<int>(one.count), one.type->handle, counts.data(), displacements.data(),
+          bytes.data(), addresses.data(), types.data()};
+}
 
 Communicator describe(std::string name, MPI_Comm comm) {
   // Ranks have been in different numbers of communicators, so the number must be agreed on.

@@ -1,23 +1,37 @@
-// The two ways to call a collective: through the door that is tested, and the MPI's own function.
+// The ways to call a collective: through the door that is tested, and the MPI's own function.
 #pragma once
 
 #include <mpi.h>
 
 #include <string>
 
-#include "choose/registry.hpp"
+#include "collective/arguments.hpp"
+#include "collective/signatures.hpp"
 
 namespace quadrille::test {
 
+// A function for each collective, called as the blocking one is; null where there is none.
 struct Door {
-  decltype(&MPI_Alltoall) alltoall;
-  decltype(&MPI_Alltoallv) alltoallv;
-  decltype(&MPI_Alltoallw) alltoallw;
-  decltype(&MPI_Allgather) allgather;
-  decltype(&MPI_Allgatherv) allgatherv;
+#define QUADRILLE_MEMBER(collective, Name, FORM, Displacement) \
+  int (*collective)(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) = nullptr;
+  QUADRILLE_COLLECTIVES(QUADRILLE_MEMBER)
+#undef QUADRILLE_MEMBER
 };
 
-// The door under test: Quadrille_X in one program, the interposed MPI_X in the other.
+#define QUADRILLE_FUNCTION(collective, ...) \
+  inline auto function_of(const Door& door, Of<Collective::collective>) { return door.collective; }
+QUADRILLE_COLLECTIVES(QUADRILLE_FUNCTION)
+#undef QUADRILLE_FUNCTION
+
+using CallSide = SideArguments<MPI_Datatype, MPI_Aint>;
+
+// Of each side what the argument list asks for.
+inline int call(const Door& door, Collective collective, const CallSide& send, const CallSide& recv, MPI_Comm comm) {
+  const auto call_one = [&](auto one) { return call_with<one>(function_of(door, one), send, recv, comm); };
+  return do_as(collective, call_one, MPI_ERR_INTERN);
+}
+
+// The door under test. A door (door_*.cpp) says whose functions these are.
 extern const Door tested;
 extern const char* const door_name;
 

@@ -3,8 +3,8 @@
 
 namespace quadrille::test {
 
-const Door tested = {&MPI_Alltoall, &MPI_Alltoallv, &MPI_Alltoallw, &MPI_Allgather,
-                     &MPI_Allgatherv};
+#define QUADRILLE_MEMBER(collective, Name, ...) .collective = &MPI_##Name,
+const Door tested = {QUADRILLE_MPI_COLLECTIVES(QUADRILLE_MEMBER)};
 const char* const door_name = "dropin";
 const bool can_force = false;
 

@@ -82,6 +82,19 @@ struct Exchange {
 
 Exchange exchange(const Shape& shape, const Communicator& where);
 
+// The argument arrays of a side.
+struct Arguments {
+  std::vector<int> counts, displacements, bytes;  // displacements in extents, and in bytes
+  std::vector<MPI_Aint> addresses;                // as `bytes`
+  std::vector<MPI_Datatype> types;
+  explicit Arguments(const std::vector<Block>& blocks);
+  friend bool operator==(const Arguments&, const Arguments&) = default;
+  // All that may be asked for; `one` has what is the same for all blocks.
+  CallSide of(const void* buffer, const Block& one) const;
+};
+
+inline const std::vector<Collective> dense_collectives = those(is_dense);
+
 // Whether the MPI itself can be asked to make such a call on so many ranks. Some MPIs write outside of
 // the buffer
 // - in place, when a datatype has data or a lower bound before the buffer's address;

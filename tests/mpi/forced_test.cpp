@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "choices.hpp"
-#include "door.hpp"
+#include "exchange.hpp"
 #include "mpi/mpi.hpp"
 #include "world.hpp"
 
@@ -104,11 +104,8 @@ void place_spies() {
     table.Waitall = &noted_waitall;
     table.Waitany = &noted_waitany;
     table.Testany = &noted_testany;
-    table.Alltoall = &Counted<&Mpi::Alltoall>::call;
-    table.Alltoallv = &Counted<&Mpi::Alltoallv>::call;
-    table.Alltoallw = &Counted<&Mpi::Alltoallw>::call;
-    table.Allgather = &Counted<&Mpi::Allgather>::call;
-    table.Allgatherv = &Counted<&Mpi::Allgatherv>::call;
+#define QUADRILLE_COUNT(collective, Name, ...) table.Name = &Counted<&Mpi::Name>::call;
+    QUADRILLE_DENSE_COLLECTIVES(QUADRILLE_COUNT)
     return table;
   }();
   detail::mpi_table.store(&spied);
@@ -130,31 +127,11 @@ void call(Collective collective, int count, const Communicator& on) {
       send[peer * block + i] = on.rank * 1000 + to;
     }
   }
-  int error = MPI_ERR_OTHER;
-  switch (collective) {
-    case Collective::alltoall:
-      error = tested.alltoall(send.data(), count, MPI_INT, receive.data(), count, MPI_INT, on.comm);
-      break;
-    case Collective::alltoallv:
-      error = tested.alltoallv(send.data(), counts.data(), places.data(), MPI_INT, receive.data(),
-                               counts.data(), places.data(), MPI_INT, on.comm);
-      break;
-    case Collective::alltoallw:
-      error = tested.alltoallw(send.data(), counts.data(), byte_places.data(), types.data(),
-                               receive.data(), counts.data(), byte_places.data(), types.data(),
-                               on.comm);
-      break;
-    case Collective::allgather:
-      error =
-          tested.allgather(send.data(), count, MPI_INT, receive.data(), count, MPI_INT, on.comm);
-      break;
-    case Collective::allgatherv:
-      error = tested.allgatherv(send.data(), count, MPI_INT, receive.data(), counts.data(),
-                                places.data(), MPI_INT, on.comm);
-      break;
-    default:  // not one of all_forced()
-      break;
-  }
+  const auto side = [&](std::vector<int>& buffer) {
+    return CallSide{buffer.data(),  count,   MPI_INT,     counts.data(), places.data(), byte_places.data(),
+                    nullptr, types.data()};
+  };
+  const int error = test::call(tested, collective, side(send), side(receive), on.comm);
   EXPECT_EQ(error, MPI_SUCCESS);
   int wrong = 0;
   for (std::size_t at = 0; at < receive.size(); ++at) {
@@ -242,10 +219,7 @@ void expect_private(const Communicator& user) {
 }
 
 std::vector<Forced> all_forced() {
-  std::vector<Forced> all =
-      forced_choices({Collective::alltoall, Collective::alltoallv, Collective::alltoallw,
-                      Collective::allgather, Collective::allgatherv},
-                     true);
+  std::vector<Forced> all = forced_choices(dense_collectives, true);
   std::erase_if(all, [](const Forced& forced) { return forced.algorithm.empty(); });
   return all;
 }

@@ -37,7 +37,7 @@ std::size_t every([[maybe_unused]] int ranks) {
 
 class Grids : public MpiTest {
  protected:
-  void expect_on(const Topology& t, const NeighborDoor& door, bool with_sizes) {
+  void expect_on(const Topology& t, const Door& door, bool with_sizes) {
     for (const Collective c : neighbor_collectives) {
       if (!is_regular(c) && !with_sizes) continue;
       expect_good(
@@ -50,16 +50,16 @@ class Grids : public MpiTest {
     Topology t = cartesian(grid, of);
     const bool with_sizes = turn % 7 == 0;
     seed_ = turn * 100;
-    expect_on(t, tested_neighbors, with_sizes);
+    expect_on(t, tested, with_sizes);
     if (can_force) {
       const char* const name = grid_algorithms[turn % std::size(grid_algorithms)];
       for (const Collective c : neighbor_collectives) EXPECT_EQ(force(t.where.comm, c, name), MPI_SUCCESS);
       t.name += std::string(" by ") + name;
-      expect_on(t, tested_neighbors, with_sizes);
+      expect_on(t, tested, with_sizes);
     }
     if (can_force && mpi_is_right(grid)) {
       t.name += " and by the MPI";
-      expect_on(t, native_neighbors(), with_sizes);
+      expect_on(t, native(), with_sizes);
     }
     release(t.where);
   }

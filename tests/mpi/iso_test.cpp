@@ -104,7 +104,7 @@ class Isomorphic : public MpiTest {
                                is_typed(c) ? mixed(Base::integer) : between("vector", "contiguous")};
         const std::size_t bytes[] = {8, 1, 700, 9000};
         const NeighborShape shape = {c, kinds[mix(seed_) % 4], bytes[mix(seed_ + 5) % 4], asserted, seed_};
-        expect_good(check(shape, t, tested_neighbors));
+        expect_good(check(shape, t, tested));
         const bool known = is_regular(c) || (asserted && lacks_none(grid, offsets));
         if (known || !combines(name)) {
           EXPECT_EQ(served_by(t.where.comm, c), name) << t.name;
@@ -135,12 +135,12 @@ TEST_F(Isomorphic, CombinesSmallBlocks) {
   const TestGrid grid{{1, world().size}, {1, 1}};
   Topology t = isomorphic(grid, offsets_of(0, 2), nullptr);
   const auto c = Collective::neighbor_alltoall;
-  expect_good(check({c, same("byte"), 1, false, 1}, t, tested_neighbors));
+  expect_good(check({c, same("byte"), 1, false, 1}, t, tested));
   const bool nodes = team::team_of(t.where.comm)->nodes.nodes > 1;
   if (world().size >= 3) {
     EXPECT_EQ(combines(served_by(t.where.comm, c)), nodes && !team::team_of(t.where.comm)->crowded);
   }
-  expect_good(check({c, same("byte"), 1 << 20, false, 1}, t, tested_neighbors));
+  expect_good(check({c, same("byte"), 1 << 20, false, 1}, t, tested));
   if (world().size >= 4) {
     EXPECT_FALSE(combines(served_by(t.where.comm, c)));
   }
@@ -172,7 +172,7 @@ TEST_F(Isomorphic, PacksMessagesOrSendsThemWithoutACopy) {
   const auto types_made_by = [&](const char* algorithm) {
     EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, algorithm));
     types_made = 0;
-    expect_good(check({c, same("byte"), 100, false, 1}, t, tested_neighbors));
+    expect_good(check({c, same("byte"), 100, false, 1}, t, tested));
     return types_made;
   };
   EXPECT_EQ(types_made_by("torus:pack=300"), 0);
@@ -306,9 +306,9 @@ TEST_F(Isomorphic, LargeBlocksWithoutACopy) {
   for (const Collective c : neighbor_collectives) {
     EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, "torus:pack=0"));
     for (const std::size_t bytes : {70'001U, 300'000U}) {
-      expect_good(check({c, between("two-records", "record"), bytes, true, ++seed}, t, tested_neighbors));
+      expect_good(check({c, between("two-records", "record"), bytes, true, ++seed}, t, tested));
       expect_good(check({c, is_typed(c) ? mixed(Base::integer) : between("vector", "contiguous"), bytes, true, ++seed},
-                        t, tested_neighbors));
+                        t, tested));
       EXPECT_EQ(served_by(t.where.comm, c), "torus");
     }
   }
@@ -325,7 +325,7 @@ TEST_F(Isomorphic, DuplicatesAreIsomorphicToo) {
   Topology other = around(grid, offsets, copy);
   const auto c = Collective::neighbor_allgather;
   EXPECT_EQ(MPI_SUCCESS, force(copy, c, "torus"));
-  expect_good(check({c, same("int"), 12, false, 3}, other, tested_neighbors));
+  expect_good(check({c, same("int"), 12, false, 3}, other, tested));
   EXPECT_EQ(served_by(copy, c), "torus");
   release(other.where);
 }
@@ -343,7 +343,7 @@ TEST_F(Isomorphic, IsAnOrdinaryGraphForTheMpi) {
     EXPECT_EQ(weighted, 0);
 #if defined(OPEN_MPI)  // MPICH mixes up several edges between two ranks
     for (const Collective c : neighbor_collectives) {
-      expect_good(check({c, same("int"), 40, false, 9}, t, native_neighbors()));
+      expect_good(check({c, same("int"), 40, false, 9}, t, native()));
     }
 #endif
     release(t.where);

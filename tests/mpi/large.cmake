@@ -2,7 +2,7 @@
 # above 2^31.
 quadrille_mpi_program(quadrille_large_tests door_large.cpp)
 target_link_libraries(quadrille_large_tests PRIVATE quadrille_mpi_test_base quadrille_mpi_test_cases)
-quadrille_mpi_program(quadrille_neighbor_large_tests door_large.cpp neighbor_door_large.cpp)
+quadrille_mpi_program(quadrille_neighbor_large_tests door_large.cpp)
 target_link_libraries(quadrille_neighbor_large_tests PRIVATE quadrille_mpi_test_base quadrille_neighbor_test_cases)
 foreach(program quadrille_large_tests quadrille_neighbor_large_tests)
   add_dependencies(${program} quadrille_preload quadrille_preload_large)

@@ -25,11 +25,8 @@ void find(const char* name, Function& function) {
 
 Door find_all() {
   Door door;
-  find("PMPI_Alltoall", door.alltoall);
-  find("PMPI_Alltoallv", door.alltoallv);
-  find("PMPI_Alltoallw", door.alltoallw);
-  find("PMPI_Allgather", door.allgather);
-  find("PMPI_Allgatherv", door.allgatherv);
+#define QUADRILLE_FIND(collective, Name, ...) find("PMPI_" #Name, door.collective);
+  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_FIND)
   return door;
 }
 

@@ -12,11 +12,11 @@ namespace {
 std::vector<Kinds> kinds_of(Collective collective) {
   std::vector<Kinds> kinds = {same("byte"), same("record"), between("record", "two-records"),
                               between("contiguous", "vector")};
-  if (has_types(collective)) kinds.push_back(mixed(Base::integer));
+  if (is_typed(collective)) kinds.push_back(mixed(Base::integer));
   return kinds;
 }
 
-void expect_served(const Topology& t, std::uint64_t seed, const NeighborDoor& door) {
+void expect_served(const Topology& t, std::uint64_t seed, const Door& door) {
   for (const Collective c : neighbor_collectives) {
     const std::vector<Kinds> kinds = kinds_of(c);
     const std::size_t bytes[] = {8, 0, 1, 900, 20000};
@@ -52,7 +52,7 @@ TEST_F(Neighbors, OnEveryGrid) {
   for (const TestGrid& grid : grids_of(world().size)) {
     Topology t = cartesian(grid);
     with_each_algorithm(t, turn++, [&] {
-      for (int i = 0; i < repeats(4); ++i) expect_served(t, seed += 5, tested_neighbors);
+      for (int i = 0; i < repeats(4); ++i) expect_served(t, seed += 5, tested);
     });
     release(t.where);
   }
@@ -62,10 +62,10 @@ TEST_F(Neighbors, OnRandomGraphs) {
   for (int shape : {0, 1}) {
     for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(repeats(20, 8)); ++seed) {
       Topology t = random_graph(shape, seed);
-      for (int i = 0; i < 4; ++i) expect_served(t, 10 * seed + static_cast<std::uint64_t>(i) * 5, tested_neighbors);
+      for (int i = 0; i < 4; ++i) expect_served(t, 10 * seed + static_cast<std::uint64_t>(i) * 5, tested);
 #if defined(OPEN_MPI)
       // The MPI thinks so too, or the definition here is wrong. MPICH mixes up several edges between two ranks.
-      expect_served(t, 10 * seed + 3, native_neighbors());
+      expect_served(t, 10 * seed + 3, native());
 #endif
       release(t.where);
     }
@@ -77,9 +77,9 @@ TEST_F(Neighbors, ManyCallsAndLargeBlocks) {
   Topology t = cartesian(grids_of(world().size).back());
   for (const Collective c : neighbor_collectives) {
     for (int i = 0; i < repeats(200, 20); ++i) {
-      expect_good(check({c, same("int"), 64, false, static_cast<std::uint64_t>(i)}, t, tested_neighbors));
+      expect_good(check({c, same("int"), 64, false, static_cast<std::uint64_t>(i)}, t, tested));
     }
-    expect_good(check({c, between("vector", "int"), 3 << 20, false, 1}, t, tested_neighbors));
+    expect_good(check({c, between("vector", "int"), 3 << 20, false, 1}, t, tested));
   }
   release(t.where);
 }
@@ -97,7 +97,7 @@ TEST_F(Neighbors, OneWayChainsMayRunAhead) {
     std::vector<int> sent(static_cast<std::size_t>(count)), got(sent.size());
     for (int turn = 0; turn < repeats(count < 10 ? 400 : 40, 10); ++turn) {
       for (int i = 0; i < count; ++i) sent[static_cast<std::size_t>(i)] = me * 7919 + turn * 31 + i;
-      EXPECT_EQ(MPI_SUCCESS, tested_neighbors.alltoall(sent.data(), count, MPI_INT, got.data(), count, MPI_INT, chain));
+      EXPECT_EQ(MPI_SUCCESS, tested.neighbor_alltoall(sent.data(), count, MPI_INT, got.data(), count, MPI_INT, chain));
       std::fill(sent.begin(), sent.end(), -1);
       int wrong = 0;
       for (int i = 0; down >= 0 && i < count; ++i) {
@@ -123,7 +123,7 @@ TEST_F(Neighbors, ALargerBlockThanExpectedIsAnErrorOnly) {
     std::vector<char> sent(2 * edges * static_cast<std::size_t>(count), 's');
     std::vector<char> got(edges * static_cast<std::size_t>(count) + 1, 'g');
     const bool sends_more = world().rank == 0;
-    const int status = tested_neighbors.alltoall(sent.data(), sends_more ? 2 * count : count, MPI_CHAR, got.data(),
+    const int status = tested.neighbor_alltoall(sent.data(), sends_more ? 2 * count : count, MPI_CHAR, got.data(),
                                                  count, MPI_CHAR, t.where.comm);
     const bool from_first = std::any_of(t.in.begin(), t.in.end(), [](const Edge& e) { return e.peer == 0; });
     if (from_first && !sends_more) {
@@ -136,7 +136,7 @@ TEST_F(Neighbors, ALargerBlockThanExpectedIsAnErrorOnly) {
 #endif
     }
     EXPECT_EQ(got.back(), 'g') << "written past the end";
-    expect_good(check({Collective::neighbor_alltoall, same("int"), 64, false, 5}, t, tested_neighbors));
+    expect_good(check({Collective::neighbor_alltoall, same("int"), 64, false, 5}, t, tested));
   }
   release(t.where);
 }
@@ -160,7 +160,7 @@ TEST_F(Neighbors, AddressesAsDisplacements) {
     const MPI_Aint step = sizeof(int);
     const MPI_Aint out[] = {absolute ? from : 0, absolute ? from + step : step};
     const MPI_Aint in[] = {absolute ? to : 0, absolute ? to + step : step};
-    ASSERT_EQ(tested_neighbors.alltoallw(absolute ? MPI_BOTTOM : sent, counts, out, types,
+    ASSERT_EQ(tested.neighbor_alltoallw(absolute ? MPI_BOTTOM : sent, counts, out, types,
                                          absolute ? MPI_BOTTOM : static_cast<void*>(got), counts, in, types,
                                          t.where.comm),
               MPI_SUCCESS);
@@ -176,30 +176,29 @@ TEST_F(Neighbors, AddressesAsDisplacements) {
 TEST_F(Neighbors, ErrorsReachTheUserAsFromTheMpi) {
   Topology t = cartesian(grids_of(world().size).back());
   Communicator plain = duplicate("plain");
-  const NeighborDoor native = native_neighbors();
   int buffer[64] = {};
   const auto error_class = [](int code) {
     int result = MPI_SUCCESS;
     MPI_Error_class(code, &result);
     return result;
   };
-  const auto outcome = [&](const NeighborDoor& d, int wrong) {
+  const auto outcome = [&](const Door& d, int wrong) {
     switch (wrong) {
-      case 0: return d.alltoall(buffer, 1, MPI_INT, buffer + 32, 1, MPI_INT, plain.comm);
-      case 1: return d.alltoall(buffer, -1, MPI_INT, buffer + 32, -1, MPI_INT, t.where.comm);
-      case 2: return d.allgather(buffer, 1, MPI_DATATYPE_NULL, buffer + 32, 1, MPI_DATATYPE_NULL, t.where.comm);
-      case 3: return d.allgather(buffer, 1, MPI_INT, buffer + 32, -1, MPI_INT, t.where.comm);
-      default: return d.alltoall(buffer, 1, MPI_INT, buffer + 32, 1, MPI_INT, MPI_COMM_NULL);
+      case 0: return d.neighbor_alltoall(buffer, 1, MPI_INT, buffer + 32, 1, MPI_INT, plain.comm);
+      case 1: return d.neighbor_alltoall(buffer, -1, MPI_INT, buffer + 32, -1, MPI_INT, t.where.comm);
+      case 2: return d.neighbor_allgather(buffer, 1, MPI_DATATYPE_NULL, buffer + 32, 1, MPI_DATATYPE_NULL, t.where.comm);
+      case 3: return d.neighbor_allgather(buffer, 1, MPI_INT, buffer + 32, -1, MPI_INT, t.where.comm);
+      default: return d.neighbor_alltoall(buffer, 1, MPI_INT, buffer + 32, 1, MPI_INT, MPI_COMM_NULL);
     }
   };
   MPI_Comm_set_errhandler(t.where.comm, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(plain.comm, MPI_ERRORS_RETURN);
   for (int wrong = 0; wrong < 5; ++wrong) {
-    const int theirs = error_class(outcome(native, wrong));
-    EXPECT_EQ(error_class(outcome(tested_neighbors, wrong)), theirs) << wrong;
+    const int theirs = error_class(outcome(native(), wrong));
+    EXPECT_EQ(error_class(outcome(tested, wrong)), theirs) << wrong;
     EXPECT_NE(theirs, MPI_SUCCESS) << wrong << ": the MPI reports no error, the test is blind";
   }
-  expect_good(check({Collective::neighbor_alltoall, same("int"), 8, false, 1}, t, tested_neighbors));
+  expect_good(check({Collective::neighbor_alltoall, same("int"), 8, false, 1}, t, tested));
   release(plain);
   release(t.where);
 }

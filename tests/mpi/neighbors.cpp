@@ -9,11 +9,6 @@
 namespace quadrille::test {
 namespace {
 
-bool gathers(Collective c) { return is_allgather(c); }
-bool uniform(Collective c) {
-  return c == Collective::neighbor_alltoall || c == Collective::neighbor_allgather;
-}
-
 // ---- The blocks of a call ----
 
 int common_units(const Kinds& kinds) {
@@ -25,8 +20,8 @@ int common_units(const Kinds& kinds) {
 
 // How many common units the edge from s to d carries.
 std::size_t units_of(const NeighborShape& shape, int s, int d, int id, std::size_t most) {
-  if (uniform(shape.collective)) return most;
-  const bool gather = gathers(shape.collective);
+  if (is_regular(shape.collective)) return most;
+  const bool gather = is_allgather(shape.collective);
   if (gather && shape.sizes_by_id) return most;
   const std::uint64_t edge =
       gather ? static_cast<std::uint64_t>(s)
@@ -37,7 +32,7 @@ std::size_t units_of(const NeighborShape& shape, int s, int d, int id, std::size
 }
 
 const Type* pick(const std::vector<const Type*>& list, const NeighborShape& shape, int me, int place) {
-  const int other = has_types(shape.collective) ? place : 0;
+  const int other = is_typed(shape.collective) ? place : 0;
   return list[mix(shape.seed * 104729 + static_cast<std::uint64_t>(me * 1009 + other) + 17) %
               list.size()];
 }
@@ -83,74 +78,30 @@ Part part_of(const NeighborShape& shape, const Topology& t) {
     part.receive.push_back(block(shape.kinds.receive, static_cast<int>(k),
                                  units_of(shape, e.peer, me, e.id, most)));
   }
-  for (std::size_t k = 0; k < (gathers(shape.collective) ? 1 : t.out.size()); ++k) {
+  for (std::size_t k = 0; k < (is_allgather(shape.collective) ? 1 : t.out.size()); ++k) {
     const Edge e = k < t.out.size() ? t.out[k] : Edge{me, 0};
     part.send.push_back(block(shape.kinds.send, static_cast<int>(k),
                               units_of(shape, me, e.peer, e.id, most)));
   }
-  if (gathers(shape.collective)) part.one_send = part.send.front();
+  if (is_allgather(shape.collective)) part.one_send = part.send.front();
   part.destinations = t.out.size();
   // The one block of a gather is at the address of the buffer.
-  place(part.send, has_types(shape.collective) && !gathers(shape.collective), uniform(shape.collective));
-  place(part.receive, has_types(shape.collective), uniform(shape.collective));
+  place(part.send, is_typed(shape.collective) && !is_allgather(shape.collective), is_regular(shape.collective));
+  place(part.receive, is_typed(shape.collective), is_regular(shape.collective));
   return part;
 }
 
 // ---- The call ----
 
-template <class Displacement>
-struct Arguments {
-  std::vector<int> counts;
-  std::vector<Displacement> places;
-  std::vector<MPI_Datatype> types;
-  Arguments(const std::vector<Block>& blocks, bool in_bytes) {
-    counts.reserve(1), places.reserve(1), types.reserve(1);  // some MPIs refuse a null array
-    for (const Block& b : blocks) {
-      counts.push_back(static_cast<int>(b.count));
-      places.push_back(static_cast<Displacement>(b.at / (in_bytes ? 1 : b.type->extent)));
-      types.push_back(b.type->handle);
-    }
+int call(const Door& door, const NeighborShape& shape, const Part& part, const void* from, void* to, MPI_Comm comm) {
+  const Arguments send(part.send), receive(part.receive);
+  const CallSide recv_side = receive.of(to, part.one_receive);
+  // MPI's alltoallw makes the call of an allgatherw, with the same block for each destination.
+  if (shape.collective == Collective::neighbor_allgatherw && door.neighbor_allgatherw == nullptr) {
+    const Arguments same(std::vector<Block>(part.destinations, part.one_send));
+    return test::call(door, Collective::neighbor_alltoallw, same.of(from, part.one_send), recv_side, comm);
   }
-  bool operator==(const Arguments&) const = default;
-};
-
-int call(const NeighborDoor& door, const NeighborShape& shape, const Part& part, const void* from,
-         void* to, MPI_Comm comm) {
-  const bool w = has_types(shape.collective);
-  const Arguments<int> send(w ? std::vector<Block>() : part.send, false);
-  const Arguments<int> receive(w ? std::vector<Block>() : part.receive, false);
-  const Arguments<MPI_Aint> send_w(part.send, true), receive_w(part.receive, true);
-  const int sends = static_cast<int>(part.one_send.count);
-  const int receives = static_cast<int>(part.one_receive.count);
-  const MPI_Datatype send_type = part.one_send.type->handle;
-  const MPI_Datatype receive_type = part.one_receive.type->handle;
-  switch (shape.collective) {
-    case Collective::neighbor_alltoall:
-      return door.alltoall(from, sends, send_type, to, receives, receive_type, comm);
-    case Collective::neighbor_alltoallv:
-      return door.alltoallv(from, send.counts.data(), send.places.data(), send_type, to,
-                            receive.counts.data(), receive.places.data(), receive_type, comm);
-    case Collective::neighbor_alltoallw:
-      return door.alltoallw(from, send_w.counts.data(), send_w.places.data(), send_w.types.data(), to,
-                            receive_w.counts.data(), receive_w.places.data(), receive_w.types.data(),
-                            comm);
-    case Collective::neighbor_allgather:
-      return door.allgather(from, sends, send_type, to, receives, receive_type, comm);
-    case Collective::neighbor_allgatherv:
-      return door.allgatherv(from, sends, send_type, to, receive.counts.data(), receive.places.data(),
-                             receive_type, comm);
-    case Collective::neighbor_allgatherw: {
-      if (door.allgatherw != nullptr) {
-        return door.allgatherw(from, sends, send_type, to, receive_w.counts.data(), receive_w.places.data(),
-                               receive_w.types.data(), comm);
-      }
-      const Arguments<MPI_Aint> same(std::vector<Block>(part.destinations, part.one_send), true);
-      return door.alltoallw(from, same.counts.data(), same.places.data(), same.types.data(), to,
-                            receive_w.counts.data(), receive_w.places.data(), receive_w.types.data(), comm);
-    }
-    default:
-      return MPI_ERR_INTERN;
-  }
+  return test::call(door, shape.collective, send.of(from, part.one_send), recv_side, comm);
 }
 
 }  // namespace
@@ -162,33 +113,20 @@ std::string to_string(const NeighborShape& shape) {
   return text.str();
 }
 
-NeighborDoor native_neighbors() {
-  NeighborDoor door;
-  const auto find = [](const char* name, auto& function) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(native_symbol(name));
-  };
-  find("PMPI_Neighbor_alltoall", door.alltoall);
-  find("PMPI_Neighbor_alltoallv", door.alltoallv);
-  find("PMPI_Neighbor_alltoallw", door.alltoallw);
-  find("PMPI_Neighbor_allgather", door.allgather);
-  find("PMPI_Neighbor_allgatherv", door.allgatherv);
-  return door;
-}
-
-std::string check(const NeighborShape& shape, const Topology& t, const NeighborDoor& door) {
+std::string check(const NeighborShape& shape, const Topology& t, const Door& door) {
   const std::uint64_t number = t.where.number << 40 | ++t.where.calls << 16;
   const Part part = part_of(shape, t);
   const int me = t.where.rank;
   const auto world = [&](int rank) { return t.where.world[static_cast<std::size_t>(rank)]; };
   const auto key = [&](int s, int d, int id) {
-    if (gathers(shape.collective)) return Key{world(s), -2, number};
+    if (is_allgather(shape.collective)) return Key{world(s), -2, number};
     return Key{world(s), world(d), number + static_cast<std::uint64_t>(id) + 1};
   };
   const std::size_t shift = shape.kinds.receive.front()->base == Base::byte ? number / 65536 % 16 : 0;
   Image send(part.send, number * 2, shift), receive(part.receive, number * 2 + 1, shift);
   Image expected = receive;
   for (std::size_t k = 0; k < part.send.size(); ++k) {
-    const Edge e = gathers(shape.collective) ? Edge{me, 0} : t.out[k];
+    const Edge e = is_allgather(shape.collective) ? Edge{me, 0} : t.out[k];
     if (e.peer >= 0) send.write(part.send[k], key(me, e.peer, e.id));
   }
   for (std::size_t k = 0; k < part.receive.size(); ++k) {

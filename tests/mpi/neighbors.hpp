@@ -2,7 +2,6 @@
 #pragma once
 
 #include <mpi.h>
-#include <quadrille.h>
 
 #include <string>
 #include <vector>
@@ -11,26 +10,7 @@
 
 namespace quadrille::test {
 
-struct NeighborDoor {
-  decltype(&MPI_Neighbor_alltoall) alltoall;
-  decltype(&MPI_Neighbor_alltoallv) alltoallv;
-  decltype(&MPI_Neighbor_alltoallw) alltoallw;
-  decltype(&MPI_Neighbor_allgather) allgather;
-  decltype(&MPI_Neighbor_allgatherv) allgatherv;
-  // Null where there is none, as in every MPI; then alltoallw makes the call, with the same block for each destination.
-  decltype(&Quadrille_Neighbor_allgatherw) allgatherw = nullptr;
-};
-extern const NeighborDoor tested_neighbors;  // of the door under test
-NeighborDoor native_neighbors();             // of the MPI itself
-
-constexpr Collective neighbor_collectives[] = {Collective::neighbor_alltoall,   Collective::neighbor_alltoallv,
-                                               Collective::neighbor_alltoallw,  Collective::neighbor_allgather,
-                                               Collective::neighbor_allgatherv, Collective::neighbor_allgatherw};
-
-// Each received block has a datatype of its own, and a displacement in bytes.
-constexpr bool has_types(Collective c) {
-  return c == Collective::neighbor_alltoallw || c == Collective::neighbor_allgatherw;
-}
+inline const std::vector<Collective> neighbor_collectives = those(is_neighbor);
 
 // An end of an edge: the block in this place of the user's arrays goes to, or comes from, `peer`. Several edges
 // from one rank to another are told apart by `id`, the same at both ends.
@@ -76,6 +56,6 @@ std::string to_string(const NeighborShape& shape);
 
 // Makes the call and checks the buffers, and all that lies around and between the blocks, against the
 // definition. Returns an empty string, or what is wrong.
-std::string check(const NeighborShape& shape, const Topology& topology, const NeighborDoor& door);
+std::string check(const NeighborShape& shape, const Topology& topology, const Door& door);
 
 }  // namespace quadrille::test

@@ -32,10 +32,8 @@ int by_request(Arguments... arguments) {
   return code != MPI_SUCCESS ? code : freed;
 }
 
-const NeighborDoor persistent = {
-    &by_request<&Quadrille_Neighbor_alltoall_init>,   &by_request<&Quadrille_Neighbor_alltoallv_init>,
-    &by_request<&Quadrille_Neighbor_alltoallw_init>,  &by_request<&Quadrille_Neighbor_allgather_init>,
-    &by_request<&Quadrille_Neighbor_allgatherv_init>, &by_request<&Quadrille_Neighbor_allgatherw_init>};
+#define QUADRILLE_MEMBER(collective, Name, ...) .collective = &by_request<&Quadrille_##Name##_init>,
+const Door persistent = {QUADRILLE_COLLECTIVES(QUADRILLE_MEMBER)};
 
 class Persistent : public MpiTest {};
 
@@ -43,7 +41,7 @@ TEST_F(Persistent, EveryAlgorithmOnGridsAndGraphs) {
   std::uint64_t seed = 0;
   const auto check_all = [&](const Topology& t) {
     for (const Collective c : neighbor_collectives) {
-      const Kinds others = has_types(c) ? mixed(Base::integer) : same("int");
+      const Kinds others = is_typed(c) ? mixed(Base::integer) : same("int");
       const std::uint64_t chance = mix(++seed);
       const Kinds kinds = chance % 2 == 0 ? between("record", "two-records") : others;
       expect_good(check({c, kinds, chance / 2 % 3 == 0 ? 5000U : 12U, false, seed}, t, persistent));

@@ -83,13 +83,13 @@ void expect_recognized(const TestGrid& grid, const Offsets& offsets, std::uint64
   for (const char* name : {"straightforward", "torus", "torus-direct", "basis"}) {
     for (const Collective c : {Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
       EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, name));
-      expect_good(check({c, same("double"), 24, false, ++seed}, t, tested_neighbors));
+      expect_good(check({c, same("double"), 24, false, ++seed}, t, tested));
       EXPECT_TRUE(recognized(t.where.comm)) << t.name;
       EXPECT_EQ(served_by(t.where.comm, c), name) << t.name;
     }
     // Nobody knows the sizes of all, so these are not combined.
     EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, Collective::neighbor_alltoallv, name));
-    expect_good(check({Collective::neighbor_alltoallv, same("int"), 24, false, ++seed}, t, tested_neighbors));
+    expect_good(check({Collective::neighbor_alltoallv, same("int"), 24, false, ++seed}, t, tested));
   }
   release(t.where);
 }
@@ -147,7 +147,7 @@ TEST_F(Recognition, NoTorusNoCombining) {
   t.in = in, t.out = out;
   const Collective c = Collective::neighbor_alltoall;
   EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, "torus"));
-  expect_good(check({c, same("double"), 24, false, 5}, t, tested_neighbors));
+  expect_good(check({c, same("double"), 24, false, 5}, t, tested));
   EXPECT_FALSE(recognized(t.where.comm));
   EXPECT_NE(served_by(t.where.comm, c), "torus");
   release(t.where);
@@ -181,7 +181,7 @@ TEST_F(Recognition, NearlyAMeshIsNone) {
     Topology t = around(line, {{1}}, create(in, out));
     t.in = in, t.out = out;
     EXPECT_EQ(MPI_SUCCESS, force(t.where.comm, c, "torus"));
-    expect_good(check({c, same("double"), 24, false, 7}, t, tested_neighbors));
+    expect_good(check({c, same("double"), 24, false, 7}, t, tested));
     EXPECT_FALSE(recognized(t.where.comm));
     EXPECT_NE(served_by(t.where.comm, c), "torus");
     release(t.where);

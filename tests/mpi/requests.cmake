@@ -1,6 +1,6 @@
 # All tests of blocking calls as tests of requests: nonblocking ones, and persistent ones that are started twice.
 foreach(form started persistent)
-  quadrille_mpi_program(quadrille_${form}_tests door_${form}.cpp neighbor_door_${form}.cpp)
+  quadrille_mpi_program(quadrille_${form}_tests door_${form}.cpp)
   target_link_libraries(quadrille_${form}_tests PRIVATE quadrille_mpi_test_base quadrille_mpi_test_cases
                         quadrille_neighbor_test_cases quadrille_so)
 endforeach()

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "collective/arguments.hpp"
+#include "collective/signatures.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
@@ -28,6 +30,7 @@ namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 using quadrille::Collective;
 using quadrille::Mpi;
+using quadrille::Of;
 using quadrille::mpi;
 
 constexpr int calls = 40, most_block = 3000;
@@ -110,26 +113,18 @@ struct Case {
 
 char byte_of(int from, int to, int call) { return static_cast<char>(from * 31 + to * 7 + call); }
 
-void call_it(const Case& c, const void* s, char* r, const std::vector<int>& counts, const std::vector<int>& places,
+#define QUADRILLE_FUNCTION(collective, Name, ...) \
+  auto function_of(Of<Collective::collective>) { return &Quadrille_##Name; }
+QUADRILLE_COLLECTIVES(QUADRILLE_FUNCTION)
+
+void call_it(const Case& c, void* s, char* r, const std::vector<int>& counts, const std::vector<int>& places,
              MPI_Comm comm) {
   const std::vector<MPI_Datatype> types(counts.size(), MPI_CHAR);
-  const int *n = counts.data(), *d = places.data();
-  switch (c.collective) {
-    case Collective::alltoall:
-      Quadrille_Alltoall(s, c.block, MPI_CHAR, r, c.block, MPI_CHAR, comm);
-      break;
-    case Collective::alltoallv:
-      Quadrille_Alltoallv(s, n, d, MPI_CHAR, r, n, d, MPI_CHAR, comm);
-      break;
-    case Collective::alltoallw:
-      Quadrille_Alltoallw(s, n, d, types.data(), r, n, d, types.data(), comm);
-      break;
-    case Collective::allgather:
-      Quadrille_Allgather(s, c.block, MPI_CHAR, r, c.block, MPI_CHAR, comm);
-      break;
-    default:
-      Quadrille_Allgatherv(s, c.block, MPI_CHAR, r, n, d, MPI_CHAR, comm);
-  }
+  const auto side = [&](void* buffer) -> quadrille::SideArguments<MPI_Datatype, MPI_Aint> {
+    return {buffer, c.block, MPI_CHAR, counts.data(), places.data(), places.data(), nullptr, types.data()};
+  };
+  quadrille::do_as(
+      c.collective, [&](auto one) { return quadrille::call_with<one>(function_of(one), side(s), side(r), comm); }, 0);
 }
 
 void exchange(const World& w, const Case& c, int call, MPI_Comm comm = MPI_COMM_WORLD) {
@@ -152,8 +147,7 @@ void exchange(const World& w, const Case& c, int call, MPI_Comm comm = MPI_COMM_
   }
 }
 
-constexpr Collective all_collectives[] = {Collective::alltoall, Collective::alltoallv, Collective::alltoallw,
-                                          Collective::allgather, Collective::allgatherv};
+const std::vector<Collective> all_collectives = quadrille::those(quadrille::is_dense);
 
 const choose::Selection& selection(Collective collective) {
   return team::team_of(MPI_COMM_WORLD)->selections[static_cast<std::size_t>(collective)].selection;

@@ -45,6 +45,9 @@ std::vector<Shape> uniform_shapes(Collective collective) {
   return all;
 }
 
+const std::vector<Collective> uniform_collectives =
+    those([](Collective c) { return is_dense(c) && is_regular(c); });
+
 class Uniform : public MpiTest, public testing::WithParamInterface<Forced> {};
 
 TEST_P(Uniform, EveryShape) {
@@ -54,7 +57,7 @@ TEST_P(Uniform, EveryShape) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Uniform,
-    testing::ValuesIn(forced_choices({Collective::alltoall, Collective::allgather}, can_force)),
+    testing::ValuesIn(forced_choices(uniform_collectives, can_force)),
     [](const testing::TestParamInfo<Forced>& info) { return test_name(info.param); });
 
 class UniformDefault : public MpiTest {};
@@ -62,7 +65,7 @@ class UniformDefault : public MpiTest {};
 // Blocks of neighbouring sizes: a limit between two algorithms must not show in the data.
 TEST_F(UniformDefault, NeighbouringSizes) {
   const Communicator& where = communicator_named("world");
-  for (Collective collective : {Collective::alltoall, Collective::allgather}) {
+  for (Collective collective : uniform_collectives) {
     Shape shape;
     shape.collective = collective;
     shape.kinds = same("byte");
@@ -77,7 +80,7 @@ TEST_F(UniformDefault, NeighbouringSizes) {
 // The same signature on every rank, but another datatype on each: nothing about the algorithm may
 // depend on whether a rank's own data is contiguous.
 TEST_F(UniformDefault, RanksWithDifferentTypes) {
-  for (Collective collective : {Collective::alltoall, Collective::allgather}) {
+  for (Collective collective : uniform_collectives) {
     for (int i = 0; i < repeats(40, 6); ++i) {
       Shape shape;
       shape.collective = collective;

@@ -58,8 +58,7 @@ TEST_P(Vector, EveryShape) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Vector,
-    testing::ValuesIn(forced_choices(
-        {Collective::alltoallv, Collective::alltoallw, Collective::allgatherv}, can_force)),
+    testing::ValuesIn(forced_choices(those([](Collective c) { return is_dense(c) && !is_regular(c); }), can_force)),
     [](const testing::TestParamInfo<Forced>& info) { return test_name(info.param); });
 
 }  // namespace

@@ -319,9 +319,7 @@ std::vector<choose::AlgorithmEntry> tune_algorithms(team::Team& team, const Algo
         team.crowded ? "more than processors" : "a processor each", Rests::hopeless);
   }
   std::vector<choose::AlgorithmEntry> entries;
-  for (const CollectiveRow& row : collectives) {
-    const Collective collective = row.collective;
-    if (!is_dense(collective) || !is_regular(collective)) continue;
+  for (const Collective collective : those([](Collective c) { return is_dense(c) && is_regular(c); })) {
     choose::AlgorithmEntry entry{collective, team.group.ranks, on_node, nodes, team.crowded, {}};
     entry.choices = AlgorithmTuner(team, collective, options).run(sizes);
     if (entry.choices.empty()) continue;

@@ -142,9 +142,7 @@ std::vector<choose::InsideEntry> tune_inside(team::Team& world, int batches,
     const Around around(world, one.around);
     InsideTuner tuner(around, batches);
     if (speaks) fmt::print("{}\n", one.name);
-    for (const CollectiveRow& row : collectives) {
-      const Collective collective = row.collective;
-      if (!is_neighbor(collective) || !is_regular(collective)) continue;
+    for (const Collective collective : those([](Collective c) { return is_neighbor(c) && is_regular(c); })) {
       choose::InsideEntry entry{collective, world.group.ranks, world.crowded, {}};
       const bool sends = tuner.run(collective, entry);
       if (sends) entries.push_back(entry);

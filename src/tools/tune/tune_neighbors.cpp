@@ -128,9 +128,7 @@ std::vector<choose::NeighborEntry> tune_neighbors(team::Team& world, int batches
     }
     NeighborTuner tuner(around, batches);
     if (speaks) fmt::print("{}\n", one.name);
-    for (const CollectiveRow& row : collectives) {
-      const Collective collective = row.collective;
-      if (!is_neighbor(collective) || !is_regular(collective)) continue;
+    for (const Collective collective : those([](Collective c) { return is_neighbor(c) && is_regular(c); })) {
       choose::NeighborEntry entry{collective, world.group.ranks, on_node, world.crowded, {}, 0};
       const bool combines = tuner.run(collective, entry);
       if (combines) entries.push_back(entry);
