@@ -18,51 +18,38 @@
 
 namespace quadrille {
 
-// The functions that every supported MPI has.
-#define QUADRILLE_MPI_REQUIRED(X)                                                                  \
-  X(Abort) X(Allgather) X(Allgatherv) X(Alloc_mem) X(Allreduce) X(Alltoall) X(Alltoallv)           \
-  X(Alltoallw) X(Barrier) X(Bcast) X(Cart_create) X(Cart_get) X(Cart_rank) X(Cartdim_get)          \
-  X(Comm_call_errhandler) X(Comm_create) X(Comm_create_group) X(Comm_create_keyval) X(Comm_free)   \
-  X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_get_info) X(Comm_get_name)                        \
-  X(Comm_group) X(Comm_rank) X(Comm_remote_size) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split)    \
-  X(Comm_split_type) X(Comm_test_inter) X(Dims_create) X(Dist_graph_create)                        \
-  X(Dist_graph_create_adjacent) X(Dist_graph_neighbors) X(Dist_graph_neighbors_count)              \
-  X(Errhandler_free) X(Error_class) X(Finalize) X(Finalized)                                                          \
-  X(Free_mem) X(Gather) X(Get_elements_x) X(Get_library_version) X(Get_processor_name)             \
-  X(Get_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_free) X(Group_range_incl)  \
-  X(Group_size) X(Group_translate_ranks)                                                           \
-  X(Iallgather) X(Iallgatherv) X(Iallreduce) X(Ialltoall) X(Ialltoallv) X(Ialltoallw) X(Ibarrier)\
-  X(Ineighbor_allgather) X(Ineighbor_allgatherv) X(Ineighbor_alltoall) X(Ineighbor_alltoallv)      \
-  X(Ineighbor_alltoallw) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey)         \
-  X(Info_set) X(Init)                                                                              \
-  X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Neighbor_allgather)        \
-  X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) X(Neighbor_alltoallw) X(Pack)  \
-  X(Reduce) X(Sendrecv) X(T_cvar_get_index) X(T_cvar_handle_alloc) X(T_cvar_handle_free)           \
-  X(T_cvar_write) X(T_finalize) X(T_init_thread) X(Testall) X(Testany) X(Topo_test) X(Type_commit) \
-  X(Type_contiguous) X(Type_create_hindexed) X(Type_create_hvector) X(Type_create_keyval)          \
-  X(Type_create_resized) X(Type_create_struct) X(Type_create_subarray) X(Type_dup) X(Type_free)    \
-  X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)                    \
-  X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Type_vector) X(Unpack) X(Waitall)      \
-  X(Waitany) X(Wtime)
-
-// Functions for large counts, where mpi.h has them. Null if the library that is loaded has not.
-#if defined(QUADRILLE_HAVE_LARGE_COUNT)
-#define QUADRILLE_MPI_LARGE(X) \
-  X(Allgather_c) X(Allgatherv_c) X(Alltoall_c) X(Alltoallv_c) X(Alltoallw_c)                       \
-  X(Neighbor_allgather_c) X(Neighbor_allgatherv_c) X(Neighbor_alltoall_c) X(Neighbor_alltoallv_c)   \
-  X(Neighbor_alltoallw_c)
-#else
-#define QUADRILLE_MPI_LARGE(X)
-#endif
+// The functions that every supported MPI has, beside those of the collectives.
+#define QUADRILLE_MPI_REQUIRED(X)                                                                                   \
+  X(Abort) X(Alloc_mem) X(Allreduce) X(Barrier) X(Bcast) X(Cart_create) X(Cart_get) X(Cart_rank) X(Cartdim_get)     \
+  X(Comm_call_errhandler) X(Comm_create) X(Comm_create_group) X(Comm_create_keyval) X(Comm_free) X(Comm_get_attr)   \
+  X(Comm_get_errhandler) X(Comm_get_info) X(Comm_get_name) X(Comm_group) X(Comm_rank) X(Comm_remote_size)           \
+  X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split) X(Comm_split_type) X(Comm_test_inter)          \
+  X(Dims_create) X(Dist_graph_create) X(Dist_graph_create_adjacent) X(Dist_graph_neighbors)                         \
+  X(Dist_graph_neighbors_count) X(Errhandler_free) X(Error_class) X(Finalize) X(Finalized) X(Free_mem) X(Gather)    \
+  X(Get_elements_x) X(Get_library_version) X(Get_processor_name) X(Get_version) X(Graph_neighbors)                  \
+  X(Graph_neighbors_count) X(Group_free) X(Group_range_incl) X(Group_size) X(Group_translate_ranks) X(Iallreduce)   \
+  X(Ibarrier) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey) X(Info_set) X(Init)      \
+  X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Pack) X(Reduce) X(Sendrecv)                 \
+  X(T_cvar_get_index) X(T_cvar_handle_alloc) X(T_cvar_handle_free) X(T_cvar_write) X(T_finalize) X(T_init_thread)   \
+  X(Testall) X(Testany) X(Topo_test) X(Type_commit) X(Type_contiguous) X(Type_create_hindexed)                      \
+  X(Type_create_hvector) X(Type_create_keyval) X(Type_create_resized) X(Type_create_struct) X(Type_create_subarray) \
+  X(Type_dup) X(Type_free) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)            \
+  X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Type_vector) X(Unpack) X(Waitall) X(Waitany) X(Wtime)
 
 struct Mpi {
 #define QUADRILLE_MEMBER(name) decltype(&PMPI_##name) name = nullptr;
+#define QUADRILLE_BLOCKING(collective, Name, ...) QUADRILLE_MEMBER(Name)
+#define QUADRILLE_NONBLOCKING(collective, ...) QUADRILLE_MEMBER(I##collective)
+  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_BLOCKING)
+  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_NONBLOCKING)
   QUADRILLE_MPI_REQUIRED(QUADRILLE_MEMBER)
-  QUADRILLE_MPI_LARGE(QUADRILLE_MEMBER)
+#undef QUADRILLE_BLOCKING
+#undef QUADRILLE_NONBLOCKING
 #undef QUADRILLE_MEMBER
   // Forms of MPI 4, which mpi.h may not declare. Null if the library that is loaded has not; those of Open MPI 4.1 have
   // a name of their own, MPIX_.
 #define QUADRILLE_LATER_MEMBERS(collective, Name, FORM, Displacement)                                             \
+  int (*Name##_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) = nullptr;                                    \
   int (*Name##_init)(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info, MPI_Request*) = nullptr;           \
   int (*Name##_init_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info, MPI_Request*) = nullptr;       \
   int (*I##collective##_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Request*) = nullptr;
