@@ -26,7 +26,7 @@ thread_local bool serving = false;
 bool side_is_sound(const Side& side, Form form, int blocks) {
   if (!arrays_given(side, form)) return false;
   if (side.types == nullptr && (side.type == mpi().datatype_null || !is_committed(side.type))) return false;
-  for (int b = 0; b < (form == Form::one_count ? 1 : blocks); ++b) {
+  for (int b = 0; b < (has_arrays(form) ? blocks : 1); ++b) {
     if (!block_is_sound(side, b)) return false;
   }
   return true;
@@ -101,7 +101,7 @@ bool is_sound(const Call& call, int ranks) {
 
 std::size_t global_bytes(const Call& call, int ranks) {
   if (!is_sized(call.collective)) return 0;
-  const int blocks = row_of(call.collective).recv == Form::one_count ? 1 : ranks;
+  const int blocks = has_arrays(row_of(call.collective).recv) ? ranks : 1;
   std::ptrdiff_t most = 0;
   for (int b = 0; b < blocks; ++b) most = std::max(most, call.recv.count_of(b));
   return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
@@ -116,7 +116,7 @@ run::Moving moving_by(const choose::Choice& choice) {
 }
 
 bool arrays_given(const Side& side, Form form) {
-  if (form == Form::one_count) return true;
+  if (!has_arrays(form)) return true;
   const bool counts = side.counts != nullptr || side.counts_large != nullptr;
   return counts && (side.displacements != nullptr || side.displacements_large != nullptr) &&
          (form == Form::arrays || side.types != nullptr);

@@ -25,7 +25,7 @@ bool is_sound_too(const Side& side, int block) {
 
 bool side_is_sound(const Side& side, Form form, int blocks) {
   if (blocks == 0) return true;
-  if (form == Form::one_count) return block_is_sound(side, 0);
+  if (!has_arrays(form)) return block_is_sound(side, 0);
   if (!arrays_given(side, form)) return false;
   for (int b = 0; b < blocks; ++b) {
     const bool again = b > 0 && side.count_of(b - 1) > 0 && side.type_of(b) == side.type_of(b - 1);

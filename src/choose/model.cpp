@@ -82,7 +82,7 @@ Prediction fastest(Collective collective, int ranks, const Load& load, const Mod
   Prediction best{with_radix(collective, "mpi", 0), 0};
   best.seconds = margin * predict(best.choice, ranks, load, model);
   std::vector<std::string_view> names;
-  if (is_dense(collective) && !is_allgather(collective)) {
+  if (is_all_to_all(collective)) {
     if (is_sized(collective)) {
       names = {"zero-rotation-bruck"};
     } else {

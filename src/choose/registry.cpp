@@ -55,7 +55,7 @@ constexpr Needs kPacked = {.contiguous = true};
 constexpr Needs kTyped = {.contiguous = true, .derived_types = true};
 
 const std::vector<Collective>& all_to_alls() {
-  static const auto list = those([](Collective c) { return is_dense(c) && !is_allgather(c); });
+  static const auto list = those(is_all_to_all);
   return list;
 }
 
@@ -114,7 +114,7 @@ Algorithm edge_copies(std::string_view name, std::string_view line, plan::BuildE
 }
 
 const std::vector<Collective>& uneven_all_to_alls() {
-  static const auto list = those([](Collective c) { return is_dense(c) && !is_allgather(c) && !is_sized(c); });
+  static const auto list = those([](Collective c) { return is_all_to_all(c) && !is_sized(c); });
   return list;
 }
 
@@ -136,7 +136,9 @@ std::vector<Collective> of_the_mpi() {
 }
 
 std::vector<Algorithm> make_table() {
-  const std::vector<Collective> all = those(is_dense);
+  // Those that move blocks as they are; what does more with them is served by what names it.
+  const std::vector<Collective> all =
+      those([](Collective c) { return is_all_to_all(c) || (is_dense(c) && is_allgather(c)); });
   return {
       direct("spread-out", {}, "all messages at once, beginning with the next rank",
              "Fan et al., HPDC 2022, section 1", plan::spread_out),

@@ -47,9 +47,8 @@ Selection select_exchange(const GlobalKey& key, const Choice& forced) {
 
 // Over several nodes, by the model alone.
 Selection select_by_model(const GlobalKey& key, const std::string& obstacle) {
-  const bool is_all_to_all = is_dense(key.collective) && !is_allgather(key.collective);
   Selection own{plain(key.collective, "mpi"), obstacle};
-  if (key.model == nullptr || key.nodes == 1 || !is_all_to_all) return own;
+  if (key.model == nullptr || key.nodes == 1 || !is_all_to_all(key.collective)) return own;
   if (!is_sized(key.collective)) {
     if (!worth_agreeing(key.collective, key.ranks, *key.model)) return own;
     own.why = "the cost model chooses by the load";

@@ -29,14 +29,15 @@ struct SideArguments {
 
 template <Form form, Places places, class Side>
 auto arguments_of(const Side& side) {
-  static_assert(form != Form::other);
   if constexpr (form == Form::one_count) {
     return std::tuple(side.buffer, side.count, side.type);
   } else if constexpr (form == Form::arrays) {
     return std::tuple(side.buffer, side.counts, side.displacements, side.type);
   } else if constexpr (places == Places::ints) {
+    static_assert(form == Form::typed_arrays);
     return std::tuple(side.buffer, side.counts, side.bytes, side.types);
   } else {
+    static_assert(form == Form::typed_arrays);
     return std::tuple(side.buffer, side.counts, side.addresses, side.types);
   }
 }

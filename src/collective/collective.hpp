@@ -41,6 +41,19 @@ enum class Form : std::uint8_t {
   other,         // not as MPI does
 };
 
+// No default: a new form must say it.
+constexpr bool has_arrays(Form form) {
+  switch (form) {
+    case Form::one_count:
+    case Form::other:
+      return false;
+    case Form::arrays:
+    case Form::typed_arrays:
+      return true;
+  }
+  return false;
+}
+
 // What the displacements in bytes of a form with int counts are.
 enum class Places : std::uint8_t { none, ints, addresses };  // addresses: MPI_Aint
 
@@ -87,6 +100,8 @@ constexpr std::string_view name_of(Collective c) { return row_of(c).name; }
 constexpr bool is_dense(Collective c) { return row_of(c).partners == Partners::all; }
 constexpr bool is_neighbor(Collective c) { return row_of(c).partners == Partners::neighbors; }
 constexpr bool is_allgather(Collective c) { return row_of(c).gathers; }
+// Every rank has a block of its own for every rank. What serves all of these names them so, and not by what they are not.
+constexpr bool is_all_to_all(Collective c) { return is_dense(c) && !is_allgather(c); }
 constexpr bool is_sized(Collective c) { return row_of(c).sized; }
 // One count for all blocks, on both sides.
 constexpr bool is_regular(Collective c) {

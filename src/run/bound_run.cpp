@@ -92,7 +92,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Neigh
       recv_(neighbor_blocks(call.recv, slots.recv)),
       transport_(traffic.comm, traffic.me, copy_tag, traffic.tag) {
   binding_.block_bytes = moving.as_bytes ? largest_block(call, slots) : 0;
-  bind_neighbors(row_of(call.collective).send == Form::one_count);
+  bind_neighbors(!has_arrays(row_of(call.collective).send));
 }
 
 // The places have as many bytes on all ranks.
