@@ -25,7 +25,7 @@ Bytes bytes_of(const run::Side& side, int blocks) {
   return bytes;
 }
 
-int choose_by_load(const run::Call& call, team::Team& team, choose::Choice& choice) {
+int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
   choose::Asking& asking = team.asking[static_cast<std::size_t>(call.collective)];
   if (!choose::must_ask(asking)) return MPI_SUCCESS;
   if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
@@ -35,8 +35,8 @@ int choose_by_load(const run::Call& call, team::Team& team, choose::Choice& choi
   const int error = mpi().Allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, team.group.comm);
   if (error != MPI_SUCCESS) return error;
   const choose::Load load{static_cast<double>(most.all) / ranks, static_cast<double>(most.largest)};
-  choice = choose::fastest(call.collective, ranks, load, team.model).choice;
-  choose::note_answer(asking, answer_of(*choice.algorithm));
+  cached.settle(choose::fastest(call.collective, ranks, load, team.model).choice);
+  choose::note_answer(asking, answer_of(*cached.selection.choice.algorithm));
   return MPI_SUCCESS;
 }
 

@@ -113,14 +113,12 @@ int by_schedule(Making& m, const choose::Choice& choice) {
   if (const int error = prepare_messages(m); error != MPI_SUCCESS) {
     return m.persistent ? error : by_the_mpi(m, team::no_communicator);
   }
-  const auto plan_of = [&m](const choose::Choice& c) -> const plan::Schedule& { return team::plan_of(m.team, c); };
+  const team::Prepared on = team::prepare(m.team, m.call.collective, choice);
   if (choice.algorithm->engine != Engine::padded) {
-    m.made.run.emplace<run::BoundRun>(m.call, plan_of(choice), moving_by(choice), m.traffic(), m.made.memory());
+    m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, on.moving, m.traffic(), m.made.memory());
     return MPI_SUCCESS;
   }
-  const plan::Schedule* uniform = choice.algorithm->build != nullptr ? &plan_of(choice) : nullptr;
-  m.made.run.emplace<run::PaddedRun>(m.call, uniform, plan_of(choose::plain(m.call.collective, "spread-out")),
-                                     m.traffic(), m.made.memory());
+  m.made.run.emplace<run::PaddedRun>(m.call, on.schedule, *on.direct, m.traffic(), m.made.memory());
   return MPI_SUCCESS;
 }
 

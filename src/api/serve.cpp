@@ -47,26 +47,16 @@ bool may_send(choose::Engine engine, Collective collective, const run::Group& gr
   return engine == choose::Engine::inbox && !is_sized(collective);
 }
 
-int run_padded(const Call& call, const choose::Choice& choice, team::Team& team) {
-  choose::Choice direct;
-  choose::parse_choice(call.collective, "spread-out", direct);
-  const plan::Schedule& unpadded = team::plan_of(team, direct);
-  const plan::Schedule* uniform =
-      choice.algorithm->build != nullptr ? &team::plan_of(team, choice) : nullptr;
-  return run::run_padded(call, uniform, unpadded, team.group);
-}
-
-int run_choice(const Call& call, const choose::Choice& choice, team::Team& team) {
-  const choose::Algorithm& algorithm = *choice.algorithm;
-  if (algorithm.engine == choose::Engine::inbox) return run::run_inbox(call, team.group);
-  if (algorithm.engine == choose::Engine::node) {
+int run_by(const Call& call, choose::Engine engine, const team::Prepared& on, team::Team& team) {
+  if (engine == choose::Engine::inbox) return run::run_inbox(call, team.group);
+  if (engine == choose::Engine::node) {
     const bool forced = team.forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm != nullptr;
     const run::Staging staging = forced ? run::Staging::any : run::Staging::little;
-    return run::run_copies(call, team::plan_of(team, choice), team.group, staging);
+    return run::run_copies(call, *on.schedule, team.group, staging);
   }
-  if (algorithm.engine == choose::Engine::exchange) return run::run_node(call, team.group, true);
-  if (algorithm.engine == choose::Engine::padded) return run_padded(call, choice, team);
-  return run::run_schedule(call, team::plan_of(team, choice), moving_by(choice), team.group);
+  if (engine == choose::Engine::exchange) return run::run_node(call, team.group, true);
+  if (engine == choose::Engine::padded) return run::run_padded(call, on.schedule, *on.direct, team.group);
+  return run::run_schedule(call, *on.schedule, on.moving, team.group);
 }
 
 void explain(team::Team& team, const Call& call, team::CachedSelection& cached) {
@@ -105,14 +95,6 @@ std::size_t global_bytes(const Call& call, int ranks) {
   std::ptrdiff_t most = 0;
   for (int b = 0; b < blocks; ++b) most = std::max(most, call.recv.count_of(b));
   return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
-}
-
-run::Moving moving_by(const choose::Choice& choice) {
-  run::Moving moving;
-  moving.as_bytes = choice.algorithm->needs.contiguous;
-  moving.monolithic = plan::value_of(choice.parameters, "monolithic", 0) != 0;
-  moving.eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
-  return moving;
 }
 
 bool arrays_given(const Side& side, Form form) {
@@ -200,9 +182,8 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   }
   team::CachedSelection& cached = team::selection_of(*team, call.collective, bytes);
   if (cached.selection.by_load) {
-    error = choose_by_load(call, *team, cached.selection.choice);
+    error = choose_by_load(call, *team, cached);
     if (error != MPI_SUCCESS) return pass(*team, Passed::other);  // so it does on all ranks, as far as the MPI goes
-    cached.explained = false;  // each choice is
   }
   if (!cached.selection.rivals.empty()) attempt = begin_attempt(call, bytes, *team, cached);
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
@@ -219,9 +200,12 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
     }
     return pass(*team, why_chosen(*team));
   }
+  team::Prepared tried;
+  if (attempt.choice != nullptr) tried = team::prepare(*team, call.collective, choice);
+  const team::Prepared& on = attempt.choice != nullptr ? tried : team::prepared_of(*team, call.collective, cached);
   const int ranks = team->group.ranks;
   error = run_anywhere(call, is_allgather(call.collective) ? 1 : ranks, ranks,
-                       [&](const Call& here) { return run_choice(here, choice, *team); });
+                       [&](const Call& here) { return run_by(here, engine, on, *team); });
   end_attempt(attempt);
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
   ++team->counters.served;

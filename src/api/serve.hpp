@@ -57,9 +57,6 @@ bool is_sound(const run::Call& call, int ranks);
 // Bytes of a block of a dense call as all ranks know it; 0 for the v and w forms.
 std::size_t global_bytes(const run::Call& call, int ranks);
 
-// How an algorithm of a dense collective moves blocks.
-run::Moving moving_by(const choose::Choice& choice);
-
 // Calls the error handler of `comm`, and returns `error` if that comes back.
 int raise(MPI_Comm comm, int error);
 

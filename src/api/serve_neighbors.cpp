@@ -119,7 +119,7 @@ bool is_sound(const Call& call, const Neighbors& neighbors) {
 
 namespace {
 
-NeighborService service_by(Team& team, const choose::Choice& choice) {
+NeighborService service_by(Team& team, const choose::Choice& choice, const team::Prepared& on) {
   const Neighbors& n = *team::neighbors_of(team);
   const run::NeighborSlots edges = {n.send_block, n.recv_block}, grid = {n.iso_send, n.iso_recv};
   const choose::Algorithm& algorithm = *choice.algorithm;
@@ -129,9 +129,7 @@ NeighborService service_by(Team& team, const choose::Choice& choice) {
     return {By::copies, nullptr, {}, {}, algorithm.build_edges};
   }
   const bool direct = algorithm.build_neighbors == nullptr;
-  const std::int64_t pack = plan::value_of(choice.parameters, "pack", 0);
-  return {By::messages, &team::neighbor_plan_of(team, choice), direct ? edges : grid,
-          {.as_bytes = algorithm.needs.contiguous, .pack_up_to = static_cast<std::size_t>(pack)}};
+  return {By::messages, on.schedule, direct ? edges : grid, on.moving};
 }
 
 // What runs instead of an algorithm that a request cannot use.
@@ -146,14 +144,14 @@ NeighborService service_for(const Call& call, Team& team, bool drop_in) {
   const std::size_t bytes = global_bytes(call, *team::neighbors_of(team));
   team::CachedSelection& cached = team::neighbor_selection(team, call.collective, bytes, drop_in);
   explain(team, call, bytes, cached);
-  return service_by(team, cached.selection.choice);
+  return service_by(team, cached.selection.choice, team::prepared_of(team, call.collective, cached));
 }
 
 NeighborService service_of_request(const Call& call, Team& team, bool persistent) {
   const std::size_t bytes = global_bytes(call, *team::neighbors_of(team));
   team::CachedSelection& cached = team::neighbor_selection(team, call.collective, bytes, false);
   const choose::Choice& choice = cached.selection.choice;
-  const NeighborService service = service_by(team, choice);
+  const NeighborService service = service_by(team, choice, team::prepared_of(team, call.collective, cached));
   if (service.by == By::copies) {
     explain_instead(team, call, persistent, "rings", fmt::format("in {} every rank waits for all", choice.algorithm->name));
     return {By::rings};
@@ -167,7 +165,8 @@ NeighborService service_of_request(const Call& call, Team& team, bool persistent
 
 NeighborService direct_service(const Call& call, Team& team, bool persistent, const std::string& why) {
   explain_instead(team, call, persistent, "direct", why);
-  return service_by(team, choose::plain(call.collective, "direct"));
+  const choose::Choice direct = choose::plain(call.collective, "direct");
+  return service_by(team, direct, team::prepare(team, call.collective, direct));
 }
 
 namespace {

@@ -95,10 +95,9 @@ Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team
     return {&one.trial, &choice, turn, mpi().Wtime()};
   }
   if (!one.trial.decided) decide(team, one);
-  cached.selection.choice = one.trial.candidates[one.best];
+  cached.settle(one.trial.candidates[one.best]);
   cached.selection.why = one.why;
   cached.selection.rivals.clear();
-  cached.explained = false;
   return {};
 }
 

@@ -334,8 +334,7 @@ const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice)
 CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes,
                                     bool drop_in) {
   const auto index = static_cast<std::size_t>(collective);
-  CachedSelection& cached = team.selections[index];
-  if (cached.valid && cached.bytes == bytes && cached.drop_in == drop_in) return cached;
+  if (CachedSelection* cached = team.selections[index].find(bytes, drop_in)) return *cached;
   const Isomorphic* around = team.neighbors->isomorphic.get();
   const bool uniform = is_regular(collective);
   const bool by_ourselves = !drop_in && team.neighbors->doubtful;
@@ -360,8 +359,11 @@ CachedSelection& neighbor_selection(Team& team, Collective collective, std::size
   if (key.sizes_known && may_combine(team) && !choose::is_obeyed(key, forced)) {
     add_costs(key, *who_knows(team), around->costs(is_allgather(collective)));
   }
-  cached = {true, false, bytes, drop_in, choose::select_neighbors(key, forced)};
-  return cached;
+  CachedSelection selected;
+  selected.bytes = bytes;
+  selected.drop_in = drop_in;
+  selected.selection = choose::select_neighbors(key, forced);
+  return team.selections[index].keep(std::move(selected));
 }
 
 }  // namespace quadrille::team

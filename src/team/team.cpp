@@ -319,32 +319,6 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   return team.plans.back()->schedule;
 }
 
-CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes) {
-  const auto index = static_cast<std::size_t>(collective);
-  CachedSelection& cached = team.selections[index];
-  if (cached.valid && cached.bytes == bytes) return cached;
-  const choose::GlobalKey key{collective,
-                              team.group.ranks,
-                              team.nodes.nodes,
-                              bytes,
-                              team.group.inbox.usable() && team.nodes.nodes == 1,
-                              team.group.inbox_limit(collective),
-                              team.group.slot_limit,
-                              team.group.load_store,
-                              team.group.direct,
-                              team.model == choose::Model{} ? nullptr : &team.model,
-                              team.tries,
-                              index < team.by_size.size() ? &team.by_size[index] : nullptr};
-  cached = {true, false, bytes, false, choose::select(key, team.forced.by_collective[index]), nullptr};
-  if (cached.selection.why == "there are no inboxes") cached.selection.why = team.inbox_obstacle;
-  return cached;
-}
-
-void forget_selections(Team& team) {
-  for (CachedSelection& cached : team.selections) cached.valid = false;
-  generation.fetch_add(1, std::memory_order_acq_rel);
-}
-
 void explain(Team& team, Collective collective, std::size_t bytes,
              const std::string& algorithm, const std::string& why) {
   int rank = team.group.me, ranks = team.group.ranks;

@@ -19,6 +19,7 @@
 #include "memory/control_pool.hpp"
 #include "plan/problem.hpp"
 #include "run/group.hpp"
+#include "team/selections.hpp"
 #include "team/tally.hpp"
 
 namespace quadrille::team {
@@ -32,16 +33,6 @@ struct CachedPlan {
   plan::BuildNeighbors build_neighbors;
   plan::Parameters parameters;
   plan::Schedule schedule;
-};
-
-// The last selection for a collective, so that a loop of equal calls selects once.
-struct CachedSelection {
-  bool valid = false;
-  bool explained = false;
-  std::size_t bytes = 0;
-  bool drop_in = false;  // neighbour collectives
-  choose::Selection selection;
-  struct Try* trial = nullptr;  // once it was needed for `rivals`
 };
 
 // A trial and what came of it; of calls of one collective with blocks of about one size.
@@ -84,7 +75,7 @@ struct Team {
   std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
 
   std::vector<std::unique_ptr<CachedPlan>> plans;
-  CachedSelection selections[collective_count];
+  Selections selections[collective_count];
   // What Quadrille's own collectives are called on: MPI_COMM_WORLD stays as the program left it.
   MPI_Comm own() const;
 
@@ -128,15 +119,9 @@ struct LetGo {
 using KeptTeam = std::unique_ptr<Team, LetGo>;
 KeptTeam keep(Team& team);
 
-// What serves a call of `collective` with blocks of `bytes` (see choose::GlobalKey).
-CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes);
-
 // Grows whenever something that a thread may remember of a team is no longer true: a team was freed (the
 // MPI may give its handle to another communicator), or other algorithms were forced.
 inline std::atomic<std::uint64_t> generation{1};
-
-// Forgets what was selected; after the forced algorithms have changed.
-void forget_selections(Team& team);
 
 // Collective over `comm`: true on all ranks if all ranks gave the same value. Never raises an error. `all_want`, on all
 // ranks or none, becomes whether it is true on all of them.

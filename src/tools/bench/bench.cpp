@@ -249,8 +249,8 @@ class Bench {
   bool is_trying(const Implementation& implementation) const {
     const team::Team* team = implementation.native ? nullptr : team::team_of(implementation.comm);
     if (team == nullptr || !team->ready) return false;
-    const team::CachedSelection& used = team->selections[static_cast<std::size_t>(plan_.collective)];
-    return used.valid && !used.selection.rivals.empty();
+    const team::CachedSelection* used = team->selections[static_cast<std::size_t>(plan_.collective)].last();
+    return used != nullptr && !used->selection.rivals.empty();
   }
 
   // What is measured is what remains.
@@ -337,8 +337,8 @@ class Bench {
     if (team == nullptr || !team->ready) return;
     row.nodes = team->nodes.nodes;
     const auto place = static_cast<std::size_t>(plan_.collective);
-    const team::CachedSelection& used = team->selections[place];
-    if (used.valid) row.served_by = choose::to_string(used.selection.choice);
+    const team::CachedSelection* used = team->selections[place].last();
+    if (used != nullptr) row.served_by = choose::to_string(used->selection.choice);
   }
 
   int finish() {

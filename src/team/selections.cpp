@@ -1,0 +1,96 @@
+#include "team/selections.hpp"
+
+#include <utility>
+
+#include "team/neighbors.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::team {
+namespace {
+
+run::Moving moving_by(const choose::Choice& choice) {
+  const auto parameter = [&](const char* name) {
+    return static_cast<std::size_t>(plan::value_of(choice.parameters, name, 0));
+  };
+  run::Moving moving;
+  moving.as_bytes = choice.algorithm->needs.contiguous;
+  moving.pack_up_to = parameter("pack");
+  moving.monolithic = parameter("monolithic") != 0;
+  moving.eager = parameter("eager");
+  return moving;
+}
+
+}  // namespace
+
+Prepared prepare(Team& team, Collective collective, const choose::Choice& choice) {
+  const choose::Engine engine = choice.algorithm->engine;
+  Prepared prepared;
+  prepared.moving = moving_by(choice);
+  if (engine == choose::Engine::neighbors) prepared.schedule = &neighbor_plan_of(team, choice);
+  if (choice.algorithm->build != nullptr) prepared.schedule = &plan_of(team, choice);
+  if (engine == choose::Engine::padded) prepared.direct = &plan_of(team, choose::plain(collective, "spread-out"));
+  return prepared;
+}
+
+CachedSelection* Selections::find(std::size_t bytes, bool drop_in) {
+  const auto is_it = [&](const CachedSelection& one) { return one.bytes == bytes && one.drop_in == drop_in; };
+  if (kept_.empty()) return nullptr;
+  if (is_it(kept_[last_])) return &kept_[last_];
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (!is_it(kept_[i])) continue;
+    last_ = i;
+    return &kept_[i];
+  }
+  return nullptr;
+}
+
+CachedSelection& Selections::keep(CachedSelection selected) {
+  if (kept_.size() < most) {
+    kept_.push_back(std::move(selected));
+    last_ = kept_.size() - 1;
+  } else {
+    last_ = oldest_;
+    kept_[last_] = std::move(selected);
+    oldest_ = (oldest_ + 1) % most;
+  }
+  return kept_[last_];
+}
+
+void Selections::forget() {
+  kept_.clear();
+  last_ = oldest_ = 0;
+}
+
+CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes) {
+  const auto index = static_cast<std::size_t>(collective);
+  if (CachedSelection* cached = team.selections[index].find(bytes, false)) return *cached;
+  const choose::GlobalKey key{collective,
+                              team.group.ranks,
+                              team.nodes.nodes,
+                              bytes,
+                              team.group.inbox.usable() && team.nodes.nodes == 1,
+                              team.group.inbox_limit(collective),
+                              team.group.slot_limit,
+                              team.group.load_store,
+                              team.group.direct,
+                              team.model == choose::Model{} ? nullptr : &team.model,
+                              team.tries,
+                              index < team.by_size.size() ? &team.by_size[index] : nullptr};
+  CachedSelection selected;
+  selected.bytes = bytes;
+  selected.selection = choose::select(key, team.forced.by_collective[index]);
+  if (selected.selection.why == "there are no inboxes") selected.selection.why = team.inbox_obstacle;
+  return team.selections[index].keep(std::move(selected));
+}
+
+const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached) {
+  if (!cached.prepared) cached.prepared = prepare(team, collective, cached.selection.choice);
+  return *cached.prepared;
+}
+
+void forget_selections(Team& team) {
+  for (Selections& selections : team.selections) selections.forget();
+  generation.fetch_add(1, std::memory_order_acq_rel);
+}
+
+}  // namespace quadrille::team

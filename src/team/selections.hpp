@@ -1,0 +1,71 @@
+// What was selected for the calls of a communicator.
+//
+// Programs repeat a few sizes in turn, so a few are kept for each collective, with all that their calls run on: a call
+// that comes again selects nothing, builds nothing, and looks no parameter up. The oldest makes way for a new one. What is
+// kept on a rank says nothing of the others: to select anew gives the same.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "choose/select.hpp"
+#include "run/bound_run.hpp"
+
+namespace quadrille::team {
+
+struct Team;
+struct Try;
+
+// What the calls of a choice run on.
+struct Prepared {
+  const plan::Schedule* schedule = nullptr;  // null: its engine needs none
+  const plan::Schedule* direct = nullptr;    // of algorithms that pad: for what would be too large
+  run::Moving moving;
+};
+// Builds a schedule when it is first needed. All ranks call it for the same choice.
+Prepared prepare(Team& team, Collective collective, const choose::Choice& choice);
+
+struct CachedSelection {
+  std::size_t bytes = 0;
+  bool drop_in = false;  // neighbour collectives
+  choose::Selection selection;
+  bool explained = false;
+  Try* trial = nullptr;  // once it was needed for the rivals
+  std::optional<Prepared> prepared = {};  // for the choice, once it ran
+
+  // This choice is made instead.
+  void settle(choose::Choice choice) {
+    selection.choice = std::move(choice);
+    prepared.reset();
+    explained = false;
+  }
+};
+
+// Of one collective.
+class Selections {
+ public:
+  static constexpr std::size_t most = 8;
+
+  // Null if nothing is kept for such calls.
+  CachedSelection* find(std::size_t bytes, bool drop_in);
+  // Valid until the next.
+  CachedSelection& keep(CachedSelection selected);
+  // That of the last call; null if there is none.
+  const CachedSelection* last() const { return kept_.empty() ? nullptr : &kept_[last_]; }
+  void forget();
+
+ private:
+  std::vector<CachedSelection> kept_;
+  std::size_t last_ = 0, oldest_ = 0;
+};
+
+// What serves a call of a dense collective with blocks of `bytes` (see choose::GlobalKey).
+CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes);
+// What the selected choice runs on.
+const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached);
+
+// Forgets what was selected; after the forced algorithms have changed, or more is known.
+void forget_selections(Team& team);
+
+}  // namespace quadrille::team
