@@ -22,8 +22,7 @@ CONFIGURE := cmake -S . -G Ninja
 RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --seed '$(SEED)'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build build-sanitize build-tsan demo test test-sanitize test-tsan fuzz test-all bench docs
-.PHONY: install clean
+.PHONY: help setup setup-demo build demo test test-sanitize test-tsan fuzz test-all bench docs install clean
 
 help:
 	@echo 'make demo           install what is missing, build, and run the main job'
@@ -72,18 +71,14 @@ test: setup
 	@$(MAKE) --no-print-directory build
 	@$(RUN_TESTS) --builds build/openmpi build/mpich --other-mpis
 
-build-sanitize: build/openmpi-asan/build.ninja
-	@cmake --build build/openmpi-asan -j $(JOBS) --target quadrille_sanitized_tests
-
-build-tsan: build/openmpi-tsan/build.ninja
-	@cmake --build build/openmpi-tsan -j $(JOBS) --target quadrille_run_tests quadrille_inbox_wrap_tests
-
 test-sanitize: setup
-	@$(MAKE) --no-print-directory build-sanitize
+	@$(MAKE) --no-print-directory build/openmpi-asan/build.ninja
+	@cmake --build build/openmpi-asan -j $(JOBS) --target quadrille_sanitized_tests
 	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^(plan|run|tools|heap|mpi)$$'
 
 test-tsan: setup
-	@$(MAKE) --no-print-directory build-tsan
+	@$(MAKE) --no-print-directory build/openmpi-tsan/build.ninja
+	@cmake --build build/openmpi-tsan -j $(JOBS) --target quadrille_run_tests quadrille_inbox_wrap_tests
 	@$(RUN_TESTS) --builds build/openmpi-tsan --labels '^run$$'
 
 test-all:
