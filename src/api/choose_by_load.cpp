@@ -5,14 +5,6 @@
 #include "choose/model.hpp"
 
 namespace quadrille::api {
-namespace {
-
-choose::Answer answer_of(const choose::Algorithm& algorithm) {
-  if (algorithm.engine == choose::Engine::mpi) return choose::Answer::mpi;
-  return algorithm.engine == choose::Engine::schedule ? choose::Answer::ours : choose::Answer::ours_for_once;
-}
-
-}  // namespace
 
 Bytes bytes_of(const run::Side& side, int blocks) {
   Bytes bytes;
@@ -36,7 +28,7 @@ int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelectio
   if (error != MPI_SUCCESS) return error;
   const choose::Load load{static_cast<double>(most.all) / ranks, static_cast<double>(most.largest)};
   cached.settle(choose::fastest(call.collective, ranks, load, team.model).choice);
-  choose::note_answer(asking, answer_of(*cached.selection.choice.algorithm));
+  choose::note_answer(asking, row_of(cached.selection.choice.algorithm->engine).answer);
   return MPI_SUCCESS;
 }
 

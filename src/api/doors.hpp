@@ -6,7 +6,6 @@
 
 #include "api/again.hpp"
 #include "api/serve.hpp"
-#include "api/serve_neighbors.hpp"
 #include "collective/signatures.hpp"
 
 namespace quadrille::api {
@@ -103,20 +102,17 @@ bool passed_again(const Arguments&... arguments) {
 template <Collective collective, class Native, class... Arguments>
 int serve_or_pass(Door door, Native native, Arguments... arguments) {
   int error = MPI_SUCCESS;
-  if constexpr (is_neighbor(collective)) {
-    if (serve_neighbors(call_of(collective, arguments...), door, error)) return error;
-    return native(arguments...);
-  } else {
-    if constexpr (requires { served_again(Of<collective>(), arguments..., error); }) {
-      if (served_again(Of<collective>(), arguments..., error)) return error;
-    }
-    if (passed_again<collective>(arguments...)) return native(arguments...);
-    Attempt attempt;
-    if (serve(call_of(collective, arguments...), door, error, attempt)) return error;
-    error = native(arguments...);
-    end_attempt(attempt);
-    return error;
+  if constexpr (requires { served_again(Of<collective>(), arguments..., error); }) {
+    if (served_again(Of<collective>(), arguments..., error)) return error;
   }
+  if constexpr (!is_neighbor(collective)) {
+    if (passed_again<collective>(arguments...)) return native(arguments...);
+  }
+  Attempt attempt;
+  if (serve(call_of(collective, arguments...), door, error, attempt)) return error;
+  error = native(arguments...);
+  end_attempt(attempt);
+  return error;
 }
 
 }  // namespace quadrille::api

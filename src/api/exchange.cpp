@@ -176,7 +176,7 @@ int carry(const choose::Choice& choice, const run::SparseGroup& group,
 
 int exchange(Arguments call, team::Team& team, const run::SparseGroup& group,
              const choose::Choice& choice) {
-  const MPI_Comm packing = team.ready ? team.group.quiet : group.comm;
+  const MPI_Comm packing = team.group.quiet;
   int mine = check(call, group);
   std::unique_ptr<std::byte[]> packed;
   std::vector<run::Parcel> parcels;
@@ -205,10 +205,8 @@ int prepare(team::Team& team, run::SparseGroup& group) {
   }
   if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
   group.comm = team.group.comm;
-  mpi().Comm_rank(group.comm, &group.me);
-  mpi().Comm_size(group.comm, &group.ranks);
-  team.group.ranks = group.ranks;
-  team.group.me = group.me;
+  group.me = team.group.me;
+  group.ranks = team.group.ranks;
   group.spins = team.group.waiter.spins;
   group.turn = &team.group.exchanges;
   return MPI_SUCCESS;
@@ -216,11 +214,7 @@ int prepare(team::Team& team, run::SparseGroup& group) {
 
 const choose::Choice& choose_for(team::Team& team) {
   team::CachedSelection& cached = team::selection_of(team, Collective::exchange, 0);
-  if (!cached.explained && team.explains) {
-    cached.explained = true;
-    team::explain(team, Collective::exchange, 0, choose::to_string(cached.selection.choice),
-                  cached.selection.why);
-  }
+  team::explain(team, Collective::exchange, cached);
   return cached.selection.choice;
 }
 

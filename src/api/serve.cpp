@@ -1,15 +1,17 @@
 #include "api/serve.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/again.hpp"
 #include "api/calibrate.hpp"
 #include "api/choose_by_load.hpp"
+#include "api/engines.hpp"
 #include "api/on_host.hpp"
+#include "api/serve_neighbors.hpp"
 #include "api/trials.hpp"
-#include "choose/select.hpp"
-#include "run/engines.hpp"
 #include "team/config.hpp"
+#include "team/neighbors.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::api {
@@ -39,62 +41,12 @@ bool make_ready(team::Team& team, Door door) {
   return team::setup(team) == MPI_SUCCESS;
 }
 
-// May a rank need messages among the ranks of the communicator? All ranks say the same.
-bool may_send(choose::Engine engine, Collective collective, const run::Group& group) {
-  if (engine == choose::Engine::schedule || engine == choose::Engine::padded) return true;
-  if (group.may_send()) return true;
-  // Through inboxes alone, what is too large for a slot is a message.
-  return engine == choose::Engine::inbox && !is_sized(collective);
-}
-
-int run_by(const Call& call, choose::Engine engine, const team::Prepared& on, team::Team& team) {
-  if (engine == choose::Engine::inbox) return run::run_inbox(call, team.group);
-  if (engine == choose::Engine::node) {
-    const bool forced = team.forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm != nullptr;
-    const run::Staging staging = forced ? run::Staging::any : run::Staging::little;
-    return run::run_copies(call, *on.schedule, team.group, staging);
-  }
-  if (engine == choose::Engine::exchange) return run::run_node(call, team.group, true);
-  if (engine == choose::Engine::padded) return run::run_padded(call, on.schedule, *on.direct, team.group);
-  return run::run_schedule(call, *on.schedule, on.moving, team.group);
-}
-
-void explain(team::Team& team, const Call& call, team::CachedSelection& cached) {
-  if (cached.explained || !team.explains) return;
-  cached.explained = true;
-  team::explain(team, call.collective, cached.bytes, choose::to_string(cached.selection.choice),
-                cached.selection.why);
-}
-
-// Why a call goes to the MPI although the communicator could be served.
-void explain_passed(team::Team& team, const Call& call) {
-  if (!team.explains) return;
-  team::explain(team, call.collective, 0, "mpi",
-                !team.eligible ? team.why_not
-                : team.ready   ? "an argument that the MPI must look at"
-                               : why_early);
-}
-
-void explain_not_eligible(team::Team& team, const Call& call) {
-  if (team.explained || !team.explains) return;
-  team.explained = true;
-  team::explain(team, call.collective, 0, "mpi", team.why_not);
-}
-
 }  // namespace
 
 bool is_sound(const Call& call, int ranks) {
   const CollectiveRow& row = row_of(call.collective);
   if (call.recv.base == MPI_IN_PLACE || !side_is_sound(call.recv, row.recv, ranks)) return false;
   return call.in_place || side_is_sound(call.send, row.send, ranks);
-}
-
-std::size_t global_bytes(const Call& call, int ranks) {
-  if (!is_sized(call.collective)) return 0;
-  const int blocks = has_arrays(row_of(call.collective).recv) ? ranks : 1;
-  std::ptrdiff_t most = 0;
-  for (int b = 0; b < blocks; ++b) most = std::max(most, call.recv.count_of(b));
-  return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
 }
 
 bool arrays_given(const Side& side, Form form) {
@@ -114,6 +66,36 @@ bool block_is_sound(const Side& side, int block) {
   return !info.dense || info.size == 0 || side.displacement_of(block, 0) != 0;
 }
 
+BlockNumbers blocks_of(const Call& call, team::Team& team) {
+  if (is_neighbor(call.collective)) {
+    const team::Neighbors* neighbors = team::neighbors_of(team);
+    return neighbors != nullptr ? BlockNumbers{neighbors->send_blocks, neighbors->recv_blocks} : BlockNumbers{};
+  }
+  int ranks = team.group.ranks;
+  if (!team.eligible) {
+    is_inter(team.user) ? mpi().Comm_remote_size(team.user, &ranks) : mpi().Comm_size(team.user, &ranks);
+  }
+  return {is_allgather(call.collective) ? 1 : ranks, ranks};
+}
+
+std::size_t global_bytes(const Call& call, team::Team& team) {
+  if (is_neighbor(call.collective)) return neighbor_bytes(call, *team::neighbors_of(team));
+  if (!is_sized(call.collective)) return 0;
+  const int blocks = has_arrays(row_of(call.collective).recv) ? team.group.ranks : 1;
+  std::ptrdiff_t most = 0;
+  for (int b = 0; b < blocks; ++b) most = std::max(most, call.recv.count_of(b));
+  return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
+}
+
+bool moves_nothing(const Call& call, std::size_t bytes) {
+  return bytes == 0 && is_dense(call.collective) && is_sized(call.collective);
+}
+
+team::CachedSelection& selection_for(const Call& call, std::size_t bytes, team::Team& team, bool drop_in) {
+  return is_neighbor(call.collective) ? team::neighbor_selection(team, call.collective, bytes, drop_in)
+                                      : team::selection_of(team, call.collective, bytes);
+}
+
 int raise(MPI_Comm comm, int error) {
   mpi().Comm_call_errhandler(comm, error);
   return error;
@@ -131,6 +113,10 @@ int uncounted_calls(Door door) {
   const team::Config& settings = team::config();
   const bool looks = settings.explain || settings.any_forced || settings.off || door == Door::explicit_api;
   return looks ? 0 : settings.setup_after;
+}
+
+void explain_passed(team::Team& team, const Call& call, std::string_view why) {
+  if (team.explains) team::explain(team, call.collective, 0, "mpi", std::string(why));
 }
 
 bool pass(team::Team& team, team::Passed why) {
@@ -154,6 +140,64 @@ Serving::~Serving() { serving = false; }
 
 namespace {
 
+// False if a dense call goes to the MPI whatever would be selected.
+bool admit_dense(const Call& call, team::Team& team, Door door) {
+  if (!team.eligible) {
+    if (team.explains && !std::exchange(team.explained, true)) explain_passed(team, call, team.why_not);
+    remember_passed(call, team, team.why_passed, true);
+    return pass(team, team.why_passed);
+  }
+  if (make_ready(team, door) && is_sound(call, team.group.ranks)) {
+    if (team.points_are_guessed) calibrate(team);
+    return true;
+  }
+  if (!team.eligible) {
+    explain_passed(team, call, team.why_not);
+  } else {
+    explain_passed(team, call, team.ready ? wrong_argument : why_early);
+  }
+  return pass(team, !team.eligible ? team.why_passed : team.ready ? Passed::argument : Passed::early);
+}
+
+// Will all calls like this one find the same? Those between neighbours are not remembered.
+bool is_settled(const Call& call, const choose::Selection& selection) {
+  return is_dense(call.collective) && !selection.by_load && selection.rivals.empty();
+}
+
+int run_by(const EngineWork& engine, const Call& call, const Service& by, team::Team& team) {
+  const BlockNumbers blocks = blocks_of(call, team);
+  const int sends = is_allgather(call.collective) ? std::min(blocks.send, 1) : blocks.send;
+  return run_anywhere(call, sends, blocks.recv, [&](const Call& here) { return engine.run(here, by, team); });
+}
+
+// By what was selected for all calls like this one. False if it goes to the MPI.
+bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached, int& error,
+               Attempt& attempt) {
+  if (cached.selection.by_load) {
+    error = choose_by_load(call, team, cached);
+    if (error != MPI_SUCCESS) return pass(team, Passed::other);  // so it does on all ranks, as far as the MPI goes
+  }
+  if (!cached.selection.rivals.empty()) attempt = begin_attempt(call, bytes, team, cached);
+  const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
+  const EngineWork& engine = work_of(choice);
+  if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS) {
+    if (team.explains) team::explain(team, call.collective, bytes, "mpi", team::no_communicator);
+    return pass(team, Passed::no_communicator);
+  }
+  team::explain(team, call.collective, cached);
+  if (engine.run == nullptr) {
+    if (is_settled(call, cached.selection)) remember_passed(call, team, why_chosen(team), false);
+    return pass(team, why_chosen(team));
+  }
+  team::Prepared tried;
+  if (attempt.choice != nullptr) tried = team::prepare(team, call.collective, choice);
+  const team::Prepared& on = attempt.choice != nullptr ? tried : team::prepared_of(team, call.collective, cached);
+  error = run_by(engine, call, {choice, on}, team);
+  end_attempt(attempt);
+  if (error == MPI_SUCCESS) remember(call, engine.engine, team);
+  return true;
+}
+
 // serve(), which may throw.
 bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   bool early = false;
@@ -162,54 +206,19 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
     if (!early) team::count_passed();
     return false;
   }
-  if (!team->eligible) {
-    explain_not_eligible(*team, call);
-    remember_passed(call, *team, team->why_passed, true);
-    return pass(*team, team->why_passed);
-  }
   const Serving guard;
-  if (!make_ready(*team, door) || !is_sound(call, team->group.ranks)) {
-    explain_passed(*team, call);
-    return pass(*team, !team->eligible ? team->why_passed : team->ready ? Passed::argument : Passed::early);
-  }
-  if (team->points_are_guessed) calibrate(*team);
-  const std::size_t bytes = global_bytes(call, team->group.ranks);
-  if (bytes == 0 && is_sized(call.collective)) {
-    // Nothing moves, on no rank, and no rank need wait for another.
-    error = MPI_SUCCESS;
-    ++team->counters.served;
-    return true;
-  }
-  team::CachedSelection& cached = team::selection_of(*team, call.collective, bytes);
-  if (cached.selection.by_load) {
-    error = choose_by_load(call, *team, cached);
-    if (error != MPI_SUCCESS) return pass(*team, Passed::other);  // so it does on all ranks, as far as the MPI goes
-  }
-  if (!cached.selection.rivals.empty()) attempt = begin_attempt(call, bytes, *team, cached);
-  const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
-  const choose::Engine engine = choice.algorithm->engine;
-  const bool sends = engine != choose::Engine::mpi && may_send(engine, call.collective, team->group);
-  if (sends && team::prepare_messages(*team) != MPI_SUCCESS) {
-    if (team->explains) team::explain(*team, call.collective, bytes, "mpi", team::no_communicator);
-    return pass(*team, Passed::no_communicator);
-  }
-  explain(*team, call, cached);
-  if (engine == choose::Engine::mpi) {
-    if (!cached.selection.by_load && cached.selection.rivals.empty()) {
-      remember_passed(call, *team, why_chosen(*team), false);
+  const bool neighbors = is_neighbor(call.collective);
+  if (!(neighbors ? admit_neighbors(call, *team, door) : admit_dense(call, *team, door))) return false;
+  error = neighbors ? check_sizes(call, *team, true) : MPI_SUCCESS;
+  if (error == MPI_SUCCESS) {
+    const std::size_t bytes = global_bytes(call, *team);
+    if (!moves_nothing(call, bytes)) {
+      team::CachedSelection& selected = selection_for(call, bytes, *team, door == Door::drop_in);
+      if (!carry_out(call, bytes, *team, selected, error, attempt)) return false;
     }
-    return pass(*team, why_chosen(*team));
   }
-  team::Prepared tried;
-  if (attempt.choice != nullptr) tried = team::prepare(*team, call.collective, choice);
-  const team::Prepared& on = attempt.choice != nullptr ? tried : team::prepared_of(*team, call.collective, cached);
-  const int ranks = team->group.ranks;
-  error = run_anywhere(call, is_allgather(call.collective) ? 1 : ranks, ranks,
-                       [&](const Call& here) { return run_by(here, engine, on, *team); });
-  end_attempt(attempt);
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
   ++team->counters.served;
-  if (error == MPI_SUCCESS) remember(call, engine, *team);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "api/trials.hpp"
 #include "mpi/thrown.hpp"
@@ -35,7 +36,10 @@ bool comes_early(team::Team& team, Door door);
 // How many calls on a communicator are passed on before it has a team. Nobody must want to know about them.
 int uncounted_calls(Door door);
 inline constexpr const char* why_early = "the first calls on a communicator go to the MPI (QUADRILLE_SETUP_AFTER)";
+inline constexpr const char* wrong_argument = "an argument that the MPI must look at";
 
+// Prints why a call goes to the MPI before anything was selected, where the user wants to know.
+void explain_passed(team::Team& team, const run::Call& call, std::string_view why);
 // Counts a call that goes to the MPI, and why. Returns false.
 bool pass(team::Team& team, team::Passed why);
 // Why, if the MPI was chosen.
@@ -54,8 +58,23 @@ bool arrays_given(const run::Side& side, Form form);
 // The same of all blocks of a dense call, and that none of its arrays is missing.
 bool is_sound(const run::Call& call, int ranks);
 
-// Bytes of a block of a dense call as all ranks know it; 0 for the v and w forms.
-std::size_t global_bytes(const run::Call& call, int ranks);
+// How many blocks the sides of a call have on this rank; none where the MPI is to find out what is wrong with the
+// communicator.
+struct BlockNumbers {
+  int send = 0, recv = 0;
+};
+BlockNumbers blocks_of(const run::Call& call, team::Team& team);
+
+// ---- What is selected. The team can serve the call ----
+
+// Bytes of the largest block as all ranks know it; 0 if they do not, as in the v and w forms.
+std::size_t global_bytes(const run::Call& call, team::Team& team);
+
+// On no rank; and no rank need wait for another.
+bool moves_nothing(const run::Call& call, std::size_t bytes);
+
+// `drop_in` leaves more to the MPI.
+team::CachedSelection& selection_for(const run::Call& call, std::size_t bytes, team::Team& team, bool drop_in);
 
 // Calls the error handler of `comm`, and returns `error` if that comes back.
 int raise(MPI_Comm comm, int error);

@@ -1,17 +1,18 @@
-// The way of a neighbour collective from a door through the rooms.
+// What a neighbour collective needs before anything is selected.
 #pragma once
 
 #include "api/serve.hpp"
 #include "run/call.hpp"
-#include "run/engines.hpp"
 #include "team/neighbors.hpp"
 
 namespace quadrille::api {
 
-// Serves a call, or returns false, as serve().
-bool serve_neighbors(const run::Call& call, Door door, int& error);
+// Collective if it is eligible: false if a call goes to the MPI whatever would be selected, and that was counted. Makes
+// the communicator ready, unless the call is not worth it.
+bool admit_neighbors(const run::Call& call, team::Team& team, Door door);
 
-// ---- For requests ----
+// As global_bytes().
+std::size_t neighbor_bytes(const run::Call& call, const team::Neighbors& neighbors);
 
 // Collective: makes the communicator ready for messages. Communicators that other collectives leave to the MPI,
 // of one rank or with ranks of several worlds, are made ready, too. Returns an MPI error code.
@@ -26,20 +27,5 @@ bool is_sound(const run::Call& call, const team::Neighbors& neighbors);
 // Collective, where the user asserts the sizes of the blocks of a v or w call and wants that checked: MPI_ERR_ARG on
 // all ranks if block i has not one size everywhere, or if the call of some rank is not `sound`. MPI_SUCCESS otherwise.
 int check_sizes(const run::Call& call, team::Team& team, bool sound);
-
-// What serves a call, and, of messages, by which schedule and between which blocks.
-struct NeighborService {
-  enum class By : std::uint8_t { mpi, messages, rings, copies };
-  By by;
-  const plan::Schedule* schedule = nullptr;
-  run::NeighborSlots slots{};
-  run::Moving moving{};
-  plan::BuildEdges build_edges = nullptr;  // of copies
-};
-NeighborService service_for(const run::Call& call, team::Team& team, bool drop_in);
-// The same for a request, in which no rank can wait for all others in the middle. A `persistent` one is not for the MPI.
-NeighborService service_of_request(const run::Call& call, team::Team& team, bool persistent);
-// By one message an edge: serves any request. `why` not otherwise.
-NeighborService direct_service(const run::Call& call, team::Team& team, bool persistent, const std::string& why);
 
 }  // namespace quadrille::api

@@ -103,7 +103,7 @@ bool worth_agreeing(Collective collective, int ranks, const Model& model) {
   const Load least{small_block, small_block};
   const Choice own = with_radix(collective, "mpi", 0);
   const Prediction best = fastest(collective, ranks, least, model);
-  return best.choice.algorithm->engine != Engine::mpi &&
+  return !is_of_the_mpi(*best.choice.algorithm) &&
          best.seconds + agreement(ranks, model) < margin * predict(own, ranks, least, model);
 }
 

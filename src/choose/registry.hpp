@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "choose/engines.hpp"
 #include "collective/collective.hpp"
 #include "plan/problem.hpp"
 
@@ -27,22 +28,6 @@ namespace quadrille::choose {
 std::string collective_names(bool (*wanted)(Collective) = [](Collective) { return true; });
 // False when `name` is not a collective.
 bool collective_from_name(std::string_view name, Collective& collective);
-
-// Who carries an algorithm out.
-enum class Engine : std::uint8_t {
-  schedule,  // the executor runs the schedule that `build` returns
-  node,      // copies between the ranks of a node, in the order that `build` returns, and messages between nodes
-  inbox,     // small blocks through shared memory inside one node (memory/inbox.hpp)
-  exchange,  // blocks of any size inside one node, each pair by its best way (run/run_node.cpp)
-  padded,    // blocks padded to one size around the uniform schedule that `build` returns, or, if it is
-             // null, around the MPI's own all-to-all
-  sparse,    // messages to the destinations that each rank names (run/sparse.hpp)
-  neighbors,  // the executor runs the schedule that `build_neighbors` returns, or, if it is null, all
-              // messages between neighbours at once (run/neighbors.cpp)
-  node_neighbors,  // blocks to the neighbours inside one node (run/node_neighbor_exchange.hpp)
-  neighbor_copies,  // copies between the buffers of a node's ranks, by the schedule that `build_edges` returns
-  mpi,       // the MPI's own collective; always possible, except for the sparse exchange
-};
 
 // What an algorithm needs; the chooser and the force options respect it.
 struct Needs {
@@ -68,10 +53,14 @@ struct Algorithm {
   std::vector<ParameterRange> parameters;
   std::string_view line;          // one-line description
   std::string_view source;        // paper and section
-  plan::Build build = nullptr;    // null unless engine is schedule, node or padded
-  plan::BuildNeighbors build_neighbors = nullptr;  // null unless engine is neighbors
-  plan::BuildEdges build_edges = nullptr;          // null unless engine is neighbor_copies
+  // Of these the one that the plans of its engine come from (choose/engines.hpp), or, of some engines, none.
+  plan::Build build = nullptr;
+  plan::BuildNeighbors build_neighbors = nullptr;
+  plan::BuildEdges build_edges = nullptr;
 };
+
+// The MPI's own collective.
+inline bool is_of_the_mpi(const Algorithm& algorithm) { return algorithm.engine == Engine::mpi; }
 
 // All algorithms, in the order in which `quadrille list` prints them.
 const std::vector<Algorithm>& algorithms();

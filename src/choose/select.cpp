@@ -8,29 +8,15 @@ namespace {
 // Up to so many ranks the sparse exchange goes by rounds.
 constexpr int most_ranks_for_rounds = 16;
 
-// Empty if inboxes can serve the call, else why not.
-std::string why_no_inbox(const GlobalKey& key) {
-  if (key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
-  if (!key.inbox) return "there are no inboxes";
-  if (is_sized(key.collective) && key.bytes == 0) return "there is nothing to move";
-  return {};
-}
-
-bool is_large(const GlobalKey& key) {
-  return is_sized(key.collective) && key.bytes > key.inbox_limit;
-}
-
-std::string too_large(const GlobalKey& key) {
-  return fmt::format("a block of {} bytes is larger than {}", key.bytes, key.slot_limit);
-}
+bool is_large(const GlobalKey& key) { return is_sized(key.collective) && key.bytes > key.inbox_limit; }
 
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
-  if (algorithm.engine == Engine::exchange && !key.direct) return "no memory can be shared";
-  if (algorithm.needs.one_node) {
-    if (std::string why = why_no_inbox(key); !why.empty()) return why;
-    return is_sized(key.collective) && key.bytes > key.slot_limit ? too_large(key) : "";
+  const EngineRow& engine = row_of(algorithm.engine);
+  if (engine.why_not != nullptr) {
+    if (std::string why = engine.why_not(key); !why.empty()) return why;
   }
+  if (algorithm.needs.one_node && key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
   if (!algorithm.needs.load_store) return {};
   if (!key.direct) return "memory of the node cannot be shared";
   return key.load_store ? "" : "not all ranks of a node reach each other's memory by load and store";
@@ -57,7 +43,7 @@ Selection select_by_model(const GlobalKey& key, const std::string& obstacle) {
   }
   const auto bytes = static_cast<double>(key.bytes);
   const Prediction best = fastest(key.collective, key.ranks, {bytes, bytes}, *key.model);
-  return {best.choice, best.choice.algorithm->engine == Engine::mpi
+  return {best.choice, is_of_the_mpi(*best.choice.algorithm)
                            ? "the cost model finds nothing faster"
                            : fmt::format("the cost model expects {:.1f} us", best.seconds * 1e6)};
 }
@@ -74,7 +60,7 @@ std::vector<Choice> orders(const GlobalKey& key) {
 // The ranks of a node may share memory for their part of a call, in their order or in that of HINT.
 Selection try_node_part(const GlobalKey& key, Selection own) {
   if (!key.tries || !key.direct || key.nodes == 1 || key.ranks == key.nodes || own.by_load) return own;
-  if (own.choice.algorithm->engine != Engine::mpi) own.rivals.push_back(plain(key.collective, "mpi"));
+  if (!is_of_the_mpi(*own.choice.algorithm)) own.rivals.push_back(plain(key.collective, "mpi"));
   own.rivals.push_back(plain(key.collective, "single-copy"));
   return own;
 }

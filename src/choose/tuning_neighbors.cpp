@@ -33,7 +33,7 @@ std::size_t winner_at(std::size_t size, const std::vector<std::vector<double>>& 
 std::vector<const Algorithm*> inside_orders(Collective collective) {
   std::vector<const Algorithm*> orders;
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.engine == Engine::neighbor_copies && serves(algorithm, collective)) orders.push_back(&algorithm);
+    if (algorithm.build_edges != nullptr && serves(algorithm, collective)) orders.push_back(&algorithm);
   }
   return orders;
 }

@@ -331,6 +331,12 @@ const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice)
   return team.plans.back()->schedule;
 }
 
+run::NeighborSlots slots_of(const Team& team, const choose::Choice& choice) {
+  const Neighbors& n = *team.neighbors;
+  if (choice.algorithm->build_neighbors == nullptr) return {n.send_block, n.recv_block};
+  return {n.iso_send, n.iso_recv};
+}
+
 CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes,
                                     bool drop_in) {
   const auto index = static_cast<std::size_t>(collective);

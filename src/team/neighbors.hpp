@@ -124,9 +124,7 @@ const plan::Schedule* copy_plan_of(Team& team, plan::BuildEdges build, int& erro
 
 // The schedule of a neighbour algorithm on this team, built on first use. Not collective.
 const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice);
-
-// What serves a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not.
-CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes,
-                                    bool drop_in);
+// Between which blocks of the user's arrays that schedule moves. Valid until more is known of the neighbours.
+run::NeighborSlots slots_of(const Team& team, const choose::Choice& choice);
 
 }  // namespace quadrille::team

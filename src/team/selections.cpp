@@ -23,12 +23,12 @@ run::Moving moving_by(const choose::Choice& choice) {
 }  // namespace
 
 Prepared prepare(Team& team, Collective collective, const choose::Choice& choice) {
-  const choose::Engine engine = choice.algorithm->engine;
+  const choose::EngineRow& engine = row_of(choice.algorithm->engine);
   Prepared prepared;
   prepared.moving = moving_by(choice);
-  if (engine == choose::Engine::neighbors) prepared.schedule = &neighbor_plan_of(team, choice);
+  if (engine.plans == choose::Plans::neighbor_messages) prepared.schedule = &neighbor_plan_of(team, choice);
   if (choice.algorithm->build != nullptr) prepared.schedule = &plan_of(team, choice);
-  if (engine == choose::Engine::padded) prepared.direct = &plan_of(team, choose::plain(collective, "spread-out"));
+  if (!engine.unpadded.empty()) prepared.direct = &plan_of(team, choose::plain(collective, engine.unpadded));
   return prepared;
 }
 
@@ -86,6 +86,12 @@ CachedSelection& selection_of(Team& team, Collective collective, std::size_t byt
 const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached) {
   if (!cached.prepared) cached.prepared = prepare(team, collective, cached.selection.choice);
   return *cached.prepared;
+}
+
+void explain(Team& team, Collective collective, CachedSelection& cached) {
+  if (cached.explained || !team.explains) return;
+  cached.explained = true;
+  explain(team, collective, cached.bytes, choose::to_string(cached.selection.choice), cached.selection.why);
 }
 
 void forget_selections(Team& team) {

@@ -62,8 +62,14 @@ class Selections {
 
 // What serves a call of a dense collective with blocks of `bytes` (see choose::GlobalKey).
 CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes);
+// The same of a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not. The drop-in
+// door leaves more to the MPI.
+CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in);
 // What the selected choice runs on.
 const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached);
+
+// Prints, once, what was selected and why, where the user wants to know.
+void explain(Team& team, Collective collective, CachedSelection& cached);
 
 // Forgets what was selected; after the forced algorithms have changed, or more is known.
 void forget_selections(Team& team);

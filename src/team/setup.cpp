@@ -316,6 +316,11 @@ int prepare_messages(Team& team) {
   if (team.no_messages) return MPI_ERR_OTHER;
   const int error = make_private(team.own(), team.group.comm);
   team.no_messages = error != MPI_SUCCESS;
+  if (team.eligible || error != MPI_SUCCESS) return error;
+  // Nobody sends to another on it but we, and only with the tags of exchanges that are awaited.
+  team.group.quiet = team.group.comm;
+  mpi().Comm_rank(team.user, &team.group.me);
+  mpi().Comm_size(team.user, &team.group.ranks);
   return error;
 }
 

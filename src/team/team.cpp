@@ -311,7 +311,7 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
       return cached->schedule;
     }
   }
-  const bool copies = choice.algorithm->engine == choose::Engine::node;
+  const bool copies = row_of(choice.algorithm->engine).plans == choose::Plans::node_copies;
   const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters,
                               copies ? domains_of(team) : team.domains};
   team.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{

@@ -13,32 +13,6 @@
 namespace quadrille::tools {
 namespace {
 
-std::string_view name_of(choose::Engine engine) {
-  switch (engine) {
-    case choose::Engine::schedule:
-      return "schedule";
-    case choose::Engine::node:
-      return "node";
-    case choose::Engine::inbox:
-      return "inbox";
-    case choose::Engine::exchange:
-      return "exchange";
-    case choose::Engine::padded:
-      return "padded";
-    case choose::Engine::sparse:
-      return "sparse";
-    case choose::Engine::neighbors:
-      return "neighbors";
-    case choose::Engine::node_neighbors:
-      return "node-neighbors";
-    case choose::Engine::neighbor_copies:
-      return "neighbor-copies";
-    case choose::Engine::mpi:
-      break;
-  }
-  return "mpi";
-}
-
 std::vector<std::string_view> collectives_of(const choose::Algorithm& algorithm) {
   std::vector<std::string_view> names;
   for (const Collective c : algorithm.collectives) names.push_back(name_of(c));
@@ -56,7 +30,7 @@ nlohmann::ordered_json describe(const choose::Algorithm& algorithm) {
   }
   return {{"name", algorithm.name},
           {"collectives", collectives_of(algorithm)},
-          {"engine", name_of(algorithm.engine)},
+          {"engine", row_of(algorithm.engine).name},
           {"needs",
            {{"one_node", algorithm.needs.one_node},
             {"contiguous", algorithm.needs.contiguous},

@@ -11,13 +11,12 @@ plan::Goal goal_of(Collective collective) {
 }
 
 plan::Goal goal_of(const choose::Algorithm& algorithm, Collective collective) {
-  const bool padded = algorithm.engine == choose::Engine::padded;
-  return goal_of(padded ? Collective::alltoall : collective);
+  const bool pads = !row_of(algorithm.engine).unpadded.empty();
+  return goal_of(pads ? regular_of(collective) : collective);
 }
 
 bool is_for_neighbors(const choose::Algorithm& algorithm) {
-  return algorithm.engine == choose::Engine::neighbors ||
-         algorithm.engine == choose::Engine::neighbor_copies;
+  return are_for_neighbors(row_of(algorithm.engine).plans);
 }
 
 bool has_schedule(const choose::Algorithm& algorithm) {
@@ -76,7 +75,7 @@ plan::Report prove(const choose::Algorithm& algorithm, Collective collective, in
   if (is_for_neighbors(algorithm)) {
     return prove_neighbors(algorithm, collective, ranks, orders, cases);
   }
-  const bool copies = algorithm.engine == choose::Engine::node;
+  const bool copies = row_of(algorithm.engine).plans == choose::Plans::node_copies;
   const std::vector<Placement> all = placements(ranks, copies);
   for (const plan::Parameters& parameters : parameter_cases(algorithm, ranks)) {
     // The last that were proved, and where: that holds for all placements on the same nodes that give the same

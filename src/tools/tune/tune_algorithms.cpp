@@ -33,7 +33,6 @@
 namespace quadrille::tools {
 namespace {
 
-using choose::Engine;
 
 constexpr double algorithm_batch_seconds = 0.002;
 constexpr double most_seconds_of_size = 10;
@@ -54,11 +53,10 @@ struct Contender {
   bool usual = false;
 };
 
-// May an algorithm be the best on so many nodes? Messages between ranks of one node are what the rest is there to
-// spare.
+// May an algorithm be the best on so many nodes?
 bool is_worth_trying(const choose::Algorithm& algorithm, int nodes) {
-  if (algorithm.engine == Engine::mpi || algorithm.engine == Engine::node) return true;
-  return nodes > 1 && (algorithm.engine == Engine::schedule || algorithm.engine == Engine::exchange);
+  const choose::Measured where = row_of(algorithm.engine).measured;
+  return where == choose::Measured::everywhere || (where == choose::Measured::on_several_nodes && nodes > 1);
 }
 
 // With standard parameters, and as many radices as make a difference.
@@ -129,7 +127,7 @@ class AlgorithmTuner {
     for (const choose::Algorithm& algorithm : choose::algorithms()) {
       if (!serves(algorithm, collective_) || !is_worth_trying(algorithm, team_.nodes.nodes)) continue;
       add_contenders(algorithm, collective_, group_.ranks, list);
-      if (algorithm.engine == Engine::mpi && !one_node) list.back().usual = true;
+      if (is_of_the_mpi(algorithm) && !one_node) list.back().usual = true;
     }
     return list;
   }

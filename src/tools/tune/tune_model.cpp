@@ -139,7 +139,7 @@ class ModelTuner {
     }
     for (std::size_t i = 0; i < cases.size(); ++i) {
       cases[i].sample.seconds = std::max(summarize(times[i]).median, 1e-9);
-      (cases[i].choice.algorithm->engine == choose::Engine::mpi ? mpis : own).push_back(cases[i]);
+      (is_of_the_mpi(*cases[i].choice.algorithm) ? mpis : own).push_back(cases[i]);
     }
   }
 

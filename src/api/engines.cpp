@@ -1,0 +1,88 @@
+#include "api/engines.hpp"
+
+#include "api/making.hpp"
+#include "run/engines.hpp"
+#include "run/neighbor_copies.hpp"
+#include "team/neighbors.hpp"
+
+namespace quadrille::api {
+namespace {
+
+using choose::Engine;
+using run::Call;
+using run::Group;
+using team::Team;
+
+// ---- May it send messages? ----
+
+bool always(Collective, const Group&) { return true; }
+bool never(Collective, const Group&) { return false; }
+bool to_other_nodes(Collective, const Group& group) { return group.may_send(); }
+// What is too large for a slot is a message.
+bool beside_inboxes(Collective collective, const Group& group) { return group.may_send() || !is_sized(collective); }
+
+// ---- Blocking calls ----
+
+int by_schedule(const Call& call, const Service& by, Team& team) {
+  return run::run_schedule(call, *by.on.schedule, by.on.moving, team.group);
+}
+
+int by_copies(const Call& call, const Service& by, Team& team) {
+  const bool forced = team.forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm != nullptr;
+  return run::run_copies(call, *by.on.schedule, team.group, forced ? run::Staging::any : run::Staging::little);
+}
+
+int by_inbox(const Call& call, const Service&, Team& team) { return run::run_inbox(call, team.group); }
+
+int by_pairs(const Call& call, const Service&, Team& team) { return run::run_node(call, team.group, true); }
+
+int by_padding(const Call& call, const Service& by, Team& team) {
+  return run::run_padded(call, by.on.schedule, *by.on.direct, team.group);
+}
+
+int by_neighbor_schedule(const Call& call, const Service& by, Team& team) {
+  return run::run_neighbor_schedule(call, *by.on.schedule, team::slots_of(team, by.choice), by.on.moving, team.group);
+}
+
+int by_rings(const Call& call, const Service&, Team& team) {
+  return run::run_node_neighbors(call, team::node_edges_of(team), team.group);
+}
+
+int by_neighbor_copies(const Call& call, const Service& by, Team& team) {
+  int error = MPI_SUCCESS;
+  const plan::Schedule* schedule = team::copy_plan_of(team, by.choice.algorithm->build_edges, error);
+  if (schedule == nullptr) return error;
+  const run::EdgesHere& here = team.neighbors->node_graph->here;
+  if (run::run_neighbor_copies(call, *schedule, here, team.group, error)) return error;
+  return by_rings(call, by, team);  // some block cannot be shared, on all ranks
+}
+
+// ---- The table ----
+
+constexpr auto table = std::to_array<EngineWork>({
+    {Engine::schedule, always, by_schedule, make_schedule},
+    {Engine::node, to_other_nodes, by_copies, make_in_node},
+    {Engine::inbox, beside_inboxes, by_inbox, make_in_node},
+    {Engine::exchange, to_other_nodes, by_pairs, make_in_node},
+    {Engine::padded, always, by_padding, make_schedule},
+    {Engine::sparse, always, nullptr, nullptr},
+    {Engine::neighbors, always, by_neighbor_schedule, make_neighbor_schedule},
+    {Engine::node_neighbors, to_other_nodes, by_rings, make_rings},
+    {Engine::neighbor_copies, always, by_neighbor_copies, make_rings_instead},
+    {Engine::mpi, never, nullptr, make_of_the_mpi},
+});
+
+constexpr bool rows_are_in_order() {
+  for (std::size_t e = 0; e < table.size(); ++e) {
+    if (table[e].engine != static_cast<Engine>(e)) return false;
+  }
+  return true;
+}
+static_assert(table.size() == choose::engine_count, "each engine has a row");
+static_assert(rows_are_in_order());
+
+}  // namespace
+
+constexpr std::array<EngineWork, choose::engine_count> engine_works = table;
+
+}  // namespace quadrille::api

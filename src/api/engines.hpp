@@ -1,0 +1,41 @@
+// What each engine does with a call: one table with a row an engine. What there is to know of an engine without running
+// it stands in choose/engines.hpp.
+#pragma once
+
+#include <array>
+
+#include "choose/engines.hpp"
+#include "run/call.hpp"
+#include "run/group.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::api {
+
+struct Making;  // api/making.hpp
+
+// What serves a call.
+struct Service {
+  const choose::Choice& choice;
+  const team::Prepared& on;
+};
+
+struct EngineWork {
+  choose::Engine engine;
+  // May a rank need messages among the ranks of the communicator? All ranks say the same.
+  bool (*may_send)(Collective, const run::Group&);
+  // Carries a blocking call out, and returns an MPI error code. Null: no calls of collectives that the MPI has too come
+  // here; they are the MPI's own, or there is a door for the engine alone (exchange.cpp).
+  int (*run)(const run::Call&, const Service&, team::Team&);
+  // Makes the run that carries a request out, and returns an MPI error code. A blocking call may wait for all ranks in
+  // its middle; a request may not, since its rank does something else meanwhile. So another engine may stand in, and
+  // says so. The selection is that of the call. Null: there are no requests.
+  int (*make)(Making&, team::CachedSelection&);
+};
+
+// [engine]
+extern const std::array<EngineWork, choose::engine_count> engine_works;
+inline const EngineWork& work_of(const choose::Choice& choice) {
+  return engine_works[static_cast<std::size_t>(choice.algorithm->engine)];
+}
+
+}  // namespace quadrille::api

@@ -1,0 +1,175 @@
+#include "api/making.hpp"
+
+#include <fmt/core.h>
+
+#include <span>
+#include <utility>
+
+#include "choose/select.hpp"
+#include "team/neighbors.hpp"
+
+namespace quadrille::api {
+namespace {
+
+// The tags below are taken. MPI has at least 32768 of them; that so many requests lie between two that are
+// under way together is not to be expected.
+constexpr unsigned first_tag = 64, tags = 32768 - first_tag;
+
+// Its communicator for messages. If there is none, a nonblocking call is the MPI's.
+bool has_messages(Making& m, int& error) {
+  error = team::prepare_messages(m.team);
+  if (error == MPI_SUCCESS) return true;
+  if (!m.persistent) error = make_native(m, team::no_communicator);
+  return false;
+}
+
+int make_by(Making& m, const team::Prepared& on) {
+  if (on.direct == nullptr) {
+    m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, on.moving, m.traffic(), m.made.memory());
+  } else {
+    m.made.run.emplace<run::PaddedRun>(m.call, on.schedule, *on.direct, m.traffic(), m.made.memory());
+  }
+  return MPI_SUCCESS;
+}
+
+// ---- Shared memory of its own ----
+
+// Rings for a call among `edges`; empty, on all ranks, if there are none. A nonblocking call takes those of its lane.
+std::span<run::PairRings> rings_for(Making& m, const run::NodeEdges& edges) {
+  if (m.team.nodes.nodes != 1 || !m.team.group.rings) return {};
+  if (m.persistent) {
+    const std::size_t most = m.team.group.pairs.ring_bytes();
+    auto own = team::own_rings(m.team, edges,
+                               [&](const run::NeighborPair& pair) { return team::ring_bytes_for(m.call, pair, most); });
+    if (own) m.made.rings = std::move(*own);
+    return m.made.rings.pairs;
+  }
+  team::Lanes& lanes = team::lanes_of(m.team);
+  if (lanes.lanes.empty()) return {};
+  m.made.lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
+  return m.made.lane->rings.pairs;
+}
+
+// Small blocks of a size that all ranks know. True if there is an inbox for them.
+bool by_inbox(Making& m, std::size_t bytes) {
+  if (m.team.nodes.nodes != 1 || !m.team.group.rings || !is_sized(m.call.collective)) return false;
+  memory::Inbox* inbox = nullptr;
+  if (m.persistent) {
+    if (bytes > memory::most_slot_bytes) return false;
+    auto own = team::own_inbox(m.team, bytes);
+    if (!own) return false;
+    m.made.inbox = std::move(*own);
+    inbox = &m.made.inbox.inbox;
+  } else {
+    team::Lanes& lanes = team::lanes_of(m.team);
+    if (lanes.lanes.empty() || bytes > lanes.lanes.front().inbox.inbox.capacity()) return false;
+    m.made.lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
+    inbox = &m.made.lane->inbox.inbox;
+  }
+  m.made.run.emplace<run::InboxRun>(m.call, m.team.group, *inbox);
+  return true;
+}
+
+template <class Why>
+int by_shared_memory_or_messages(Making& m, std::size_t bytes, Why why) {
+  const bool in_node = m.team.eligible && m.team.nodes.nodes == 1 && m.team.group.rings;
+  if (in_node && by_inbox(m, bytes)) {
+    m.explain("inbox", why);
+    return MPI_SUCCESS;
+  }
+  if (in_node) {
+    team::Lanes& lanes = team::lanes_of(m.team);
+    const run::NodeEdges& edges = m.call.in_place ? lanes.without_own : lanes.with_own;
+    if (const std::span<run::PairRings> rings = rings_for(m, edges); !rings.empty()) {
+      m.explain("rings", why);
+      m.made.run.emplace<run::NodeDenseRun>(m.call, edges, m.team.group, rings);
+      return MPI_SUCCESS;
+    }
+  }
+  m.explain("spread-out", [&] { return in_node ? why() + "; there is no shared memory left for rings" : why(); });
+  int error = MPI_SUCCESS;
+  if (!has_messages(m, error)) return error;
+  return make_by(m, team::prepare(m.team, m.call.collective, choose::plain(m.call.collective, "spread-out")));
+}
+
+// ---- Neighbours ----
+
+int by_neighbor_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
+  m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, m.traffic(),
+                                    m.made.memory());
+  return MPI_SUCCESS;
+}
+
+// One message an edge: serves any request.
+int by_direct_messages(Making& m, const std::string& why) {
+  m.explain("direct", [&] { return why; });
+  const choose::Choice direct = choose::plain(m.call.collective, "direct");
+  return by_neighbor_messages(m, direct, team::prepare(m.team, m.call.collective, direct));
+}
+
+int by_neighbor_rings(Making& m) {
+  const run::NodeEdges& edges = team::node_edges_of(m.team);
+  const std::span<run::PairRings> rings = rings_for(m, edges);
+  // A persistent call among no neighbours has no rings, and needs none.
+  const bool there = m.persistent ? m.made.rings.pairs.size() == edges.pairs.size() && m.made.rings.area.is_there()
+                                  : m.made.lane != nullptr;
+  if (!there) return by_direct_messages(m, "there is no shared memory left for rings");
+  const BlockNumbers blocks = blocks_of(m.call, m.team);
+  m.made.run.emplace<run::NodeNeighborRun>(m.call, edges, blocks.send, blocks.recv, m.team.group, rings);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+void Making::take_tag() { tag = static_cast<int>(first_tag + team.group.persistent++ % tags); }
+
+int make_native(Making& m, const std::string& why) {
+  m.explain("mpi", [&] { return why; });
+  pass(m.team, m.team.eligible ? why_chosen(m.team) : m.team.why_passed);
+  const BlockNumbers blocks = blocks_of(m.call, m.team);
+  m.made.run.emplace<run::NativeRun>(m.call, blocks.send, blocks.recv);
+  return MPI_SUCCESS;
+}
+
+int make_unselected(Making& m, const std::string& why) {
+  return by_shared_memory_or_messages(m, 0, [&] { return why; });
+}
+
+int make_schedule(Making& m, team::CachedSelection& selected) {
+  const choose::Selection& selection = selected.selection;
+  m.explain(m.team.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
+  int error = MPI_SUCCESS;
+  if (!has_messages(m, error)) return error;
+  return make_by(m, team::prepared_of(m.team, m.call.collective, selected));
+}
+
+int make_in_node(Making& m, team::CachedSelection& selected) {
+  const choose::Selection& selection = selected.selection;
+  return by_shared_memory_or_messages(
+      m, selected.bytes, [&] { return fmt::format("for {}: {}", choose::to_string(selection.choice), selection.why); });
+}
+
+int make_neighbor_schedule(Making& m, team::CachedSelection& selected) {
+  team::explain(m.team, m.call.collective, selected);
+  return by_neighbor_messages(m, selected.selection.choice, team::prepared_of(m.team, m.call.collective, selected));
+}
+
+int make_rings(Making& m, team::CachedSelection& selected) {
+  team::explain(m.team, m.call.collective, selected);
+  return by_neighbor_rings(m);
+}
+
+int make_rings_instead(Making& m, team::CachedSelection& selected) {
+  m.explain("rings",
+            [&] { return fmt::format("in {} every rank waits for all", selected.selection.choice.algorithm->name); });
+  return by_neighbor_rings(m);
+}
+
+int make_of_the_mpi(Making& m, team::CachedSelection& selected) {
+  const std::string& why = selected.selection.why;
+  const bool neighbors = is_neighbor(m.call.collective);
+  if (!m.persistent) return make_native(m, neighbors ? "the MPI was chosen" : why);
+  return neighbors ? by_direct_messages(m, "for the MPI: " + why) : make_in_node(m, selected);
+}
+
+}  // namespace quadrille::api

@@ -1,0 +1,51 @@
+// How requests are made: what engines do for them.
+#pragma once
+
+#include <string>
+
+#include "api/requests.hpp"
+#include "api/serve.hpp"
+#include "run/call.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::api {
+
+// A request that is being made.
+struct Making {
+  run::Call call;
+  const bool persistent;
+  team::Team& team;
+  Quadrille_Request_state& made;
+  int tag = 0;
+
+  // The messages of two requests must not meet. All ranks count all requests.
+  void take_tag();
+  run::Traffic traffic() const { return {team.group.comm, team.group.quiet, team.group.me, team.group.ranks, tag}; }
+  // `why()` says why; it is not asked where nobody wants to know.
+  template <class Why>
+  void explain(const char* algorithm, Why why) const {
+    if (!team.explains) return;
+    team::explain(team, call.collective, 0, algorithm, (persistent ? "persistent; " : "nonblocking; ") + why());
+  }
+};
+
+// ---- By an engine; see EngineWork ----
+
+int make_schedule(Making& m, team::CachedSelection& selected);
+// What inboxes, the exchange by pairs and the orders of copies do in blocking calls: rings, which a rank can leave at
+// any point, or, for small blocks, an inbox of its own.
+int make_in_node(Making& m, team::CachedSelection& selected);
+int make_neighbor_schedule(Making& m, team::CachedSelection& selected);
+int make_rings(Making& m, team::CachedSelection& selected);
+int make_rings_instead(Making& m, team::CachedSelection& selected);
+// The MPI's nonblocking function; a persistent call goes by shared memory or messages instead, as the ranks may start
+// several in different orders.
+int make_of_the_mpi(Making& m, team::CachedSelection& selected);
+
+// ---- Where nothing was selected ----
+
+int make_native(Making& m, const std::string& why);
+// A dense call on a communicator on which nothing is served otherwise.
+int make_unselected(Making& m, const std::string& why);
+
+}  // namespace quadrille::api

@@ -1,0 +1,54 @@
+#include "choose/engines.hpp"
+
+#include <fmt/core.h>
+
+#include "choose/select.hpp"
+
+namespace quadrille::choose {
+namespace {
+
+std::string why_no_slot(const GlobalKey& key) {
+  if (std::string why = why_no_inbox(key); !why.empty()) return why;
+  return is_sized(key.collective) && key.bytes > key.slot_limit ? too_large(key) : "";
+}
+
+std::string why_not_direct(const GlobalKey& key) { return key.direct ? "" : "no memory can be shared"; }
+
+constexpr auto table = std::to_array<EngineRow>({
+    {Engine::schedule, "schedule", Plans::messages, Measured::on_several_nodes, Answer::ours},
+    {Engine::node, "node", Plans::node_copies, Measured::everywhere, Answer::ours_for_once},
+    {Engine::inbox, "inbox", Plans::none, Measured::nowhere, Answer::ours_for_once, why_no_slot},
+    {Engine::exchange, "exchange", Plans::none, Measured::on_several_nodes, Answer::ours_for_once, why_not_direct},
+    {Engine::padded, "padded", Plans::messages, Measured::nowhere, Answer::ours_for_once, nullptr, "spread-out"},
+    {Engine::sparse, "sparse", Plans::none, Measured::nowhere, Answer::ours_for_once},
+    {Engine::neighbors, "neighbors", Plans::neighbor_messages, Measured::nowhere, Answer::ours_for_once},
+    {Engine::node_neighbors, "node-neighbors", Plans::none, Measured::nowhere, Answer::ours_for_once},
+    {Engine::neighbor_copies, "neighbor-copies", Plans::neighbor_copies, Measured::nowhere, Answer::ours_for_once},
+    {Engine::mpi, "mpi", Plans::none, Measured::everywhere, Answer::mpi},
+});
+
+constexpr bool rows_are_in_order() {
+  for (std::size_t e = 0; e < table.size(); ++e) {
+    if (table[e].engine != static_cast<Engine>(e)) return false;
+  }
+  return true;
+}
+static_assert(table.size() == engine_count, "each engine has a row");
+static_assert(rows_are_in_order());
+
+}  // namespace
+
+constexpr std::array<EngineRow, engine_count> engines = table;
+
+std::string why_no_inbox(const GlobalKey& key) {
+  if (key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
+  if (!key.inbox) return "there are no inboxes";
+  if (is_sized(key.collective) && key.bytes == 0) return "there is nothing to move";
+  return {};
+}
+
+std::string too_large(const GlobalKey& key) {
+  return fmt::format("a block of {} bytes is larger than {}", key.bytes, key.slot_limit);
+}
+
+}  // namespace quadrille::choose

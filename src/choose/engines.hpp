@@ -1,0 +1,74 @@
+// Who carries algorithms out: one table with a row an engine, of what there is to know without running it. What an
+// engine does with a call stands in the table of the doors (api/engines.hpp).
+//
+// To add an engine: an enumerator and a row here, a row there, and its files.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "choose/asking.hpp"
+
+namespace quadrille::choose {
+
+struct GlobalKey;  // choose/select.hpp
+
+enum class Engine : std::uint8_t {
+  schedule,  // the executor runs the schedule that `build` returns
+  node,      // copies between the ranks of a node, in the order that `build` returns, and messages between nodes
+  inbox,     // small blocks through shared memory inside one node (memory/inbox.hpp)
+  exchange,  // blocks of any size inside one node, each pair by its best way (run/run_node.cpp)
+  padded,    // blocks padded to one size around the uniform schedule that `build` returns, or, if it is
+             // null, around the MPI's own all-to-all
+  sparse,    // messages to the destinations that each rank names (run/sparse.hpp)
+  neighbors,  // the executor runs the schedule that `build_neighbors` returns, or, if it is null, all
+              // messages between neighbours at once (run/neighbors.cpp)
+  node_neighbors,  // blocks to the neighbours inside one node (run/node_neighbor_exchange.hpp)
+  neighbor_copies,  // copies between the buffers of a node's ranks, by the schedule that `build_edges` returns
+  mpi,       // the MPI's own collective; always possible, except for the sparse exchange
+};
+inline constexpr std::size_t engine_count = static_cast<std::size_t>(Engine::mpi) + 1;
+
+// What the plans of an engine are.
+enum class Plans : std::uint8_t {
+  none,
+  messages,            // among all ranks: `build`
+  node_copies,         // inside the nodes, and messages between them: `build`
+  neighbor_messages,   // `build_neighbors`
+  neighbor_copies,     // inside a node: `build_edges`
+};
+constexpr bool are_for_neighbors(Plans plans) {
+  return plans == Plans::neighbor_messages || plans == Plans::neighbor_copies;
+}
+
+// Where an algorithm may be the fastest for blocks whose size all ranks know. Messages between ranks of one node are
+// what the rest is there to spare.
+enum class Measured : std::uint8_t { nowhere, on_several_nodes, everywhere };
+
+struct EngineRow {
+  Engine engine;
+  std::string_view name;  // in `quadrille list`
+  Plans plans;
+  Measured measured;      // by `quadrille tune --algorithms`
+  Answer answer;          // what it is if the model chose it (choose/asking.hpp)
+  // Empty if it can serve the call, else why not, beyond what its algorithms need (Needs). Null: always.
+  std::string (*why_not)(const GlobalKey&) = nullptr;
+  // It pads blocks, and its plans are for blocks of one size. The algorithm that runs where that would be too much.
+  std::string_view unpadded = {};
+};
+
+// [engine]
+extern const std::array<EngineRow, engine_count> engines;
+inline const EngineRow& row_of(Engine engine) { return engines[static_cast<std::size_t>(engine)]; }
+
+// ---- Of inboxes, which are also the default way ----
+
+// Empty if they can serve blocks of some size, else why not.
+std::string why_no_inbox(const GlobalKey& key);
+// What is to be said of a block that no slot holds.
+std::string too_large(const GlobalKey& key);
+
+}  // namespace quadrille::choose
