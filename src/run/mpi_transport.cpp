@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <mutex>
 
 #include "mpi/types.hpp"
 
@@ -182,29 +183,16 @@ int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> 
   return error;
 }
 
-// All of it to the same bytes, over and over. Open MPI 4.1 may write a whole message to where it does not fit.
-int MpiTransport::start_dropping(std::size_t slot, int peer, std::span<const Place> places) {
-  constexpr std::size_t sink_bytes = 4096;
-  static std::byte sink[sink_bytes];
-  std::size_t bytes = 0;
-  for (const Place& place : places) bytes += place.bytes;
-  const std::size_t again = bytes / sink_bytes;
-  Argument argument{sink, static_cast<int>(bytes), mpi().byte, false};
-  if (again > 0) {
-    if (const int error = make_sink(again, bytes % sink_bytes, sink_bytes, argument.type); error != MPI_SUCCESS) {
-      return error;
-    }
-    argument.count = 1;
-    argument.made = true;
-  }
-  const int error =
-      mpi().Irecv(argument.address, argument.count, argument.type, peer, tag_, comm_, &request(slot));
-  release(argument);
-  return error;
+int MpiTransport::start_dropping(std::size_t slot, int peer, std::size_t bytes) {
+  return receive_and_drop(bytes, peer, tag_, comm_, request(slot));
 }
 
 int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Place> places) {
-  if (drops_) return start_dropping(slot, peer, places);
+  if (drops_) {
+    std::size_t bytes = 0;
+    for (const Place& place : places) bytes += place.bytes;
+    return start_dropping(slot, peer, bytes);
+  }
   if (is_packed(places)) {
     const Place piece = piece_of(slot, places);
     pieces_[slot].places.assign(places.begin(), places.end());
@@ -255,6 +243,14 @@ int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t
   return error_of(error);
 }
 
+// A message from this rank to itself has a tag that all calls share, and a thread may go on with one beside another.
+int MpiTransport::send_to_self(const Argument& send, const Argument& receive) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  return mpi().Sendrecv(send.address, send.count, send.type, me_, self_tag_, receive.address, receive.count, receive.type,
+                        me_, self_tag_, comm_, MPI_STATUS_IGNORE);
+}
+
 int MpiTransport::copy(const Place& from, const Place& to) {
   if (from.dense && to.dense) {
     // Not equal by a mistake of the program, which may not make more of it.
@@ -268,13 +264,25 @@ int MpiTransport::copy(const Place& from, const Place& to) {
   if (error == MPI_SUCCESS) {
     error = single(to, receive);
     if (error == MPI_SUCCESS) {
-      error = mpi().Sendrecv(send.address, send.count, send.type, me_, self_tag_, receive.address,
-                             receive.count, receive.type, me_, self_tag_, comm_,
-                             MPI_STATUS_IGNORE);
+      error = send_to_self(send, receive);
       release(receive);
     }
     release(send);
   }
+  return error;
+}
+
+// All of it to the same bytes, over and over.
+int receive_and_drop(std::size_t bytes, int peer, int tag, MPI_Comm comm, MPI_Request& request) {
+  constexpr std::size_t sink_bytes = 4096;
+  static std::byte sink[sink_bytes];
+  const std::size_t again = bytes / sink_bytes;
+  if (again == 0) return mpi().Irecv(sink, static_cast<int>(bytes), mpi().byte, peer, tag, comm, &request);
+  MPI_Datatype type;
+  int error = make_sink(again, bytes % sink_bytes, sink_bytes, type);
+  if (error != MPI_SUCCESS) return error;
+  error = mpi().Irecv(sink, 1, type, peer, tag, comm, &request);
+  mpi().Type_free(&type);
   return error;
 }
 

@@ -39,6 +39,9 @@ class MpiTransport final : public Transport {
   std::size_t came(std::size_t slot) const override;
   int copy(const Place& from, const Place& to) override;
 
+  // Receives a message of `bytes` for which there is no room.
+  int start_dropping(std::size_t slot, int peer, std::size_t bytes);
+
  private:
   // One piece for the places of a message under way.
   struct Piece {
@@ -55,6 +58,7 @@ class MpiTransport final : public Transport {
   static int single(const Place& place, Argument& argument);
   static int scattered(std::span<const Place> places, Argument& argument);
   static void release(Argument& argument);
+  int send_to_self(const Argument& send, const Argument& receive);
   int argument_of(std::span<const Place> places, Argument& argument);
   void done_with(Argument& argument);
 
@@ -62,7 +66,6 @@ class MpiTransport final : public Transport {
   bool is_packed(std::span<const Place> places) const;
   Place piece_of(std::size_t slot, std::span<const Place> places);
   void unpack(std::size_t slot);
-  int start_dropping(std::size_t slot, int peer, std::span<const Place> places);
   int error_of(int error) const;
 
   MPI_Comm comm_;
@@ -78,5 +81,8 @@ class MpiTransport final : public Transport {
   std::size_t next_kept_ = 0;
   std::vector<Argument> kept_;  // those with a type of ours, in the order of their messages
 };
+
+// Receives a message of `bytes`, for which there is no room. Into less room Open MPI 4.1 may write the whole message.
+int receive_and_drop(std::size_t bytes, int peer, int tag, MPI_Comm comm, MPI_Request& request);
 
 }  // namespace quadrille::run

@@ -160,7 +160,9 @@ class Exchange {
 
   void offer(int to) {
     if (is_away(to)) return;
-    const Block block = block_for(to);
+    Block block = block_for(to);
+    // All ranks know that every block fits a slot. One that does not is larger than what its receiver gave for it.
+    if (!direct_ && is_sized(call_.collective)) block = first_part(block, group_.slot_limit);
     Inbox& inbox = group_.inbox;
     if (direct_ && peer(to).writes_me && !peer(to).i_read) give_room(to);
     if (!is_large(block) && !is_better_in_heap(to, block)) {
@@ -281,7 +283,7 @@ class Exchange {
       case Carried::in_ring:
         return work_.in.push_back({from, packed_room(from, fits, block), fits, sent - fits});
       case Carried::as_message:
-        return receive_message(from, block);
+        return receive_message(from, sent, block);
       case Carried::refused:
         return keep(error_, MPI_ERR_NO_MEM);
     }
@@ -317,7 +319,11 @@ class Exchange {
     work_.in.push_back({from, room, bytes, more});
   }
 
-  void receive_message(int from, const Block& block) {
+  void receive_message(int from, std::size_t sent, const Block& block) {
+    if (sent > block.bytes()) {
+      keep(error_, transport().start_dropping(messages_++, from, sent));
+      return;
+    }
     Place place = typed_place(block);
     // In place it is sent packed, and MPICH cuts a large packed message anywhere and then refuses to
     // unpack part of an element: so it is received packed.

@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "run/blocks.hpp"
+#include "run/mpi_transport.hpp"
 #include "run/sparse.hpp"
 
 namespace quadrille::run {
@@ -49,8 +50,9 @@ Parcel start_receive(const MPI_Status& status, MPI_Comm comm, Mail& mail, MPI_Re
     keep(error, describe(parcel.bytes, all));
   } catch (const std::bad_alloc&) {
     keep(error, MPI_ERR_NO_MEM);
-    all = {0, mpi().byte, false};  // the message is cut to nothing
+    keep(error, receive_and_drop(parcel.bytes, status.MPI_SOURCE, status.MPI_TAG, comm, request));
     parcel.bytes = 0;
+    return parcel;
   }
   keep(error,
        mpi().Irecv(room, all.count, all.type, status.MPI_SOURCE, status.MPI_TAG, comm, &request));
