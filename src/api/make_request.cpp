@@ -6,6 +6,7 @@
 
 #include "api/engines.hpp"
 #include "api/making.hpp"
+#include "api/progress_thread.hpp"
 #include "api/requests.hpp"
 #include "api/serve.hpp"
 #include "api/serve_neighbors.hpp"
@@ -79,7 +80,9 @@ int make(const Call& call, bool persistent, Team& team, Quadrille_Request_state&
   made.crowded = team.crowded;
   made.persistent = persistent;
   Making m{call, persistent, team, made};
-  return make(m);
+  const int error = make(m);
+  made.look_what_it_needs();
+  return error;
 }
 
 int make_and_start(const Call& call, bool persistent, Quadrille_Request* request) {
@@ -88,6 +91,7 @@ int make_and_start(const Call& call, bool persistent, Quadrille_Request* request
   Team* team = team::team_of(call.comm);
   if (team == nullptr || (persistent && is_inter(call.comm))) return raise(call.comm, MPI_ERR_COMM);
   if (request == nullptr) return raise(call.comm, MPI_ERR_ARG);
+  prepare_progress();
   auto made = std::make_unique<Quadrille_Request_state>();
   int error = MPI_SUCCESS;
   {

@@ -1,10 +1,11 @@
 // Starting requests and completing them.
 #include "api/requests.hpp"
 
-#include <mutex>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "api/progress_thread.hpp"
 #include "api/serve.hpp"
 #include "sys/sys.hpp"
 #include "sys/wait.hpp"
@@ -46,26 +47,82 @@ bool State::is_run_done() const {
       run);
 }
 
+void State::look_what_it_needs() {
+  needs_mpi = std::visit(
+      [](const auto& what) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(what)>, std::monostate>) {
+          return false;
+        } else if constexpr (requires { what.calls_mpi(); }) {
+          return what.calls_mpi();
+        } else {
+          return true;
+        }
+      },
+      run);
+}
+
 void State::start() {
   active = true;
   begun = false;
-  complete = false;
+  complete.store(false, std::memory_order_relaxed);
   error = MPI_SUCCESS;
   if (lane != nullptr) lane->queue.push_back(this);
-  go_on();
+  go_on(run::With::mpi);
 }
 
-bool State::go_on() {
-  if (complete) return true;
+bool State::go_on(run::With with) {
+  if (complete.load(std::memory_order_relaxed)) return true;
   if (lane != nullptr && lane->queue.front() != this) return false;
+  if (!can_go_on(with)) return false;
   int now = MPI_SUCCESS;
   const int thrown = quadrille::thrown_by([&] { now = step(); });
   if (error == MPI_SUCCESS) error = thrown != MPI_SUCCESS ? thrown : now;
   // What has thrown is in the middle of something, and nothing goes on any more.
   const bool over = thrown != MPI_SUCCESS || is_run_done();
   if (over && lane != nullptr) lane->queue.pop_front();
-  if (over) complete = true;
+  if (over) complete.store(true, std::memory_order_release);
   return over;
+}
+
+// ---- Their memory ----
+
+namespace {
+
+struct FreeRequests {
+  static constexpr std::size_t most = 64;
+  std::vector<void*> kept;
+};
+FreeRequests& free_requests() {
+  static auto* list = new FreeRequests;  // outlives all destructors
+  return *list;
+}
+
+}  // namespace
+
+void* State::operator new(std::size_t bytes) {
+  {
+    const run::UnderWay::Held held(run::UnderWay::here());
+    FreeRequests& list = free_requests();
+    if (!list.kept.empty()) {
+      void* const memory = list.kept.back();
+      list.kept.pop_back();
+      return memory;
+    }
+    list.kept.reserve(FreeRequests::most);
+  }
+  return ::operator new(bytes);
+}
+
+void State::operator delete(void* memory) {
+  {
+    const run::UnderWay::Held held(run::UnderWay::here());
+    FreeRequests& list = free_requests();
+    if (list.kept.size() < FreeRequests::most) {
+      list.kept.push_back(memory);
+      return;
+    }
+  }
+  ::operator delete(memory);
 }
 
 namespace {
@@ -86,7 +143,7 @@ bool is_active(const State* request) { return request != nullptr && request->act
 
 void go_on_with_all() {
   run::UnderWay& under_way = run::UnderWay::here();
-  const std::lock_guard lock(under_way.mutex);
+  const run::UnderWay::Held held(under_way);
   under_way.advance();
 }
 
@@ -116,9 +173,10 @@ void drive_mpi(const sys::Waiter* waiter) {
 // Waits until `done()`, going on with all that is under way; gives the core away where peers need it.
 template <class Done>
 void wait_until(std::span<Quadrille_Request> requests, Done done) {
+  if (done()) return;
   const sys::Waiter* waiter = waiter_of(requests);
   const int turns = is_crowded(requests) ? turns_if_crowded : turns_before_yield;
-  for (int turn = 0; !done(); ++turn) {
+  for (int turn = 0; turn == 0 || !done(); ++turn) {
     if (turn < turns) {
       sys::pause();
     } else {
@@ -271,11 +329,15 @@ int api::start(Quadrille_Request_state& request) {
   int error = MPI_SUCCESS;
   {
     run::UnderWay& under_way = run::UnderWay::here();
-    const std::lock_guard lock(under_way.mutex);
+    const run::UnderWay::Held held(under_way);
     under_way.make_room();  // what is started must be gone on with
     request.start();
-    if (!request.complete) under_way.add(request);
-    if (!request.complete || request.error == MPI_SUCCESS) return MPI_SUCCESS;
+    if (!request.complete) {
+      under_way.add(request);
+      wake_progress_thread();
+      return MPI_SUCCESS;
+    }
+    if (request.error == MPI_SUCCESS) return MPI_SUCCESS;
     request.active = false;
     error = std::exchange(request.error, MPI_SUCCESS);
   }

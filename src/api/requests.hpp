@@ -38,14 +38,24 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool persistent = false;
   bool crowded = false;  // ranks share processors: who looks in vain must let others run
   bool begun = false;    // since the last start
+  bool needs_mpi = true;  // to go on with what has begun
   // All of the last start is done; it may be so long before somebody asks. Set last: then it may be freed.
   std::atomic<bool> complete = true;
   bool active = false;   // from a start until the user was told that it is complete
   int error = MPI_SUCCESS;
 
-  // Under the mutex of run::UnderWay.
+  // Where run::UnderWay is held.
   void start();
-  bool go_on() override;
+  bool go_on(quadrille::run::With with) override;
+  bool can_go_on(quadrille::run::With with) const override {
+    return with == quadrille::run::With::mpi || (begun && !needs_mpi);
+  }
+  // When it is known what carries it out.
+  void look_what_it_needs();
+
+  // Nonblocking calls come and go by the thousand: what one leaves the next takes.
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* memory);
 
   quadrille::run::RunMemory memory() { return {sure, send, recv, carried}; }
 

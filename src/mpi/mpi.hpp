@@ -29,7 +29,7 @@ namespace quadrille {
   X(Get_elements_x) X(Get_library_version) X(Get_processor_name) X(Get_version) X(Graph_neighbors)                  \
   X(Graph_neighbors_count) X(Group_free) X(Group_range_incl) X(Group_size) X(Group_translate_ranks) X(Iallreduce)   \
   X(Ibarrier) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey) X(Info_set) X(Init)      \
-  X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Pack) X(Reduce) X(Sendrecv)                 \
+  X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Pack) X(Query_thread) X(Reduce) X(Sendrecv) \
   X(T_cvar_get_index) X(T_cvar_handle_alloc) X(T_cvar_handle_free) X(T_cvar_write) X(T_finalize) X(T_init_thread)   \
   X(Testall) X(Testany) X(Topo_test) X(Type_commit) X(Type_contiguous) X(Type_create_hindexed)                      \
   X(Type_create_hvector) X(Type_create_keyval) X(Type_create_resized) X(Type_create_struct) X(Type_create_subarray) \

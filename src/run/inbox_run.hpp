@@ -27,6 +27,7 @@ class InboxRun {
   int start();
   int advance();
   bool done() const { return next_ == 0; }
+  bool calls_mpi() const { return !plain_; }  // to unpack
 
  private:
   void send_plain();

@@ -28,6 +28,7 @@ class NodeDenseRun {
   int start();
   int advance() { return run_.advance(); }
   bool done() const { return run_.done(); }
+  bool calls_mpi() const { return run_.calls_mpi(); }
 
  private:
   // What an in-place call sends, as bytes.

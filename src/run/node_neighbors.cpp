@@ -74,6 +74,10 @@ NodeNeighborRun::NodeNeighborRun(const Call& call, const NodeEdges& edges, int s
 
 NodeNeighborRun::~NodeNeighborRun() = default;
 
+bool NodeNeighborRun::calls_mpi() const {
+  return !Blocks(call_.call().send).all_dense() || !Blocks(call_.call().recv).all_dense();
+}
+
 int NodeNeighborRun::start(bool lacking) {
   if (!done()) return MPI_ERR_REQUEST;
   now_->neighbors.emplace(call_.call(), edges_, group_,

@@ -95,6 +95,7 @@ class NodeNeighborRun {
   int start(bool lacking = false);  // and goes on, as advance()
   int advance();
   bool done() const { return !under_way_; }
+  bool calls_mpi() const;  // in advance(): to pack or unpack
 
  private:
   const StoredCall call_;

@@ -9,18 +9,30 @@ UnderWay& UnderWay::here() {
 
 void UnderWay::add(Pending& call) {
   calls_.push_back(&call);
-  any_.store(true, std::memory_order_relaxed);
+  any_.store(true, std::memory_order_release);
 }
 
 void UnderWay::advance() {
-  std::erase_if(calls_, [](Pending* call) { return call->go_on(); });
-  any_.store(!calls_.empty(), std::memory_order_relaxed);
+  std::erase_if(calls_, [](Pending* call) { return call->go_on(With::mpi); });
+  if (calls_.empty()) any_.store(false, std::memory_order_relaxed);
 }
 
-void UnderWay::help() {
-  if (!any_.load(std::memory_order_relaxed)) return;
-  const std::unique_lock lock(mutex, std::try_to_lock);
-  if (lock.owns_lock()) advance();
+UnderWay::Helped UnderWay::help(With with) {
+  if (!any_.load(std::memory_order_relaxed)) return Helped::nothing;
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (threads_ && !lock.try_lock()) return Helped::some;
+  Helped helped = Helped::nothing;
+  std::erase_if(calls_, [&](Pending* call) {
+    const bool ended = call->go_on(with);
+    if (ended) {
+      helped = Helped::ended;
+    } else if (helped == Helped::nothing && call->can_go_on(with)) {
+      helped = Helped::some;
+    }
+    return ended;
+  });
+  if (calls_.empty()) any_.store(false, std::memory_order_relaxed);
+  return helped;
 }
 
 }  // namespace quadrille::run

@@ -3,16 +3,22 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
 namespace quadrille::run {
 
+// Who goes on with a call: a thread that may call the MPI, or one that must not.
+enum class With : std::uint8_t { mpi, memory_alone };
+
 class Pending {
  public:
   virtual ~Pending() = default;
   // Goes on as far as is possible without waiting. True when that was all.
-  virtual bool go_on() = 0;
+  virtual bool go_on(With with) = 0;
+  // Can such a thread do anything for it now?
+  virtual bool can_go_on(With with) const = 0;
 };
 
 class UnderWay {
@@ -21,17 +27,32 @@ class UnderWay {
   static UnderWay& here();
 
   // Held over whatever starts a call or goes on with one. What is done under it never waits.
-  std::mutex mutex;
+  class Held {
+   public:
+    explicit Held(UnderWay& calls) : lock_(calls.mutex_, std::defer_lock) {
+      if (calls.threads_) lock_.lock();
+    }
 
-  // All under the mutex. add() does not throw where there is room.
+   private:
+    std::unique_lock<std::mutex> lock_;
+  };
+  // From now on one thread at a time calls anything here, so that nothing is locked. Before the first call is started.
+  void one_thread() { threads_ = false; }
+
+  // All where it is held. add() does not throw where there is room.
   void make_room() { calls_.reserve(calls_.size() + 1); }
   void add(Pending& call);
   void advance();
 
-  // For who waits for something else: goes on unless another thread does so at this moment.
-  void help();
+  bool any() const { return any_.load(std::memory_order_acquire); }
+  // For who waits for something else: goes on unless another thread does so at this moment. What was done: nothing could
+  // be, calls are still under way that such a thread can go on with, or some have come to their end.
+  enum class Helped : std::uint8_t { nothing, some, ended };
+  Helped help(With with = With::mpi);
 
  private:
+  std::mutex mutex_;
+  bool threads_ = true;
   std::vector<Pending*> calls_;
   std::atomic<bool> any_ = false;
 };

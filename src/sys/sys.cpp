@@ -1,7 +1,10 @@
 #include "sys/sys.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +20,15 @@
 namespace quadrille::sys {
 
 void sleep_a_second() { ::sleep(1); }
+void sleep_us(unsigned microseconds) { ::usleep(microseconds); }
+
+void become_a_helper(const char* name) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  pthread_setname_np(pthread_self(), name);
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // nanoseconds; the usual 50 us would be much of each sleep
+}
 
 int create_memory_file(const char* name) {
   // Some systems refuse what could be executed (vm.memfd_noexec); older ones do not know the flag.

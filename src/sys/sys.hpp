@@ -39,6 +39,10 @@ inline void yield() { sched_yield(); }
 
 // Waits so long without the processor.
 void sleep_a_second();
+void sleep_us(unsigned microseconds);
+// The calling thread does work of ours beside the program's: no signal of the program's comes to it, and it sleeps as short
+// as it asks for. `name` has at most 15 letters.
+void become_a_helper(const char* name);
 
 // ---- Shared segments: memory without a name, so that nothing can stay behind. ----
 

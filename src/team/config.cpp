@@ -142,6 +142,11 @@ Config read_config(std::string (*get)(const char*)) {
   } else if (!text.empty() && text != "yield") {
     warn(c, "QUADRILLE_MPI_WAITS", text, "it must be yield or keep");
   }
+  if (const std::string text = get("QUADRILLE_PROGRESS"); text == "thread") {
+    c.progress_thread = true;
+  } else if (!text.empty() && text != "calls") {
+    warn(c, "QUADRILLE_PROGRESS", text, "it must be calls or thread");
+  }
   for (const std::string& problem : memory::read_heap_settings(get).problems) c.warnings.push_back(problem);
   return c;
 }
@@ -166,7 +171,7 @@ std::string guess_variable(const std::string& name) {
       "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES", "QUADRILLE_INBOX",      "QUADRILLE_LIBMPI",
       "QUADRILLE_LIB_DIR",   "QUADRILLE_MPI_WAITS", "QUADRILLE_NODES",       "QUADRILLE_REACH",
       "QUADRILLE_STREAM",    "QUADRILLE_TOPOLOGY",  "QUADRILLE_SETUP_AFTER", "QUADRILLE_TRIALS",
-      "QUADRILLE_TUNING",    "QUADRILLE_AWAY_STEPS"};
+      "QUADRILLE_TUNING",    "QUADRILLE_AWAY_STEPS", "QUADRILLE_PROGRESS"};
   if (!name.starts_with("QUADRILLE_")) return {};
   std::string guess;
   for (const std::string_view candidate : known) {

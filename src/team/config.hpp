@@ -16,6 +16,8 @@
 //                              processor), on, off
 //   QUADRILLE_MPI_WAITS        "keep": leave the MPI's own waits alone where ranks share processors; else
 //                              "yield", see mpi/waits.hpp
+//   QUADRILLE_PROGRESS         "thread": a thread of each process goes on with nonblocking and persistent calls; else
+//                              "calls": they go on in calls of Quadrille alone
 //   QUADRILLE_HEAP, ...        see memory/heap.hpp
 //   QUADRILLE_CHECK=1          check what the ranks must agree on and are trusted with otherwise
 //   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
@@ -53,6 +55,7 @@ struct Config {
   int away_steps = 32;
   Trials trials = Trials::automatic;
   bool keep_mpi_waits = false;  // steers no collective choice
+  bool progress_thread = false;  // neither does this
   std::vector<std::string> warnings;   // one line each, not printed yet
 };
 

@@ -13,6 +13,7 @@
 #include "memory/pairs.hpp"
 #include "memory/xpmem.hpp"
 #include "mpi/errors.hpp"
+#include "sys/launched.hpp"
 #include "sys/descriptors.hpp"
 #include "sys/process_memory.hpp"
 #include "sys/sys.hpp"
@@ -36,15 +37,6 @@ bool any_true(MPI_Comm comm, bool mine) { return !all_true(comm, !mine); }
 
 // ---- Who shares a node ----
 
-// How many ranks the launcher says to have started on this node; 0 if it says nothing.
-int ranks_here_by_launcher() {
-  int ranks = 0;
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
-    ranks = std::max(ranks, std::atoi(sys::environment(name).c_str()));
-  }
-  return ranks;
-}
-
 // More ranks on this node than processors they may use? Ranks of other communicators count too: the
 // launchers tell how many live here.
 bool oversubscribed(const NodeView& node) {
@@ -52,7 +44,7 @@ bool oversubscribed(const NodeView& node) {
   sys::ProcessorSet all;
   mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor,
                   node.comm);
-  const int ranks_here = std::max(node.ranks, ranks_here_by_launcher());
+  const int ranks_here = std::max(node.ranks, sys::launched_here());
   // A rank bound to some processors leaves the others to ranks outside this communicator.
   return node.ranks > sys::count(all) ||
          (ranks_here > node.ranks && ranks_here > sys::count(all) && sys::count(mine) > 1);
@@ -464,7 +456,7 @@ void forget_processes() {
 
 bool crowded_by_launcher() {
   const int processors = sys::count(sys::allowed_processors());
-  return processors > 1 && ranks_here_by_launcher() > processors;
+  return processors > 1 && sys::launched_here() > processors;
 }
 
 }  // namespace quadrille::team

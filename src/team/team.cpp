@@ -134,8 +134,11 @@ void print_summary(int rank) {
   for (const std::string& line : summary_lines(parts, !all_explain && ranks > 1)) say(line);
 }
 
+std::atomic<void (*)()> work_before_end = nullptr;
+
 // Runs at the start of MPI_Finalize, when MPI still works: MPI_COMM_SELF loses its attributes first.
 int at_finalize(MPI_Comm, int, void*, void*) {
+  if (void (*const work)() = work_before_end.exchange(nullptr)) work();
   int rank = -1;
   mpi().Comm_rank(mpi().comm_world, &rank);
   // What cannot be said is not said.
@@ -204,8 +207,6 @@ struct LastTeam {
   MPI_Comm comm{};
   Team* team = nullptr;
 };
-// Initial-exec: reading it costs one instruction, also in a shared library. It is small enough for the
-// space that loaders keep for libraries that are loaded late.
 thread_local LastTeam last_team;
 
 // The NUMA domain of every rank. Collective; asked only when an order of copies is first used, because
@@ -234,6 +235,8 @@ void explain_mapping_watch(memory::MappingWatch watch) {
 }
 
 }  // namespace
+
+void before_end(void (*work)()) { work_before_end = work; }
 
 MPI_Comm Team::own() const { return user == mpi().comm_world && quiet != nullptr ? quiet->comm : user; }
 

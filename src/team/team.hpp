@@ -130,6 +130,9 @@ bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want = nullptr);
 // Why nothing is served where a communicator of our own cannot be had.
 inline constexpr const char* no_communicator = "the MPI has no communicator left for Quadrille";
 
+// Is called at the start of MPI_Finalize, once.
+void before_end(void (*work)());
+
 // Prints a line, once a process.
 void say_once(const std::string& line);
 // Prints, on rank 0 only, what serves a call and why.

@@ -7,6 +7,7 @@ namespace quadrille::test {
 
 #define QUADRILLE_MEMBER(collective, Name, ...) .collective = &Quadrille_##Name,
 const Door tested = {QUADRILLE_COLLECTIVES(QUADRILLE_MEMBER)};
+#undef QUADRILLE_MEMBER
 const char* const door_name = "api";
 const bool can_force = true;
 

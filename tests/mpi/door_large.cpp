@@ -78,6 +78,7 @@ int with_large(Function function, QUADRILLE_PARAMETERS_GATHERV(int, Displacement
     return with_large<Collective::collective>(MPI_##Name##_c, QUADRILLE_ARGUMENTS_##FORM);                \
   },
 const Door tested = {QUADRILLE_MPI_COLLECTIVES(QUADRILLE_MEMBER)};
+#undef QUADRILLE_MEMBER
 const char* const door_name = "dropin, large counts";
 const bool can_force = false;
 

@@ -12,6 +12,7 @@ namespace quadrille::test {
     return complete_persistent(make, sendbuf == MPI_IN_PLACE ? 1 : 2);                           \
   },
 const Door tested = {QUADRILLE_COLLECTIVES(QUADRILLE_MEMBER)};
+#undef QUADRILLE_MEMBER
 const char* const door_name = "persistent";
 const bool can_force = true;
 

@@ -11,6 +11,7 @@ namespace quadrille::test {
     });                                                                      \
   },
 const Door tested = {QUADRILLE_COLLECTIVES(QUADRILLE_MEMBER)};
+#undef QUADRILLE_MEMBER
 const char* const door_name = "started";
 const bool can_force = true;
 

@@ -34,6 +34,7 @@ int by_request(Arguments... arguments) {
 
 #define QUADRILLE_MEMBER(collective, Name, ...) .collective = &by_request<&Quadrille_##Name##_init>,
 const Door persistent = {QUADRILLE_COLLECTIVES(QUADRILLE_MEMBER)};
+#undef QUADRILLE_MEMBER
 
 class Persistent : public MpiTest {};
 

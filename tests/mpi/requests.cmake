@@ -44,7 +44,7 @@ quadrille_mpi_test(mpi.persistent-off.3 RANKS 3 PROGRAM quadrille_persistent_tes
                    SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE=off ARGUMENTS ${persistent_filter})
 
 # Requests among each other. The program has a malloc of its own, to count.
-quadrille_mpi_program(quadrille_request_tests requests_test.cpp door_api.cpp)
+quadrille_mpi_program(quadrille_request_tests requests_test.cpp request_threads_test.cpp door_api.cpp)
 target_link_libraries(quadrille_request_tests PRIVATE quadrille_mpi_test_base quadrille_so)
 foreach(ranks 1 2 3 4 5 8)
   set(core)
@@ -57,6 +57,15 @@ endforeach()
 quadrille_mpi_test(mpi.requests-by-ring.3 RANKS 3 PROGRAM quadrille_request_tests SETTINGS QUADRILLE_REACH=ring)
 quadrille_mpi_test(mpi.requests-nodes.4 RANKS 4 PROGRAM quadrille_request_tests
                    SETTINGS QUADRILLE_NODES=roundrobin:2 "QUADRILLE_ALGORITHM=alltoall=zero-rotation-bruck:radix=3\;allgather=ring")
+# With a thread that goes on with them, and may or may not call the MPI.
+foreach(level single multiple)
+  quadrille_mpi_test(mpi.requests-by-thread-${level}.3 RANKS 3 PROGRAM quadrille_request_tests CORE
+                     SETTINGS QUADRILLE_PROGRESS=thread QUADRILLE_TEST_EFFORT=30 ARGUMENTS --threads=${level})
+  quadrille_mpi_test(mpi.requests-by-thread-${level}-nodes.4 RANKS 4 PROGRAM quadrille_request_tests
+                     SETTINGS QUADRILLE_PROGRESS=thread QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=roundrobin:2
+                              "QUADRILLE_ALGORITHM=alltoall=zero-rotation-bruck:radix=3\;allgather=ring"
+                     ARGUMENTS --threads=${level})
+endforeach()
 quadrille_mpi_test(mpi.requests-off.3 RANKS 3 PROGRAM quadrille_request_tests SETTINGS QUADRILLE=off)
 
 # What compares the forms in time; it runs.

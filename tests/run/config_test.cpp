@@ -75,6 +75,7 @@ TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
       {"QUADRILLE_REACH", "heap,"},
       {"QUADRILLE_MPI_WAITS", "maybe"},
       {"QUADRILLE_TRIALS", "maybe"},
+      {"QUADRILLE_PROGRESS", "never"},
       {"QUADRILLE_TOPOLOGY", "a village"},
       {"QUADRILLE_AWAY_STEPS", "0"},
       {"QUADRILLE_AWAY_STEPS", "two"},
@@ -111,6 +112,7 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_TRIALS", "auto"}})));
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_EXPLAIN", "1"}}))) << "explaining steers nothing";
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_MPI_WAITS", "keep"}}))) << "each rank waits as it likes";
+  EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_PROGRESS", "thread"}}))) << "each rank goes on as it likes";
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_STREAM", "on"}}))) << "each rank copies as it likes";
 }
 

@@ -1,0 +1,116 @@
+#include "api/progress_thread.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "api/serve.hpp"
+#include "run/under_way.hpp"
+#include "sys/launched.hpp"
+#include "sys/sys.hpp"
+#include "team/config.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::api {
+namespace {
+
+using run::UnderWay;
+using run::With;
+
+constexpr unsigned shortest_sleep_us = 10, longest_sleep_us = 100;
+
+class ProgressThread {
+ public:
+  // `spare`: there is a processor that the program leaves free.
+  ProgressThread(With with, bool spare) : with_(with), spare_(spare), thread_([this] { work(); }) {}
+
+  void wake() {
+    turn_.fetch_add(1, std::memory_order_release);
+    turn_.notify_one();
+  }
+  void end() {
+    ends_.store(true, std::memory_order_release);
+    wake();
+    thread_.join();
+  }
+
+ private:
+  void work() {
+    sys::become_a_helper("quadrille");
+    const Serving guard;  // collectives that the MPI calls in here are its own
+    while (!ends_.load(std::memory_order_acquire)) {
+      const unsigned turn = turn_.load(std::memory_order_acquire);
+      while (!ends_.load(std::memory_order_relaxed) && goes_on()) continue;
+      turn_.wait(turn, std::memory_order_acquire);
+    }
+  }
+  // False if there is nothing that this thread can do before something else is started.
+  bool goes_on() {
+    const UnderWay::Helped helped = UnderWay::here().help(with_);
+    if (helped == UnderWay::Helped::nothing) return false;
+    if (spare_) {
+      sys::pause();
+      return true;
+    }
+    sleep_us_ = helped == UnderWay::Helped::ended ? shortest_sleep_us : std::min(sleep_us_ * 3 / 2, longest_sleep_us);
+    sys::sleep_us(sleep_us_);
+    return true;
+  }
+
+  const With with_;
+  const bool spare_;
+  std::atomic<unsigned> turn_ = 0;
+  std::atomic<bool> ends_ = false;
+  unsigned sleep_us_ = shortest_sleep_us;
+  std::thread thread_;  // last: it uses all of these
+};
+
+std::atomic<ProgressThread*> progress_thread = nullptr;
+
+void end_progress_thread() {
+  ProgressThread* const thread = progress_thread.exchange(nullptr);
+  if (thread == nullptr) return;
+  thread->end();
+  delete thread;
+}
+
+// Has every rank of this machine two processors? Then one is left to the thread.
+bool has_spare_processor() {
+  const int ranks = sys::launched_here();
+  return ranks > 0 && sys::count(sys::allowed_processors()) >= 2 * ranks;
+}
+
+void settle() {
+  int level = MPI_THREAD_MULTIPLE;
+  mpi().Query_thread(&level);
+  const bool multiple = level == MPI_THREAD_MULTIPLE;
+  if (!team::config().progress_thread) {
+    if (!multiple) UnderWay::here().one_thread();
+    return;
+  }
+  if (!multiple && team::config().explain) {
+    team::say_once("QUADRILLE_PROGRESS=thread: the program did not ask for MPI_THREAD_MULTIPLE, so the thread goes on only "
+                   "with calls inside a node whose blocks have no gaps");
+  }
+  try {
+    progress_thread = new ProgressThread(multiple ? With::mpi : With::memory_alone, has_spare_processor());
+    team::before_end(end_progress_thread);
+  } catch (const std::system_error&) {
+    team::say_once("QUADRILLE_PROGRESS=thread: the system gives no thread");
+  }
+}
+
+}  // namespace
+
+void prepare_progress() {
+  static std::once_flag once;
+  std::call_once(once, settle);
+}
+
+void wake_progress_thread() {
+  if (ProgressThread* const thread = progress_thread.load(std::memory_order_acquire)) thread->wake();
+}
+
+}  // namespace quadrille::api
