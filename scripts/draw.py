@@ -27,6 +27,11 @@ def new_seed():
   return str(random.SystemRandom().randrange(1_000_000))
 
 
+def part(seed, parts):
+  """Which of so many parts, from 0 on."""
+  return hashlib.sha256(str(seed).encode()).digest()[0] % parts
+
+
 def family(name):
   name = name.partition('  #')[0]  # googletest adds what the parameter is
   if '/' in name:  # a test with parameters: `All/SuiteTest.Name/parameter`

@@ -29,6 +29,7 @@ RESULTS = ROOT / 'build' / 'test-results'
 # Rooms whose tests start no MPI: they may share the cores.
 NO_MPI = '^(plan|run|tools|docs)$'
 SLOWEST = 10  # tests whose times are printed
+PARTS = 3  # of the cases of a program of ranks with a sanitizer
 
 
 class Totals:
@@ -39,9 +40,12 @@ class Totals:
     self.times = []  # (seconds, test)
 
 
-def environment_of(build, with_mpi):
+def environment_of(build, with_mpi, seed):
   """Settings for the MPI of `build`, and for sanitizers; without sanitizers those mean nothing."""
   environment = dict(os.environ, **defects.settings_of(build))
+  # With a sanitizer a program of ranks takes ten times as long: one part of its cases runs, which the seed draws.
+  if build.name.endswith('-asan') and seed not in (None, draw.EVERYTHING):
+    environment['QUADRILLE_TEST_PART'] = f'{draw.part(seed, PARTS)}/{PARTS}'
   # The preload library is loaded before the sanitizer's; that is harmless here.
   asan = 'detect_leaks=1:verify_asan_link_order=0'
   # Full stacks are needed to tell the MPI's leaks from ours: Open MPI unloads its components at the
@@ -96,7 +100,7 @@ def read_report(report, build, totals):
   return names, failures
 
 
-def run_ctest(build, with_mpi, arguments, totals):
+def run_ctest(build, with_mpi, seed, arguments, totals):
   """Runs ctest in `build` and adds its results to `totals`. Returns the names of the tests that ctest ran."""
   name = 'with-mpi' if with_mpi else 'without-mpi'
   report = RESULTS / f'{build.name}-{name}.xml'
@@ -105,7 +109,7 @@ def run_ctest(build, with_mpi, arguments, totals):
   status = subprocess.call(
       ['ctest', '--test-dir', str(build), '--output-on-failure', '--no-tests=ignore', '--timeout',
        '300', '--output-junit', str(report), '-LE' if with_mpi else '-L', NO_MPI, *arguments],
-      env=environment_of(build, with_mpi), stdin=subprocess.DEVNULL)
+      env=environment_of(build, with_mpi, seed), stdin=subprocess.DEVNULL)
   names, failures = read_report(report, build, totals)
   if status != 0 and not failures:
     failures.append(f'{build.name}: ctest itself ({name}), exit status {status}')
@@ -121,7 +125,7 @@ def run_build(build, arguments, totals):
   if arguments.only:
     chosen = ['-R', arguments.only] + (['-L', arguments.labels] if arguments.labels else [])
     for with_mpi in (False, True):
-      run_ctest(build, with_mpi, [*chosen, *parallel], totals)
+      run_ctest(build, with_mpi, None, [*chosen, *parallel], totals)
     return
   tests = listed_tests(build)
   wanted = {name: labels for name, (labels, _) in tests.items()
@@ -136,7 +140,7 @@ def run_build(build, arguments, totals):
   for with_mpi in (False, True):
     numbers = numbers_of(names, tests, with_mpi)
     if numbers:
-      ran |= run_ctest(build, with_mpi, ['-I', ','.join(['0,0,0', *numbers]), *parallel], totals)
+      ran |= run_ctest(build, with_mpi, arguments.seed, ['-I', ','.join(['0,0,0', *numbers]), *parallel], totals)
   # What is drawn must run: a draw of nothing, or of the wrong tests, would pass unseen.
   missed = sorted(names - ran)
   if not names:

@@ -24,6 +24,10 @@ class Draw(unittest.TestCase):
     self.assertGreater(len({frozenset(draw.draw(seed, 'openmpi', TESTS)) for seed in '12345'}), 1)
     self.assertNotEqual(draw.draw('7', 'openmpi', TESTS), draw.draw('7', 'mpich', TESTS))
 
+  def test_all_parts_are_drawn(self):
+    self.assertEqual({draw.part(str(seed), 3) for seed in range(50)}, {0, 1, 2})
+    self.assertEqual(draw.part('7', 3), draw.part(7, 3))
+
   def test_a_part_is_left_out(self):
     for seed in range(50):
       drawn = draw.draw(str(seed), 'mpich', TESTS)
