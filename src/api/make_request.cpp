@@ -74,6 +74,15 @@ int make(Making& m) {
   return error;
 }
 
+// For who looks what came of a call (team::Team::request_by).
+const char* carrier_of(const Quadrille_Request_state::Run& by) {
+  if (std::holds_alternative<std::monostate>(by)) return "nothing";
+  if (std::holds_alternative<run::NativeRun>(by)) return "mpi";
+  if (std::holds_alternative<run::InboxRun>(by)) return "inbox";
+  const bool rings = std::holds_alternative<run::NodeDenseRun>(by) || std::holds_alternative<run::NodeNeighborRun>(by);
+  return rings ? "rings" : "messages";
+}
+
 // The MPI itself has no team to look at: on a communicator that is none of ours.
 int make(const Call& call, bool persistent, Team& team, Quadrille_Request_state& made) {
   made.team = team::keep(team);
@@ -82,6 +91,7 @@ int make(const Call& call, bool persistent, Team& team, Quadrille_Request_state&
   Making m{call, persistent, team, made};
   const int error = make(m);
   made.look_what_it_needs();
+  team.request_by = carrier_of(made.run);
   return error;
 }
 

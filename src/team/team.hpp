@@ -73,6 +73,8 @@ struct Team {
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
 
   std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
+  // What carries out the request that was made last: "inbox", "rings", "messages", "mpi", or "nothing" if no data move.
+  const char* request_by = "nothing";
 
   std::vector<std::unique_ptr<CachedPlan>> plans;
   Selections selections[collective_count];

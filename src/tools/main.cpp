@@ -75,6 +75,7 @@ void add_bench(Line& line, BenchOptions& options) {
       "  mpirun -n 4 quadrille bench alltoallv --distribution uniform --json out.json\n"
       "  mpirun -n 8 quadrille bench alltoallv --distribution file:traffic.txt --sizes 1K:1M\n"
       "  mpirun -n 4 quadrille bench alltoall --nodes roundrobin:2 --cold\n"
+      "  mpirun -n 4 quadrille bench alltoallv --overlap --tests 10 --sizes 4K:1M:x4\n"
       "  mpirun -n 8 quadrille bench --figure hint-6\n"
       "  quadrille bench --copy-phase --ranks 64 --sizes 8:4K\n");
   add_bench_options(*command, options);

@@ -60,6 +60,15 @@ expect_line "--sizes has no effect with --figure: leave it out" --figure hint-6 
 expect_line "--algorithms, --no-node, --cold, --distribution, --json have no effect with --figure: leave them out" \
   --figure hint-6 --distribution uniform --algorithms all --json "$work/a.json" --cold --no-node --warmup 1
 expect_line "--results has no effect on a collective: leave it out" alltoall --results "$work"
+expect_line "exchange has no nonblocking form" exchange --overlap
+expect_line "unknown collective 'gather'" gather --overlap
+expect_line "--cold, --no-ceiling, --counters have no effect with --overlap: leave them out" alltoall --overlap --cold \
+  --counters --no-ceiling --tests 2 --in-place
+expect_line "--overlap has no effect with --figure: leave it out" --figure hint-6 --overlap
+expect_line "--tests requires --overlap" alltoall --tests 3
+expect_line "number of tests must be 0 to 1000000" alltoall --overlap --tests -1
+expect_line "'some' is no value for --tests" alltoall --overlap --tests some
+expect_line "no in-place form" neighbor_alltoall --overlap --in-place
 expect_line "without a launcher" --copy-phase
 expect_line "cannot write" alltoall --sizes 8 --json "$work/nowhere/a.json"
 expect_line "largest int" alltoall --sizes 4G

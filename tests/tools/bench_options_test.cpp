@@ -114,6 +114,45 @@ TEST(Effect, OptionsThatDoNothingAreNamed) {
   EXPECT_EQ(why_without_effect(options), "--figure has no effect with --copy-phase: leave it out");
 }
 
+TEST(Effect, OverlapHasItsOwn) {
+  BenchPlan plan;
+  BenchOptions options = options_for("neighbor_alltoallv");
+  options.overlap = true;
+  options.given = {"collective", "--overlap",  "--tests",  "--sizes",        "--algorithms",   "--no-node",
+                   "--nodes",    "--datatype", "--memory", "--distribution", "--neighborhood", "--grid",
+                   "--in-place", "--seed",     "--json",   "--csv",          "--iterations",   "--warmup"};
+  EXPECT_EQ(understand(options, plan), "");
+  options.given = {"collective", "--overlap", "--cold", "--ranks", "--counters", "--no-ceiling", "--results"};
+  EXPECT_EQ(understand(options, plan),
+            "--cold, --no-ceiling, --counters, --results, --ranks have no effect with --overlap: leave them out");
+  options.overlap = false;
+  options.given = {"collective", "--tests"};
+  EXPECT_EQ(understand(options, plan), "--tests has no effect on a collective: leave it out");
+  options.overlap = true;
+  options.figure = "hint-6";
+  options.given = {"--figure", "--overlap", "--tests"};
+  EXPECT_EQ(why_without_effect(options), "--overlap, --tests have no effect with --figure: leave them out");
+}
+
+TEST(Understand, OverlapNeedsANonblockingForm) {
+  BenchPlan plan;
+  for (const char* collective : {"alltoall", "allgatherv", "neighbor_allgatherw"}) {
+    BenchOptions options = options_for(collective);
+    options.overlap = true;
+    EXPECT_EQ(understand(options, plan), "");
+  }
+  BenchOptions options = options_for("exchange");
+  EXPECT_THAT(understand(options, plan), HasSubstr("unknown collective 'exchange'"));
+  options.overlap = true;
+  EXPECT_THAT(understand(options, plan), HasSubstr("exchange has no nonblocking form"));
+  options = options_for("alltoall");
+  options.overlap = true;
+  for (const int tests : {-1, 1000001}) {
+    options.tests = tests;
+    EXPECT_THAT(understand(options, plan), HasSubstr("number of tests")) << tests;
+  }
+}
+
 TEST(Understand, ImpossibleCombinationsAreRefused) {
   BenchPlan plan;
   BenchOptions options = options_for("allgather");

@@ -157,6 +157,7 @@ expect 2 1 "--threads must be" "$TOOL" bench --copy-phase --ranks 2 --threads 3
 expect 2 1 "leave 'alltoall' out" "$TOOL" bench alltoall --copy-phase
 expect 2 1 "need more memory" "$TOOL" bench --copy-phase --sizes 1G
 expect 2 1 "--figure, --csv have no effect with --copy-phase" "$TOOL" bench --copy-phase --csv a --figure co-10
+expect 2 1 "--overlap, --tests have no effect with --copy-phase" "$TOOL" bench --copy-phase --overlap --tests 1
 
 # Counters count, or one line says why not, and the run goes on.
 expect 0 - "single-copy" $bench alltoall --sizes 64K,128K $short --counters --json "$work/f.json"

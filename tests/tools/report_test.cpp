@@ -105,6 +105,37 @@ TEST(Report, CountedEventsAreColumnsAndALine) {
   EXPECT_EQ(events_line(row()), "");
 }
 
+TEST(Report, OverlapIsColumnsAndATableOfItsOwn) {
+  BenchRow hidden = row();
+  hidden.overlap = OverlapColumns{3, 2.5, {{4, 5, 6}, {0, 12.4, 20}, 7}, {{2, 3, 4}, {50, 62.6, 71}, 8}, 0.6, 0.5};
+  const auto json = to_json(hidden);
+  EXPECT_EQ(json["mpi_us"], 2);
+  EXPECT_EQ(json["tests"], 3);
+  EXPECT_EQ(json["compute_us"], 2.5);
+  EXPECT_EQ(json["mpi_both_us"], 5);
+  EXPECT_EQ(json["quadrille_both_us"], 3);
+  EXPECT_EQ(json["quadrille_both_p25_us"], 2);
+  EXPECT_EQ(json["quadrille_both_p75_us"], 4);
+  EXPECT_EQ(json["mpi_overlap_percent"], 12.4);
+  EXPECT_EQ(json["quadrille_overlap_p25_percent"], 50);
+  EXPECT_EQ(json["quadrille_overlap_percent"], 62.6);
+  EXPECT_EQ(json["quadrille_overlap_p75_percent"], 71);
+  EXPECT_EQ(json["mpi_both_calls_per_batch"], 7);
+  EXPECT_EQ(json["quadrille_both_calls_per_batch"], 8);
+  EXPECT_EQ(json["both_ratio"], 0.6);
+  EXPECT_EQ(json["both_pair_ratio"], 0.5);
+  EXPECT_FALSE(to_json(row()).contains("tests"));
+  EXPECT_THAT(
+      overlap_line(hidden),
+      testing::HasSubstr(
+          "  2.00       1.00       2.50        5.00           3.00   0.60     12 (0..20)     63 (50..71)      0\n"));
+  const std::string head = overlap_head({}, hidden.measured, 3);
+  EXPECT_THAT(head, testing::HasSubstr("3 calls of Test"));
+  // Each column ends below its title.
+  EXPECT_EQ(head.size() - head.rfind("# hidden") - head.substr(head.rfind("# hidden")).find('\n') - 1,
+            overlap_line(hidden).size());
+}
+
 TEST(Report, EventsThatNobodyCanCountAreOneLine) {
   const Count one{"A", std::nullopt, "not available: x"},
       other{"B", std::nullopt, "not available: x"};

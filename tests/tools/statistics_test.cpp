@@ -16,6 +16,14 @@ TEST(Statistics, QuantilesLieBetweenNeighbours) {
   EXPECT_DOUBLE_EQ(quantile({}, 0.5), 0);
 }
 
+TEST(Statistics, QuartilesOfFourValues) {
+  const Quartiles quartiles = quartiles_of(std::vector<double>{40, 10, 30, 20});
+  EXPECT_DOUBLE_EQ(quartiles.low, 17.5);
+  EXPECT_DOUBLE_EQ(quartiles.median, 25);
+  EXPECT_DOUBLE_EQ(quartiles.high, 32.5);
+  EXPECT_DOUBLE_EQ(quartiles_of({}).median, 0);
+}
+
 TEST(Statistics, SummaryOfAHundredValues) {
   std::vector<double> values;
   for (int i = 100; i >= 0; --i) values.push_back(i);

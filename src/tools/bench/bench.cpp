@@ -11,11 +11,13 @@
 #include <memory>
 #include <utility>
 
+#include "choose/engines.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
 #include "team/team.hpp"
 #include "tools/bench/copy_phase.hpp"
 #include "tools/bench/neighborhood_text.hpp"
+#include "tools/bench/overlap.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/status.hpp"
 #include "tools/bench/timing.hpp"
@@ -39,12 +41,6 @@ std::uint64_t sum_over_ranks(std::uint64_t value, const World& world) {
   std::uint64_t sum = value;
   mpi().Allreduce(&value, &sum, 1, mpi().uint64, mpi().op_sum, world.comm);
   return sum;
-}
-
-double max_over_ranks(double value, const World& world) {
-  double most = value;
-  mpi().Allreduce(&value, &most, 1, mpi().double_type, mpi().op_max, world.comm);
-  return most;
 }
 
 // Only rank 0 reads the file, so that it need not be on every machine; the others get the numbers,
@@ -110,6 +106,11 @@ std::vector<Implementation> make_implementations(const World& world, const Bench
   return all;
 }
 
+bool sends_messages(const choose::Algorithm& algorithm) {
+  const choose::Plans plans = choose::row_of(algorithm.engine).plans;
+  return plans == choose::Plans::messages || plans == choose::Plans::neighbor_messages;
+}
+
 // The environment is what the core reads; it has to be set before MPI starts.
 void set_node_map(const BenchOptions& options) {
   if (options.no_node) setenv("QUADRILLE_NODES", "blocked:1", 1);
@@ -133,7 +134,9 @@ class Bench {
     implementations_ = make_implementations(world_, plan_, neighbors_.get());
     if (options_.counters) try_counters();
     if (neighbors_ != nullptr) header_.setup = measure_setup(world_.comm, *neighbors_);
-    print(table_head(header_, case_of(0), options_.cold) + setup_line(header_.setup));
+    print((options_.overlap ? overlap_head(header_, case_of(0), options_.tests)
+                            : table_head(header_, case_of(0), options_.cold)) +
+          setup_line(header_.setup));
     int step = 0;
     for (const std::size_t bytes : plan_.sizes) {
       progress_.show(fmt::format("[{}/{}] {} {} bytes", ++step, plan_.sizes.size(),
@@ -229,11 +232,16 @@ class Bench {
     std::fflush(stdout);
   }
 
+  // One call in the form that is measured.
+  void call(BenchData& data, const Implementation& implementation) const {
+    options_.overlap ? start_and_wait(data, implementation) : call_once(data, implementation);
+  }
+
   // One call with checked data; adds this rank's wrong bytes to `errors`.
   void check(BenchData& data, std::vector<std::uint64_t>& errors) {
     for (std::size_t i = 0; i < implementations_.size(); ++i) {
       data.fill(++calls_);
-      call_once(data, implementations_[i]);
+      call(data, implementations_[i]);
       set_copying(implementations_[i]);
       errors[i] += data.mismatches(calls_);
     }
@@ -261,55 +269,87 @@ class Bench {
     }
   }
 
+  TimingOptions timing_options() const {
+    TimingOptions timing;
+    timing.world = world_.comm;
+    timing.iterations = plan_.iterations;
+    timing.warmup = options_.warmup;
+    timing.cold = options_.cold;
+    timing.evict_bytes = options_.cold ? evict_bytes() : 0;
+    timing.ranks_a_processor = (world_.ranks_here + world_.processors - 1) / world_.processors;
+    timing.shared_bytes = twice_the_caches(world_.processors);
+    if (options_.counters) timing.events = miss_events();
+    return timing;
+  }
+
   void measure_size(std::size_t bytes) {
-    const BenchCase measured = case_of(bytes);
-    BenchData data(measured);
+    BenchData data(case_of(bytes));
     std::vector<std::uint64_t> errors(implementations_.size());
     check(data, errors);
-    end_trials(data);
-    TimingOptions timing_options;
-    timing_options.world = world_.comm;
-    timing_options.iterations = plan_.iterations;
-    timing_options.warmup = options_.warmup;
-    timing_options.cold = options_.cold;
-    timing_options.evict_bytes = options_.cold ? evict_bytes() : 0;
-    timing_options.ranks_a_processor =
-        (world_.ranks_here + world_.processors - 1) / world_.processors;
-    timing_options.shared_bytes = twice_the_caches(world_.processors);
-    if (options_.counters) timing_options.events = miss_events();
-    Ceiling ceiling;
-    if (has_ceiling(data, bytes)) ceiling = measure_ceiling(data, timing_options);
-    const Timing timing = measure(data, implementations_, timing_options);
+    const std::vector<BenchRow> rows = options_.overlap ? rows_of_overlap(data, errors) : rows_of_calls(data, bytes);
     check(data, errors);
-    const Summary native = summarize(timing.microseconds[0]);
     native_errors_ += sum_over_ranks(errors[0], world_);
-    const auto ranks = static_cast<std::uint64_t>(world_.ranks);
-    const std::uint64_t sent = sum_over_ranks(data.bytes_sent(), world_);
-    const double most = max_over_ranks(static_cast<double>(data.largest_sent()), world_);
     for (std::size_t i = 1; i < implementations_.size(); ++i) {
-      BenchRow row;
-      row.measured = measured;
+      BenchRow row = rows[i - 1];
+      add_case(row, data, case_of(bytes));
+      row.errors = sum_over_ranks(errors[i], world_);
+      print((options_.overlap ? overlap_line(row) : table_line(row)) + events_line(row));
+      rows_.push_back(row);
+    }
+  }
+
+  // What was measured in blocking calls, for each implementation but the MPI's.
+  std::vector<BenchRow> rows_of_calls(BenchData& data, std::size_t bytes) {
+    end_trials(data);
+    const TimingOptions options = timing_options();
+    Ceiling ceiling;
+    if (has_ceiling(data, bytes)) ceiling = measure_ceiling(data, options);
+    std::vector<BenchRow> rows = rows_of(measure(data, implementations_, options));
+    for (BenchRow& row : rows) {
+      if (copies_directly(row)) row.ceiling = ceiling;
+    }
+    return rows;
+  }
+
+  // What was measured in nonblocking calls. They try nothing out, so there are no trials to end.
+  std::vector<BenchRow> rows_of_overlap(BenchData& data, std::vector<std::uint64_t>& errors) {
+    const OverlapTiming timing = measure_overlap(data, implementations_, timing_options(), options_.tests, calls_);
+    std::vector<BenchRow> rows = rows_of(timing.alone);
+    for (std::size_t i = 0; i < errors.size(); ++i) errors[i] += timing.errors[i];
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].overlap = overlap_columns(timing, i + 1, options_.tests);
+    return rows;
+  }
+
+  std::vector<BenchRow> rows_of(const Timing& timing) const {
+    std::vector<BenchRow> rows;
+    const Summary native = summarize(timing.microseconds[0]);
+    for (std::size_t i = 1; i < implementations_.size(); ++i) {
+      BenchRow& row = rows.emplace_back();
       row.algorithm = implementations_[i].name;
       row.mpi = native;
       row.quadrille = summarize(timing.microseconds[i]);
       row.ratio = native.median > 0 ? row.quadrille.median / native.median : 0;
       row.pair_ratio = median_of_ratios(timing.microseconds[i], timing.microseconds[0]);
-      row.bytes_sent = sent / ranks;
-      row.mean_bytes = static_cast<double>(sent) /
-                       static_cast<double>(ranks * static_cast<std::uint64_t>(measured.peers()));
-      row.max_bytes = static_cast<std::size_t>(most);
-      row.errors = sum_over_ranks(errors[i], world_);
       row.batches = timing.batches;
       row.mpi_calls_per_batch = timing.calls_per_batch[0];
       row.calls_per_batch = timing.calls_per_batch[i];
       row.cold = options_.cold;
-      look_up(implementations_[i], row);
-      if (copies_directly(row)) row.ceiling = ceiling;
       row.mpi_events = timing.events[0];
       row.quadrille_events = timing.events[i];
-      print(table_line(row) + events_line(row));
-      rows_.push_back(row);
+      look_up(implementations_[i], row);
     }
+    return rows;
+  }
+
+  // What the row tells of the data.
+  void add_case(BenchRow& row, const BenchData& data, const BenchCase& measured) const {
+    const auto ranks = static_cast<std::uint64_t>(world_.ranks);
+    const std::uint64_t sent = sum_over_ranks(data.bytes_sent(), world_);
+    row.measured = measured;
+    row.bytes_sent = sent / ranks;
+    row.mean_bytes =
+        static_cast<double>(sent) / static_cast<double>(ranks * static_cast<std::uint64_t>(measured.peers()));
+    row.max_bytes = static_cast<std::size_t>(max_over_ranks(static_cast<double>(data.largest_sent()), world_.comm));
   }
 
   // Blocks that go through inboxes are bound by latency, and those between nodes by the network.
@@ -339,6 +379,10 @@ class Bench {
     const auto place = static_cast<std::size_t>(plan_.collective);
     const team::CachedSelection* used = team->selections[place].last();
     if (used != nullptr) row.served_by = choose::to_string(used->selection.choice);
+    if (!options_.overlap) return;
+    // A request that goes by messages runs what was selected, if that goes by messages, too.
+    const bool selected = used != nullptr && sends_messages(*used->selection.choice.algorithm);
+    if (!selected || team->request_by != std::string_view("messages")) row.served_by = team->request_by;
   }
 
   int finish() {

@@ -12,7 +12,6 @@
 #include "collective/signatures.hpp"
 #include "memory/copy_kernels.hpp"
 #include "memory/heap.hpp"
-#include "quadrille.h"
 #include "tools/bench/hash.hpp"
 
 namespace quadrille::tools {
@@ -298,15 +297,23 @@ void BenchData::touch() {
 
 namespace {
 
-#define QUADRILLE_OUR_FUNCTION(collective, Name, ...) \
-  auto our_function(Of<Collective::collective>) { return &Quadrille_##Name; }
-QUADRILLE_COLLECTIVES(QUADRILLE_OUR_FUNCTION)
-#undef QUADRILLE_OUR_FUNCTION
+// What the two call a collective, blocking and not.
+struct OurBlocking {};
+struct OurNonblocking {};
+struct TheirBlocking {};
+struct TheirNonblocking {};
 
-#define QUADRILLE_THEIR_FUNCTION(collective, Name, ...) \
-  auto their_function(Of<Collective::collective>) { return mpi().Name; }
-QUADRILLE_MPI_COLLECTIVES(QUADRILLE_THEIR_FUNCTION)
-#undef QUADRILLE_THEIR_FUNCTION
+#define QUADRILLE_OUR_FUNCTIONS(collective, Name, ...)                                    \
+  auto function_of(OurBlocking, Of<Collective::collective>) { return &Quadrille_##Name; } \
+  auto function_of(OurNonblocking, Of<Collective::collective>) { return &Quadrille_I##collective; }
+QUADRILLE_COLLECTIVES(QUADRILLE_OUR_FUNCTIONS)
+#undef QUADRILLE_OUR_FUNCTIONS
+
+#define QUADRILLE_THEIR_FUNCTIONS(collective, Name, ...)                             \
+  auto function_of(TheirBlocking, Of<Collective::collective>) { return mpi().Name; } \
+  auto function_of(TheirNonblocking, Of<Collective::collective>) { return mpi().I##collective; }
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_THEIR_FUNCTIONS)
+#undef QUADRILLE_THEIR_FUNCTIONS
 
 using Side = SideArguments<MPI_Datatype, MPI_Aint>;
 
@@ -323,7 +330,8 @@ Side side_of(BlockBuffer& buffer, MPI_Datatype type, const std::vector<MPI_Datat
 
 }  // namespace
 
-int BenchData::call_mpi(MPI_Comm comm) {
+template <class Their, class... Others>
+int BenchData::with_mpi(Their their, MPI_Comm comm, Others... others) {
   Side send = side_of(send_, type_, types_);
   const Side recv = side_of(recv_, type_, types_);
   if (case_.in_place) send.buffer = MPI_IN_PLACE;
@@ -331,23 +339,35 @@ int BenchData::call_mpi(MPI_Comm comm) {
       case_.collective,
       [&](auto collective) {
         if constexpr (row_of(collective).of_mpi) {
-          return call_with<collective>(their_function(collective), send, recv, comm);
+          return call_with<collective>(function_of(their, collective), send, recv, comm, others...);
         } else {
           send.counts = same_counts_.data(), send.addresses = same_places_.data();
-          return call_with<Collective::neighbor_alltoallw>(mpi().Neighbor_alltoallw, send, recv, comm);
+          constexpr auto instead = Collective::neighbor_alltoallw;
+          return call_with<instead>(function_of(their, Of<instead>()), send, recv, comm, others...);
         }
       },
       MPI_ERR_OTHER);
 }
 
-int BenchData::call_quadrille(MPI_Comm comm) {
+template <class Our, class... Others>
+int BenchData::with_quadrille(Our our, MPI_Comm comm, Others... others) {
   Side send = side_of(send_, type_, types_);
   const Side recv = side_of(recv_, type_, types_);
   if (case_.in_place) send.buffer = MPI_IN_PLACE;
   return do_as(
       case_.collective,
-      [&](auto collective) { return call_with<collective>(our_function(collective), send, recv, comm); },
+      [&](auto collective) { return call_with<collective>(function_of(our, collective), send, recv, comm, others...); },
       MPI_ERR_OTHER);
+}
+
+int BenchData::call_mpi(MPI_Comm comm) { return with_mpi(TheirBlocking(), comm); }
+
+int BenchData::call_quadrille(MPI_Comm comm) { return with_quadrille(OurBlocking(), comm); }
+
+int BenchData::start_mpi(MPI_Comm comm, MPI_Request& request) { return with_mpi(TheirNonblocking(), comm, &request); }
+
+int BenchData::start_quadrille(MPI_Comm comm, Quadrille_Request& request) {
+  return with_quadrille(OurNonblocking(), comm, &request);
 }
 
 }  // namespace quadrille::tools

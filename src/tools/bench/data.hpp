@@ -12,6 +12,7 @@
 
 #include "choose/registry.hpp"
 #include "mpi/mpi.hpp"
+#include "quadrille.h"
 #include "tools/bench/neighbors.hpp"
 #include "tools/bench/options.hpp"
 
@@ -108,6 +109,12 @@ class BenchData {
 
   int call_mpi(MPI_Comm comm);
   int call_quadrille(MPI_Comm comm);
+  // The nonblocking forms.
+  int start_mpi(MPI_Comm comm, MPI_Request& request);
+  int start_quadrille(MPI_Comm comm, Quadrille_Request& request);
+
+  // Whether a call sends what the one before received, so that only every other one delivers what is checked.
+  bool alternates() const { return case_.in_place && !gathers(); }
 
   // Reads and writes back both buffers in order: they are in this rank's cache afterwards.
   void touch();
@@ -132,6 +139,11 @@ class BenchData {
 
  private:
   bool gathers() const;
+  // Those of the MPI and of Quadrille, of any form: `others` follow the communicator.
+  template <class Their, class... Others>
+  int with_mpi(Their their, MPI_Comm comm, Others... others);
+  template <class Our, class... Others>
+  int with_quadrille(Our our, MPI_Comm comm, Others... others);
   std::vector<BlockBuffer::Expected> expected_sent() const;
   std::vector<BlockBuffer::Expected> expected_received() const;
 

@@ -15,6 +15,7 @@ namespace quadrille::tools {
 namespace {
 
 constexpr std::size_t most_sizes = 10000;
+constexpr int most_tests = 1000000;
 
 std::string wrong_size(std::string_view text) {
   return fmt::format("'{}' is no size; write bytes as 64, 4K, 1M or 2G", text);
@@ -78,6 +79,9 @@ std::string parse_name(std::string_view what, std::string_view text,
 
 // The benchmark offers these.
 bool is_known(Collective c) { return is_dense(c) || is_neighbor(c); }
+
+// All whose argument list MPI has, too (collective/signatures.hpp).
+bool has_nonblocking_form(Collective c) { return row_of(c).send != Form::other; }
 
 std::string known_collectives() {
   return choose::collective_names(is_known);
@@ -143,25 +147,48 @@ std::string understand_neighborhood(const BenchOptions& options, BenchPlan& plan
   return "";
 }
 
-// Which options do something for what is measured.
+// What is measured.
+enum class Subject : std::uint8_t { collective, overlap, figure, copy_phase };
+
+Subject subject_of(const BenchOptions& options) {
+  if (options.copy_phase) return Subject::copy_phase;
+  if (!options.figure.empty()) return Subject::figure;
+  return options.overlap ? Subject::overlap : Subject::collective;
+}
+
+// Which options do something for it.
 struct Effect {
   std::string_view option;
-  bool on_collective, on_figure, on_copy_phase;
+  bool on_collective, on_overlap, on_figure, on_copy_phase;
+
+  bool on(Subject subject) const {
+    switch (subject) {
+      case Subject::collective:
+        return on_collective;
+      case Subject::overlap:
+        return on_overlap;
+      case Subject::figure:
+        return on_figure;
+      case Subject::copy_phase:
+        break;
+    }
+    return on_copy_phase;
+  }
 };
 constexpr Effect effects[] = {
-    {"--sizes", true, false, true},         {"--algorithms", true, false, false},
-    {"--no-node", true, false, false},      {"--nodes", true, false, false},
-    {"--iterations", true, true, false},    {"--warmup", true, true, false},
-    {"--cold", true, false, true},          {"--no-ceiling", true, false, false},
-    {"--counters", true, true, true},       {"--memory", true, true, false},
-    {"--in-place", true, true, false},      {"--datatype", true, true, false},
-    {"--distribution", true, false, false}, {"--neighborhood", true, false, false},
-    {"--grid", true, false, false},
-    {"--figure", true, true, false},        {"--results", false, true, false},
-    {"--ranks", false, false, true},        {"--orders", false, false, true},
-    {"--threads", false, false, true},      {"--staggered", false, false, true},
-    {"--seed", true, true, false},          {"--json", true, false, true},
-    {"--csv", true, false, false}};
+    {"--sizes", true, true, false, true},         {"--algorithms", true, true, false, false},
+    {"--no-node", true, true, false, false},      {"--nodes", true, true, false, false},
+    {"--iterations", true, true, true, false},    {"--warmup", true, true, true, false},
+    {"--cold", true, false, false, true},         {"--no-ceiling", true, false, false, false},
+    {"--counters", true, false, true, true},      {"--memory", true, true, true, false},
+    {"--in-place", true, true, true, false},      {"--datatype", true, true, true, false},
+    {"--distribution", true, true, false, false}, {"--neighborhood", true, true, false, false},
+    {"--grid", true, true, false, false},         {"--overlap", true, true, false, false},
+    {"--tests", false, true, false, false},       {"--figure", true, false, true, false},
+    {"--results", false, false, true, false},     {"--ranks", false, false, false, true},
+    {"--orders", false, false, false, true},      {"--threads", false, false, false, true},
+    {"--staggered", false, false, false, true},   {"--seed", true, true, true, false},
+    {"--json", true, true, false, true},          {"--csv", true, true, false, false}};
 
 // For options whose empty value would otherwise be taken for none.
 std::string not_empty(const std::string& value) { return value.empty() ? "a name is needed" : ""; }
@@ -169,22 +196,16 @@ std::string not_empty(const std::string& value) { return value.empty() ? "a name
 }  // namespace
 
 std::string why_without_effect(const BenchOptions& options) {
-  const bool figure = !options.copy_phase && !options.figure.empty();
+  const Subject subject = subject_of(options);
   std::vector<std::string_view> idle;
   for (const Effect& effect : effects) {
-    const bool does = options.copy_phase ? effect.on_copy_phase
-                      : figure           ? effect.on_figure
-                                         : effect.on_collective;
-    if (!does && std::find(options.given.begin(), options.given.end(), effect.option) != options.given.end()) {
-      idle.push_back(effect.option);
-    }
+    const bool given = std::find(options.given.begin(), options.given.end(), effect.option) != options.given.end();
+    if (given && !effect.on(subject)) idle.push_back(effect.option);
   }
   if (idle.empty()) return "";
+  constexpr std::string_view where[] = {"on a collective", "with --overlap", "with --figure", "with --copy-phase"};
   return fmt::format("{} {} no effect {}: leave {} out", fmt::join(idle, ", "), idle.size() == 1 ? "has" : "have",
-                     options.copy_phase ? "with --copy-phase"
-                     : figure           ? "with --figure"
-                                        : "on a collective",
-                     idle.size() == 1 ? "it" : "them");
+                     where[static_cast<std::size_t>(subject)], idle.size() == 1 ? "it" : "them");
 }
 
 std::string parse_size(std::string_view text, std::size_t& bytes) {
@@ -229,8 +250,12 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
   if (options.collective.empty()) {
     return fmt::format("a collective is required; known are {}", known_collectives());
   }
-  if (!choose::collective_from_name(options.collective, plan.collective) ||
-      !is_known(plan.collective)) {
+  const bool exists = choose::collective_from_name(options.collective, plan.collective);
+  if (exists && options.overlap && !has_nonblocking_form(plan.collective)) {
+    return fmt::format("{} has no nonblocking form, so nothing of it can hide; --overlap is for {}", options.collective,
+                       known_collectives());
+  }
+  if (!exists || !is_known(plan.collective)) {
     return fmt::format("unknown collective '{}'; known are {}", options.collective,
                        known_collectives());
   }
@@ -262,6 +287,9 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
   plan.shared_memory = options.memory == "shared";
   if (options.warmup < 0 || options.warmup > 1000000) {
     return "the number of warm-up calls must be 0 to 1000000";
+  }
+  if (options.tests < 0 || options.tests > most_tests) {
+    return fmt::format("the number of tests must be 0 to {}", most_tests);
   }
   if (options.no_node && !options.nodes.empty()) {
     return "--no-node and --nodes contradict each other; give one of them";
@@ -331,6 +359,16 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       ->default_str("moore:3,1");
   command.add_option("--grid", options.grid, "For neighbour collectives, the extents of the torus, as 4x2x1 or 8x1x1")
       ->default_str("as even as MPI_Dims_create makes it");
+  CLI::Option* overlap =
+      command.add_flag("--overlap", options.overlap,
+                       "How much of a nonblocking call hides behind a computation that lasts as long as the MPI's own");
+  command
+      .add_option(
+          "--tests", options.tests,
+          "Overlap: calls of Quadrille_Test, or MPI_Test, spread over the computation; without one nothing moves "
+          "meanwhile unless it moves by itself")
+      ->needs(overlap)
+      ->default_str("0");
   command
       .add_option("--figure", options.figure,
                   "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, co-10-neighbors, "

@@ -44,6 +44,9 @@ struct BenchOptions {
   std::uint64_t seed = 1;
   bool no_node = false, cold = false, in_place = false;
   bool no_ceiling = false, counters = false;
+  // For --overlap.
+  bool overlap = false;
+  int tests = 0;
   // For --figure.
   std::string figure;
   std::string results = "results";  // folder of its page and data
@@ -85,8 +88,8 @@ std::string parse_sizes(std::string_view text, std::vector<std::size_t>& sizes);
 // Splits "ring,bruck:radix=4,window=2,pairwise" between algorithms, not between parameters.
 std::vector<std::string> split_algorithms(std::string_view text);
 
-// Options that are given, but do nothing for what is measured: a collective, a figure, or the copy phase. Same return
-// rule.
+// Options that are given, but do nothing for what is measured: a collective, its overlap, a figure, or the copy phase.
+// Same return rule.
 std::string why_without_effect(const BenchOptions& options);
 
 // Understands the options. Same return rule.

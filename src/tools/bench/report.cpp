@@ -38,6 +38,25 @@ void add_events(ordered_json& json, const std::string& side, const std::vector<C
   }
 }
 
+void add_overlap(ordered_json& json, const std::string& side, const OverlapSide& overlap) {
+  json[side + "_both_us"] = overlap.both.median;
+  json[side + "_both_p25_us"] = overlap.both.low;
+  json[side + "_both_p75_us"] = overlap.both.high;
+  json[side + "_overlap_percent"] = overlap.percent.median;
+  json[side + "_overlap_p25_percent"] = overlap.percent.low;
+  json[side + "_overlap_p75_percent"] = overlap.percent.high;
+  json[side + "_both_calls_per_batch"] = overlap.calls_per_batch;
+}
+
+void add_overlap(ordered_json& json, const OverlapColumns& overlap) {
+  json["tests"] = overlap.tests;
+  json["compute_us"] = overlap.compute;
+  add_overlap(json, "mpi", overlap.mpi);
+  add_overlap(json, "quadrille", overlap.quadrille);
+  json["both_ratio"] = overlap.both_ratio;
+  json["both_pair_ratio"] = overlap.both_pair_ratio;
+}
+
 std::string cannot_write(const std::string& file) {
   return fmt::format("cannot write '{}': {}", file, std::strerror(errno));
 }
@@ -145,6 +164,7 @@ ordered_json to_json(const BenchRow& row) {
                                 : ordered_json(row.ceiling.streaming ? "streaming" : "memcpy");
   add_events(json, "mpi", row.mpi_events);
   add_events(json, "quadrille", row.quadrille_events);
+  if (row.overlap) add_overlap(json, *row.overlap);
   return json;
 }
 
@@ -179,8 +199,12 @@ std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows
   return out ? "" : cannot_write(file);
 }
 
-std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold) {
-  const bool varied = measured.traffic.kind != Distribution::equal;
+namespace {
+
+bool is_varied(const BenchCase& measured) { return measured.traffic.kind != Distribution::equal; }
+
+// What is measured where, and the columns that all tables begin with.
+std::string lines_above(const BenchHeader& header, const BenchCase& measured, bool cold) {
   std::string text = fmt::format(
       "# quadrille {}  {}  {}\n# {}, {} rank{}{}{}{}, {}{}; median over batches of the maximum "
       "over "
@@ -188,17 +212,37 @@ std::string table_head(const BenchHeader& header, const BenchCase& measured, boo
       header.version, header.mpi, header.cpu, name_of(measured.collective), measured.ranks,
       measured.ranks == 1 ? "" : "s",
       measured.neighbors != nullptr ? fmt::format(", {} neighbours", measured.peers()) : "",
-      measured.in_place ? ", in place" : "", cold ? ", cold caches" : "",
-      name_of_element(measured.element), varied ? ", blocks " + measured.traffic.text : "");
+      measured.in_place ? ", in place" : "", cold ? ", cold caches" : "", name_of_element(measured.element),
+      is_varied(measured) ? ", blocks " + measured.traffic.text : "");
   if (!row_of(measured.collective).of_mpi) {
     text += "# no MPI has neighbor_allgatherw: mpi is MPI_Neighbor_alltoallw with the same block for each neighbour\n";
   }
-  text += fmt::format("{:>10} ", "bytes");
-  if (varied) text += fmt::format("{:>10} {:>10} ", "mean", "max");
-  text += fmt::format("{:<24} {:<24} {:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>10} {:>7} {:>6}\n",
-                      "algorithm", "served by", "mpi us", "quadr. us", "ratio", "mpi p99",
-                      "quadr. p99", "MB/s", "ceiling us", "of it", "errors");
   return text;
+}
+
+std::string first_titles(const BenchCase& measured) {
+  std::string text = fmt::format("{:>10} ", "bytes");
+  if (is_varied(measured)) text += fmt::format("{:>10} {:>10} ", "mean", "max");
+  return text + fmt::format("{:<24} {:<24} ", "algorithm", "served by");
+}
+
+std::string first_columns(const BenchRow& row) {
+  std::string text = fmt::format("{:>10} ", row.measured.bytes);
+  if (is_varied(row.measured)) text += fmt::format("{:>10.1f} {:>10} ", row.mean_bytes, row.max_bytes);
+  return text + fmt::format("{:<24} {:<24} ", row.algorithm, row.served_by);
+}
+
+// "63 (55..71)"
+std::string with_spread(const Quartiles& percent) {
+  return fmt::format("{:.0f} ({:.0f}..{:.0f})", percent.median, percent.low, percent.high);
+}
+
+}  // namespace
+
+std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold) {
+  return lines_above(header, measured, cold) + first_titles(measured) +
+         fmt::format("{:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>10} {:>7} {:>6}\n", "mpi us", "quadr. us", "ratio",
+                     "mpi p99", "quadr. p99", "MB/s", "ceiling us", "of it", "errors");
 }
 
 std::string table_line(const BenchRow& row) {
@@ -207,17 +251,31 @@ std::string table_line(const BenchRow& row) {
     ceiling = fmt::format("{:.2f}", row.ceiling.microseconds);
     part = fmt::format("{:.2f}", part_of_ceiling(row));
   }
-  std::string text = fmt::format("{:>10} ", row.measured.bytes);
-  if (row.measured.traffic.kind != Distribution::equal) {
-    text += fmt::format("{:>10.1f} {:>10} ", row.mean_bytes, row.max_bytes);
-  }
-  return text +
+  return first_columns(row) +
+         fmt::format("{:>10.2f} {:>10.2f} {:>6.2f} {:>10.2f} {:>10.2f} {:>10.1f} {:>10} {:>7} {:>6}\n", row.mpi.median,
+                     row.quadrille.median, row.ratio, row.mpi.p99, row.quadrille.p99,
+                     bandwidth(row.bytes_sent, row.quadrille.median), ceiling, part, row.errors);
+}
+
+std::string overlap_head(const BenchHeader& header, const BenchCase& measured, int tests) {
+  return lines_above(header, measured, false) +
          fmt::format(
-             "{:<24} {:<24} {:>10.2f} {:>10.2f} {:>6.2f} {:>10.2f} {:>10.2f} {:>10.1f} {:>10} "
-             "{:>7} {:>6}\n",
-             row.algorithm, row.served_by, row.mpi.median, row.quadrille.median, row.ratio,
-             row.mpi.p99, row.quadrille.p99, bandwidth(row.bytes_sent, row.quadrille.median),
-             ceiling, part, row.errors);
+             "# nonblocking: us is to start and wait alone; both us is to start, compute and wait, with {} of Test\n"
+             "# hidden % is the part of the first that takes no time of its own in the second, with quartiles\n",
+             tests == 1 ? "1 call" : fmt::format("{} calls", tests)) +
+         first_titles(measured) +
+         fmt::format("{:>10} {:>10} {:>10} {:>11} {:>14} {:>6} {:>14} {:>15} {:>6}\n", "mpi us", "quadr. us",
+                     "compute us", "mpi both us", "quadr. both us", "ratio", "mpi hidden %", "quadr. hidden %",
+                     "errors");
+}
+
+std::string overlap_line(const BenchRow& row) {
+  const OverlapColumns overlap = row.overlap.value_or(OverlapColumns{});
+  return first_columns(row) +
+         fmt::format("{:>10.2f} {:>10.2f} {:>10.2f} {:>11.2f} {:>14.2f} {:>6.2f} {:>14} {:>15} {:>6}\n", row.mpi.median,
+                     row.quadrille.median, overlap.compute, overlap.mpi.both.median, overlap.quadrille.both.median,
+                     overlap.both_ratio, with_spread(overlap.mpi.percent), with_spread(overlap.quadrille.percent),
+                     row.errors);
 }
 
 Progress::Progress(bool wanted) {

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tools/bench/data.hpp"
+#include "tools/bench/overlap.hpp"
 #include "tools/bench/statistics.hpp"
 #include "tools/bench/timing.hpp"
 #include "tools/machine/counters.hpp"
@@ -31,6 +33,7 @@ struct BenchRow {
   bool cold = false;
   Ceiling ceiling;  // of plain copies, if it was measured for this row
   std::vector<Count> mpi_events, quadrille_events;  // a call and rank; empty: not asked for
+  std::optional<OverlapColumns> overlap{};  // with --overlap; `mpi` and `quadrille` are then to start and wait alone
 };
 
 struct BenchHeader {
@@ -50,6 +53,9 @@ std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows
 
 std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold);
 std::string table_line(const BenchRow& row);
+// The same with --overlap, with so many calls of Test.
+std::string overlap_head(const BenchHeader& header, const BenchCase& measured, int tests);
+std::string overlap_line(const BenchRow& row);
 
 // A line about the set-up of a neighbourhood; empty if there is none.
 std::string setup_line(const SetupTimes& setup);

@@ -30,6 +30,12 @@ Summary summarize(std::span<const double> values) {
           quantile_of_sorted(sorted, 0.9), quantile_of_sorted(sorted, 0.99)};
 }
 
+Quartiles quartiles_of(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return {quantile_of_sorted(sorted, 0.25), quantile_of_sorted(sorted, 0.5), quantile_of_sorted(sorted, 0.75)};
+}
+
 double median_of_ratios(std::span<const double> ours, std::span<const double> theirs) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {

@@ -15,6 +15,11 @@ struct Summary {
 };
 Summary summarize(std::span<const double> values);
 
+struct Quartiles {
+  double low = 0, median = 0, high = 0;
+};
+Quartiles quartiles_of(std::span<const double> values);
+
 // Median of ours[i] / theirs[i] over pairs that were measured in the same round; 0 for no pairs.
 double median_of_ratios(std::span<const double> ours, std::span<const double> theirs);
 

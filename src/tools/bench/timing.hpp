@@ -1,17 +1,13 @@
 // Times implementations of one collective against each other.
-//
-// In a round each implementation has a batch of calls, and the order is drawn anew for each round: what changes on the
-// machine during the run meets all of them alike, and none always finds the caches as the same other one left them.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "mpi/mpi.hpp"
+#include "tools/bench/by_turns.hpp"
 #include "tools/bench/data.hpp"
-#include "tools/machine/counters.hpp"
 
 namespace quadrille::tools {
 
@@ -23,38 +19,7 @@ struct Implementation {
   std::optional<memory::CopyPlan> copying{};  // another way to copy, from the second call on
 };
 
-struct TimingOptions {
-  MPI_Comm world{};
-  long iterations = 0;  // calls; 0: automatic
-  int warmup = 10;
-  bool cold = false;
-  std::size_t evict_bytes = 0;   // memory to walk through to empty the caches
-  int ranks_a_processor = 1;     // more than 1: they share its caches
-  std::size_t shared_bytes = 0;  // more bytes than that do not stay in a processor's caches anyway
-  std::vector<Event> events;     // what hardware counters shall count in the timed calls
-};
-
-struct Timing {
-  // [implementation][round]: microseconds a call, maximum over the ranks.
-  std::vector<std::vector<double>> microseconds;
-  // [implementation][event]: events a call, mean over the ranks; no value unless all ranks have
-  // one.
-  std::vector<std::vector<Count>> events;
-  long batches = 0;
-  std::vector<long> calls_per_batch;  // [implementation]
-};
-
-// How many calls a batch of each implementation has and how many batches are run, from an estimate
-// of the seconds a call takes in each and of the seconds between the ranks' leaving of a barrier.
-// The batches of all implementations last about as long, so that the barrier spoils them alike.
-struct BatchPlan {
-  std::vector<long> calls;  // [implementation]
-  long batches = 1;
-};
-BatchPlan plan_batches(const std::vector<double>& seconds, double skew,
-                       const TimingOptions& options);
-
-// Collective. All ranks get the same result.
+// Collective. All ranks get the same result; the things are the implementations.
 Timing measure(BenchData& data, const std::vector<Implementation>& implementations,
                const TimingOptions& options);
 
