@@ -68,10 +68,6 @@ void run_both(OneCall call, long calls, long units, int tests) {
   }
 }
 
-void compute(long calls, long units, int tests) {
-  for (long i = 0; i < calls; ++i) compute_and_test(units, tests, [] { return true; });
-}
-
 void call_alone(BenchData& data, const Implementation& implementation, long calls) {
   if (implementation.native) {
     run_alone(MpiCall(data, implementation.comm), calls);
@@ -90,17 +86,56 @@ void call_both(BenchData& data, const Implementation& implementation, long calls
 
 // ---- The computation ----
 
-// Seconds of a unit on this rank while all ranks compute, as they do when it is measured: where ranks share a
-// processor, each has its part of it only.
-double seconds_a_unit(double skew, MPI_Comm world) {
-  constexpr long some = 1000;
-  constexpr int samples = 5;
-  const Timed computation{[](long calls) { compute(calls, some, 0); }};
-  long calls = 1;
-  while (-max_over_ranks(-time_batch(computation, calls, world), world) < batch_length(skew)) calls *= 2;
+struct Computation {
+  MPI_Comm world{};
+  // Where ranks share a processor, the own time of each is only its own slice of what all need: there they wait for the
+  // last of them. Alike on all ranks.
+  bool together = false;
+  long units = 0;
+  int tests = 0;
+
+  void run(long calls) const {
+    for (long i = 0; i < calls; ++i) compute_and_test(units, tests, [] { return true; });
+    if (together) mpi().Barrier(world);
+  }
+};
+
+constexpr int samples = 5;
+
+// Seconds that a call takes the slowest rank.
+double seconds_of_call(const Timed& thing, double skew, const TimingOptions& options) {
+  const double estimate = warm_up(thing, skew, options);
+  const long calls = std::max(std::lround(batch_length(skew) / estimate), 1L);
   std::vector<double> seconds;
-  for (int i = 0; i < samples; ++i) seconds.push_back(time_batch(computation, calls, world));
-  return quantile(seconds, 0.5) / static_cast<double>(calls * some);
+  for (int i = 0; i < samples; ++i) {
+    seconds.push_back(max_over_ranks(time_batch(thing, calls, options.world), options.world));
+  }
+  return quantile(seconds, 0.5) / static_cast<double>(calls);
+}
+
+// Seconds of a unit on this rank while all ranks compute.
+double seconds_of_unit(Computation computation, double skew) {
+  computation.units = 1000;
+  computation.tests = 0;
+  const Timed thing{[&](long calls) { computation.run(calls); }};
+  long calls = 1;
+  while (-max_over_ranks(-time_batch(thing, calls, computation.world), computation.world) < batch_length(skew)) {
+    calls *= 2;
+  }
+  std::vector<double> seconds;
+  for (int i = 0; i < samples; ++i) seconds.push_back(time_batch(thing, calls, computation.world));
+  return quantile(seconds, 0.5) / static_cast<double>(calls * computation.units);
+}
+
+// One that lasts as long as a call of `thing`.
+Computation computation_like(const Timed& thing, const TimingOptions& options, int tests) {
+  Computation computation{options.world};
+  computation.together = max_over_ranks(options.ranks_a_processor, options.world) > 1;
+  computation.tests = tests;
+  const double skew = measure_skew(options.world);
+  const double seconds = seconds_of_call(thing, skew, options);
+  computation.units = std::max(std::lround(seconds / seconds_of_unit(computation, skew)), 1L);
+  return computation;
 }
 
 // ---- Checks in the timed run ----
@@ -171,10 +206,8 @@ void start_and_wait(BenchData& data, const Implementation& implementation) { cal
 OverlapTiming measure_overlap(BenchData& data, const std::vector<Implementation>& implementations,
                               const TimingOptions& options, int tests, std::uint64_t& calls) {
   const std::size_t count = implementations.size();
-  const double skew = measure_skew(options.world);
-  const Timed first{[&](long n) { call_alone(data, implementations[0], n); }};
-  const double target = warm_up(first, skew, options);
-  const long units = std::max(std::lround(target / seconds_a_unit(skew, options.world)), 1L);
+  const Timed native{[&](long n) { call_alone(data, implementations[0], n); }};
+  const Computation computation = computation_like(native, options, tests);
 
   OverlapTiming timing;
   timing.errors.resize(count);
@@ -189,9 +222,9 @@ OverlapTiming measure_overlap(BenchData& data, const std::vector<Implementation>
     add(i, [&, i](long n) { call_alone(data, implementations[i], n); });
   }
   for (std::size_t i = 0; i < count; ++i) {
-    add(i, [&, i](long n) { call_both(data, implementations[i], n, units, tests); });
+    add(i, [&, i](long n) { call_both(data, implementations[i], n, computation.units, tests); });
   }
-  things.push_back({[&](long n) { compute(n, units, tests); }});
+  things.push_back({[&](long n) { computation.run(n); }});
 
   Timing all = time_by_turns(things, options);
   const auto middle = static_cast<std::ptrdiff_t>(count), end = 2 * middle;
