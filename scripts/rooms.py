@@ -3,6 +3,8 @@
 
   rooms.py [FOLDER]     FOLDER: the root of the project (default: this one)
 
+And that state is written where it may be: by name, as the compiler keeps it read-only for all others.
+
 The tables below are the rules. EXCEPTIONS are the includes that break them today; each is named, so a new one
 fails. One that is gone fails too, until it is taken off the list: the list only gets shorter.
 """
@@ -74,6 +76,13 @@ EXCEPTIONS = {
     ('team/processes.cpp', 'unistd.h'): 'makes names that no other run has',
 }
 
+# What hands out state of a communicator to be written, and the rooms that may. It is declared in the files named.
+WRITERS = {
+    'change_reach': {'team'},
+    'change_messages': {'team'},
+}
+DECLARE = {'run/group.hpp'}
+
 SOURCES = {'.c', '.cc', '.cpp', '.h', '.hpp', '.inc'}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(.*)$', re.MULTILINE)
 FORM = re.compile(r'^(?:"([^"]+)"|<([^>]+)>)')
@@ -112,6 +121,16 @@ def includes(root):
         yield path.relative_to(root / 'src'), written
 
 
+def writers(root):
+  """All words below src/ that hand out state to be written, as (file, word)."""
+  words = re.compile(r'\b(' + '|'.join(WRITERS) + r')\b')
+  for path in sorted((root / 'src').rglob('*')):
+    file = path.relative_to(root / 'src')
+    if path.suffix in SOURCES and str(file) not in DECLARE:
+      for word in words.findall(path.read_text()):
+        yield file, word
+
+
 def check(root, exceptions):
   """Returns (number of includes, complaints)."""
   total, complaints, met = 0, [], set()
@@ -132,6 +151,9 @@ def check(root, exceptions):
       met.add(named)
     else:
       complaints.append(f'src/{file}: #include {written.strip()}: {wrong}')
+  for file, word in writers(root):
+    if file.parts[0] not in WRITERS[word]:
+      complaints.append(f'src/{file}: {word}: {file.parts[0]} may not write that')
   for file, header in sorted(set(exceptions) - met):
     complaints.append(f'src/{file}: {header} is an exception that is not needed; take it off scripts/rooms.py')
   return total, complaints

@@ -85,10 +85,10 @@ std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
 void remember(const run::Call& call, Engine engine, team::Team& team) {
   // A buffer of a later call may be a device's.
   if (memory::device_driver() != nullptr) return;
-  if (team.explains || is_typed(call.collective) || !team.group.local.empty()) return;
+  if (team.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
   const bool by_pairs = engine == Engine::exchange && !is_sized(call.collective) &&
-                        !team.group.written_to;
+                        !team.group.reach().written_to;
   if (engine != Engine::inbox && !by_pairs) return;
   const TypeInfo info = type_info(call.recv.type);
   if (!info.dense || info.size == 0) return;

@@ -37,17 +37,17 @@ constexpr double most_seconds = 0.01;
 
 class Calibration {
  public:
-  explicit Calibration(team::Team& team) : team_(team), group_(team.group), found_(group_.points) {}
+  explicit Calibration(team::Team& team) : team_(team), group_(team.group), found_(group_.reach().points) {}
 
   // False if it took too long.
   bool is_whole() const { return !late_; }
 
   // The points as they should be.
   SwitchPoints run() {
-    const SwitchPoints before = group_.points;
-    if (group_.heaps_mapped) find_inbox_limits();
+    const SwitchPoints before = group_.reach().points;
+    if (group_.reach().heaps_mapped) find_inbox_limits();
     if (all(group_.kernel_copies_everywhere())) find_kernel_copies();
-    group_.points = before;
+    team::use_switch_points(team_, before);
     return found_;
   }
 
@@ -130,12 +130,14 @@ class Calibration {
   }
 
   void find_inbox_limits() {
-    const auto sizes = sizes_of(small_sizes, group_.slot_limit);
+    const auto sizes = sizes_of(small_sizes, group_.reach().slot_limit);
     if (sizes.empty()) return;
     memory::MeasuredBuffers buffers(buffer_bytes(sizes.back()), true);
     if (!all(buffers.good())) return;
     const auto use = [&](int way) {
-      group_.points.inbox_limit.fill(way == 0 ? group_.slot_limit : 0);
+      SwitchPoints points = group_.reach().points;
+      points.inbox_limit.fill(way == 0 ? group_.reach().slot_limit : 0);
+      team::use_switch_points(team_, points);
       return way == 0;
     };
     std::size_t gather = 0, alltoall = 0;
@@ -143,8 +145,8 @@ class Calibration {
         !find_cut(Collective::alltoall, buffers, sizes, use, alltoall)) {
       return;
     }
-    gather = choose::largest_of_first(sizes, gather, group_.slot_limit);
-    alltoall = choose::largest_of_first(sizes, alltoall, group_.slot_limit);
+    gather = choose::largest_of_first(sizes, gather, group_.reach().slot_limit);
+    alltoall = choose::largest_of_first(sizes, alltoall, group_.reach().slot_limit);
     choose::set_inbox_limits(found_, alltoall, gather);
   }
 
@@ -154,7 +156,9 @@ class Calibration {
     memory::MeasuredBuffers buffers(buffer_bytes(sizes.back()), false);
     if (!all(buffers.good())) return;
     const auto use = [&](int way) {
-      group_.points.cma_from = way == 0 ? SIZE_MAX : 0;
+      SwitchPoints points = group_.reach().points;
+      points.cma_from = way == 0 ? SIZE_MAX : 0;
+      team::use_switch_points(team_, points);
       return false;
     };
     std::size_t cut = 0;
@@ -182,15 +186,15 @@ void calibrate(team::Team& team) {
   team.points_are_guessed = false;
   run::Group& group = team.group;
   // Known to all ranks alike.
-  if (team.crowded || !group.direct || !group.rings || !group.local.empty()) return;
+  if (team.crowded || !group.reach().direct || !group.reach().rings || !group.reach().local.empty()) return;
   Calibration calibration(team);
-  group.points = calibration.run();
+  team::use_switch_points(team, calibration.run());
   team::forget_selections(team);
-  team::keep_switch_points({group.ranks, team.crowded, group.points});
+  team::keep_switch_points({group.ranks, team.crowded, group.reach().points});
   if (team.explains && group.me == 0) {
     const bool whole = calibration.is_whole();
     team::say(fmt::format("switch points {} with {} ranks: {}{}", whole ? "measured" : "not all measured", group.ranks,
-                          summary(group.points),
+                          summary(group.reach().points),
                           whole ? "" : "; the others are guessed, `quadrille tune` measures all and keeps them"));
   }
 }

@@ -24,7 +24,7 @@ int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelectio
   const int ranks = team.group.ranks;
   const Bytes mine = bytes_of(call.in_place ? call.recv : call.send, ranks);
   Bytes most;
-  const int error = mpi().Allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, team.group.comm);
+  const int error = mpi().Allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, team.group.messages().comm);
   if (error != MPI_SUCCESS) return error;
   const choose::Load load{static_cast<double>(most.all) / ranks, static_cast<double>(most.largest)};
   cached.settle(choose::fastest(call.collective, ranks, load, team.model).choice);

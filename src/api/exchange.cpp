@@ -176,7 +176,7 @@ int carry(const choose::Choice& choice, const run::SparseGroup& group,
 
 int exchange(Arguments call, team::Team& team, const run::SparseGroup& group,
              const choose::Choice& choice) {
-  const MPI_Comm packing = team.group.quiet;
+  const MPI_Comm packing = team.group.messages().quiet;
   int mine = check(call, group);
   std::unique_ptr<std::byte[]> packed;
   std::vector<run::Parcel> parcels;
@@ -204,11 +204,11 @@ int prepare(team::Team& team, run::SparseGroup& group) {
     if (const int error = team::setup(team); error != MPI_SUCCESS) return error;
   }
   if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
-  group.comm = team.group.comm;
+  group.comm = team.group.messages().comm;
   group.me = team.group.me;
   group.ranks = team.group.ranks;
   group.spins = team.group.waiter.spins;
-  group.turn = &team.group.exchanges;
+  group.turn = &team.group.turns.exchanges;
   return MPI_SUCCESS;
 }
 

@@ -36,7 +36,7 @@ int make_by(Making& m, const team::Prepared& on) {
 
 // Rings for a call among `edges`; empty, on all ranks, if there are none. A nonblocking call takes those of its lane.
 std::span<run::PairRings> rings_for(Making& m, const run::NodeEdges& edges) {
-  if (m.team.nodes.nodes != 1 || !m.team.group.rings) return {};
+  if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings) return {};
   if (m.persistent) {
     const std::size_t most = m.team.group.pairs.ring_bytes();
     auto own = team::own_rings(m.team, edges,
@@ -52,7 +52,7 @@ std::span<run::PairRings> rings_for(Making& m, const run::NodeEdges& edges) {
 
 // Small blocks of a size that all ranks know. True if there is an inbox for them.
 bool by_inbox(Making& m, std::size_t bytes) {
-  if (m.team.nodes.nodes != 1 || !m.team.group.rings || !is_sized(m.call.collective)) return false;
+  if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings || !is_sized(m.call.collective)) return false;
   memory::Inbox* inbox = nullptr;
   if (m.persistent) {
     if (bytes > memory::most_slot_bytes) return false;
@@ -72,7 +72,7 @@ bool by_inbox(Making& m, std::size_t bytes) {
 
 template <class Why>
 int by_shared_memory_or_messages(Making& m, std::size_t bytes, Why why) {
-  const bool in_node = m.team.eligible && m.team.nodes.nodes == 1 && m.team.group.rings;
+  const bool in_node = m.team.eligible && m.team.nodes.nodes == 1 && m.team.group.reach().rings;
   if (in_node && by_inbox(m, bytes)) {
     m.explain("inbox", why);
     return MPI_SUCCESS;
@@ -121,7 +121,7 @@ int by_neighbor_rings(Making& m) {
 
 }  // namespace
 
-void Making::take_tag() { tag = static_cast<int>(first_tag + team.group.persistent++ % tags); }
+void Making::take_tag() { tag = static_cast<int>(first_tag + team.group.turns.persistent++ % tags); }
 
 int make_native(Making& m, const std::string& why) {
   m.explain("mpi", [&] { return why; });

@@ -20,7 +20,9 @@ struct Making {
 
   // The messages of two requests must not meet. All ranks count all requests.
   void take_tag();
-  run::Traffic traffic() const { return {team.group.comm, team.group.quiet, team.group.me, team.group.ranks, tag}; }
+  run::Traffic traffic() const {
+    return {team.group.messages().comm, team.group.messages().quiet, team.group.me, team.group.ranks, tag};
+  }
   // `why()` says why; it is not asked where nobody wants to know.
   template <class Why>
   void explain(const char* algorithm, Why why) const {

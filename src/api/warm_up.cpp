@@ -91,7 +91,7 @@ void warm_up() {
   }
   rehearsal.alltoall_of_a_made_type();
   if (team->group.ranks <= most_ranks_for_large_blocks) {
-    if (team->group.rings) rehearsal.through_rings(team->group.pairs.ring_bytes());
+    if (team->group.reach().rings) rehearsal.through_rings(team->group.pairs.ring_bytes());
     for (int time = 0; time < 2; ++time) rehearsal.alltoall(large);
   }
   team->counters = counters;

@@ -29,8 +29,8 @@ class AwayMessages {
         overwritten_(call.in_place && !gather_),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
-        send_room_(group.away_send),
-        recv_room_(group.away_recv) {
+        send_room_(group.scratch.away_send),
+        recv_room_(group.scratch.away_recv) {
     has_room_ = send_room_.reserve(bytes_to_stage()) && recv_room_.reserve(bytes_to_unpack());
     if (!has_room_) error_ = MPI_ERR_NO_MEM;
   }
@@ -44,8 +44,8 @@ class AwayMessages {
 
   // Starts the first batch.
   void begin() {
-    if (group_.local.empty()) return;
-    transport_.emplace(group_.comm, group_.me);
+    if (group_.reach().local.empty()) return;
+    transport_.emplace(group_.messages().comm, group_.me);
     transport_->drop_received(!has_room_);
     if (has_room_) stage();
     start_batch();
@@ -63,7 +63,7 @@ class AwayMessages {
     }
     for (const auto& [rank, from] : packed_) {
       const Block block = recv_[rank];
-      keep(error_, unpack_block(from, block.bytes(), block, group_.quiet));
+      keep(error_, unpack_block(from, block.bytes(), block, group_.messages().quiet));
     }
     return error_;
   }
@@ -88,7 +88,7 @@ class AwayMessages {
 
   std::size_t bytes_to_stage() const {
     std::size_t total = 0;
-    if (!overwritten_ || group_.local.empty()) return total;
+    if (!overwritten_ || group_.reach().local.empty()) return total;
     for (int rank = 0; rank < group_.ranks; ++rank) {
       if (is_away(rank)) total += send_[rank].bytes();
     }
@@ -104,14 +104,14 @@ class AwayMessages {
       if (!is_away(to)) continue;
       const Block block = send_[to];
       std::byte* room = send_room_.take(block.bytes());
-      keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.quiet));
+      keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.messages().quiet));
       staged_.push_back(room);
     }
   }
 
   void start_batch() {
     messages_ = 0;
-    const int end = std::min(next_step_ + group_.away_steps, group_.ranks);
+    const int end = std::min(next_step_ + group_.reach().away_steps, group_.ranks);
     for (int step = next_step_; step < end; ++step) receive(before(step));
     for (int step = next_step_; step < end; ++step) send(after(step));
     next_step_ = end;

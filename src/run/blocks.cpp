@@ -40,12 +40,12 @@ int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& ro
   const Block from = first_part(whole, to.bytes());
   const std::size_t bytes = from.bytes();
   if (bytes == 0) return MPI_SUCCESS;
-  if (from.info.dense && bytes < to.bytes()) return unpack_block(from.address, bytes, to, group.quiet);
+  if (from.info.dense && bytes < to.bytes()) return unpack_block(from.address, bytes, to, group.messages().quiet);
   if (bytes == to.bytes()) {
     if (from.info.dense && from.address == to.address && to.info.dense) return MPI_SUCCESS;
-    if (from.info.dense) return unpack_block(from.address, bytes, to, group.quiet);
+    if (from.info.dense) return unpack_block(from.address, bytes, to, group.messages().quiet);
     if (to.info.dense) {
-      return pack(from.address, from.count, from.type, from.info, to.address, group.quiet);
+      return pack(from.address, from.count, from.type, from.info, to.address, group.messages().quiet);
     }
     const bool have_runs = from.info.runs != nullptr && to.info.runs != nullptr;
     if (std::byte* packed = nullptr; have_runs && has_room(room, bytes, packed)) {
@@ -55,7 +55,8 @@ int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& ro
       return MPI_SUCCESS;
     }
   }
-  return MpiTransport(group.quiet, group.quiet_me, group.own_tag).copy(typed_place(from), typed_place(to));
+  return MpiTransport(group.messages().quiet, group.messages().quiet_me, group.messages().own_tag)
+      .copy(typed_place(from), typed_place(to));
 }
 
 }  // namespace quadrille::run

@@ -47,8 +47,8 @@ class Copies {
         gather_(is_allgather(call.collective)),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
-        send_room_(group.packed_send),
-        recv_room_(group.packed_recv) {
+        send_room_(group.scratch.packed_send),
+        recv_room_(group.scratch.packed_recv) {
     const std::size_t sent = bytes_to_stage(), received = bytes_to_unpack();
     const bool is_little = sent <= most_staged && received <= most_staged - sent;
     // Without room nothing is thrown: the others wait for this rank to enter.
@@ -125,7 +125,7 @@ class Copies {
       std::byte* bytes = block.address;
       if (overwritten() || !is_shared(block)) {
         bytes = send_room_.take(block.bytes());
-        keep(error_, pack(block.address, block.count, block.type, block.info, bytes, group_.quiet));
+        keep(error_, pack(block.address, block.count, block.type, block.info, bytes, group_.messages().quiet));
       }
       good = shared_.publish(send[place_of(Owned::send, shape_.send_block(i))], bytes, block.bytes()) && good;
     }
@@ -191,7 +191,7 @@ class Copies {
       const Block block = recv_[number];
       if (is_shared(block) || block.bytes() == 0) continue;
       const std::byte* bytes = SharedBlocks::mine(places[place]);
-      keep(error_, unpack_block(bytes, came_[static_cast<std::size_t>(i)], block, group_.quiet));
+      keep(error_, unpack_block(bytes, came_[static_cast<std::size_t>(i)], block, group_.messages().quiet));
     }
   }
 
@@ -202,7 +202,7 @@ class Copies {
       const int number = shape_.send_block(i), place = place_of(Owned::send, number);
       const Block block = send_at(number);
       if (block.bytes() == 0 || !is_shared(block)) continue;
-      keep(error_, unpack_block(SharedBlocks::mine(places[place]), block.bytes(), block, group_.quiet));
+      keep(error_, unpack_block(SharedBlocks::mine(places[place]), block.bytes(), block, group_.messages().quiet));
     }
   }
 

@@ -48,29 +48,14 @@ struct NodeWork {
   }
 };
 
-struct Group {
-  MPI_Comm comm{};    // private, for messages; null until a call may need one
-  MPI_Comm quiet{};   // where nobody sends to another: for MPI_Pack, for looking what arrives, and,
-  int quiet_me = 0;   // from this rank to itself
-  int own_tag = 0;    // with this tag, for what a rank sends to itself
-  unsigned exchanges = 0;  // sparse exchanges by consensus on `comm`; the same on all ranks
-  unsigned persistent = 0;  // persistent calls that were made on `comm`; the same on all ranks
-  // Whether an exchange may send messages. The same on all ranks.
-  bool may_send() const { return !local.empty() || !rings; }
-  int me = 0;
-  int ranks = 0;
+// What a rank reaches of the ranks of its node, and how; no MPI. Written by team/ alone, when it makes the communicator
+// ready, and the switch points by use_switch_points() (team/switch_points.hpp).
+struct Reach {
   // Each rank's number among those of this node, -1 for the others. Empty: all ranks share a node.
   std::vector<int> local;
   std::vector<int> members;  // the ranks of this node, in order; empty if `local` is
-  int local_of(int rank) const {
-    return local.empty() ? rank : local[static_cast<std::size_t>(rank)];
-  }
-  int member(int number) const { return local.empty() ? number : members[static_cast<std::size_t>(number)]; }
-  int ranks_here() const { return local.empty() ? ranks : static_cast<int>(members.size()); }
   int away_steps = 32;  // see run/away.hpp; the same on all ranks
-  memory::Inbox inbox;  // and all else below: of the ranks of this node
   std::size_t slot_limit = 0;  // largest block that fits a slot
-  sys::Waiter waiter;
   // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.
   bool direct = false;
   bool heaps_mapped = false;  // every rank maps every rank's shared heap; the same on all ranks
@@ -79,10 +64,26 @@ struct Group {
   bool written_to = false;  // a peer may write to this rank's memory
   bool rings = false;
   choose::SwitchPoints points = choose::default_switch_points();  // the same on all ranks
-  memory::Pairs pairs;
   std::vector<memory::Peer> peers;
-  std::vector<memory::XpmemPeer> attached;  // memory of the peers that XPMEM maps; as many as peers
-  memory::CopyPlan copying;    // which blocks this rank copies past the cache
+};
+
+// Where messages go. Written by team/ alone: `quiet` when it makes the communicator ready, `comm` before the first call
+// that may need it.
+struct Messages {
+  MPI_Comm comm{};   // private; null until a call may need one
+  MPI_Comm quiet{};  // where nobody sends to another: for MPI_Pack, for looking what arrives, and,
+  int quiet_me = 0;  // from this rank to itself
+  int own_tag = 0;   // with this tag, for what a rank sends to itself
+};
+
+// Calls that were made on `comm`; the same on all ranks. Counted by who makes them: api/exchange.cpp, api/making.cpp.
+struct Turns {
+  unsigned exchanges = 0;   // sparse exchanges by consensus
+  unsigned persistent = 0;  // requests
+};
+
+// What the engines keep between calls, mostly for its memory. Written by them alone.
+struct Scratch {
   NodeWork node_work;
   std::vector<NeighborProgress> neighbor_progress;  // [pair] of the call that is being carried out
   std::vector<std::uint64_t> popped_seen;  // [rank]: see Ring::Writer
@@ -91,11 +92,38 @@ struct Group {
   memory::Pool packed_send, packed_recv, packed_own, away_send, away_recv;
   SureRoom sure;  // of schedules
   CarriedMemory carried;
+};
+
+struct Group {
+  int me = 0;  // and `ranks`: written by team/
+  int ranks = 0;
+  // The protocols of the node. Made by team/; then each call of an engine moves them on.
+  memory::Inbox inbox;
+  sys::Waiter waiter;
+  memory::Pairs pairs;
+  std::vector<memory::XpmemPeer> attached;  // memory of the peers that XPMEM maps; as many as peers
+  memory::CopyPlan copying;    // which blocks this rank copies past the cache
+  Scratch scratch;
+  Turns turns;
+
+  const Reach& reach() const { return reach_; }
+  const Messages& messages() const { return messages_; }
+  // For team/, and tests that stand in for it (scripts/rooms.py).
+  Reach& change_reach() { return reach_; }
+  Messages& change_messages() { return messages_; }
+
+  // Whether an exchange may send messages. The same on all ranks.
+  bool may_send() const { return !reach_.local.empty() || !reach_.rings; }
+  int local_of(int rank) const { return reach_.local.empty() ? rank : reach_.local[static_cast<std::size_t>(rank)]; }
+  int member(int number) const {
+    return reach_.local.empty() ? number : reach_.members[static_cast<std::size_t>(number)];
+  }
+  int ranks_here() const { return reach_.local.empty() ? ranks : static_cast<int>(reach_.members.size()); }
 
   // On one node: may each block of private memory that this rank sends or receives be copied by the kernel?
   bool kernel_copies_everywhere() const {
-    for (std::size_t p = 0; p < peers.size(); ++p) {
-      const memory::Peer& peer = peers[p];
+    for (std::size_t p = 0; p < reach_.peers.size(); ++p) {
+      const memory::Peer& peer = reach_.peers[p];
       if (static_cast<int>(p) != me && (peer.attaches_me || (!peer.reads_me && !peer.i_write))) return false;
     }
     return true;
@@ -104,9 +132,13 @@ struct Group {
   // Largest block that goes through a slot even if it lies in a shared heap.
   std::size_t inbox_limit(Collective c) const {
     const auto index = static_cast<std::size_t>(c);
-    if (!heaps_mapped || index >= points.inbox_limit.size()) return slot_limit;
-    return std::min(slot_limit, points.inbox_limit[index]);
+    if (!reach_.heaps_mapped || index >= reach_.points.inbox_limit.size()) return reach_.slot_limit;
+    return std::min(reach_.slot_limit, reach_.points.inbox_limit[index]);
   }
+
+ private:
+  Reach reach_;
+  Messages messages_;
 };
 
 }  // namespace quadrille::run

@@ -54,14 +54,14 @@ int InboxRun::send_blocks() {
     const Block mine = send_block(call, 0, me);
     const Block sent = first_part(mine, inbox_.capacity());
     inbox_.begin_out();
-    keep(error, fill_slot(inbox_.block_to_all(), sent, group_.quiet));
+    keep(error, fill_slot(inbox_.block_to_all(), sent, group_.messages().quiet));
     inbox_.publish_to_all(Carried::in_slot, sent.bytes());
   } else {
     inbox_.begin();
     for (int step = 1; step < ranks; ++step) {
       const int to = (me + step) % ranks;
       const Block sent = first_part(send_block(call, to, me), inbox_.capacity());
-      keep(error, fill_slot(inbox_.block_to(to), sent, group_.quiet));
+      keep(error, fill_slot(inbox_.block_to(to), sent, group_.messages().quiet));
       inbox_.publish(to, Carried::in_slot, sent.bytes());
     }
   }
@@ -80,7 +80,7 @@ int InboxRun::take_plain(int from, const Slot& slot) {
 
 int InboxRun::take_block(int from, const Slot& slot) {
   const Block block = block_of(call_.call().recv, from);
-  const int error = unpack_block(Inbox::block_of(slot), slot.bytes, block, group_.quiet);
+  const int error = unpack_block(Inbox::block_of(slot), slot.bytes, block, group_.messages().quiet);
   return error != MPI_SUCCESS ? error : error_if_long(slot.bytes, block.bytes(), call_.call().collective);
 }
 

@@ -32,7 +32,7 @@ class Sparse {
   bool open() {
     const std::size_t sent = static_cast<std::size_t>(gather_ ? 1 : edges_.send_blocks) * sizeof(BlockPlace);
     const std::size_t both = sent + static_cast<std::size_t>(edges_.recv_blocks) * sizeof(BlockPlace);
-    memory::Pool& pool = group_.neighbor_places[group_.neighbor_calls++ % 2];
+    memory::Pool& pool = group_.scratch.neighbor_places[group_.scratch.neighbor_calls++ % 2];
     std::byte* memory = nullptr;
     if (thrown_by([&] { memory = pool.take(std::max<std::size_t>(both, 1)); }) != MPI_SUCCESS) return false;
     send_ = reinterpret_cast<BlockPlace*>(memory);

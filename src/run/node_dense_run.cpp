@@ -35,8 +35,8 @@ int NodeDenseRun::Staged::pack(const Call& call, const Group& group) {
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
     if (counts[rank] == 0) continue;
     const Block block = blocks[static_cast<int>(rank)];
-    keep(error,
-         quadrille::pack(block.address, block.count, block.type, block.info, base + displacements[rank], group.quiet));
+    keep(error, quadrille::pack(block.address, block.count, block.type, block.info, base + displacements[rank],
+                                group.messages().quiet));
   }
   return error;
 }

@@ -81,7 +81,8 @@ class NodeNeighbors {
       error_ = MPI_ERR_NO_MEM;
     }
     // With rings of its own a call leaves the group as it is: another thread may make a blocking call.
-    if (own_rings_.empty() && !edges_.pairs.empty()) group_.popped_seen.resize(static_cast<std::size_t>(group_.ranks));
+    if (own_rings_.empty() && !edges_.pairs.empty())
+      group_.scratch.popped_seen.resize(static_cast<std::size_t>(group_.ranks));
   }
 
   // Sends what there is room for.
@@ -178,7 +179,7 @@ class NodeNeighbors {
           packed_.push_back(gathered);
         } else {
           std::byte* room = packed_send_.take(block.bytes());
-          keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.quiet));
+          keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.messages().quiet));
           packed_.push_back(room);
           if (gather_) gathered = room;
         }
@@ -216,7 +217,7 @@ class NodeNeighbors {
     return own_rings_.empty() ? group_.pairs.ring(group_.me, edges_.pairs[p].peer) : own_rings_[own_index(p)].from;
   }
   std::uint64_t& popped_seen(std::size_t p) {
-    return own_rings_.empty() ? group_.popped_seen[static_cast<std::size_t>(edges_.pairs[p].peer)]
+    return own_rings_.empty() ? group_.scratch.popped_seen[static_cast<std::size_t>(edges_.pairs[p].peer)]
                               : own_rings_[own_index(p)].seen;
   }
 
@@ -236,7 +237,7 @@ class NodeNeighbors {
     return packed_.empty() ? block.address : packed_[progress_[p].first_packed + k];
   }
   bool stays_in_heap(int peer, const std::byte* bytes, std::size_t size) const {
-    return group_.peers[static_cast<std::size_t>(peer)].maps_my_heap &&
+    return group_.reach().peers[static_cast<std::size_t>(peer)].maps_my_heap &&
            memory::heap_shareable(bytes, size);
   }
 
@@ -319,8 +320,8 @@ class NodeNeighbors {
   std::uint64_t offered_at(int peer, const std::byte* bytes, std::size_t size, const NeighborProgress& at) const {
     if (size < at.least_offered) return Head::follows;
     if (stays_in_heap(peer, bytes, size)) return memory::heap_offset(bytes);
-    const bool reads_me = group_.peers[static_cast<std::size_t>(peer)].reads_me;
-    if (!reads_me || size < std::min(group_.points.cma_from, read_from_bytes)) return Head::follows;
+    const bool reads_me = group_.reach().peers[static_cast<std::size_t>(peer)].reads_me;
+    if (!reads_me || size < std::min(group_.reach().points.cma_from, read_from_bytes)) return Head::follows;
     return Head::address | reinterpret_cast<std::uintptr_t>(bytes);
   }
   static bool push_bytes(Ring::Writer& out, const std::byte* bytes, std::size_t size, NeighborProgress& at) {
@@ -426,7 +427,7 @@ class NodeNeighbors {
         return 1;
       }
       if (head.is_run()) return pop_run(in, head, pair, at.taken);
-      const memory::Peer& peer = group_.peers[static_cast<std::size_t>(pair.peer)];
+      const memory::Peer& peer = group_.reach().peers[static_cast<std::size_t>(pair.peer)];
       if (head.is_address()) {
         at.owes = true;
         read_from(peer, head.at & ~Head::address, fits, block, p);
@@ -459,7 +460,7 @@ class NodeNeighbors {
     if (done >= fits) done += in.read(nullptr, at.coming - done);
     at.taken_part = sizeof(Head) + done;
     if (done < at.coming) return false;
-    if (!block.info.dense) keep(error_, unpack_block(at.room, fits, block, group_.quiet));
+    if (!block.info.dense) keep(error_, unpack_block(at.room, fits, block, group_.messages().quiet));
     return true;
   }
 
@@ -471,7 +472,7 @@ class NodeNeighbors {
       refused_.push_back({p, progress(p).taken, room, false});
       ++progress(p).refused;
     } else if (!block.info.dense) {
-      keep(error_, unpack_block(room, bytes, block, group_.quiet));
+      keep(error_, unpack_block(room, bytes, block, group_.messages().quiet));
     }
   }
 
@@ -488,7 +489,7 @@ class NodeNeighbors {
       if (block.info.dense) {
         memory::copy_bytes(block.address, from, fits);
       } else {
-        keep(error_, unpack_block(from, fits, block, group_.quiet));
+        keep(error_, unpack_block(from, fits, block, group_.messages().quiet));
       }
     }
     return end - taken;
@@ -496,7 +497,7 @@ class NodeNeighbors {
 
   void copy_in(const std::byte* bytes, std::size_t count, const Block& block) {
     if (block.info.dense) return copy_(block.address, bytes, count);
-    keep(error_, unpack_block(bytes, count, block, group_.quiet));
+    keep(error_, unpack_block(bytes, count, block, group_.messages().quiet));
   }
 
   // With few neighbours it pays sooner to read a block than in exchanges of all with all.

@@ -44,9 +44,9 @@ sys::Waiter impatient(sys::Waiter waiter) {
 }  // namespace
 
 int run_node_neighbors(const Call& call, const NodeEdges& edges, Group& group) {
-  NodeNeighbors neighbors(
-      call, edges, group,
-      {group.packed_send, group.packed_recv, group.packed_own, group.neighbor_progress, group.copying});
+  NodeNeighbors neighbors(call, edges, group,
+                          {group.scratch.packed_send, group.scratch.packed_recv, group.scratch.packed_own,
+                           group.scratch.neighbor_progress, group.copying});
   neighbors.begin();
   const sys::Waiter waiter = impatient(group.waiter);
   while (!neighbors.done()) {

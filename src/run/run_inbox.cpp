@@ -20,9 +20,9 @@ int allgather(const Call& call, Group& group) {
   const Blocks recv(call.recv);
   // All ranks know all sizes, so this way is taken only if every block fits. A block that does not is
   // larger than what its receivers gave for it.
-  const Block sent = first_part(mine, group.slot_limit);
+  const Block sent = first_part(mine, group.reach().slot_limit);
   inbox.begin_out();
-  keep(first_error, fill_slot(inbox.block_to_all(), sent, group.quiet));
+  keep(first_error, fill_slot(inbox.block_to_all(), sent, group.messages().quiet));
   inbox.publish_to_all(Carried::in_slot, sent.bytes());
   if (!call.in_place) {
     keep(first_error, error_if_long(mine.bytes(), recv[group.me].bytes(), call.collective));
@@ -32,7 +32,7 @@ int allgather(const Call& call, Group& group) {
     const int from = (group.me - step + group.ranks) % group.ranks;
     const Slot& slot = inbox.await_out(from, group.waiter);
     const Block block = recv[from];
-    keep(first_error, unpack_block(Inbox::block_of(slot), slot.bytes, block, group.quiet));
+    keep(first_error, unpack_block(Inbox::block_of(slot), slot.bytes, block, group.messages().quiet));
     keep(first_error, error_if_long(slot.bytes, block.bytes(), call.collective));
   }
   return first_error;
@@ -51,7 +51,7 @@ void refuse(int from, const Slot& slot, Group& group) {
       });
     }
   } else if (slot.carried == Carried::as_message) {
-    MpiTransport transport(group.comm, group.me);
+    MpiTransport transport(group.messages().comm, group.me);
     bool done = true;
     transport.start_dropping(0, from, slot.bytes);
     transport.all_done(1, true, done);
@@ -172,7 +172,7 @@ int run_inbox(const Call& call, Group& group) {
     const std::size_t bytes = call.recv.count * recv.size;
     // All ranks take this way or the other by themselves: they look the same from outside.
     if (send.dense && recv.dense && send_side.count * send.size == bytes &&
-        bytes <= group.slot_limit) {
+        bytes <= group.reach().slot_limit) {
       if (!gather) return run_inbox_bytes(send_side.base, call.recv.base, bytes, group);
       const std::size_t own = call.in_place ? static_cast<std::size_t>(group.me) * bytes : 0;
       return run_inbox_gather(send_side.base + own, call.recv.base, bytes, group);

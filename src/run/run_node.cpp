@@ -57,16 +57,16 @@ class Exchange {
   Exchange(const Call& call, Group& group, bool direct, Part part)
       : call_(call),
         group_(group),
-        work_(group.node_work),
-        direct_(direct && group.direct),
+        work_(group.scratch.node_work),
+        direct_(direct && group.reach().direct),
         inbox_limit_(group.inbox_limit(call.collective)),
         gather_(is_allgather(call.collective)),
         overwritten_(call.in_place && !gather_),
-        away_too_(part == Part::all && !group.local.empty()),
+        away_too_(part == Part::all && !group.reach().local.empty()),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
-        packed_send_(group.packed_send),
-        packed_recv_(group.packed_recv),
+        packed_send_(group.scratch.packed_send),
+        packed_recv_(group.scratch.packed_recv),
         copy_(group.copying, bytes_to_copy()) {
     work_.clear();
     // Without room nothing is thrown: the others wait for what this rank says.
@@ -93,7 +93,7 @@ class Exchange {
     const memory::Fenced fenced = copy_.done();
     if (direct_) leave(fenced);
     for (const NodeWork::Packed& p : work_.packed) {
-      keep(error_, unpack_block(p.from, p.bytes, recv_[p.peer], group_.quiet));
+      keep(error_, unpack_block(p.from, p.bytes, recv_[p.peer], group_.messages().quiet));
     }
     return error_;
   }
@@ -106,9 +106,9 @@ class Exchange {
   // A rank's number on this node, by which shared memory knows it. Negative: it lives elsewhere.
   int local(int rank) const { return group_.local_of(rank); }
   bool is_away(int rank) const { return local(rank) < 0; }
-  const Peer& peer(int rank) const { return group_.peers[static_cast<std::size_t>(local(rank))]; }
+  const Peer& peer(int rank) const { return group_.reach().peers[static_cast<std::size_t>(local(rank))]; }
   // Does it not fit a slot?
-  bool is_large(const Block& block) const { return block.bytes() > group_.slot_limit; }
+  bool is_large(const Block& block) const { return block.bytes() > group_.reach().slot_limit; }
   bool is_in_heap(int to, const std::byte* bytes, std::size_t size) const {
     return peer(to).maps_my_heap && memory::heap_shareable(bytes, size);
   }
@@ -162,11 +162,11 @@ class Exchange {
     if (is_away(to)) return;
     Block block = block_for(to);
     // All ranks know that every block fits a slot. One that does not is larger than what its receiver gave for it.
-    if (!direct_ && is_sized(call_.collective)) block = first_part(block, group_.slot_limit);
+    if (!direct_ && is_sized(call_.collective)) block = first_part(block, group_.reach().slot_limit);
     Inbox& inbox = group_.inbox;
     if (direct_ && peer(to).writes_me && !peer(to).i_read) give_room(to);
     if (!is_large(block) && !is_better_in_heap(to, block)) {
-      keep(error_, fill_slot(inbox.block_to(local(to)), block, group_.quiet));
+      keep(error_, fill_slot(inbox.block_to(local(to)), block, group_.messages().quiet));
       return inbox.publish(local(to), Carried::in_slot, block.bytes());
     }
     if (!has_room_) return inbox.publish(local(to), Carried::refused, 0);
@@ -186,7 +186,7 @@ class Exchange {
         break;
       case Carried::at_address:
         if (peer(to).attaches_me) where.generation = memory::note_offered(bytes, block.bytes());
-        if (group_.rings) work_.offered.push_back({to, from, block.bytes(), 0});
+        if (group_.reach().rings) work_.offered.push_back({to, from, block.bytes(), 0});
         work_.users.push_back(to);
         break;
       case Carried::in_heap:
@@ -205,7 +205,7 @@ class Exchange {
     const std::byte* bytes = block.address;
     if (overwritten_ || (!block.info.dense && direct_)) {
       std::byte* room = packed_send_.take(block.bytes());
-      keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.quiet));
+      keep(error_, pack(block.address, block.count, block.type, block.info, room, group_.messages().quiet));
       bytes = room;
     } else if (!block.info.dense) {
       bytes = nullptr;
@@ -217,11 +217,11 @@ class Exchange {
   Carried way_to(int to, const std::byte* bytes, std::size_t size) const {
     if (is_in_heap(to, bytes, size)) return Carried::in_heap;
     if (peer(to).attaches_me) return Carried::at_address;
-    if (size >= group_.points.cma_from || !group_.rings) {
+    if (size >= group_.reach().points.cma_from || !group_.reach().rings) {
       if (peer(to).reads_me) return Carried::at_address;
       if (peer(to).i_write) return Carried::written;
     }
-    return group_.rings ? Carried::in_ring : Carried::as_message;
+    return group_.reach().rings ? Carried::in_ring : Carried::as_message;
   }
 
   void send_message(int to, const Block& block, std::byte* bytes) {
@@ -271,7 +271,7 @@ class Exchange {
     if (slot.carried != Carried::in_slot) std::memcpy(&where, Inbox::block_of(slot), sizeof where);
     switch (slot.carried) {
       case Carried::in_slot:
-        return keep(error_, unpack_block(Inbox::block_of(slot), fits, block, group_.quiet));
+        return keep(error_, unpack_block(Inbox::block_of(slot), fits, block, group_.messages().quiet));
       case Carried::in_heap:
         return copy_in(peer(from).heap + where.at, fits, block);
       case Carried::at_address:
@@ -301,7 +301,7 @@ class Exchange {
 
   void copy_in(const std::byte* bytes, std::size_t count, const Block& block) {
     if (block.info.dense) return copy_(block.address, bytes, count);
-    keep(error_, unpack_block(bytes, count, block, group_.quiet));
+    keep(error_, unpack_block(bytes, count, block, group_.messages().quiet));
   }
 
   void read_from(int from, const Offer& offer, std::size_t bytes, std::size_t more,
@@ -314,7 +314,7 @@ class Exchange {
     std::byte* room = packed_room(from, bytes, block);
     if (peer(from).i_read && sys::read_process(peer(from).process, offer.at, room, bytes)) return;
     // Set-up found this way open, and now it is not: what lies there may be of a special kind.
-    if (!group_.rings) return keep(error_, MPI_ERR_OTHER);
+    if (!group_.reach().rings) return keep(error_, MPI_ERR_OTHER);
     group_.pairs.ask_for_ring(local(from));
     work_.in.push_back({from, room, bytes, more});
   }
@@ -396,7 +396,7 @@ class Exchange {
   }
 
   MpiTransport& transport() {
-    if (!transport_) transport_.emplace(group_.comm, group_.me);
+    if (!transport_) transport_.emplace(group_.messages().comm, group_.me);
     return *transport_;
   }
   int finish_messages() {

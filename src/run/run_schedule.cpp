@@ -9,13 +9,15 @@ namespace {
 // Gives large memory back when the call is over.
 struct BlockingMemory : RunMemory {
   explicit BlockingMemory(Group& group)
-      : RunMemory{group.sure, group.packed_send, group.packed_recv, group.carried} {}
+      : RunMemory{group.scratch.sure, group.scratch.packed_send, group.scratch.packed_recv, group.scratch.carried} {}
   BlockingMemory(const BlockingMemory&) = delete;
   BlockingMemory& operator=(const BlockingMemory&) = delete;
   ~BlockingMemory() { trim(); }
 };
 
-Traffic traffic_of(const Group& group) { return {group.comm, group.quiet, group.me, group.ranks}; }
+Traffic traffic_of(const Group& group) {
+  return {group.messages().comm, group.messages().quiet, group.me, group.ranks};
+}
 
 }  // namespace
 

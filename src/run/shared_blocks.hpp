@@ -26,7 +26,7 @@ class SharedBlocks {
 
   // Whether all ranks can reach these bytes of this process.
   bool reachable(const std::byte* address, std::size_t bytes) const {
-    return bytes == 0 || group_.all_attach_me || in_heap(address, bytes);
+    return bytes == 0 || group_.reach().all_attach_me || in_heap(address, bytes);
   }
 
   // Writes down where these bytes are. False if not all ranks can reach them.
@@ -37,7 +37,7 @@ class SharedBlocks {
       place.at = memory::heap_offset(address);
       return true;
     }
-    if (!group_.all_attach_me) return false;
+    if (!group_.reach().all_attach_me) return false;
     place.at = reinterpret_cast<std::uintptr_t>(address);
     place.by_address = 1;
     first_ = std::min<std::uint64_t>(first_, place.at);
@@ -57,7 +57,7 @@ class SharedBlocks {
     if (rank == group_.me) return mine(place);
     const int local = group_.local_of(rank);
     const auto peer = static_cast<std::size_t>(local);
-    if (place.by_address == 0) return group_.peers[peer].heap + place.at;
+    if (place.by_address == 0) return group_.reach().peers[peer].heap + place.at;
     return group_.attached[peer].map(place.at, bytes, group_.pairs.generation_of(local));
   }
 
@@ -68,7 +68,7 @@ class SharedBlocks {
 
  private:
   bool in_heap(const std::byte* address, std::size_t bytes) const {
-    return group_.all_map_me && memory::heap_shareable(address, bytes);
+    return group_.reach().all_map_me && memory::heap_shareable(address, bytes);
   }
 
   Group& group_;

@@ -68,7 +68,7 @@ class Peers {
     for (std::size_t m = 0; m < members.size(); ++m) {
       if (members[m] == group_.me) continue;
       ++count_;
-      look_at(group_.peers[m], processes.ranks[static_cast<std::size_t>(members[m])].card);
+      look_at(group_.reach().peers[m], processes.ranks[static_cast<std::size_t>(members[m])].card);
     }
   }
 
@@ -80,7 +80,8 @@ class Peers {
       const bool kernel = way.allowed == &memory::Ways::cma_read || way.allowed == &memory::Ways::cma_write;
       words.push_back(way.name);
       if (way.peers < count_) words.back() += fmt::format(" (to {} of {} ranks)", way.peers, count_);
-      if (kernel && group_.rings && !guessed_) words.back() += fmt::format(" from {} bytes on", group_.points.cma_from);
+      if (kernel && group_.reach().rings && !guessed_)
+        words.back() += fmt::format(" from {} bytes on", group_.reach().points.cma_from);
     }
     return words.empty() ? "messages only" : join(words);
   }
@@ -97,10 +98,10 @@ class Peers {
  private:
   void look_at(const memory::Peer& peer, const Card& card) {
     count(heap_, peer.maps_my_heap && peer.heap != nullptr, [] { return why_no_heap(); });
-    count(xpmem_, peer.attaches_me, [&] { return why_no_xpmem(ways_, group_.rings); });
+    count(xpmem_, peer.attaches_me, [&] { return why_no_xpmem(ways_, group_.reach().rings); });
     count(cma_read_, peer.reads_me, [&] { return why_no_cma(card, true); });
     count(cma_write_, peer.i_write, [&] { return why_no_cma(card, false); });
-    count(ring_, group_.rings, [] { return std::string("there are too many ranks for rings"); });
+    count(ring_, group_.reach().rings, [] { return std::string("there are too many ranks for rings"); });
   }
   template <class Why>
   void count(Way& way, bool there, const Why& why) const {

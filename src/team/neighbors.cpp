@@ -208,7 +208,7 @@ void add_costs(choose::NeighborKey& key, const Team& known, const choose::Combin
 // Do all ranks share a node and have rings? Before a communicator is ready it is guessed, by what MPI_Init found;
 // after that it is looked up again.
 bool is_in_node(const Team& team) {
-  if (team.ready) return team.nodes.nodes == 1 && team.group.rings;
+  if (team.ready) return team.nodes.nodes == 1 && team.group.reach().rings;
   return team.eligible && world_has_met() && world()->nodes.nodes == 1;
 }
 
@@ -245,7 +245,9 @@ bool Isomorphic::nobody_alone() const {
   return nobody_alone_;
 }
 
-bool may_choose_inside(const Team& team) { return !team.inside.empty() && is_in_node(team) && team.group.load_store; }
+bool may_choose_inside(const Team& team) {
+  return !team.inside.empty() && is_in_node(team) && team.group.reach().load_store;
+}
 
 bool may_combine(const Team& team) {
   const Team* known = who_knows(team);
@@ -348,7 +350,7 @@ CachedSelection& neighbor_selection(Team& team, Collective collective, std::size
                           by_ourselves,
                           false,
                           is_in_node(team),
-                          is_in_node(team) && (!team.ready || team.group.load_store),
+                          is_in_node(team) && (!team.ready || team.group.reach().load_store),
                           around != nullptr,
                           false,
                           bytes,

@@ -28,12 +28,12 @@ int gather(const run::Group& group, const std::vector<int>& mine, std::vector<in
   const auto ranks = static_cast<std::size_t>(group.ranks);
   std::vector<int> counts(ranks), at(ranks);
   const int count = static_cast<int>(mine.size());
-  int error = mpi().Allgather(&count, 1, mpi().int_type, counts.data(), 1, mpi().int_type, group.comm);
+  int error = mpi().Allgather(&count, 1, mpi().int_type, counts.data(), 1, mpi().int_type, group.messages().comm);
   if (error != MPI_SUCCESS) return error;
   std::exclusive_scan(counts.begin(), counts.end(), at.begin(), 0);
   all.resize(static_cast<std::size_t>(at.back() + counts.back()));
   return mpi().Allgatherv(mine.data(), count, mpi().int_type, all.data(), counts.data(), at.data(),
-                          mpi().int_type, group.comm);
+                          mpi().int_type, group.messages().comm);
 }
 
 int bring_together(Team& team, NodeGraph& graph) {

@@ -421,15 +421,16 @@ Processes pick(const Processes& all, std::span<const int> ranks) {
 
 void set_reach(run::Group& group, const Processes& processes, std::span<const int> members,
                const memory::Ways& ways) {
-  group.rings = ways.ring && group.pairs.has_rings();
-  group.peers.assign(members.size(), {});
+  run::Reach& reach = group.change_reach();
+  reach.rings = ways.ring && group.pairs.has_rings();
+  reach.peers.assign(members.size(), {});
   group.attached.clear();
   group.attached.resize(members.size());
-  group.all_map_me = group.all_attach_me = true;
+  reach.all_map_me = reach.all_attach_me = true;
   for (std::size_t m = 0; m < members.size(); ++m) {
     if (members[m] == group.me) continue;
     const Process& known = processes.ranks[static_cast<std::size_t>(members[m])];
-    memory::Peer& peer = group.peers[m];
+    memory::Peer& peer = reach.peers[m];
     peer.process = static_cast<pid_t>(known.card.process);
     peer.heap = known.heap;
     peer.maps_my_heap = (known.can_to_me & maps) != 0;
@@ -437,11 +438,11 @@ void set_reach(run::Group& group, const Processes& processes, std::span<const in
     peer.i_write = (known.i_can & writes) != 0;
     peer.reads_me = (known.can_to_me & reads) != 0;
     peer.writes_me = (known.can_to_me & writes) != 0;
-    group.written_to |= peer.writes_me && !peer.i_read;
-    peer.attaches_me = group.rings && (known.can_to_me & attaches) != 0;
-    group.all_map_me &= peer.maps_my_heap;
-    group.all_attach_me &= peer.attaches_me;
-    if (group.rings && (known.i_can & attaches) != 0) {
+    reach.written_to |= peer.writes_me && !peer.i_read;
+    peer.attaches_me = reach.rings && (known.can_to_me & attaches) != 0;
+    reach.all_map_me &= peer.maps_my_heap;
+    reach.all_attach_me &= peer.attaches_me;
+    if (reach.rings && (known.i_can & attaches) != 0) {
       group.attached[m] = memory::XpmemPeer(memory::xpmem_here().calls, known.card.segment);
     }
   }

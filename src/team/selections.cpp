@@ -70,9 +70,9 @@ CachedSelection& selection_of(Team& team, Collective collective, std::size_t byt
                               bytes,
                               team.group.inbox.usable() && team.nodes.nodes == 1,
                               team.group.inbox_limit(collective),
-                              team.group.slot_limit,
-                              team.group.load_store,
-                              team.group.direct,
+                              team.group.reach().slot_limit,
+                              team.group.reach().load_store,
+                              team.group.reach().direct,
                               team.model == choose::Model{} ? nullptr : &team.model,
                               team.tries,
                               index < team.by_size.size() ? &team.by_size[index] : nullptr};

@@ -30,15 +30,16 @@ void drive_others(void* data) {
   run::UnderWay::here().help();
   const auto* group = static_cast<const run::Group*>(data);
   int flag = 0;
-  mpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, group->quiet, &flag, MPI_STATUS_IGNORE);
+  mpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, group->messages().quiet, &flag, MPI_STATUS_IGNORE);
 }
 
 void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
   static std::atomic<unsigned> teams{0};
   team.quiet = std::move(quiet);
-  team.group.quiet = team.quiet->comm;
-  team.group.quiet_me = team.quiet->me;
-  team.group.own_tag = static_cast<int>(teams++ % 32768);  // MPI has at least so many tags
+  run::Messages& messages = team.group.change_messages();
+  messages.quiet = team.quiet->comm;
+  messages.quiet_me = team.quiet->me;
+  messages.own_tag = static_cast<int>(teams++ % 32768);  // MPI has at least so many tags
 }
 
 void set_waiting(run::Group& group, bool crowded) {
@@ -182,17 +183,17 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   mpi().Bcast(&mine, sizeof mine, mpi().byte, 0, team.user);
   tell_choices(team, std::move(choices), mine.choices);
   broadcast(team, team.inside, mine.inside);
-  group.points = mine.points;
+  group.change_reach().points = mine.points;
   team.points_are_guessed = !mine.known;
   team.tries = mine.tries;
   chunk = areas.empty() ? mine.chunk : areas[static_cast<std::size_t>(members[0])].chunk;
   if (chunk >= 0) {
     team.area = memory::ControlArea(processes.pool, static_cast<std::size_t>(chunk), control_bytes(here));
   }
-  group.load_store = own.load_store != 0;
+  group.change_reach().load_store = own.load_store != 0;
   for (const Area& other : areas) {
     if (other.chunk == no_room || other.chunk == too_many_ranks) chunk = std::min(chunk, other.chunk);
-    group.load_store = group.load_store && other.load_store != 0;
+    group.change_reach().load_store = group.reach().load_store && other.load_store != 0;
   }
   if (chunk < 0) team.area = {};
 }
@@ -202,11 +203,11 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
   run::Group& group = team.group;
   const std::vector<int> members = members_of(team.nodes, group.me);
   if (team.nodes.nodes > 1) {
-    group.local.assign(static_cast<std::size_t>(group.ranks), -1);
+    group.change_reach().local.assign(static_cast<std::size_t>(group.ranks), -1);
     for (std::size_t m = 0; m < members.size(); ++m) {
-      group.local[static_cast<std::size_t>(members[m])] = static_cast<int>(m);
+      group.change_reach().local[static_cast<std::size_t>(members[m])] = static_cast<int>(m);
     }
-    group.members = members;
+    group.change_reach().members = members;
   }
   std::int64_t chunk = no_room;
   take_areas(team, processes, members, chunk, settings);
@@ -228,8 +229,8 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
                               group.local_of(group.me));
   set_reach(group, processes, members, settings.ways);
   // Over several nodes not all ranks reach all heaps.
-  group.heaps_mapped = processes.heaps_mapped && team.nodes.nodes == 1;
-  group.direct = true;
+  group.change_reach().heaps_mapped = processes.heaps_mapped && team.nodes.nodes == 1;
+  group.change_reach().direct = true;
   return {};
 }
 
@@ -293,32 +294,33 @@ int setup(Team& team) {
     static const std::size_t second_cache = sys::cache_bytes(2);  // read from files: once a process
     group.copying = memory::copy_plan(settings.stream, second_cache, node_ranks);
   }
-  group.slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
+  group.change_reach().slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   // What the user set comes before the table.
   if (settings.inbox_limit != SIZE_MAX) {
-    group.points.inbox_limit.fill(settings.inbox_limit);
+    group.change_reach().points.inbox_limit.fill(settings.inbox_limit);
     team.points_are_guessed = false;
-    for (choose::SizedChoices& choices : team.by_size) choose::keep_default(choices, group.slot_limit);
+    for (choose::SizedChoices& choices : team.by_size) choose::keep_default(choices, group.reach().slot_limit);
   }
   if (team.explains && group.me == 0) {
     const std::vector<int> members = members_of(team.nodes, group.me);
     say_reach(reach_lines(team, processes, members, settings.ways));
   }
   if (team.nodes.nodes > 1) agree_on_messages(team);
-  group.away_steps = settings.away_steps;
+  group.change_reach().away_steps = settings.away_steps;
   team.forced = settings.forced;
   team.ready = true;
   return MPI_SUCCESS;
 }
 
 int prepare_messages(Team& team) {
-  if (team.group.comm != mpi().comm_null) return MPI_SUCCESS;
+  run::Messages& messages = team.group.change_messages();
+  if (messages.comm != mpi().comm_null) return MPI_SUCCESS;
   if (team.no_messages) return MPI_ERR_OTHER;
-  const int error = make_private(team.own(), team.group.comm);
+  const int error = make_private(team.own(), messages.comm);
   team.no_messages = error != MPI_SUCCESS;
   if (team.eligible || error != MPI_SUCCESS) return error;
   // Nobody sends to another on it but we, and only with the tags of exchanges that are awaited.
-  team.group.quiet = team.group.comm;
+  messages.quiet = messages.comm;
   mpi().Comm_rank(team.user, &team.group.me);
   mpi().Comm_size(team.user, &team.group.ranks);
   return error;

@@ -8,6 +8,7 @@
 
 #include "sys/sys.hpp"
 #include "team/config.hpp"
+#include "team/team.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -122,5 +123,7 @@ std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded) {
   }
   return choose::text_of(choices);
 }
+
+void use_switch_points(Team& team, const choose::SwitchPoints& points) { team.group.change_reach().points = points; }
 
 }  // namespace quadrille::team

@@ -8,6 +8,8 @@
 
 namespace quadrille::team {
 
+struct Team;
+
 // For a communicator of `ranks` ranks of one node. Another rank may have another table: one looks and tells
 // the others. `known` is false if they are only the defaults, and may be measured.
 choose::SwitchPoints look_up_switch_points(int ranks, bool crowded, bool& known);
@@ -30,5 +32,8 @@ std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded);
 
 // Of this machine, as tables name it.
 choose::Machine this_machine();
+
+// The points that calls go by from now on; the same on all ranks. What was selected before is not forgotten.
+void use_switch_points(Team& team, const choose::SwitchPoints& points);
 
 }  // namespace quadrille::team

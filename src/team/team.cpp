@@ -48,7 +48,7 @@ void release(Team& team) {
     team.quiet.reset();
     team.group.attached.clear();
   }
-  free_private(team.group.comm);
+  free_private(team.group.change_messages().comm);
 }
 
 // Of many communicators that are gone the last place is of all that are too many.
@@ -186,7 +186,7 @@ std::string why_not_eligible(MPI_Comm comm, Team& team) {
 Team* make_team(MPI_Comm comm) {
   auto team = std::make_unique<Team>();
   team->user = comm;
-  team->group.comm = mpi().comm_null;
+  team->group.change_messages().comm = mpi().comm_null;
   team->why_not = why_not_eligible(comm, *team);
   team->eligible = team->why_not.empty();
   team->explains = config().explain;

@@ -45,6 +45,12 @@ class Rooms(unittest.TestCase):
   def test_a_new_room_needs_rules(self):
     self.refused('int x;\n', 'attic/x.cpp', 'a room without rules')
 
+  def test_state_has_one_writer(self):
+    line = 'void f(Group& group) { group.change_reach().rings = true; }\n'
+    self.refused(line, 'run/x.cpp', 'run may not write that')
+    self.assertEqual(complaints(line, 'team/x.cpp'), [])
+    self.assertEqual(complaints('Reach& change_reach();\n', 'run/group.hpp'), [])
+
   def test_exceptions_are_used_up(self):
     line = '#include "choose/registry.hpp"\n'
     one = ('run/x.cpp', 'choose/registry.hpp')

@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
   team::Team* team = team::team_of(MPI_COMM_WORLD);
   const choose::SwitchPoints wanted =
       name == "differ" ? points_of(0) : choose::default_switch_points(team->crowded);
-  expect(team->ready && team->group.points == wanted, "other switch points");
+  expect(team->ready && team->group.reach().points == wanted, "other switch points");
   const bool holds = name == "differ" && team->nodes.nodes == ranks;
   expect(team->measured == (holds ? neighbors_of(0, team->crowded) : std::vector<choose::NeighborEntry>()),
          "other neighbourhoods");

@@ -113,7 +113,7 @@ class OneRank {
 
   std::size_t by_inbox(std::uint32_t number) {
     const Collective collective = random_() % 2 == 0 ? Collective::alltoall : Collective::allgather;
-    const std::size_t most = group_.slot_limit / 4;
+    const std::size_t most = group_.reach().slot_limit / 4;
     const DrawnCall drawn = draw_call(random_, number, group_.ranks, collective, true, most);
     return checked(drawn, [&](const run::Call& call) { return run::run_inbox(call, group_); });
   }
@@ -121,7 +121,7 @@ class OneRank {
   // A request that is started twice, with a blocking call while it is under way. Ranks look at it at different times.
   std::size_t started(std::uint32_t number, Collective collective) {
     const bool by_inbox = random_() % 2 == 0 && is_sized(collective);
-    const bool by_rings = group_.rings && !by_inbox;
+    const bool by_rings = group_.reach().rings && !by_inbox;
     if (!by_inbox && !by_rings) return by_exchange(number, collective);
     const std::size_t most = by_inbox ? group_.inbox.capacity() / 4 : most_elements;
     const DrawnCall drawn = draw_call(random_, number, group_.ranks, collective, true, most);

@@ -118,8 +118,8 @@ ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
     group.ranks = settings.ranks;
     group.inbox = memory::Inbox(control_.base(), inboxes, me);
     group.pairs = memory::Pairs(control_.base() + inboxes.segment_bytes(), pairs, me);
-    group.slot_limit = std::min(settings.slot_limit, group.inbox.capacity());
-    group.direct = true;
+    group.change_reach().slot_limit = std::min(settings.slot_limit, group.inbox.capacity());
+    group.change_reach().direct = true;
     if (settings.streams) group.copying.stream_from = group.copying.temporal_bytes = 0;
     group.waiter.spins = settings.drawn ? 0 : 1 + rank.random() % 8;
     group.waiter.looks_between_progress = 1;
@@ -127,7 +127,7 @@ ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
     group.waiter.progress_data = &rank;
     set_reach(rank);
   }
-  for (const auto& rank : ranks_) rank->group.load_store = all_attach();
+  for (const auto& rank : ranks_) rank->group.change_reach().load_store = all_attach();
 }
 
 ThreadsOfANode::~ThreadsOfANode() = default;
@@ -152,24 +152,24 @@ void ThreadsOfANode::set_reach(Rank& rank) {
   run::Group& group = rank.group;
   const int me = rank.me;
   enum Salt : unsigned { attach, read, write, attach_fails, read_fails };
-  group.rings = reaches.rings && group.pairs.has_rings();
-  group.peers.assign(static_cast<std::size_t>(settings_.ranks), {});
+  group.change_reach().rings = reaches.rings && group.pairs.has_rings();
+  group.change_reach().peers.assign(static_cast<std::size_t>(settings_.ranks), {});
   group.attached.resize(static_cast<std::size_t>(settings_.ranks));
-  group.all_map_me = false;
-  group.all_attach_me = true;
+  group.change_reach().all_map_me = false;
+  group.change_reach().all_attach_me = true;
   for (int other = 0; other < settings_.ranks; ++other) {
     if (other == me) continue;
-    memory::Peer& peer = group.peers[static_cast<std::size_t>(other)];
+    memory::Peer& peer = group.change_reach().peers[static_cast<std::size_t>(other)];
     peer.i_read = draw(reaches.read, me, other, read);
     peer.i_write = draw(reaches.write, me, other, write);
     peer.reads_me = draw(reaches.read, other, me, read);
     peer.writes_me = draw(reaches.write, other, me, write);
-    group.written_to |= peer.writes_me && !peer.i_read;
+    group.change_reach().written_to |= peer.writes_me && !peer.i_read;
     const bool lost = peer.i_read && draw(reaches.read_fails, me, other, read_fails);
     peer.process = lost ? dead_process() : getpid();
-    peer.attaches_me = group.rings && draw(reaches.attach, other, me, attach);
-    group.all_attach_me &= peer.attaches_me;
-    if (group.rings && draw(reaches.attach, me, other, attach)) {
+    peer.attaches_me = group.change_reach().rings && draw(reaches.attach, other, me, attach);
+    group.change_reach().all_attach_me &= peer.attaches_me;
+    if (group.change_reach().rings && draw(reaches.attach, me, other, attach)) {
       const bool fails = draw(reaches.attach_fails, me, other, attach_fails);
       group.attached[static_cast<std::size_t>(other)] = memory::XpmemPeer(fails ? failing : attaching, 1);
     }
@@ -177,7 +177,8 @@ void ThreadsOfANode::set_reach(Rank& rank) {
 }
 
 bool ThreadsOfANode::all_attach() const {
-  return std::all_of(ranks_.begin(), ranks_.end(), [](const auto& rank) { return rank->group.all_attach_me; });
+  return std::all_of(ranks_.begin(), ranks_.end(),
+                     [](const auto& rank) { return rank->group.change_reach().all_attach_me; });
 }
 
 void ThreadsOfANode::run(const std::function<void(int me, run::Group& group)>& work) {

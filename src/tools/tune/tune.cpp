@@ -53,7 +53,7 @@ class Tuner {
 
   // `crowded` of the entry is known already.
   void run(choose::TuningEntry& entry) {
-    const bool shared = group_.heaps_mapped;
+    const bool shared = group_.reach().heaps_mapped;
     if (group_.me == 0) {
       fmt::print("{} ranks, {}; large blocks {}\n", group_.ranks,
                  entry.crowded ? "more than processors" : "a processor each",
@@ -69,7 +69,7 @@ class Tuner {
  private:
   // What calls of the next batches find. The same on all ranks.
   void use(const choose::SwitchPoints& points) {
-    group_.points = points;
+    team::use_switch_points(team_, points);
     team::forget_selections(team_);
   }
 
@@ -124,7 +124,7 @@ class Tuner {
   }
 
   std::size_t tune_inbox(Collective collective, bool shared) {
-    const std::size_t capacity = group_.slot_limit;
+    const std::size_t capacity = group_.reach().slot_limit;
     choose::SwitchPoints inbox = choose::default_switch_points(), direct = inbox;
     inbox.inbox_limit.fill(capacity);
     direct.inbox_limit.fill(0);
@@ -144,7 +144,7 @@ class Tuner {
 
   std::size_t tune_cma() {
     const std::size_t unknown = choose::default_switch_points().cma_from;
-    int mine = group_.rings && group_.kernel_copies_everywhere() ? 1 : 0, all = 0;
+    int mine = group_.reach().rings && group_.kernel_copies_everywhere() ? 1 : 0, all = 0;
     mpi().Allreduce(&mine, &all, 1, mpi().int_type, mpi().op_min, team_.user);
     if (all == 0) return unknown;  // there is nothing to choose
     choose::SwitchPoints ring = choose::default_switch_points(), cma = ring;
@@ -226,7 +226,7 @@ void spread_over_nodes(int ranks) {
 std::string obstacle_to_tuning(const team::Team* team, const TuneOptions& options) {
   if (team == nullptr || !team->ready) return "Quadrille must be switched on";
   if (options.algorithms && team->nodes.nodes > 1) return "";
-  if (!options.model && !options.neighbors && !team->group.direct) return "the ranks must share a node";
+  if (!options.model && !options.neighbors && !team->group.reach().direct) return "the ranks must share a node";
   if (options.model && team->nodes.nodes == 1) {
     return "this is measured between several nodes, but QUADRILLE_NODES says that there is one";
   }
@@ -240,7 +240,7 @@ std::string measure_neighbors(const TuneOptions& options, const std::vector<Name
   std::vector<choose::InsideEntry> inside;
   std::vector<choose::NeighborEntry> between;
   const bool one_node = team.nodes.nodes == 1;
-  if (one_node && team.group.load_store) {
+  if (one_node && team.group.reach().load_store) {
     inside = tune_inside(team, options.batches, neighborhoods);
   } else if (one_node && team.group.me == 0) {
     fmt::print("nothing to choose inside the node: not all ranks reach each other's memory by load and store\n");

@@ -22,6 +22,7 @@
 #include "memory/measured_buffers.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
+#include "team/switch_points.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/statistics.hpp"
@@ -85,10 +86,10 @@ class AlgorithmTuner {
         shared_(all(memory::heap_active())),
         contenders_(make_contenders()),
         rests_(contenders_.size()),
-        points_(group_.points),
+        points_(group_.reach().points),
         progress_(group_.me == 0) {}
   ~AlgorithmTuner() {
-    group_.points = points_;
+    team::use_switch_points(team_, points_);
     force({});
   }
   AlgorithmTuner(const AlgorithmTuner&) = delete;
@@ -123,7 +124,7 @@ class AlgorithmTuner {
   std::vector<Contender> make_contenders() const {
     const bool one_node = team_.nodes.nodes == 1;
     std::vector<Contender> list;
-    if (one_node) list = {{"inbox", {}, group_.slot_limit, true}, {"single-copy", {}, 0, true}};
+    if (one_node) list = {{"inbox", {}, group_.reach().slot_limit, true}, {"single-copy", {}, 0, true}};
     for (const choose::Algorithm& algorithm : choose::algorithms()) {
       if (!serves(algorithm, collective_) || !is_worth_trying(algorithm, team_.nodes.nodes)) continue;
       add_contenders(algorithm, collective_, group_.ranks, list);
@@ -139,8 +140,9 @@ class AlgorithmTuner {
 
   // What calls of the next batches find. The same on all ranks.
   void use(const Contender& contender) {
-    group_.points = points_;
-    if (contender.choice.algorithm == nullptr) group_.points.inbox_limit.fill(contender.inbox_limit);
+    choose::SwitchPoints points = points_;
+    if (contender.choice.algorithm == nullptr) points.inbox_limit.fill(contender.inbox_limit);
+    team::use_switch_points(team_, points);
     force(contender.choice);
   }
 

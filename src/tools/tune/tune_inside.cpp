@@ -73,7 +73,7 @@ class InsideTuner {
   std::vector<double> measure(Collective collective, std::size_t bytes,
                               const std::vector<const choose::Algorithm*>& orders) {
     const bool gathers = is_allgather(collective);
-    memory::MeasuredBuffers buffers(bytes * around_.blocks(), group_.heaps_mapped);
+    memory::MeasuredBuffers buffers(bytes * around_.blocks(), group_.reach().heaps_mapped);
     int good = buffers.good() ? 1 : 0, all_good = 0;
     mpi().Allreduce(&good, &all_good, 1, mpi().int_type, mpi().op_min, around_.comm());
     if (all_good == 0) throw std::bad_alloc();
@@ -135,7 +135,7 @@ std::vector<choose::InsideEntry> tune_inside(team::Team& world, int batches,
   if (speaks) {
     fmt::print("{} ranks, {}; neighbours inside a node, blocks {}\n", world.group.ranks,
                world.crowded ? "more than processors" : "a processor each",
-               world.group.heaps_mapped ? "in the shared heap" : "in private memory");
+               world.group.reach().heaps_mapped ? "in the shared heap" : "in private memory");
   }
   std::vector<choose::InsideEntry> entries;
   for (const NamedNeighborhood& one : neighborhoods) {
