@@ -6,14 +6,11 @@
 #include <utility>
 
 #include "choose/select.hpp"
+#include "mpi/tags.hpp"
 #include "team/neighbors.hpp"
 
 namespace quadrille::api {
 namespace {
-
-// The tags below are taken. MPI has at least 32768 of them; that so many requests lie between two that are
-// under way together is not to be expected.
-constexpr unsigned first_tag = 64, tags = 32768 - first_tag;
 
 // Its communicator for messages. If there is none, a nonblocking call is the MPI's.
 bool has_messages(Making& m, int& error) {
@@ -121,7 +118,11 @@ int by_neighbor_rings(Making& m) {
 
 }  // namespace
 
-void Making::take_tag() { tag = static_cast<int>(first_tag + team.group.turns.persistent++ % tags); }
+// That so many requests lie between two that are under way together is not to be expected.
+void Making::take_tag() {
+  constexpr unsigned turns = tags::count - tags::first_request;
+  tag = static_cast<int>(tags::first_request + team.group.turns.persistent++ % turns);
+}
 
 int make_native(Making& m, const std::string& why) {
   m.explain("mpi", [&] { return why; });

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "mpi/tags.hpp"
 #include "mpi/type_runs.hpp"
 
 namespace quadrille {
@@ -14,8 +15,6 @@ namespace {
 
 // Larger elements are left to the MPI: asking whether they are dense would cost more than it gains.
 constexpr std::size_t most_bytes_to_test = 256 * 1024;
-
-constexpr int huge_tag = 3;
 
 // Of this process alone, where errors come back. By MPI_Comm_dup the copy callbacks of the user's attributes would run.
 MPI_Comm alone() {
@@ -186,7 +185,7 @@ int pack_huge(const void* user, std::size_t, MPI_Datatype type, std::byte* bytes
   mpi().Comm_rank(comm, &me);
   int error = make_large_type(room, mpi().byte, 1, plain);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Sendrecv(user, 1, type, me, huge_tag, bytes, 1, plain, me, huge_tag, comm,
+  error = mpi().Sendrecv(user, 1, type, me, tags::pack, bytes, 1, plain, me, tags::pack, comm,
                          MPI_STATUS_IGNORE);
   mpi().Type_free(&plain);
   return error;
@@ -199,8 +198,8 @@ int unpack_huge(const void* user, std::size_t, MPI_Datatype type, std::byte* byt
   mpi().Comm_rank(comm, &me);
   int error = make_large_type(room, mpi().byte, 1, plain);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Sendrecv(bytes, 1, plain, me, huge_tag, const_cast<void*>(user), 1, type, me,
-                         huge_tag, comm, MPI_STATUS_IGNORE);
+  error = mpi().Sendrecv(bytes, 1, plain, me, tags::pack, const_cast<void*>(user), 1, type, me,
+                         tags::pack, comm, MPI_STATUS_IGNORE);
   mpi().Type_free(&plain);
   return error;
 }

@@ -21,9 +21,6 @@
 namespace quadrille::run {
 namespace {
 
-// Of copies inside the rank: they begin and end at once, so all calls may use one.
-constexpr int copy_tag = 2;
-
 bool is_dense(const std::vector<Block>& blocks) {
   return std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.count == 0 || b.info.dense; });
 }
@@ -77,7 +74,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Movin
       memory_(memory),
       send_(dense_send_blocks(call, traffic)),
       recv_(dense_recv_blocks(call, traffic)),
-      transport_(traffic.comm, traffic.me, copy_tag, traffic.tag) {
+      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag) {
   binding_.block_bytes = recv_.empty() ? 0 : recv_.front().bytes();
   bind_dense(call);
 }
@@ -90,7 +87,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Neigh
       memory_(memory),
       send_(neighbor_send_blocks(call, slots, moving.as_bytes)),
       recv_(neighbor_blocks(call.recv, slots.recv)),
-      transport_(traffic.comm, traffic.me, copy_tag, traffic.tag) {
+      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag) {
   binding_.block_bytes = moving.as_bytes ? largest_block(call, slots) : 0;
   bind_neighbors(!has_arrays(row_of(call.collective).send));
 }
@@ -102,7 +99,7 @@ BoundRun::BoundRun(const Binding& places, const plan::Schedule& schedule, const 
       traffic_(traffic),
       memory_(memory),
       binding_(places),
-      transport_(traffic.comm, traffic.me, copy_tag, traffic.tag) {
+      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag) {
   sized_ = all_have_room_ = true;  // who made the places has asked
   has_room_ = take_room();
 }

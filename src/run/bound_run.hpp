@@ -9,6 +9,7 @@
 
 #include "memory/pool.hpp"
 #include "mpi/byte_type.hpp"
+#include "mpi/tags.hpp"
 #include "plan/schedule.hpp"
 #include "run/agreement.hpp"
 #include "run/call.hpp"
@@ -44,7 +45,7 @@ struct Traffic {
   MPI_Comm quiet;
   int me;
   int ranks;
-  int tag = 1;
+  int tag = tags::rounds;
 };
 
 // Memory for blocks that are packed or pass through. Not shared by calls that are under way together.

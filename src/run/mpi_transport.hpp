@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mpi/mpi.hpp"
+#include "mpi/tags.hpp"
 #include "run/transport.hpp"
 
 namespace quadrille::run {
@@ -14,7 +15,7 @@ class MpiTransport final : public Transport {
  public:
   // `comm` is private to Quadrille and has MPI_ERRORS_RETURN; `self_tag` is for copies inside this rank. Only
   // one message to a peer is matched at a time in the order of starting, so one tag is enough for a call.
-  MpiTransport(MPI_Comm comm, int me, int self_tag = 2, int tag = 1)
+  MpiTransport(MPI_Comm comm, int me, int self_tag = tags::copies, int tag = tags::rounds)
       : comm_(comm), me_(me), self_tag_(self_tag), tag_(tag) {}
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;

@@ -27,14 +27,13 @@
 // its peer is known, and messages between two ranks do not overtake.
 #include <cstring>
 
+#include "mpi/tags.hpp"
 #include "run/blocks.hpp"
 #include "run/sparse.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::run {
 namespace {
-
-constexpr int tag = 8;  // that of nobody else on this communicator
 
 class Rounds {
  public:
@@ -87,7 +86,7 @@ class Rounds {
       write_message({}, mail_.reported, message.get());
     }
     MPI_Request request = mpi().request_null;
-    keep(error_, start_bytes(mpi().Isend, message.get(), bytes, to, tag, group_.comm, request));
+    keep(error_, start_bytes(mpi().Isend, message.get(), bytes, to, tags::sparse_rounds, group_.comm, request));
     requests_.push_back(request);
     messages_.push_back(std::move(message));
   }
@@ -97,7 +96,7 @@ class Rounds {
     MPI_Status status;
     for (unsigned look = 0;; ++look) {
       int found = 0;
-      const int error = mpi().Iprobe(from, tag, group_.comm, &found, &status);
+      const int error = mpi().Iprobe(from, tags::sparse_rounds, group_.comm, &found, &status);
       keep(error_, error);
       if (error != MPI_SUCCESS) return {};
       if (found) break;

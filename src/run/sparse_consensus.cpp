@@ -27,16 +27,13 @@
 // left call n. Hence messages of the calls n and n + 2 are never looked for at the same time.
 #include <cstring>
 
+#include "mpi/tags.hpp"
 #include "run/blocks.hpp"
 #include "run/sparse.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::run {
 namespace {
-
-// Not those of the schedules (1, 2) and of pack() (3). One of each pair a call.
-constexpr int block_tags[] = {4, 5};
-constexpr int note_tags[] = {6, 7};
 
 class Consensus {
  public:
@@ -48,7 +45,7 @@ class Consensus {
     unsigned idle = 0;
     while (!finished()) {
       const bool found =
-          take(block_tags[parity_], mail_.parcels) || take(note_tags[parity_], notes_);
+          take(tags::sparse_blocks[parity_], mail_.parcels) || take(tags::sparse_notes[parity_], notes_);
       idle = found ? 0 : idle + 1;
       if (idle > group_.spins) sys::yield();
     }
@@ -63,12 +60,12 @@ class Consensus {
   void send(std::span<const Parcel> out, int reported) {
     note_ = reported;
     if (reported == MPI_SUCCESS) {
-      for (const Parcel& p : out) send(p.data, p.bytes, p.destination, block_tags[parity_]);
+      for (const Parcel& p : out) send(p.data, p.bytes, p.destination, tags::sparse_blocks[parity_]);
       return;
     }
     for (int to = 0; to < group_.ranks; ++to) {
       const auto* note = reinterpret_cast<const std::byte*>(&note_);
-      if (to != group_.me) send(note, sizeof note_, to, note_tags[parity_]);
+      if (to != group_.me) send(note, sizeof note_, to, tags::sparse_notes[parity_]);
     }
   }
 

@@ -12,6 +12,7 @@
 #include "memory/pairs.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/mpi.hpp"
+#include "mpi/tags.hpp"
 #include "mpi/waits.hpp"
 #include "run/under_way.hpp"
 #include "team/config.hpp"
@@ -39,7 +40,7 @@ void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
   run::Messages& messages = team.group.change_messages();
   messages.quiet = team.quiet->comm;
   messages.quiet_me = team.quiet->me;
-  messages.own_tag = static_cast<int>(teams++ % 32768);  // MPI has at least so many tags
+  messages.own_tag = static_cast<int>(teams++ % tags::count);
 }
 
 void set_waiting(run::Group& group, bool crowded) {

@@ -1,0 +1,18 @@
+// The tags of Quadrille's own messages, all in one list: no two that are under way together may meet. They are used on
+// communicators of our own, but for `pack`, with which a rank sends to itself alone.
+#pragma once
+
+namespace quadrille::tags {
+
+inline constexpr int rounds = 1;                // of schedules in blocking calls
+inline constexpr int copies = 2;                // inside a rank: they begin and end at once, so all calls may use one
+inline constexpr int pack = 3;                  // of more than MPI_Pack can count: mpi/types.cpp
+inline constexpr int sparse_blocks[] = {4, 5};  // one of each pair a call: run/sparse_consensus.cpp
+inline constexpr int sparse_notes[] = {6, 7};
+inline constexpr int sparse_rounds = 8;        // run/sparse_bruck.cpp
+inline constexpr unsigned first_request = 64;  // and those after it, in turn: api/making.cpp
+
+// Tags from 0; MPI has at least so many.
+inline constexpr unsigned count = 32768;
+
+}  // namespace quadrille::tags
