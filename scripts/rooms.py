@@ -80,8 +80,9 @@ EXCEPTIONS = {
 WRITERS = {
     'change_reach': {'team'},
     'change_messages': {'team'},
+    'change_agreed': {'team'},
 }
-DECLARE = {'run/group.hpp'}
+DECLARE = {'run/group.hpp', 'team/team.hpp'}
 
 SOURCES = {'.c', '.cc', '.cpp', '.h', '.hpp', '.inc'}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include(?:_next)?[ \t]*(.*)$', re.MULTILINE)

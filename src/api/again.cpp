@@ -29,7 +29,7 @@ thread_local Remembered remembered[collective_count];
 std::size_t alike_up_to(Collective collective, const team::Team& team) {
   const auto c = static_cast<std::size_t>(collective);
   const std::size_t limit = team.group.inbox_limit(collective);
-  return c < team.by_size.size() ? std::min(limit, choose::default_up_to(team.by_size[c])) : limit;
+  return c < team.agreed().by_size.size() ? std::min(limit, choose::default_up_to(team.agreed().by_size[c])) : limit;
 }
 
 // What is remembered for a call with these arguments, or null.
@@ -85,7 +85,7 @@ std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
 void remember(const run::Call& call, Engine engine, team::Team& team) {
   // A buffer of a later call may be a device's.
   if (memory::device_driver() != nullptr) return;
-  if (team.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
+  if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
   const bool by_pairs = engine == Engine::exchange && !is_sized(call.collective) &&
                         !team.group.reach().written_to;
@@ -101,11 +101,11 @@ void remember(const run::Call& call, Engine engine, team::Team& team) {
       alike_up_to(call.collective, team) / info.size,
       by_pairs,
       &team.group,
-      &team.counters.served};
+      &team.counted.counters.served};
 }
 
 void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever) {
-  if (team.explains) return;
+  if (team.counted.explains) return;
   // Of the others the size is that of all blocks.
   const bool uniform = is_regular(call.collective), sizeless = !is_sized(call.collective);
   if (!whatever && !uniform && !sizeless) return;
@@ -116,7 +116,7 @@ void remember_passed(const run::Call& call, team::Team& team, team::Passed why, 
       whatever || sizeless,
       call.recv.type,
       static_cast<MPI_Count>(call.recv.count),
-      &team.counters.passed[static_cast<std::size_t>(why)]};
+      &team.counted.counters.passed[static_cast<std::size_t>(why)]};
 }
 
 bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count) {

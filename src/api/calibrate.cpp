@@ -183,7 +183,7 @@ std::string summary(const SwitchPoints& points) {
 }  // namespace
 
 void calibrate(team::Team& team) {
-  team.points_are_guessed = false;
+  team::settle_switch_points(team);
   run::Group& group = team.group;
   // Known to all ranks alike.
   if (team.crowded || !group.reach().direct || !group.reach().rings || !group.reach().local.empty()) return;
@@ -191,7 +191,7 @@ void calibrate(team::Team& team) {
   team::use_switch_points(team, calibration.run());
   team::forget_selections(team);
   team::keep_switch_points({group.ranks, team.crowded, group.reach().points});
-  if (team.explains && group.me == 0) {
+  if (team.counted.explains && group.me == 0) {
     const bool whole = calibration.is_whole();
     team::say(fmt::format("switch points {} with {} ranks: {}{}", whole ? "measured" : "not all measured", group.ranks,
                           summary(group.reach().points),

@@ -18,7 +18,7 @@ Bytes bytes_of(const run::Side& side, int blocks) {
 }
 
 int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
-  choose::Asking& asking = team.asking[static_cast<std::size_t>(call.collective)];
+  choose::Asking& asking = team.asked.asking[static_cast<std::size_t>(call.collective)];
   if (!choose::must_ask(asking)) return MPI_SUCCESS;
   if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
   const int ranks = team.group.ranks;
@@ -27,7 +27,7 @@ int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelectio
   const int error = mpi().Allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, team.group.messages().comm);
   if (error != MPI_SUCCESS) return error;
   const choose::Load load{static_cast<double>(most.all) / ranks, static_cast<double>(most.largest)};
-  cached.settle(choose::fastest(call.collective, ranks, load, team.model).choice);
+  cached.settle(choose::fastest(call.collective, ranks, load, team.agreed().model).choice);
   choose::note_answer(asking, row_of(cached.selection.choice.algorithm->engine).answer);
   return MPI_SUCCESS;
 }

@@ -28,7 +28,8 @@ int by_schedule(const Call& call, const Service& by, Team& team) {
 }
 
 int by_copies(const Call& call, const Service& by, Team& team) {
-  const bool forced = team.forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm != nullptr;
+  const bool forced =
+      team.agreed().forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm != nullptr;
   return run::run_copies(call, *by.on.schedule, team.group, forced ? run::Staging::any : run::Staging::little);
 }
 

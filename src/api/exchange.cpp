@@ -233,7 +233,7 @@ int exchange(const Arguments& call, MPI_Comm comm) {
   team::Team* team = team::team_of(comm);
   if (team == nullptr || api::is_inter(comm)) return api::raise(comm, MPI_ERR_COMM);
   const int error = serve(call, *team);
-  ++team->counters.served;
+  ++team->counted.counters.served;
   if (error == MPI_SUCCESS) return error;
   Quadrille_Received_free(call.received);
   return api::raise(comm, error);

@@ -70,7 +70,7 @@ int make(Making& m) {
   if (refused) return *refused;
   if (const int error = keep_types(m); error != MPI_SUCCESS) return error;
   const int error = make_by_engine(m);
-  if (!std::holds_alternative<run::NativeRun>(m.made.run)) ++m.team.counters.served;  // else it was passed on
+  if (!std::holds_alternative<run::NativeRun>(m.made.run)) ++m.team.counted.counters.served;  // else it was passed on
   return error;
 }
 

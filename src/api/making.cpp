@@ -138,7 +138,7 @@ int make_unselected(Making& m, const std::string& why) {
 
 int make_schedule(Making& m, team::CachedSelection& selected) {
   const choose::Selection& selection = selected.selection;
-  m.explain(m.team.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
+  m.explain(m.team.counted.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
   int error = MPI_SUCCESS;
   if (!has_messages(m, error)) return error;
   return make_by(m, team::prepared_of(m.team, m.call.collective, selected));

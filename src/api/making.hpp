@@ -26,7 +26,7 @@ struct Making {
   // `why()` says why; it is not asked where nobody wants to know.
   template <class Why>
   void explain(const char* algorithm, Why why) const {
-    if (!team.explains) return;
+    if (!team.counted.explains) return;
     team::explain(team, call.collective, 0, algorithm, (persistent ? "persistent; " : "nonblocking; ") + why());
   }
 };

@@ -58,9 +58,7 @@ int set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) 
     return api::raise(comm, MPI_ERR_ARG);
   }
   const auto index = static_cast<std::size_t>(which);
-  team->forced.by_collective[index] =
-      choice.algorithm != nullptr ? choice : team::config().forced.by_collective[index];
-  team::forget_selections(*team);
+  team::force(*team, which, choice.algorithm != nullptr ? choice : team::config().forced.by_collective[index]);
   return MPI_SUCCESS;
 }
 

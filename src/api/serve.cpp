@@ -116,11 +116,11 @@ int uncounted_calls(Door door) {
 }
 
 void explain_passed(team::Team& team, const Call& call, std::string_view why) {
-  if (team.explains) team::explain(team, call.collective, 0, "mpi", std::string(why));
+  if (team.counted.explains) team::explain(team, call.collective, 0, "mpi", std::string(why));
 }
 
 bool pass(team::Team& team, team::Passed why) {
-  ++team.counters.passed[static_cast<std::size_t>(why)];
+  ++team.counted.counters.passed[static_cast<std::size_t>(why)];
   return false;
 }
 
@@ -143,12 +143,12 @@ namespace {
 // False if a dense call goes to the MPI whatever would be selected.
 bool admit_dense(const Call& call, team::Team& team, Door door) {
   if (!team.eligible) {
-    if (team.explains && !std::exchange(team.explained, true)) explain_passed(team, call, team.why_not);
+    if (team.counted.explains && !std::exchange(team.counted.explained, true)) explain_passed(team, call, team.why_not);
     remember_passed(call, team, team.why_passed, true);
     return pass(team, team.why_passed);
   }
   if (make_ready(team, door) && is_sound(call, team.group.ranks)) {
-    if (team.points_are_guessed) calibrate(team);
+    if (team.agreed().points_are_guessed) calibrate(team);
     return true;
   }
   if (!team.eligible) {
@@ -181,7 +181,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
   const EngineWork& engine = work_of(choice);
   if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS) {
-    if (team.explains) team::explain(team, call.collective, bytes, "mpi", team::no_communicator);
+    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", team::no_communicator);
     return pass(team, Passed::no_communicator);
   }
   team::explain(team, call.collective, cached);
@@ -218,7 +218,7 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
     }
   }
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
-  ++team->counters.served;
+  ++team->counted.counters.served;
   return true;
 }
 

@@ -25,7 +25,7 @@ int class_of(std::size_t bytes) {
 
 team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   if (cached.trial != nullptr) return *cached.trial;
-  const auto [place, is_new] = team.trials.try_emplace({call.collective, class_of(bytes)});
+  const auto [place, is_new] = team.asked.trials.try_emplace({call.collective, class_of(bytes)});
   team::Try& one = place->second;
   if (is_new) {
     std::vector<choose::Choice> candidates{cached.selection.choice};

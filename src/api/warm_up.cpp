@@ -79,10 +79,10 @@ void warm_up() {
   team::Team* team = team::team_of(mpi().comm_world);
   if (team == nullptr || !team->ready || team->group.may_send() || team->group.ranks > most_ranks) return;
   if (team::config().any_forced) return;
-  if (team->points_are_guessed) calibrate(*team);
-  const bool explains = std::exchange(team->explains, false);
-  const bool tries = std::exchange(team->tries, false);  // what is rehearsed is not to be compared
-  const team::Counters counters = team->counters;
+  if (team->agreed().points_are_guessed) calibrate(*team);
+  const bool explains = std::exchange(team->counted.explains, false);
+  const bool tries = team::let_try(*team, false);  // what is rehearsed is not to be compared
+  const team::Counters counters = team->counted.counters;
   const Rehearsal rehearsal(mpi().comm_world, team->group.ranks);
   // Twice: consecutive calls use different slots.
   for (int time = 0; time < 2; ++time) {
@@ -94,9 +94,9 @@ void warm_up() {
     if (team->group.reach().rings) rehearsal.through_rings(team->group.pairs.ring_bytes());
     for (int time = 0; time < 2; ++time) rehearsal.alltoall(large);
   }
-  team->counters = counters;
-  team->explains = explains;
-  team->tries = tries;
+  team->counted.counters = counters;
+  team->counted.explains = explains;
+  team::let_try(*team, tries);
   // Or calls like these would take the short way, and say nothing, or stay with what was not tried.
   if (explains || tries) team::forget_selections(*team);
 }

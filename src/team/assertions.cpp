@@ -20,7 +20,7 @@ Hints hints_of(MPI_Comm comm) {
 
 bool forces_equal_sizes(const Team& team) {
   return std::any_of(
-      std::begin(team.forced.by_collective), std::end(team.forced.by_collective),
+      std::begin(team.agreed().forced.by_collective), std::end(team.agreed().forced.by_collective),
       [](const choose::Choice& choice) { return choice.algorithm != nullptr && choice.algorithm->needs.equal_sizes; });
 }
 
@@ -49,7 +49,7 @@ void ask_assertion(Team& team) {
   int me = 0;
   mpi().Comm_rank(team.user, &me);
   const Hints hints = hints_of(team.user);
-  if (me == 0 && team.explains) say_problems(hints, "the info of a communicator");
+  if (me == 0 && team.counted.explains) say_problems(hints, "the info of a communicator");
   const bool asserted = n.wish.value_or(hints.iso_sizes);
   n.checked = n.checked || hints.check || config().check;
   const std::uint64_t mine = fingerprint(n.iso_send, n.checked);

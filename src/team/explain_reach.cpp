@@ -64,7 +64,7 @@ std::string join(const std::vector<std::string>& words) {
 class Peers {
  public:
   Peers(const Team& team, const Processes& processes, std::span<const int> members, const memory::Ways& ways)
-      : group_(team.group), ways_(ways), guessed_(team.points_are_guessed) {
+      : group_(team.group), ways_(ways), guessed_(team.agreed().points_are_guessed) {
     for (std::size_t m = 0; m < members.size(); ++m) {
       if (members[m] == group_.me) continue;
       ++count_;

@@ -201,8 +201,8 @@ const Team* who_knows(const Team& team) {
 void add_costs(choose::NeighborKey& key, const Team& known, const choose::CombiningCosts& costs) {
   key.costs = &costs;
   key.rounds_are_cheap = !known.crowded;
-  key.machine = known.model.quadrille;
-  key.measured = known.measured;
+  key.machine = known.agreed().model.quadrille;
+  key.measured = known.agreed().measured;
 }
 
 // Do all ranks share a node and have rings? Before a communicator is ready it is guessed, by what MPI_Init found;
@@ -246,13 +246,13 @@ bool Isomorphic::nobody_alone() const {
 }
 
 bool may_choose_inside(const Team& team) {
-  return !team.inside.empty() && is_in_node(team) && team.group.reach().load_store;
+  return !team.agreed().inside.empty() && is_in_node(team) && team.group.reach().load_store;
 }
 
 bool may_combine(const Team& team) {
   const Team* known = who_knows(team);
   if (known == nullptr || known->nodes.nodes == 1) return false;
-  return !known->crowded || known->model.quadrille != plan::Machine{} || !known->measured.empty();
+  return !known->crowded || known->agreed().model.quadrille != plan::Machine{} || !known->agreed().measured.empty();
 }
 
 std::shared_ptr<Isomorphic> isomorphic_around(plan::Grid grid, plan::PackedNeighborhood packed) {
@@ -316,7 +316,7 @@ const run::NodeEdges& node_edges_of(Team& team) {
 
 const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice) {
   const plan::BuildNeighbors build = choice.algorithm->build_neighbors;
-  for (const auto& cached : team.plans) {
+  for (const auto& cached : team.chosen.plans) {
     if (cached->build == nullptr && cached->build_neighbors == build &&
         cached->parameters == choice.parameters) {
       return cached->schedule;
@@ -328,9 +328,9 @@ const plan::Schedule& neighbor_plan_of(Team& team, const choose::Choice& choice)
   plan::Schedule schedule =
       build == nullptr ? plan::neighbor_direct(me, n.sources, n.destinations)
                        : build({&n.isomorphic->grid, &n.isomorphic->neighborhood(), me, choice.parameters});
-  team.plans.push_back(std::make_unique<CachedPlan>(
+  team.chosen.plans.push_back(std::make_unique<CachedPlan>(
       CachedPlan{nullptr, build, choice.parameters, std::move(schedule)}));
-  return team.plans.back()->schedule;
+  return team.chosen.plans.back()->schedule;
 }
 
 run::NeighborSlots slots_of(const Team& team, const choose::Choice& choice) {
@@ -342,7 +342,7 @@ run::NeighborSlots slots_of(const Team& team, const choose::Choice& choice) {
 CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes,
                                     bool drop_in) {
   const auto index = static_cast<std::size_t>(collective);
-  if (CachedSelection* cached = team.selections[index].find(bytes, drop_in)) return *cached;
+  if (CachedSelection* cached = team.chosen.selections[index].find(bytes, drop_in)) return *cached;
   const Isomorphic* around = team.neighbors->isomorphic.get();
   const bool uniform = is_regular(collective);
   const bool by_ourselves = !drop_in && team.neighbors->doubtful;
@@ -359,10 +359,10 @@ CachedSelection& neighbor_selection(Team& team, Collective collective, std::size
     key.sizes_known = uniform || team.neighbors->sizes_known();
     if (may_choose_inside(team) && (!uniform || around->nobody_alone())) {
       key.costs = &around->costs(is_allgather(collective));
-      key.inside = team.inside;
+      key.inside = team.agreed().inside;
     }
   }
-  const choose::Choice& forced = team.forced.by_collective[index];
+  const choose::Choice& forced = team.agreed().forced.by_collective[index];
   // Counting what combining costs takes longer than all the rest of a first call, so only if it may decide.
   if (key.sizes_known && may_combine(team) && !choose::is_obeyed(key, forced)) {
     add_costs(key, *who_knows(team), around->costs(is_allgather(collective)));
@@ -371,7 +371,7 @@ CachedSelection& neighbor_selection(Team& team, Collective collective, std::size
   selected.bytes = bytes;
   selected.drop_in = drop_in;
   selected.selection = choose::select_neighbors(key, forced);
-  return team.selections[index].keep(std::move(selected));
+  return team.chosen.selections[index].keep(std::move(selected));
 }
 
 }  // namespace quadrille::team

@@ -20,7 +20,7 @@ constexpr std::size_t most_mesh_neighbors = 1024;
 
 // Does the user want an algorithm that needs the neighbours of all?
 bool forces_isomorphic(const Team& team) {
-  return std::any_of(std::begin(team.forced.by_collective), std::end(team.forced.by_collective),
+  return std::any_of(std::begin(team.agreed().forced.by_collective), std::end(team.agreed().forced.by_collective),
                      [](const choose::Choice& choice) {
                        return choice.algorithm != nullptr && choice.algorithm->needs.isomorphic;
                      });

@@ -63,7 +63,7 @@ void Selections::forget() {
 
 CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes) {
   const auto index = static_cast<std::size_t>(collective);
-  if (CachedSelection* cached = team.selections[index].find(bytes, false)) return *cached;
+  if (CachedSelection* cached = team.chosen.selections[index].find(bytes, false)) return *cached;
   const choose::GlobalKey key{collective,
                               team.group.ranks,
                               team.nodes.nodes,
@@ -73,14 +73,14 @@ CachedSelection& selection_of(Team& team, Collective collective, std::size_t byt
                               team.group.reach().slot_limit,
                               team.group.reach().load_store,
                               team.group.reach().direct,
-                              team.model == choose::Model{} ? nullptr : &team.model,
-                              team.tries,
-                              index < team.by_size.size() ? &team.by_size[index] : nullptr};
+                              team.agreed().model == choose::Model{} ? nullptr : &team.agreed().model,
+                              team.agreed().tries,
+                              index < team.agreed().by_size.size() ? &team.agreed().by_size[index] : nullptr};
   CachedSelection selected;
   selected.bytes = bytes;
-  selected.selection = choose::select(key, team.forced.by_collective[index]);
+  selected.selection = choose::select(key, team.agreed().forced.by_collective[index]);
   if (selected.selection.why == "there are no inboxes") selected.selection.why = team.inbox_obstacle;
-  return team.selections[index].keep(std::move(selected));
+  return team.chosen.selections[index].keep(std::move(selected));
 }
 
 const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached) {
@@ -89,13 +89,24 @@ const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& 
 }
 
 void explain(Team& team, Collective collective, CachedSelection& cached) {
-  if (cached.explained || !team.explains) return;
+  if (cached.explained || !team.counted.explains) return;
   cached.explained = true;
   explain(team, collective, cached.bytes, choose::to_string(cached.selection.choice), cached.selection.why);
 }
 
+void force(Team& team, Collective collective, const choose::Choice& choice) {
+  team.change_agreed().forced.by_collective[static_cast<std::size_t>(collective)] = choice;
+  forget_selections(team);
+}
+
+void use_measured(Team& team, std::vector<choose::NeighborEntry> measured) {
+  team.change_agreed().measured = std::move(measured);
+}
+
+bool let_try(Team& team, bool tries) { return std::exchange(team.change_agreed().tries, tries); }
+
 void forget_selections(Team& team) {
-  for (Selections& selections : team.selections) selections.forget();
+  for (Selections& selections : team.chosen.selections) selections.forget();
   generation.fetch_add(1, std::memory_order_acq_rel);
 }
 

@@ -51,13 +51,13 @@ void set_waiting(run::Group& group, bool crowded) {
 
 
 // What all ranks of a communicator go by.
-struct Agreed {
+struct Found {
   Config settings;
   Processes processes;
 };
 
 // The settings of this process if all ranks have the same, else none; and what is known of the ranks.
-Agreed agree(Team& team) {
+Found agree(Team& team) {
   const std::vector<int> world_ranks = ranks_in_world(team.user);
   const std::shared_ptr<const Processes> all = world();
   if (world_has_met()) return {config(), pick(*all, world_ranks)};
@@ -65,18 +65,18 @@ Agreed agree(Team& team) {
   const std::uint64_t mine[3] = {print, ~print, all != nullptr ? 1U : 0U};
   std::uint64_t least[3] = {};
   mpi().Allreduce(mine, least, 3, mpi().uint64, mpi().op_min, team.user);
-  Agreed agreed;
+  Found found;
   if (least[0] == ~least[1]) {
-    agreed.settings = config();
+    found.settings = config();
   } else if (team.group.me == 0) {
     say("QUADRILLE_* variables differ among the ranks and are ignored");
   }
   if (least[2] == 1) {
-    agreed.processes = pick(*all, world_ranks);
+    found.processes = pick(*all, world_ranks);
   } else {
-    agreed.processes = meet_here(team.user, agreed.settings.ways, world_ranks);
+    found.processes = meet_here(team.user, found.settings.ways, world_ranks);
   }
-  return agreed;
+  return found;
 }
 
 void apply_node_map(Team& team, const Config& settings, plan::NodeMap real) {
@@ -127,7 +127,7 @@ bool loads_and_stores(const Processes& processes, const Config& settings, int he
 void tell_choices(Team& team, std::string text, std::int64_t bytes) {
   text.resize(static_cast<std::size_t>(bytes));
   if (bytes > 0) mpi().Bcast(text.data(), static_cast<int>(bytes), mpi().byte, 0, team.user);
-  team.by_size = choose::choices_from(text);
+  team.change_agreed().by_size = choose::choices_from(text);
 }
 
 // Collective: what rank 0 has. `count` is of its list; all know it.
@@ -176,17 +176,17 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     // Of several nodes: agree_on_messages().
     if (team.nodes.nodes == 1) {
       choices = look_up_algorithms(team.nodes, team.crowded);
-      team.inside = look_up_inside(group.ranks, team.crowded);
+      team.change_agreed().inside = look_up_inside(group.ranks, team.crowded);
     }
     mine.choices = static_cast<std::int64_t>(choices.size());
-    mine.inside = static_cast<std::int64_t>(team.inside.size());
+    mine.inside = static_cast<std::int64_t>(team.agreed().inside.size());
   }
   mpi().Bcast(&mine, sizeof mine, mpi().byte, 0, team.user);
   tell_choices(team, std::move(choices), mine.choices);
-  broadcast(team, team.inside, mine.inside);
+  broadcast(team, team.change_agreed().inside, mine.inside);
   group.change_reach().points = mine.points;
-  team.points_are_guessed = !mine.known;
-  team.tries = mine.tries;
+  team.change_agreed().points_are_guessed = !mine.known;
+  team.change_agreed().tries = mine.tries;
   chunk = areas.empty() ? mine.chunk : areas[static_cast<std::size_t>(members[0])].chunk;
   if (chunk >= 0) {
     team.area = memory::ControlArea(processes.pool, static_cast<std::size_t>(chunk), control_bytes(here));
@@ -245,14 +245,14 @@ void agree_on_messages(Team& team) {
   } told{};
   std::string choices;
   if (team.group.me == 0) {
-    team.measured = look_up_neighbors(team.nodes, team.crowded);
+    team.change_agreed().measured = look_up_neighbors(team.nodes, team.crowded);
     choices = look_up_algorithms(team.nodes, team.crowded);
-    told = {look_up_model(team.nodes, team.crowded), static_cast<std::int64_t>(team.measured.size()),
+    told = {look_up_model(team.nodes, team.crowded), static_cast<std::int64_t>(team.agreed().measured.size()),
             static_cast<std::int64_t>(choices.size())};
   }
   mpi().Bcast(&told, sizeof told, mpi().byte, 0, team.user);
-  team.model = told.model;
-  broadcast(team, team.measured, told.neighbors);
+  team.change_agreed().model = told.model;
+  broadcast(team, team.change_agreed().measured, told.neighbors);
   tell_choices(team, std::move(choices), told.choices);
 }
 
@@ -299,16 +299,17 @@ int setup(Team& team) {
   // What the user set comes before the table.
   if (settings.inbox_limit != SIZE_MAX) {
     group.change_reach().points.inbox_limit.fill(settings.inbox_limit);
-    team.points_are_guessed = false;
-    for (choose::SizedChoices& choices : team.by_size) choose::keep_default(choices, group.reach().slot_limit);
+    team.change_agreed().points_are_guessed = false;
+    for (choose::SizedChoices& choices : team.change_agreed().by_size)
+      choose::keep_default(choices, group.reach().slot_limit);
   }
-  if (team.explains && group.me == 0) {
+  if (team.counted.explains && group.me == 0) {
     const std::vector<int> members = members_of(team.nodes, group.me);
     say_reach(reach_lines(team, processes, members, settings.ways));
   }
   if (team.nodes.nodes > 1) agree_on_messages(team);
   group.change_reach().away_steps = settings.away_steps;
-  team.forced = settings.forced;
+  team.change_agreed().forced = settings.forced;
   team.ready = true;
   return MPI_SUCCESS;
 }

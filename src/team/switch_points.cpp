@@ -124,6 +124,8 @@ std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded) {
   return choose::text_of(choices);
 }
 
+void settle_switch_points(Team& team) { team.change_agreed().points_are_guessed = false; }
+
 void use_switch_points(Team& team, const choose::SwitchPoints& points) { team.group.change_reach().points = points; }
 
 }  // namespace quadrille::team

@@ -33,6 +33,8 @@ std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded);
 // Of this machine, as tables name it.
 choose::Machine this_machine();
 
+// They need not be measured any more.
+void settle_switch_points(Team& team);
 // The points that calls go by from now on; the same on all ranks. What was selected before is not forgotten.
 void use_switch_points(Team& team, const choose::SwitchPoints& points);
 

@@ -111,7 +111,7 @@ void Counters::add(const Counters& other) {
 
 Tally begin_tally(const Team& team) {
   Tally tally;
-  if (!team.explains) return tally;
+  if (!team.counted.explains) return tally;
   int rank = 0;
   mpi().Comm_rank(team.user, &rank);
   mpi().Comm_size(team.user, &tally.ranks);
@@ -132,9 +132,9 @@ Tally begin_tally(const Team& team) {
 }
 
 Tally end_tally(const Team& team) {
-  Tally tally = team.tally;
-  tally.served = team.counters.served;
-  tally.passed = team.counters.all_passed();
+  Tally tally = team.counted.tally;
+  tally.served = team.counted.counters.served;
+  tally.passed = team.counted.counters.all_passed();
   if (team.user != mpi().comm_null && tally.ranks > 1) take_name(team.user, tally);
   return tally;
 }

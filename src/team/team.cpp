@@ -73,7 +73,7 @@ void free_after(Team* team, Change change) {
     const std::lock_guard lock(list.mutex);
     change();
     if (team->keepers > 0 || team->user != mpi().comm_null) return;
-    list.freed.add(team->counters);
+    list.freed.add(team->counted.counters);
     std::erase(list.all, team);
   }
   release(*team);
@@ -85,7 +85,7 @@ int forget_team(MPI_Comm, int, void* value, void*) {
   generation.fetch_add(1, std::memory_order_acq_rel);
   return thrown_by([team] {
     free_after(team, [team] {
-      if (team->explains) keep_tally(end_tally(*team));  // while it has a name
+      if (team->counted.explains) keep_tally(end_tally(*team));  // while it has a name
       team->user = mpi().comm_null;
     });
   });
@@ -106,8 +106,8 @@ Part own_part() {
   Counters all = list.freed;
   std::vector<Tally> tallies = list.tallies;
   for (const Team* team : list.all) {
-    all.add(team->counters);
-    if (team->explains && team->user != mpi().comm_null) tallies.push_back(end_tally(*team));
+    all.add(team->counted.counters);
+    if (team->counted.explains && team->user != mpi().comm_null) tallies.push_back(end_tally(*team));
   }
   const auto add = [&](Passed why, std::uint64_t calls) { all.passed[static_cast<std::size_t>(why)] += calls; };
   add(Passed::other, list.passed_without_team.load());
@@ -189,8 +189,8 @@ Team* make_team(MPI_Comm comm) {
   team->group.change_messages().comm = mpi().comm_null;
   team->why_not = why_not_eligible(comm, *team);
   team->eligible = team->why_not.empty();
-  team->explains = config().explain;
-  team->tally = begin_tally(*team);
+  team->counted.explains = config().explain;
+  team->counted.tally = begin_tally(*team);
   Teams& list = teams();
   {
     const std::lock_guard lock(list.mutex);
@@ -308,7 +308,7 @@ const std::vector<int>& domains_of(Team& team) {
 }
 
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
-  for (const auto& cached : team.plans) {
+  for (const auto& cached : team.chosen.plans) {
     if (cached->build != nullptr && cached->build == choice.algorithm->build &&
         cached->parameters == choice.parameters) {
       return cached->schedule;
@@ -317,9 +317,9 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   const bool copies = row_of(choice.algorithm->engine).plans == choose::Plans::node_copies;
   const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters,
                               copies ? domains_of(team) : team.domains};
-  team.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{
+  team.chosen.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{
       choice.algorithm->build, nullptr, choice.parameters, choice.algorithm->build(problem)}));
-  return team.plans.back()->schedule;
+  return team.chosen.plans.back()->schedule;
 }
 
 void explain(Team& team, Collective collective, std::size_t bytes,

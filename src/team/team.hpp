@@ -44,6 +44,38 @@ struct Try {
 
 struct Config;
 
+// What all ranks go by when they choose: the same on all. Written by team/ alone.
+struct Agreed {
+  choose::Forced forced;    // by the API or the environment
+  choose::Model model;      // all zero: none
+  std::vector<choose::NeighborEntry> measured;  // of neighbour collectives between nodes
+  choose::ChoicesByCollective by_size;          // what was measured to be best at which block size
+  std::vector<choose::InsideEntry> inside;      // likewise, on one node
+  bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp)
+  // No table has the switch points: they are to be measured (api/calibrate.hpp).
+  bool points_are_guessed = false;
+};
+
+// What was chosen, and built for it. Written by team/ alone; what calls run on is kept with it.
+struct Chosen {
+  std::vector<std::unique_ptr<CachedPlan>> plans;
+  Selections selections[collective_count];
+};
+
+// What is found out while calls are made. Written by api/ alone: choose_by_load.cpp, trials.cpp.
+struct Asked {
+  choose::Asking asking[collective_count];
+  std::map<std::pair<Collective, int>, Try> trials;  // by class of size
+};
+
+// What the user may want to know. Counted by api/, told by team/.
+struct Counted {
+  bool explains = false;        // the user wants to know
+  bool explained = false;       // that it is not eligible
+  Counters counters;
+  Tally tally;                  // where the user wants to know
+};
+
 struct Team {
   MPI_Comm user{};          // null when it is gone and the team is kept
   int keepers = 0;          // under the lock of the list of teams
@@ -52,8 +84,7 @@ struct Team {
   Passed why_passed = Passed::no_communicator;  // the same in short
   bool ready = false;       // setup() has been done
   int calls = 0;            // calls before it was ready
-  // No table has them: they are to be measured (api/calibrate.hpp). Alike on all ranks.
-  bool points_are_guessed = false;
+  bool no_messages = false;    // the MPI has no communicator for them; the same on all ranks
 
   run::Group group;         // valid when ready
   plan::NodeMap nodes;
@@ -62,30 +93,23 @@ struct Team {
   bool crowded = false;        // some node has more ranks than processors; the same on all ranks
   std::vector<int> domains;    // NUMA domain of each rank; empty until first needed
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
-  choose::Forced forced;    // agreed; by the API or the environment
-  choose::Model model;      // agreed; all zero: none
-  std::vector<choose::NeighborEntry> measured;  // agreed; of neighbour collectives between nodes
-  choose::ChoicesByCollective by_size;          // agreed; what was measured to be best at which block size
-  std::vector<choose::InsideEntry> inside;      // likewise, on one node
-  choose::Asking asking[collective_count];
-  bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp); agreed
-  std::map<std::pair<Collective, int>, Try> trials;  // by class of size
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
-
   std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
   // What carries out the request that was made last: "inbox", "rings", "messages", "mpi", or "nothing" if no data move.
   const char* request_by = "nothing";
 
-  std::vector<std::unique_ptr<CachedPlan>> plans;
-  Selections selections[collective_count];
+  Chosen chosen;
+  Asked asked;
+  Counted counted;
+  const Agreed& agreed() const { return agreed_; }
+  // For team/ (scripts/rooms.py).
+  Agreed& change_agreed() { return agreed_; }
+
   // What Quadrille's own collectives are called on: MPI_COMM_WORLD stays as the program left it.
   MPI_Comm own() const;
 
-  bool no_messages = false;     // the MPI has no communicator for them; the same on all ranks
-  bool explains = false;        // the user wants to know
-  bool explained = false;       // that it is not eligible
-  Counters counters;
-  Tally tally;                  // where the user wants to know
+ private:
+  Agreed agreed_;
 };
 
 // The team of a communicator, made on first use. Not collective. Null for the null communicator and
@@ -106,6 +130,12 @@ int setup(Team& team);
 // call that may need one. A team that is not eligible, but no intercommunicator, can have one, too. Returns an
 // MPI error code, the same on all ranks, and does not try again then.
 int prepare_messages(Team& team);
+
+// All ranks call these alike. What was selected before is forgotten by the first alone.
+void force(Team& team, Collective collective, const choose::Choice& choice);
+void use_measured(Team& team, std::vector<choose::NeighborEntry> measured);
+// Whether the first calls may try what nothing is known of. Returns whether they might.
+bool let_try(Team& team, bool tries);
 
 // The NUMA domain of each rank, the same on all; empty: one. Collective when it is first called.
 const std::vector<int>& domains_of(Team& team);

@@ -79,7 +79,7 @@ std::string served(MPI_Comm comm, const Neighbours& n, int bytes, bool vector = 
     if (recv[i] / 16 != n.sources[i / block]) break;
   }
   const auto index = static_cast<std::size_t>(vector ? Collective::neighbor_alltoallv : alltoall);
-  return std::string(team::team_of(comm)->selections[index].last()->selection.choice.algorithm->name);
+  return std::string(team::team_of(comm)->chosen.selections[index].last()->selection.choice.algorithm->name);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace quadrille::test {
 
 inline std::string served_by(MPI_Comm comm, Collective c) {
-  const auto& choice = team::team_of(comm)->selections[static_cast<std::size_t>(c)].last()->selection.choice;
+  const auto& choice = team::team_of(comm)->chosen.selections[static_cast<std::size_t>(c)].last()->selection.choice;
   return choice.algorithm != nullptr ? std::string(choice.algorithm->name) : "nothing";
 }
 

@@ -150,7 +150,7 @@ void exchange(const World& w, const Case& c, int call, MPI_Comm comm = MPI_COMM_
 const std::vector<Collective> all_collectives = quadrille::those(quadrille::is_dense);
 
 const choose::Selection& selection(Collective collective) {
-  return team::team_of(MPI_COMM_WORLD)->selections[static_cast<std::size_t>(collective)].last()->selection;
+  return team::team_of(MPI_COMM_WORLD)->chosen.selections[static_cast<std::size_t>(collective)].last()->selection;
 }
 
 std::string wanted(const std::string& name, Collective collective) {

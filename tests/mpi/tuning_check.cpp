@@ -108,11 +108,11 @@ int main(int argc, char** argv) {
       name == "differ" ? points_of(0) : choose::default_switch_points(team->crowded);
   expect(team->ready && team->group.reach().points == wanted, "other switch points");
   const bool holds = name == "differ" && team->nodes.nodes == ranks;
-  expect(team->measured == (holds ? neighbors_of(0, team->crowded) : std::vector<choose::NeighborEntry>()),
+  expect(team->agreed().measured == (holds ? neighbors_of(0, team->crowded) : std::vector<choose::NeighborEntry>()),
          "other neighbourhoods");
   // It was written with six digits.
   const double alpha = holds ? 1e-6 : 0;
-  expect(std::abs(team->model.quadrille.alpha - alpha) < 1e-12, "another model");
+  expect(std::abs(team->agreed().model.quadrille.alpha - alpha) < 1e-12, "another model");
   std::remove(file.c_str());
   MPI_Finalize();
   return failures == 0 ? 0 : 1;

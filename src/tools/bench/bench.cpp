@@ -257,7 +257,7 @@ class Bench {
   bool is_trying(const Implementation& implementation) const {
     const team::Team* team = implementation.native ? nullptr : team::team_of(implementation.comm);
     if (team == nullptr || !team->ready) return false;
-    const team::CachedSelection* used = team->selections[static_cast<std::size_t>(plan_.collective)].last();
+    const team::CachedSelection* used = team->chosen.selections[static_cast<std::size_t>(plan_.collective)].last();
     return used != nullptr && !used->selection.rivals.empty();
   }
 
@@ -377,7 +377,7 @@ class Bench {
     if (team == nullptr || !team->ready) return;
     row.nodes = team->nodes.nodes;
     const auto place = static_cast<std::size_t>(plan_.collective);
-    const team::CachedSelection* used = team->selections[place].last();
+    const team::CachedSelection* used = team->chosen.selections[place].last();
     if (used != nullptr) row.served_by = choose::to_string(used->selection.choice);
     if (!options_.overlap) return;
     // A request that goes by messages runs what was selected, if that goes by messages, too.

@@ -38,8 +38,7 @@ Around::Around(team::Team& world, const plan::Neighborhood& neighborhood) {
 Around::~Around() { mpi().Comm_free(&comm_); }
 
 void Around::force(const choose::Choice& choice, Collective collective) const {
-  team().forced.by_collective[static_cast<std::size_t>(collective)] = choice;
-  team::forget_selections(team());
+  team::force(team(), collective, choice);
 }
 
 std::vector<BatchTimes> measure_ways(const Around& around, const NeighborCall& call, std::size_t ways,

@@ -134,8 +134,7 @@ class AlgorithmTuner {
   }
 
   void force(const choose::Choice& choice) {
-    team_.forced.by_collective[static_cast<std::size_t>(collective_)] = choice;
-    team::forget_selections(team_);
+    team::force(team_, collective_, choice);
   }
 
   // What calls of the next batches find. The same on all ranks.

@@ -84,8 +84,7 @@ class ModelTuner {
   }
 
   void use(const choose::Choice& choice) {
-    team_.forced.by_collective[static_cast<std::size_t>(Collective::alltoallv)] = choice;
-    team::forget_selections(team_);
+    team::force(team_, Collective::alltoallv, choice);
   }
   void forget() { use({}); }
 

@@ -56,7 +56,7 @@ class NeighborTuner {
   // What calls of the next batches find. The same on all ranks.
   void use(Way way) {
     entry_.largest_combined = SIZE_MAX / 2;
-    team_.measured = {entry_};
+    team::use_measured(team_, {entry_});
     const Collective c = entry_.collective;
     around_.force(way == combined ? choose::Choice() : choose::plain(c, way == direct ? "direct" : "mpi"), c);
   }
