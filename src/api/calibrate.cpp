@@ -61,11 +61,7 @@ class Calibration {
     return late_;
   }
 
-  bool all(bool mine) {
-    int own = mine ? 1 : 0, every = 0;
-    mpi().Allreduce(&own, &every, 1, mpi().int_type, mpi().op_min, team_.user);
-    return every == 1;
-  }
+  bool all(bool mine) const { return team::all_true(team_.user, mine); }
 
   std::size_t buffer_bytes(std::size_t block) const { return block * static_cast<std::size_t>(group_.ranks); }
 

@@ -3,20 +3,11 @@
 #include <fmt/core.h>
 
 #include "api/serve_neighbors.hpp"
-
 #include "run/neighbors.hpp"
 #include "team/config.hpp"
+#include "text/hash.hpp"
 
 namespace quadrille::api {
-namespace {
-
-std::uint64_t hash(const std::vector<std::size_t>& numbers) {
-  std::uint64_t value = 0xcbf29ce484222325ULL;
-  for (const std::size_t number : numbers) value = (value ^ number) * 0x100000001b3ULL;
-  return value;
-}
-
-}  // namespace
 
 int check_sizes(const run::Call& call, team::Team& team, bool sound) {
   const team::Neighbors& n = *team::neighbors_of(team);
@@ -24,7 +15,7 @@ int check_sizes(const run::Call& call, team::Team& team, bool sound) {
   std::vector<std::size_t> sizes;
   const bool good = sound && run::list_sizes(call, {n.iso_send, n.iso_recv}, sizes);
   // A rank with a mistake gives what no other gives, so that nobody waits for it.
-  const std::uint64_t given = good ? hash(sizes) : ~hash({static_cast<std::size_t>(team.group.me)});
+  const std::uint64_t given = good ? text::Hash().add_all(sizes).value() : ~text::Hash().add(team.group.me).value();
   if (team::all_agree(team.user, given) && good) return MPI_SUCCESS;
   if (team.group.me == 0) {
     team::say(fmt::format("{}: the sizes of the blocks are not the same at all ranks, as was asserted",

@@ -9,6 +9,7 @@
 #include "team/config.hpp"
 #include "team/hints.hpp"
 #include "team/neighbors.hpp"
+#include "text/hash.hpp"
 
 using quadrille::mpi;
 namespace api = quadrille::api;
@@ -25,14 +26,7 @@ int check(MPI_Comm cartcomm, int s, const int offsets[], const MPI_Comm* isocomm
 }
 
 std::uint64_t hash(int s, std::span<const int> offsets, bool asserted) {
-  std::uint64_t value = 0xcbf29ce484222325ULL;
-  const auto mix = [&](int number) {
-    value = (value ^ static_cast<unsigned>(number)) * 0x100000001b3ULL;
-  };
-  mix(s);
-  mix(asserted ? 1 : 0);
-  for (const int offset : offsets) mix(offset);
-  return value;
+  return quadrille::text::Hash().add(s).add(asserted ? 1 : 0).add_all(offsets).value();
 }
 
 plan::RanksAround edges_of(const plan::Grid& grid, const plan::PackedNeighborhood& around, int s, int me) {

@@ -5,6 +5,7 @@
 #include "api/memory_doors.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
+#include "text/hash.hpp"
 
 using quadrille::Collective;
 using quadrille::mpi;
@@ -14,12 +15,6 @@ namespace choose = quadrille::choose;
 namespace team = quadrille::team;
 
 namespace {
-
-std::uint64_t hash(const std::string& text) {
-  std::uint64_t value = 0xcbf29ce484222325ULL;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return value;
-}
 
 // Reads what Quadrille_Set_algorithm was given. Returns an empty string, or what is wrong.
 std::string read_request(const char* collective, const char* algorithm, Collective& which,
@@ -48,7 +43,7 @@ int set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) 
     }
     const std::string request = std::string(collective != nullptr ? collective : "") + "=" +
                                 (algorithm != nullptr ? algorithm : "");
-    if (!team::all_agree(team->user, hash(request))) {
+    if (!team::all_agree(team->user, quadrille::text::Hash().add(request).value())) {
       if (team->group.me == 0) team::say("Quadrille_Set_algorithm: the ranks gave different names");
       return api::raise(comm, MPI_ERR_ARG);
     }

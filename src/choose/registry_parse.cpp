@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "choose/registry.hpp"
+#include "text/edits.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -23,22 +24,6 @@ std::string_view next_part(std::string_view& text, char separator) {
   return part;
 }
 
-// Levenshtein distance: the fewest letters to insert, delete or replace.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
-
 std::string join(const std::vector<std::string_view>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -48,7 +33,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
   std::string_view nearest;
   std::size_t best = word.size() < 64 ? std::max<std::size_t>(2, word.size() / 3) + 1 : 0;
   for (const std::string_view name : names) {
-    const std::size_t away = best > 0 ? distance(word, name) : 0;
+    const std::size_t away = best > 0 ? text::edits(word, name) : 0;
     if (away < best) {
       best = away;
       nearest = name;

@@ -6,6 +6,7 @@
 #include "team/config.hpp"
 #include "team/hints.hpp"
 #include "team/neighbors.hpp"
+#include "text/hash.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -28,9 +29,7 @@ bool forces_equal_sizes(const Team& team) {
 // its neighbours in an order of its own: then block i of one rank is not block i of another.
 // Nor may some ranks check alone.
 std::uint64_t fingerprint(const std::vector<int>& blocks, bool checked) {
-  std::uint64_t hash = checked ? 0x9e3779b97f4a7c15ULL : 0xcbf29ce484222325ULL;
-  for (const int block : blocks) hash = (hash ^ static_cast<unsigned>(block)) * 0x100000001b3ULL;
-  return hash;
+  return text::Hash().add(checked ? 1 : 0).add_all(blocks).value();
 }
 
 }  // namespace

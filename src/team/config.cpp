@@ -3,16 +3,15 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <numeric>
-#include <utility>
 
 #include "memory/heap.hpp"
 #include "plan/problem.hpp"
 #include "sys/sys.hpp"
 #include "team/numa.hpp"
+#include "text/edits.hpp"
+#include "text/hash.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -36,25 +35,6 @@ void read_switch(Config& c, const char* name, const std::string& value, bool& on
   } else {
     warn(c, name, value, "it must be on or off");
   }
-}
-
-// How many letters must be changed, put in or left out to make one word the other.
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({changed, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row[b.size()];
-}
-
-void mix(std::uint64_t& hash, std::string_view text) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  hash = (hash ^ 0xffU) * 0x100000001b3ULL;
 }
 
 }  // namespace
@@ -152,17 +132,15 @@ Config read_config(std::string (*get)(const char*)) {
 }
 
 std::uint64_t fingerprint(const Config& c) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  mix(hash, c.off ? "off" : "on");
-  mix(hash, c.check ? "check" : "");
+  text::Hash hash;
+  hash.add(c.off ? "off" : "on").add(c.check ? "check" : "");
   for (const choose::Choice& choice : c.forced.by_collective) {
-    mix(hash, choice.algorithm != nullptr ? choose::to_string(choice) : "");
+    hash.add(choice.algorithm != nullptr ? choose::to_string(choice) : "");
   }
-  mix(hash, c.nodes);
-  mix(hash, c.topology);
-  mix(hash, fmt::format("{} {} {} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways), static_cast<int>(c.trials),
-                        c.away_steps));
-  return hash;
+  hash.add(c.nodes).add(c.topology);
+  hash.add(fmt::format("{} {} {} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways), static_cast<int>(c.trials),
+                       c.away_steps));
+  return hash.value();
 }
 
 std::string guess_variable(const std::string& name) {
@@ -176,7 +154,7 @@ std::string guess_variable(const std::string& name) {
   std::string guess;
   for (const std::string_view candidate : known) {
     if (candidate == name) return {};
-    if (edits(name, candidate) <= 2) guess = candidate;
+    if (text::edits(name, candidate) <= 2) guess = candidate;
   }
   return guess;
 }

@@ -17,6 +17,7 @@
 #include "sys/descriptors.hpp"
 #include "sys/process_memory.hpp"
 #include "sys/sys.hpp"
+#include "team/team.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -28,11 +29,6 @@ struct NodeView {
   int ranks;
 };
 
-bool all_true(MPI_Comm comm, bool mine) {
-  int value = mine ? 1 : 0, least = 0;
-  mpi().Allreduce(&value, &least, 1, mpi().int_type, mpi().op_min, comm);
-  return least == 1;
-}
 bool any_true(MPI_Comm comm, bool mine) { return !all_true(comm, !mine); }
 
 // ---- Who shares a node ----

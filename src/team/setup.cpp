@@ -61,17 +61,14 @@ Found agree(Team& team) {
   const std::vector<int> world_ranks = ranks_in_world(team.user);
   const std::shared_ptr<const Processes> all = world();
   if (world_has_met()) return {config(), pick(*all, world_ranks)};
-  const std::uint64_t print = fingerprint(config());
-  const std::uint64_t mine[3] = {print, ~print, all != nullptr ? 1U : 0U};
-  std::uint64_t least[3] = {};
-  mpi().Allreduce(mine, least, 3, mpi().uint64, mpi().op_min, team.user);
+  bool all_know = all != nullptr;
   Found found;
-  if (least[0] == ~least[1]) {
+  if (all_agree(team.user, fingerprint(config()), &all_know)) {
     found.settings = config();
   } else if (team.group.me == 0) {
     say("QUADRILLE_* variables differ among the ranks and are ignored");
   }
-  if (least[2] == 1) {
+  if (all_know) {
     found.processes = pick(*all, world_ranks);
   } else {
     found.processes = meet_here(team.user, found.settings.ways, world_ranks);

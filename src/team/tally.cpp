@@ -10,6 +10,7 @@
 
 #include "team/team.hpp"
 #include "team/world.hpp"
+#include "text/hash.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -124,10 +125,8 @@ Tally begin_tally(const Team& team) {
     tally.group = 1;
     return tally;
   }
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const int r : ranks_in_world(team.user)) hash = (hash ^ static_cast<unsigned>(r)) * 0x100000001b3ULL;
-  tally.group = hash;
-  tally.turn = turn_of(hash);
+  tally.group = text::Hash().add_all(ranks_in_world(team.user)).value();
+  tally.turn = turn_of(tally.group);
   return tally;
 }
 

@@ -348,6 +348,12 @@ void say_once(const std::string& line) {
 
 void count_passed() { teams().passed_without_team.fetch_add(1, std::memory_order_relaxed); }
 
+bool all_true(MPI_Comm comm, bool mine) {
+  int value = mine ? 1 : 0, least = 0;
+  mpi().Allreduce(&value, &least, 1, mpi().int_type, mpi().op_min, comm);
+  return least == 1;
+}
+
 bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want) {
   // min(x) == max(x), and max(x) is ~min(~x): one reduction tells.
   const bool want = all_want != nullptr && *all_want;

@@ -159,6 +159,9 @@ inline std::atomic<std::uint64_t> generation{1};
 // ranks or none, becomes whether it is true on all of them.
 bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want = nullptr);
 
+// The same: is it true on all ranks? False if the MPI cannot tell.
+bool all_true(MPI_Comm comm, bool mine);
+
 // Why nothing is served where a communicator of our own cannot be had.
 inline constexpr const char* no_communicator = "the MPI has no communicator left for Quadrille";
 

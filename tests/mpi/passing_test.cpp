@@ -48,5 +48,29 @@ TEST_F(Passing, WhereTheMpiWasChosen) {
   MPI_Comm_free(&comm);
 }
 
+TEST_F(Passing, CountsANonblockingCallOnce) {
+  if (world().size == 1) return;
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const auto start_and_wait = [&] {
+    const std::vector<int> sent(static_cast<std::size_t>(world().size), world().rank);
+    std::vector<int> got(sent.size());
+    Quadrille_Request request = QUADRILLE_REQUEST_NULL;
+    EXPECT_EQ(Quadrille_Ialltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm, &request), MPI_SUCCESS);
+    EXPECT_EQ(Quadrille_Wait(&request), MPI_SUCCESS);
+    for (int from = 0; from < world().size; ++from) EXPECT_EQ(got[static_cast<std::size_t>(from)], from);
+  };
+  EXPECT_EQ(Quadrille_Set_algorithm(comm, "alltoall", "mpi"), MPI_SUCCESS);
+  const team::Counters& counters = team::team_of(comm)->counted.counters;
+  start_and_wait();
+  EXPECT_EQ(counters.all_passed(), 1U);
+  EXPECT_EQ(counters.served, 0U);
+  EXPECT_EQ(Quadrille_Set_algorithm(comm, "alltoall", ""), MPI_SUCCESS);
+  start_and_wait();
+  EXPECT_EQ(counters.all_passed(), 1U);
+  EXPECT_EQ(counters.served, 1U);
+  MPI_Comm_free(&comm);
+}
+
 }  // namespace
 }  // namespace quadrille::test

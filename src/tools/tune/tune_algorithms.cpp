@@ -106,11 +106,7 @@ class AlgorithmTuner {
   }
 
  private:
-  bool all(bool mine) const {
-    int own = mine ? 1 : 0, every = 0;
-    mpi().Allreduce(&own, &every, 1, mpi().int_type, mpi().op_min, team_.user);
-    return every == 1;
-  }
+  bool all(bool mine) const { return team::all_true(team_.user, mine); }
 
   // Do the buffers of a node's ranks leave most of its memory alone? The same on all ranks.
   bool fits(std::size_t bytes) const {
