@@ -134,7 +134,6 @@ bool is_inter(MPI_Comm comm) {
   return inter != 0;
 }
 
-bool is_serving() { return serving; }
 Serving::Serving() { serving = true; }
 Serving::~Serving() { serving = false; }
 

@@ -17,9 +17,8 @@ namespace quadrille::api {
 // been used a few times. The explicit door sets it up at the first call.
 enum class Door { explicit_api, drop_in };
 
-// While we serve a call, collectives that the MPI calls by itself go straight to it. True inside of a call of this
-// thread.
-bool is_serving();
+// While we serve a call, collectives that the MPI calls by itself go straight to it. That is so on
+// this thread while there is one of these.
 struct Serving {
   Serving();
   ~Serving();

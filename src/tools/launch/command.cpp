@@ -378,8 +378,6 @@ bool is_launcher_name(std::string_view name) {
   return contains(names, name);
 }
 
-bool is_wrapper_name(std::string_view name) { return find_wrapper(name) != nullptr; }
-
 bool is_interpreter_name(std::string_view name) {
   // Versions at the end do not matter: python3.11, lua5.4.
   while (!name.empty() && (std::isdigit(static_cast<unsigned char>(name.back())) != 0 ||

@@ -34,8 +34,6 @@ struct Command {
 
 // Is this the name of an MPI launcher or of a batch system's?
 bool is_launcher_name(std::string_view name);
-// Is this a program that starts the program named in its arguments, such as taskset?
-bool is_wrapper_name(std::string_view name);
 // Is this the name of an interpreter, such as python3.11 or bash? What it runs may use MPI.
 bool is_interpreter_name(std::string_view name);
 
