@@ -113,7 +113,7 @@ double seconds_of_call(const Timed& thing, double skew, const TimingOptions& opt
   return quantile(seconds, 0.5) / static_cast<double>(calls);
 }
 
-// Seconds of a unit on this rank while all ranks compute.
+// Seconds of a unit on this rank while all ranks compute; where they share processors, on the slowest rank.
 double seconds_of_unit(Computation computation, double skew) {
   computation.units = 1000;
   computation.tests = 0;
@@ -123,7 +123,11 @@ double seconds_of_unit(Computation computation, double skew) {
     calls *= 2;
   }
   std::vector<double> seconds;
-  for (int i = 0; i < samples; ++i) seconds.push_back(time_batch(thing, calls, computation.world));
+  for (int i = 0; i < samples; ++i) {
+    const double own = time_batch(thing, calls, computation.world);
+    // Who leaves the barrier a time slice late has not seen the others compute.
+    seconds.push_back(computation.together ? max_over_ranks(own, computation.world) : own);
+  }
   return quantile(seconds, 0.5) / static_cast<double>(calls * computation.units);
 }
 
