@@ -86,10 +86,10 @@ const char* carrier_of(const Quadrille_Request_state::Run& by) {
 // The MPI itself has no team to look at: on a communicator that is none of ours.
 int make(const Call& call, bool persistent, Team& team, Quadrille_Request_state& made) {
   made.team = team::keep(team);
-  made.crowded = team.crowded;
   made.persistent = persistent;
   Making m{call, persistent, team, made};
   const int error = make(m);
+  made.crowded = team.crowded;  // known now, if this was the first call on the communicator
   made.look_what_it_needs();
   team.request_by = carrier_of(made.run);
   return error;

@@ -55,6 +55,15 @@ inline TypeInfo type_info(MPI_Datatype type) {
   return detail::remembered_info(type);
 }
 
+// Is it one of those that nearly all programs use, and that come with MPI?
+inline bool is_well_known(MPI_Datatype type) {
+  const auto* known = detail::known_types.load(std::memory_order_acquire);
+  for (const detail::KnownType& one : known != nullptr ? *known : detail::find_known_types()) {
+    if (one.type == type) return true;
+  }
+  return false;
+}
+
 // Whether `type`, which is not the null datatype, is committed. Quicker than type_info() for types that were looked at
 // before in this thread.
 bool is_committed(MPI_Datatype type);

@@ -5,8 +5,9 @@
 namespace quadrille::run {
 namespace {
 
-// Types that come with MPI cannot be freed.
+// Types that come with MPI cannot be freed. So what was one remains one, whatever other handles come back as.
 bool is_named(MPI_Datatype type) {
+  if (is_well_known(type)) return true;
   int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
   mpi().Type_get_envelope(type, &integers, &addresses, &types, &combiner);
   return combiner == MPI_COMBINER_NAMED;

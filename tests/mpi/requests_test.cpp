@@ -1,7 +1,10 @@
 // Requests among each other and beside other calls: many under way, completed in any order, over the end of their
 // communicator, started again and again. What memory they take is counted.
 #include <dlfcn.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -13,15 +16,20 @@
 #include "world.hpp"
 
 namespace {
-std::atomic<long> allocations{0}, mappings{0};
+std::atomic<long> allocations{0}, mappings{0}, yields{0};
 }
 
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
-// These stand before libc's for the whole process, Quadrille's library included.
+// These stand before libc's for the whole process, Quadrille's library included, if they can be seen.
+#pragma GCC visibility push(default)
 void* malloc(std::size_t bytes) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   return __libc_malloc(bytes);
+}
+int sched_yield() noexcept {
+  yields.fetch_add(1, std::memory_order_relaxed);
+  return static_cast<int>(syscall(SYS_sched_yield));
 }
 void* mmap(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
   using Function = void*(void*, std::size_t, int, int, int, off_t);
@@ -29,6 +37,7 @@ void* mmap(void* address, std::size_t bytes, int protection, int flags, int file
   mappings.fetch_add(1, std::memory_order_relaxed);
   return next(address, bytes, protection, flags, file, offset);
 }
+#pragma GCC visibility pop
 }
 
 namespace quadrille::test {
@@ -163,7 +172,43 @@ TEST_F(Requests, APersistentStartTakesNoMemory) {
     for (const One& one : all) one.expect_right();
   }
   EXPECT_GT(allocations.load(), 0) << "nothing is counted";
+  EXPECT_GT(mappings.load(), 0) << "nothing is counted";
   for (One& one : all) EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one.request));
+}
+
+// Also with the first call on a communicator, which is made before anything is known of who shares a processor.
+TEST_F(Requests, AFirstOneLetsOthersRun) {
+  cpu_set_t mine, all;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  MPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+  if (world().size <= CPU_COUNT(&all) || !on_one_node() || std::getenv("QUADRILLE") != nullptr) {
+    GTEST_SKIP() << "needs more ranks of a node than processors, and Quadrille";
+  }
+  Communicator fresh = duplicate("fresh");
+  One one(fresh.comm, 4, false);
+  one.make_persistent();
+  one.fill(1);
+  constexpr int looks = 8;
+  if (fresh.rank != 0) {
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Start(&one.request));
+    const long before = yields.load();
+    int flag = 0, found = 0;
+    for (int look = 0; look < looks; ++look) {
+      EXPECT_EQ(MPI_SUCCESS, Quadrille_Test(&one.request, &flag));
+      found += flag;
+    }
+    EXPECT_EQ(found, 0) << "rank 0 has not started";
+    EXPECT_GE(yields.load() - before, looks);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (fresh.rank == 0) {
+    EXPECT_EQ(MPI_SUCCESS, Quadrille_Start(&one.request));
+  }
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Wait(&one.request));
+  one.expect_right();
+  EXPECT_EQ(MPI_SUCCESS, Quadrille_Request_free(&one.request));
+  release(fresh);
 }
 
 TEST_F(Requests, WrongUse) {
