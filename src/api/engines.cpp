@@ -62,7 +62,7 @@ int by_neighbor_copies(const Call& call, const Service& by, Team& team) {
 
 constexpr auto table = std::to_array<EngineWork>({
     {Engine::schedule, always, by_schedule, make_schedule},
-    {Engine::node, to_other_nodes, by_copies, make_in_node},
+    {Engine::node, to_other_nodes, by_copies, make_copies},
     {Engine::inbox, beside_inboxes, by_inbox, make_in_node},
     {Engine::exchange, to_other_nodes, by_pairs, make_in_node},
     {Engine::padded, always, by_padding, make_schedule},

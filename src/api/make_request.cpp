@@ -79,6 +79,7 @@ const char* carrier_of(const Quadrille_Request_state::Run& by) {
   if (std::holds_alternative<std::monostate>(by)) return "nothing";
   if (std::holds_alternative<run::NativeRun>(by)) return "mpi";
   if (std::holds_alternative<run::InboxRun>(by)) return "inbox";
+  if (std::holds_alternative<run::NodeCopiesRun>(by)) return "copies";
   const bool rings = std::holds_alternative<run::NodeDenseRun>(by) || std::holds_alternative<run::NodeNeighborRun>(by);
   return rings ? "rings" : "messages";
 }

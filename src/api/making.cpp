@@ -150,6 +150,47 @@ int make_in_node(Making& m, team::CachedSelection& selected) {
       m, selected.bytes, [&] { return fmt::format("for {}: {}", choose::to_string(selection.choice), selection.why); });
 }
 
+namespace {
+
+// Control memory for a call that has its rings; null, on all ranks, if there is none left.
+memory::Pairs* pairs_for(Making& m) {
+  if (m.persistent) {
+    auto own = team::own_pairs(m.team);
+    if (!own) return nullptr;
+    m.made.pairs = std::move(*own);
+    return &m.made.pairs.pairs;
+  }
+  std::optional<team::OwnPairs>& of_lane = m.made.lane->pairs;
+  if (!of_lane) of_lane = team::own_pairs(m.team);
+  return of_lane ? &of_lane->pairs : nullptr;
+}
+
+// True if there is shared memory for it.
+bool by_copies(Making& m, const plan::Schedule& schedule) {
+  const run::Reach& reach = m.team.group.reach();
+  if (m.team.nodes.nodes != 1 || !reach.rings || !reach.heaps_mapped) return false;
+  team::Lanes& lanes = team::lanes_of(m.team);
+  const run::NodeEdges& edges = m.call.in_place ? lanes.without_own : lanes.with_own;
+  const std::span<run::PairRings> rings = rings_for(m, edges);
+  memory::Pairs* const pairs = rings.empty() ? nullptr : pairs_for(m);
+  if (pairs == nullptr) return false;
+  m.made.run.emplace<run::NodeCopiesRun>(m.call, schedule, m.team.group, *pairs, edges, rings);
+  return true;
+}
+
+}  // namespace
+
+int make_copies(Making& m, team::CachedSelection& selected) {
+  const auto index = static_cast<std::size_t>(m.call.collective);
+  const bool forced = m.team.agreed().forced.by_collective[index].algorithm != nullptr;
+  if (!forced || !by_copies(m, *team::prepared_of(m.team, m.call.collective, selected).schedule)) {
+    return make_in_node(m, selected);
+  }
+  const choose::Selection& selection = selected.selection;
+  m.explain(m.team.counted.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
+  return MPI_SUCCESS;
+}
+
 int make_neighbor_schedule(Making& m, team::CachedSelection& selected) {
   team::explain(m.team, m.call.collective, selected);
   return by_neighbor_messages(m, selected.selection.choice, team::prepared_of(m.team, m.call.collective, selected));

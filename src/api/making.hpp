@@ -37,6 +37,8 @@ int make_schedule(Making& m, team::CachedSelection& selected);
 // What inboxes, the exchange by pairs and the orders of copies do in blocking calls: rings, which a rank can leave at
 // any point, or, for small blocks, an inbox of its own.
 int make_in_node(Making& m, team::CachedSelection& selected);
+// An order of copies, where it is forced. Every rank waits for all, so where it was only chosen rings stand in.
+int make_copies(Making& m, team::CachedSelection& selected);
 int make_neighbor_schedule(Making& m, team::CachedSelection& selected);
 int make_rings(Making& m, team::CachedSelection& selected);
 int make_rings_instead(Making& m, team::CachedSelection& selected);

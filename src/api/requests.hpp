@@ -13,6 +13,7 @@
 #include "run/inbox_run.hpp"
 #include "run/kept_types.hpp"
 #include "run/native_run.hpp"
+#include "run/node_copies_run.hpp"
 #include "run/node_dense_run.hpp"
 #include "run/node_neighbors.hpp"
 #include "run/padded_run.hpp"
@@ -24,7 +25,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // What carries the call out. Nothing: no data move.
   using Run = std::variant<std::monostate, quadrille::run::NativeRun, quadrille::run::BoundRun,
                            quadrille::run::PaddedRun, quadrille::run::NodeNeighborRun, quadrille::run::NodeDenseRun,
-                           quadrille::run::InboxRun>;
+                           quadrille::run::InboxRun, quadrille::run::NodeCopiesRun>;
 
   quadrille::team::KeptTeam team;  // first: all else is gone before it
   quadrille::run::KeptTypes types;
@@ -33,6 +34,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::run::CarriedMemory carried;
   quadrille::run::OwnRings rings;
   quadrille::team::OwnInbox inbox;
+  quadrille::team::OwnPairs pairs;
   quadrille::team::Lane* lane = nullptr;  // of a nonblocking call, until it is complete
   Run run;
   bool persistent = false;

@@ -21,4 +21,6 @@ PairsLayout pairs_layout(int ranks) {
   return layout;
 }
 
+PairsLayout tables_layout(int ranks) { return {ranks, 0, Pairs::head_bytes(ranks)}; }
+
 }  // namespace quadrille::memory

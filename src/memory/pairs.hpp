@@ -30,6 +30,8 @@ struct PairsLayout {
   std::size_t segment_bytes() const { return region_bytes * static_cast<std::size_t>(ranks); }
 };
 PairsLayout pairs_layout(int ranks);
+// Without rings: enough for copies.
+PairsLayout tables_layout(int ranks);
 
 class Pairs {
  public:

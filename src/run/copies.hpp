@@ -26,6 +26,18 @@
 
 namespace quadrille::run {
 
+// Calls that are under way together must not share these. Blocking calls use those of the group.
+struct CopyMeans {
+  memory::Pairs& pairs;
+  memory::Pool& send;
+  memory::Pool& recv;
+  memory::CopyPlan& copying;
+  std::vector<std::size_t>& came;  // [recv block]: bytes, if some blocks must be unpacked
+};
+inline CopyMeans means_of(Group& group) {
+  return {group.pairs, group.scratch.packed_send, group.scratch.packed_recv, group.copying, group.scratch.came};
+}
+
 // `Shape` says which blocks there are:
 //   sends(), recvs()                     how many blocks of this rank are in it
 //   send_block(i), recv_block(i)         their numbers in the user's arrays
@@ -38,17 +50,19 @@ namespace quadrille::run {
 template <class Shape>
 class Copies {
  public:
-  // `most_staged`: so many bytes this rank may copy before and after.
-  Copies(const Call& call, Shape& shape, SharedBlocks& shared, Group& group, std::size_t most_staged = SIZE_MAX)
+  // `most_staged`: so many bytes this rank may copy before and after. All of these must outlive it.
+  Copies(const Call& call, Shape& shape, SharedBlocks& shared, Group& group, const CopyMeans& means,
+         std::size_t most_staged = SIZE_MAX)
       : call_(call),
         shape_(shape),
         shared_(shared),
         group_(group),
+        means_(means),
         gather_(is_allgather(call.collective)),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
-        send_room_(group.scratch.packed_send),
-        recv_room_(group.scratch.packed_recv) {
+        send_room_(means.send),
+        recv_room_(means.recv) {
     const std::size_t sent = bytes_to_stage(), received = bytes_to_unpack();
     const bool is_little = sent <= most_staged && received <= most_staged - sent;
     // Without room nothing is thrown: the others wait for this rank to enter.
@@ -57,37 +71,71 @@ class Copies {
 
   // False if not all blocks can be reached; then nothing has happened to what the call reads.
   bool run(int& error) {
-    group_.pairs.begin();
-    const bool mine = write_down();
-    group_.pairs.enter(mine, shared_.offer());
-    bool all = mine;
-    for_peers([&](int peer) {
-      group_.waiter.until([&] { return group_.pairs.has_entered(peer); });
-      all = all && group_.pairs.can_share(peer);
-    });
-    memory::NodeCopy copy(group_.copying, all ? total_ : 0);
-    bool copied = all && copy_all(copy) && look_what_came();
-    group_.pairs.finish_copies(copied, copy.done());
-    for_peers([&](int peer) {
-      group_.waiter.until([&] { return group_.pairs.has_finished(peer); });
-      copied = copied && group_.pairs.has_copied(peer);
-    });
-    if (!copied) {
-      if (all && overwritten()) restore();
-      return false;
-    }
-    take_home();
+    begin();
+    while (!done()) group_.waiter.until([&] { return advance(); });
     error = error_;
-    return true;
+    return copied_;
   }
 
+  // The same in steps that never wait: begin(), then advance() until it is done().
+  void begin() {
+    means_.pairs.begin();
+    shared_all_ = write_down();
+    means_.pairs.enter(shared_all_, shared_.offer());
+    wait_for_all(Phase::entering);
+  }
+  // True if it got further.
+  bool advance() {
+    bool moved = false;
+    if (phase_ == Phase::entering) {
+      moved = pass_peers([&](int peer) { return means_.pairs.has_entered(peer); },
+                         [&](int peer) { shared_all_ = shared_all_ && means_.pairs.can_share(peer); });
+      if (next_peer_ < group_.ranks_here()) return moved;
+      copy_blocks();
+    }
+    if (phase_ == Phase::finishing) {
+      moved |= pass_peers([&](int peer) { return means_.pairs.has_finished(peer); },
+                          [&](int peer) { copied_ = copied_ && means_.pairs.has_copied(peer); });
+      if (next_peer_ < group_.ranks_here()) return moved;
+      leave();
+    }
+    return true;
+  }
+  bool done() const { return phase_ == Phase::over; }
+  // When it is done: could all blocks be reached, and an MPI error code.
+  bool copied() const { return copied_; }
+  int error() const { return error_; }
+
  private:
-  // By their numbers on this node.
-  template <class Action>
-  void for_peers(const Action& action) const {
-    const int me = group_.local_of(group_.me);
-    for (int peer = 0; peer < group_.ranks_here(); ++peer) {
-      if (peer != me) action(peer);
+  enum class Phase : std::uint8_t { over, entering, finishing };
+
+  void wait_for_all(Phase phase) {
+    phase_ = phase;
+    next_peer_ = 0;
+  }
+  // Passes those of the ranks of this node, in order, that have come so far. True if there was one.
+  template <class HasCome, class Pass>
+  bool pass_peers(const HasCome& has_come, const Pass& pass) {
+    const int first = next_peer_, me = group_.local_of(group_.me);
+    for (; next_peer_ < group_.ranks_here(); ++next_peer_) {
+      if (next_peer_ == me) continue;
+      if (!has_come(next_peer_)) break;
+      pass(next_peer_);
+    }
+    return next_peer_ > first;
+  }
+  void copy_blocks() {
+    memory::NodeCopy copy(means_.copying, shared_all_ ? total_ : 0);
+    copied_ = shared_all_ && copy_all(copy) && look_what_came();
+    means_.pairs.finish_copies(copied_, copy.done());
+    wait_for_all(Phase::finishing);
+  }
+  void leave() {
+    phase_ = Phase::over;
+    if (copied_) {
+      take_home();
+    } else if (shared_all_ && overwritten()) {
+      restore();
     }
   }
   Block send_at(int to) const {
@@ -169,7 +217,7 @@ class Copies {
   // What peers sent to this rank: to be read before it finishes, for then they may take their places away. False if
   // they cannot be attached.
   bool look_what_came() {
-    came_.clear();
+    means_.came.clear();
     for (int i = 0; i < shape_.recvs(); ++i) {
       const auto [source, sent_block] = shape_.origin(i);
       const std::size_t expected = recv_[shape_.recv_block(i)].bytes();
@@ -177,7 +225,7 @@ class Copies {
       if (!look_up(Owned::send, source, sent_block, sent)) return false;
       // A peer that sent more than we expect made a mistake that the MPI reports as well.
       keep(error_, error_if_long(sent.bytes, expected, call_.collective));
-      if (recv_room_.size() > 0) came_.push_back(std::min<std::size_t>(sent.bytes, expected));
+      if (recv_room_.size() > 0) means_.came.push_back(std::min<std::size_t>(sent.bytes, expected));
     }
     return true;
   }
@@ -191,7 +239,7 @@ class Copies {
       const Block block = recv_[number];
       if (is_shared(block) || block.bytes() == 0) continue;
       const std::byte* bytes = SharedBlocks::mine(places[place]);
-      keep(error_, unpack_block(bytes, came_[static_cast<std::size_t>(i)], block, group_.messages().quiet));
+      keep(error_, unpack_block(bytes, means_.came[static_cast<std::size_t>(i)], block, group_.messages().quiet));
     }
   }
 
@@ -210,11 +258,15 @@ class Copies {
   Shape& shape_;
   SharedBlocks& shared_;
   Group& group_;
+  const CopyMeans means_;
   const bool gather_;
   const Blocks send_, recv_;
   Room send_room_, recv_room_;
+  Phase phase_ = Phase::over;
+  int next_peer_ = 0;         // that has not come so far
+  bool shared_all_ = false;   // all that have entered can share their blocks
+  bool copied_ = false;       // and all that have finished have copied theirs
   bool has_room_ = false;  // there is memory for them, and they are not too large
-  std::vector<std::size_t> came_;  // [recv block]: bytes, if some blocks must be unpacked
   std::size_t total_ = 0;
   int error_ = MPI_SUCCESS;
 };

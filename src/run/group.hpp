@@ -89,6 +89,7 @@ struct Scratch {
   std::vector<std::uint64_t> popped_seen;  // [rank]: see Ring::Writer
   memory::Pool neighbor_places[2];  // see neighbor_copies.cpp
   unsigned neighbor_calls = 0;
+  std::vector<std::size_t> came;  // see copies.hpp
   memory::Pool packed_send, packed_recv, packed_own, away_send, away_recv;
   SureRoom sure;  // of schedules
   CarriedMemory carried;

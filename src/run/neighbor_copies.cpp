@@ -72,9 +72,9 @@ EdgesHere edges_here(int me, int send_blocks, int recv_blocks, const std::vector
 
 bool run_neighbor_copies(const Call& call, const plan::Schedule& schedule, const EdgesHere& edges, Group& group,
                          int& error) {
-  SharedBlocks shared(group);
+  SharedBlocks shared(group, group.pairs);
   Sparse sparse(call, schedule, edges, shared, group);
-  return Copies(call, sparse, shared, group).run(error);
+  return Copies(call, sparse, shared, group, means_of(group)).run(error);
 }
 
 }  // namespace quadrille::run

@@ -22,11 +22,15 @@ using Owned = memory::Pairs::Owned;
 
 class SharedBlocks {
  public:
-  explicit SharedBlocks(Group& group) : group_(group) {}
+  // `pairs`: by which the ranks of this call tell each other. A call under way beside others shares by heaps alone: what
+  // is attached of a peer is kept for one call at a time.
+  enum class By : std::uint8_t { all, heaps };
+  SharedBlocks(Group& group, const memory::Pairs& pairs, By by = By::all)
+      : group_(group), pairs_(pairs), attaches_(by == By::all && group.reach().all_attach_me) {}
 
   // Whether all ranks can reach these bytes of this process.
   bool reachable(const std::byte* address, std::size_t bytes) const {
-    return bytes == 0 || group_.reach().all_attach_me || in_heap(address, bytes);
+    return bytes == 0 || attaches_ || in_heap(address, bytes);
   }
 
   // Writes down where these bytes are. False if not all ranks can reach them.
@@ -37,7 +41,7 @@ class SharedBlocks {
       place.at = memory::heap_offset(address);
       return true;
     }
-    if (!group_.reach().all_attach_me) return false;
+    if (!attaches_) return false;
     place.at = reinterpret_cast<std::uintptr_t>(address);
     place.by_address = 1;
     first_ = std::min<std::uint64_t>(first_, place.at);
@@ -58,7 +62,7 @@ class SharedBlocks {
     const int local = group_.local_of(rank);
     const auto peer = static_cast<std::size_t>(local);
     if (place.by_address == 0) return group_.reach().peers[peer].heap + place.at;
-    return group_.attached[peer].map(place.at, bytes, group_.pairs.generation_of(local));
+    return group_.attached[peer].map(place.at, bytes, pairs_.generation_of(local));
   }
 
   // Bytes of this rank.
@@ -72,6 +76,8 @@ class SharedBlocks {
   }
 
   Group& group_;
+  const memory::Pairs& pairs_;
+  const bool attaches_;  // all ranks may attach this rank's memory
   std::uint64_t first_ = UINT64_MAX, last_ = 0;  // all addresses that were given
 };
 

@@ -108,18 +108,38 @@ std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, 
   return rings;
 }
 
-std::optional<OwnInbox> own_inbox(Team& team, std::size_t bytes) {
+namespace {
+
+// An area of so many bytes for all ranks. Collective.
+std::optional<memory::ControlArea> own_area(Team& team, std::size_t bytes) {
   run::Group& group = team.group;
-  const memory::InboxLayout layout = memory::inbox_layout_for(group.ranks, bytes);
   Verdict verdict{-1, 1};
   if (group.me == 0) {
-    const std::optional<std::size_t> taken = team.area.pool()->take(layout.segment_bytes(), group.ranks);
+    const std::optional<std::size_t> taken = team.area.pool()->take(bytes, group.ranks);
     if (taken.has_value()) verdict.chunk = static_cast<std::int64_t>(*taken);
   }
   const std::int64_t chunk = gather(verdict, group)[0].chunk;
   if (chunk < 0) return std::nullopt;
-  OwnInbox own{{team.area.pool(), static_cast<std::size_t>(chunk), layout.segment_bytes()}, {}};
-  own.inbox = memory::Inbox(own.area.base(), layout, group.me);
+  return memory::ControlArea(team.area.pool(), static_cast<std::size_t>(chunk), bytes);
+}
+
+}  // namespace
+
+std::optional<OwnInbox> own_inbox(Team& team, std::size_t bytes) {
+  const memory::InboxLayout layout = memory::inbox_layout_for(team.group.ranks, bytes);
+  std::optional<memory::ControlArea> area = own_area(team, layout.segment_bytes());
+  if (!area) return std::nullopt;
+  OwnInbox own{std::move(*area), {}};
+  own.inbox = memory::Inbox(own.area.base(), layout, team.group.me);
+  return own;
+}
+
+std::optional<OwnPairs> own_pairs(Team& team) {
+  const memory::PairsLayout layout = memory::tables_layout(team.group.ranks);
+  std::optional<memory::ControlArea> area = own_area(team, layout.segment_bytes());
+  if (!area) return std::nullopt;
+  OwnPairs own{std::move(*area), {}};
+  own.pairs = memory::Pairs(own.area.base(), layout, team.group.me);
   return own;
 }
 
@@ -138,7 +158,7 @@ Lanes& lanes_of(Team& team) {
         own_rings(team, made->with_own, [bytes](const run::NeighborPair&) { return bytes; });
     std::optional<OwnInbox> inbox = rings ? own_inbox(team, inbox_bytes) : std::nullopt;
     if (!inbox) break;
-    made->lanes.push_back({std::move(*rings), std::move(*inbox), {}});
+    made->lanes.push_back({std::move(*rings), std::move(*inbox), {}, {}});
   }
   team.lanes = std::move(made);
   return *team.lanes;

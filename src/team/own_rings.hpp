@@ -9,6 +9,7 @@
 
 #include "memory/control_pool.hpp"
 #include "memory/inbox.hpp"
+#include "memory/pairs.hpp"
 #include "run/call.hpp"
 #include "run/node_neighbors.hpp"
 #include "run/under_way.hpp"
@@ -31,11 +32,19 @@ struct OwnInbox {
 };
 std::optional<OwnInbox> own_inbox(Team& team, std::size_t bytes);
 
+// Control memory for copies. Collective, and nothing, as own_rings().
+struct OwnPairs {
+  memory::ControlArea area;
+  memory::Pairs pairs;
+};
+std::optional<OwnPairs> own_pairs(Team& team);
+
 // Rings and inboxes from each rank to each, and the calls that wait for them. Nonblocking calls are started in one order on all ranks;
 // call n takes lane n modulo their number, and begins when the calls before it on that lane have ended.
 struct Lane {
   run::OwnRings rings;
   OwnInbox inbox;
+  std::optional<OwnPairs> pairs;  // nothing until a call needs them
   std::deque<const run::Pending*> queue;  // under the mutex of run::UnderWay
 };
 struct Lanes {

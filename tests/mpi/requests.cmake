@@ -40,6 +40,14 @@ foreach(form started persistent)
                      SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE_REACH=ring
                      ARGUMENTS ${${form}_filter} ${${form}_ring_filter})
 endforeach()
+# In orders of copies; also where no block lies in the shared heap.
+set(orders "QUADRILLE_ALGORITHM=alltoall=sh-co\;alltoallv=hint-hilbert\;alltoallw=hint-row\;allgather=hint-column\;allgatherv=sh-naive")
+foreach(form started persistent)
+  foreach(ranks 2 3 5)
+    quadrille_mpi_test(mpi.${form}-copies.${ranks} RANKS ${ranks} PROGRAM quadrille_${form}_tests
+                       SETTINGS QUADRILLE_TEST_EFFORT=30 ${orders} ARGUMENTS ${${form}_filter})
+  endforeach()
+endforeach()
 quadrille_mpi_test(mpi.persistent-off.3 RANKS 3 PROGRAM quadrille_persistent_tests
                    SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE=off ARGUMENTS ${persistent_filter})
 
@@ -55,6 +63,9 @@ foreach(ranks 1 2 3 4 5 8)
 endforeach()
 # Through rings that are soon full, as messages between nodes, and where nothing is Quadrille's own.
 quadrille_mpi_test(mpi.requests-by-ring.3 RANKS 3 PROGRAM quadrille_request_tests SETTINGS QUADRILLE_REACH=ring)
+quadrille_mpi_test(mpi.requests-copies.3 RANKS 3 PROGRAM quadrille_request_tests CORE SETTINGS ${orders})
+quadrille_mpi_test(mpi.requests-copies-by-thread.3 RANKS 3 PROGRAM quadrille_request_tests SETTINGS ${orders}
+                   QUADRILLE_PROGRESS=thread)
 quadrille_mpi_test(mpi.requests-nodes.4 RANKS 4 PROGRAM quadrille_request_tests
                    SETTINGS QUADRILLE_NODES=roundrobin:2 "QUADRILLE_ALGORITHM=alltoall=zero-rotation-bruck:radix=3\;allgather=ring")
 # With a thread that goes on with them, and may or may not call the MPI.

@@ -7,6 +7,7 @@
 #include "node_calls.hpp"
 #include "run/engines.hpp"
 #include "run/inbox_run.hpp"
+#include "run/node_copies_run.hpp"
 #include "run/node_dense_run.hpp"
 #include "run/node_neighbors.hpp"
 #include "threads_of_a_node.hpp"
@@ -147,7 +148,14 @@ class OneRank {
       return twice(request);
     }
     std::vector<run::PairRings> rings = node_.own_rings(me_, 1024);
-    run::NodeDenseRun request(mine.call(), drawn.in_place ? edges_in_place_ : edges_, group_, rings);
+    const run::NodeEdges& edges = drawn.in_place ? edges_in_place_ : edges_;
+    if (may_copy_ && random_() % 2 == 0) {
+      const plan::Schedule order = order_of(random_, collective, group_.ranks, me_);
+      memory::Pairs pairs = node_.own_pairs(me_);
+      run::NodeCopiesRun request(mine.call(), order, group_, pairs, edges, rings, run::SharedBlocks::By::all);
+      return twice(request);
+    }
+    run::NodeDenseRun request(mine.call(), edges, group_, rings);
     return twice(request);
   }
 

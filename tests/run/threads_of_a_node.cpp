@@ -196,13 +196,7 @@ void ThreadsOfANode::run(const std::function<void(int me, run::Group& group)>& w
 std::vector<run::PairRings> ThreadsOfANode::own_rings(int me, std::size_t bytes) {
   const int ranks = settings_.ranks;
   const std::size_t each = sizeof(memory::RingHead) + bytes;
-  const std::lock_guard lock(mutex_);
-  const std::size_t request = made_[static_cast<std::size_t>(me)]++;
-  if (request == requests_.size()) {
-    requests_.push_back(
-        std::make_unique<CommonMemory>(each * static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks)));
-  }
-  std::byte* base = requests_[request]->base();
+  std::byte* const base = own_memory(me, each * static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks));
   const auto ring = [&](int to, int from) {
     const auto number = static_cast<std::size_t>(to * ranks + from);
     return memory::Ring(reinterpret_cast<memory::RingHead*>(base + each * number), bytes);
@@ -215,14 +209,21 @@ std::vector<run::PairRings> ThreadsOfANode::own_rings(int me, std::size_t bytes)
   return rings;
 }
 
-memory::Inbox ThreadsOfANode::own_inbox(int me) {
-  const memory::InboxLayout layout = memory::inbox_layout(settings_.ranks);
+std::byte* ThreadsOfANode::own_memory(int me, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   const std::size_t request = made_[static_cast<std::size_t>(me)]++;
-  if (request == requests_.size()) {
-    requests_.push_back(std::make_unique<CommonMemory>(layout.segment_bytes()));
-  }
-  return {requests_[request]->base(), layout, me};
+  if (request == requests_.size()) requests_.push_back(std::make_unique<CommonMemory>(bytes));
+  return requests_[request]->base();
+}
+
+memory::Inbox ThreadsOfANode::own_inbox(int me) {
+  const memory::InboxLayout layout = memory::inbox_layout(settings_.ranks);
+  return {own_memory(me, layout.segment_bytes()), layout, me};
+}
+
+memory::Pairs ThreadsOfANode::own_pairs(int me) {
+  const memory::PairsLayout layout = memory::tables_layout(settings_.ranks);
+  return {own_memory(me, layout.segment_bytes()), layout, me};
 }
 
 }  // namespace quadrille::test

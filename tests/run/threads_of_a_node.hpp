@@ -81,12 +81,15 @@ class ThreadsOfANode {
   std::vector<run::PairRings> own_rings(int me, std::size_t bytes);
   // An inbox for one request.
   memory::Inbox own_inbox(int me);
+  // Control memory for copies.
+  memory::Pairs own_pairs(int me);
 
  private:
   struct Rank;
   static void wait_a_little(void* rank);
   bool draw(int percent, int from, int to, unsigned salt) const;
   void set_reach(Rank& rank);
+  std::byte* own_memory(int me, std::size_t bytes);
 
   NodeSettings settings_;
   Turns turns_;

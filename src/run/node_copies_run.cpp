@@ -1,0 +1,57 @@
+#include "run/node_copies_run.hpp"
+
+#include "run/blocks.hpp"
+
+namespace quadrille::run {
+
+NodeCopiesRun::NodeCopiesRun(const Call& call, const plan::Schedule& schedule, Group& group, memory::Pairs& pairs,
+                             const NodeEdges& edges, std::span<PairRings> rings, SharedBlocks::By by)
+    : call_(call, is_allgather(call.collective) ? 1 : group.ranks, group.ranks),
+      schedule_(schedule),
+      group_(group),
+      pairs_(pairs),
+      copying_(group.copying),
+      edges_(edges),
+      rings_(rings),
+      by_(by) {}
+
+bool NodeCopiesRun::calls_mpi() const {
+  const Call& call = call_.call();
+  return !Blocks(call.in_place ? call.recv : call.send).all_dense() || !Blocks(call.recv).all_dense();
+}
+
+int NodeCopiesRun::start() {
+  now_.emplace(call_.call(), schedule_, group_, CopyMeans{pairs_, send_, recv_, copying_, came_}, by_);
+  phase_ = Phase::copying;
+  now_->copies.begin();
+  return advance();
+}
+
+int NodeCopiesRun::advance() {
+  if (phase_ == Phase::copying) {
+    while (!now_->copies.done()) {
+      if (!now_->copies.advance()) return MPI_SUCCESS;
+    }
+    return end_copying();
+  }
+  if (phase_ == Phase::by_rings) {
+    const int error = instead_->advance();
+    if (instead_->done()) phase_ = Phase::over;
+    return error;
+  }
+  return MPI_SUCCESS;
+}
+
+int NodeCopiesRun::end_copying() {
+  const bool copied = now_->copies.copied();
+  const int error = now_->copies.error();
+  now_.reset();
+  phase_ = Phase::over;
+  if (copied) return error;
+  if (!instead_) instead_.emplace(call_.call(), edges_, group_, rings_);
+  const int started = instead_->start();
+  if (!instead_->done()) phase_ = Phase::by_rings;
+  return error != MPI_SUCCESS ? error : started;
+}
+
+}  // namespace quadrille::run

@@ -1,0 +1,64 @@
+// A dense collective inside a node, by an order of copies, as a call that can be started (copies.hpp). It has control
+// memory of its own, so that ranks may start several in different orders.
+//
+// To start means to say where this rank's blocks are; to go on, to copy when all have, and to leave when all have copied.
+// Blocks that do not lie in the shared heap are copied once more by their owner. If even that cannot be had on some rank,
+// all ranks take the rings instead.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memory/pairs.hpp"
+#include "memory/pool.hpp"
+#include "run/copies.hpp"
+#include "run/dense_blocks.hpp"
+#include "run/node_dense_run.hpp"
+
+namespace quadrille::run {
+
+class NodeCopiesRun {
+ public:
+  // Every rank maps every rank's shared heap. `edges` and `rings` are those of NodeDenseRun. All of these must outlive it;
+  // the arrays of the call need not.
+  NodeCopiesRun(const Call& call, const plan::Schedule& schedule, Group& group, memory::Pairs& pairs,
+                const NodeEdges& edges, std::span<PairRings> rings, SharedBlocks::By by = SharedBlocks::By::heaps);
+  NodeCopiesRun(const NodeCopiesRun&) = delete;
+  NodeCopiesRun& operator=(const NodeCopiesRun&) = delete;
+
+  // Neither waits. Both return an MPI error code.
+  int start();
+  int advance();
+  bool done() const { return phase_ == Phase::over; }
+  bool calls_mpi() const;  // in advance(): to unpack
+
+ private:
+  enum class Phase : std::uint8_t { over, copying, by_rings };
+  struct Now {
+    DenseBlocks blocks;
+    SharedBlocks shared;
+    Copies<DenseBlocks> copies;
+    Now(const Call& call, const plan::Schedule& schedule, Group& group, const CopyMeans& means, SharedBlocks::By by)
+        : blocks(call, schedule, group, means.pairs),
+          shared(group, means.pairs, by),
+          copies(call, blocks, shared, group, means) {}
+  };
+  int end_copying();
+
+  const StoredCall call_;
+  const plan::Schedule& schedule_;
+  Group& group_;
+  memory::Pairs& pairs_;
+  memory::Pool send_, recv_;
+  memory::CopyPlan copying_;
+  std::vector<std::size_t> came_;
+  const NodeEdges& edges_;
+  std::span<PairRings> rings_;
+  const SharedBlocks::By by_;
+  std::optional<Now> now_;  // the start that is under way
+  std::optional<NodeDenseRun> instead_;
+  Phase phase_ = Phase::over;
+};
+
+}  // namespace quadrille::run
