@@ -27,9 +27,11 @@
 // empties that ring while rank 2 fills it.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "memory/heap.hpp"
+#include "mpi/thrown.hpp"
 #include "run/away.hpp"
 #include "run/blocks.hpp"
 #include "run/engines.hpp"
@@ -320,16 +322,26 @@ class Exchange {
   }
 
   void receive_message(int from, std::size_t sent, const Block& block) {
-    if (sent > block.bytes()) {
-      keep(error_, transport().start_dropping(messages_++, from, sent));
-      return;
-    }
+    if (sent > block.bytes()) return receive_long(from, sent, block);
     Place place = typed_place(block);
     // In place it is sent packed, and MPICH cuts a large packed message anywhere and then refuses to
     // unpack part of an element: so it is received packed.
     if (overwritten_ && !block.info.dense && is_large(block)) {
       place = {packed_room(from, block.bytes(), block), block.bytes(), block.bytes(), 0, true};
     }
+    keep(error_, transport().start_receive(messages_++, from, {&place, 1}));
+  }
+
+  // A message that is longer than its block. Of some, as the MPI does, the first part is taken; others are errors already.
+  void receive_long(int from, std::size_t sent, const Block& block) {
+    const bool is_cut = block.count > 0 && error_if_long(sent, block.bytes(), call_.collective) == MPI_SUCCESS;
+    std::byte* room = nullptr;
+    if (is_cut && thrown_by([&] { room = long_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(sent)).get(); }) != MPI_SUCCESS) {
+      keep(error_, MPI_ERR_NO_MEM);
+    }
+    if (room == nullptr) return keep(error_, transport().start_dropping(messages_++, from, sent));
+    work_.packed.push_back({from, room, block.bytes()});
+    const Place place{room, sent, sent, 0, true};
     keep(error_, transport().start_receive(messages_++, from, {&place, 1}));
   }
 
@@ -418,6 +430,7 @@ class Exchange {
   memory::NodeCopy copy_;
   const std::byte* gathered_ = nullptr;  // the block that goes to everybody
   std::optional<MpiTransport> transport_;
+  std::vector<std::unique_ptr<std::byte[]>> long_;  // messages that are longer than their blocks
   std::size_t messages_ = 0;
   int error_ = MPI_SUCCESS;
 };
