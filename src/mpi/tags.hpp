@@ -11,6 +11,7 @@ inline constexpr int sparse_blocks[] = {4, 5};  // one of each pair a call: run/
 inline constexpr int sparse_notes[] = {6, 7};
 inline constexpr int sparse_rounds = 8;        // run/sparse_bruck.cpp
 inline constexpr unsigned first_request = 64;  // and those after it, in turn: api/making.cpp
+inline constexpr unsigned first_own = 64;      // and those after it, one a team, on the quiet communicator
 
 // Tags from 0; MPI has at least so many.
 inline constexpr unsigned count = 32768;

@@ -40,7 +40,7 @@ void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
   run::Messages& messages = team.group.change_messages();
   messages.quiet = team.quiet->comm;
   messages.quiet_me = team.quiet->me;
-  messages.own_tag = static_cast<int>(teams++ % tags::count);
+  messages.own_tag = static_cast<int>(tags::first_own + teams++ % (tags::count - tags::first_own));
 }
 
 void set_waiting(run::Group& group, bool crowded) {

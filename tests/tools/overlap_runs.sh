@@ -51,7 +51,8 @@ assert [row["served_by"].split(":")[0] for row in rows] == ["pairwise", "zero-ro
 assert {row["nodes"] for row in rows} == {2}, rows
 PYTHON
 expect 0 - "" $bench alltoall --sizes 64K $short --algorithms sh-co,single-copy --json "$work/c.json"
-[ "$(grep -c '"served_by": "rings"' "$work/c.json")" = 2 ] || fail "orders of copies are not replaced by rings"
+grep -q '"served_by": "sh-co"' "$work/c.json" || fail "a forced order of copies does not run"
+grep -q '"served_by": "rings"' "$work/c.json" || fail "the exchange by pairs is not replaced by rings"
 expect 0 - "" $bench neighbor_alltoall --sizes 100 $short --algorithms torus,direct --no-node --json "$work/d.json" \
   --neighborhood von-neumann:2
 grep -q '"served_by": "torus' "$work/d.json" || fail "combining neighbours are not named"

@@ -380,9 +380,11 @@ class Bench {
     const team::CachedSelection* used = team->chosen.selections[place].last();
     if (used != nullptr) row.served_by = choose::to_string(used->selection.choice);
     if (!options_.overlap) return;
-    // A request that goes by messages runs what was selected, if that goes by messages, too.
-    const bool selected = used != nullptr && sends_messages(*used->selection.choice.algorithm);
-    if (!selected || team->request_by != std::string_view("messages")) row.served_by = team->request_by;
+    // A request that goes by messages runs what was selected, if that goes by messages, too; copies are in its order.
+    const std::string_view by = team->request_by;
+    const bool selected = used != nullptr && (by == "copies" || (by == "messages" &&
+                                                                  sends_messages(*used->selection.choice.algorithm)));
+    if (!selected) row.served_by = by;
   }
 
   int finish() {
