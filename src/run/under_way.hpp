@@ -44,7 +44,6 @@ class UnderWay {
   void add(Pending& call);
   void advance();
 
-  bool any() const { return any_.load(std::memory_order_acquire); }
   // For who waits for something else: goes on unless another thread does so at this moment. What was done: nothing could
   // be, calls are still under way that such a thread can go on with, or some have come to their end.
   enum class Helped : std::uint8_t { nothing, some, ended };
