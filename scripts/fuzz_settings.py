@@ -21,7 +21,10 @@ DEFECTS = {
                   'lone-started': 'MPI_Iallgather of one rank forgets where in a type the data begin'},
     'mpich': {**_EVERYWHERE},
     'intel-mpi-2021': {**_EVERYWHERE, 'persistent': 'MPI_Allgather_init: the second start delivers nothing',
-                       'nonblocking': 'MPI_Iallgatherv hangs'},
+                       'nonblocking': 'MPI_Iallgatherv hangs',
+                       'inter': 'over shared memory nothing arrives on an intercommunicator if one of its groups has '
+                                'more communicators than the other, which ours can bring about; MPI_Alltoallv there '
+                                'delivers wrong bytes where some ranks send nothing'},
 }
 
 # Known defects of Quadrille itself: to be mended, then to be taken from this list.
