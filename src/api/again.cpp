@@ -52,7 +52,8 @@ inline bool is_small(MPI_Count count, const Remembered& last) {
   return static_cast<std::size_t>(count) - 1 < last.most_count;
 }
 
-bool all_small(const int* counts, const Remembered& last) {
+template <class Count>
+bool all_small(const Count* counts, const Remembered& last) {
   if (counts == nullptr) return false;
   bool small = true;
   for (int b = 0; b < last.group->ranks; ++b) {
@@ -140,9 +141,10 @@ bool served_again(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendc
   return served(*last, error);
 }
 
-bool served_again(Of<Collective::alltoallv>, const void* sendbuf, const int* sendcounts, const int* sdispls,
-                     MPI_Datatype sendtype, void* recvbuf, const int* recvcounts,
-                     const int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
+template <class Count, class Displacement>
+bool served_again(Of<Collective::alltoallv>, const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+                  MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts, const Displacement* rdispls,
+                  MPI_Datatype recvtype, MPI_Comm comm, int& error) {
   const Remembered* last =
       recall(Collective::alltoallv, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || sdispls == nullptr || rdispls == nullptr ||
@@ -150,8 +152,8 @@ bool served_again(Of<Collective::alltoallv>, const void* sendbuf, const int* sen
       sendcounts[last->group->me] != recvcounts[last->group->me]) {
     return false;
   }
-  const run::VectorSide send{bytes_of(const_cast<void*>(sendbuf)), sendcounts, sdispls};
-  const run::VectorSide recv{bytes_of(recvbuf), recvcounts, rdispls};
+  const run::VectorSide<Count, Displacement> send{bytes_of(const_cast<void*>(sendbuf)), sendcounts, sdispls};
+  const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, rdispls};
   error = run::run_inbox_vector(send, recv, last->type_size, *last->group, last->by_pairs);
   return served(*last, error);
 }
@@ -166,9 +168,10 @@ bool served_again(Of<Collective::allgather>, const void* sendbuf, MPI_Count send
   return served(*last, error);
 }
 
-bool served_again(Of<Collective::allgatherv>, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                      const int* recvcounts, const int* displs, MPI_Datatype recvtype,
-                      MPI_Comm comm, int& error) {
+template <class Count, class Displacement>
+bool served_again(Of<Collective::allgatherv>, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                  void* recvbuf, const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
+                  MPI_Comm comm, int& error) {
   const Remembered* last =
       recall(Collective::allgatherv, comm, sendbuf, sendtype, recvbuf, recvtype);
   if (last == nullptr || displs == nullptr || !all_small(recvcounts, *last) ||
@@ -179,9 +182,18 @@ bool served_again(Of<Collective::allgatherv>, const void* sendbuf, int sendcount
   bool nothing = true;
   for (int b = 0; b < last->group->ranks; ++b) nothing = nothing && recvcounts[b] == 0;
   if (nothing) return false;
-  const run::VectorSide recv{bytes_of(recvbuf), recvcounts, displs};
+  const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, displs};
   error = run::run_inbox_gatherv(bytes_of(sendbuf), recv, last->type_size, *last->group);
   return served(*last, error);
 }
+
+template bool served_again(Of<Collective::alltoallv>, const void*, const int*, const int*, MPI_Datatype, void*,
+                           const int*, const int*, MPI_Datatype, MPI_Comm, int&);
+template bool served_again(Of<Collective::alltoallv>, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype,
+                           void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm, int&);
+template bool served_again(Of<Collective::allgatherv>, const void*, int, MPI_Datatype, void*, const int*, const int*,
+                           MPI_Datatype, MPI_Comm, int&);
+template bool served_again(Of<Collective::allgatherv>, const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
+                           const MPI_Aint*, MPI_Datatype, MPI_Comm, int&);
 
 }  // namespace quadrille::api

@@ -27,15 +27,20 @@ bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type = {}, 
 bool served_again(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);
 
-bool served_again(Of<Collective::alltoallv>, const void* sendbuf, const int* sendcounts, const int* sdispls,
-                     MPI_Datatype sendtype, void* recvbuf, const int* recvcounts,
-                     const int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, int& error);
+template <class Count, class Displacement>
+bool served_again(Of<Collective::alltoallv>, const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+                  MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts, const Displacement* rdispls,
+                  MPI_Datatype recvtype, MPI_Comm comm, int& error);
 
 bool served_again(Of<Collective::allgather>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);
 
-bool served_again(Of<Collective::allgatherv>, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                      const int* recvcounts, const int* displs, MPI_Datatype recvtype,
-                      MPI_Comm comm, int& error);
+template <class Count, class Displacement>
+bool served_again(Of<Collective::allgatherv>, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                  void* recvbuf, const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
+                  MPI_Comm comm, int& error);
+
+// Which collectives have this way, in whatever form their counts have.
+constexpr bool has_short_way(Collective collective) { return is_dense(collective) && !is_typed(collective); }
 
 }  // namespace quadrille::api

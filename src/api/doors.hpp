@@ -102,7 +102,9 @@ bool passed_again(const Arguments&... arguments) {
 template <Collective collective, class Native, class... Arguments>
 int serve_or_pass(Door door, Native native, Arguments... arguments) {
   int error = MPI_SUCCESS;
-  if constexpr (requires { served_again(Of<collective>(), arguments..., error); }) {
+  constexpr bool short_way = requires { served_again(Of<collective>(), arguments..., error); };
+  static_assert(short_way == has_short_way(collective), "also with large counts");
+  if constexpr (short_way) {
     if (served_again(Of<collective>(), arguments..., error)) return error;
   }
   if constexpr (!is_neighbor(collective)) {

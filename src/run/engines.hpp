@@ -45,20 +45,23 @@ int run_inbox_bytes(const std::byte* send, std::byte* recv, std::size_t bytes, G
 // Allgather of blocks of `bytes` bytes. `send` may be this rank's block of `recv`.
 int run_inbox_gather(const std::byte* send, std::byte* recv, std::size_t bytes, Group& group);
 
-// A side of a v form: counts and displacements in elements.
+// A side of a v form: counts and displacements in elements. Both are int, or MPI_Count and MPI_Aint.
+template <class Count, class Displacement>
 struct VectorSide {
   std::byte* base;
-  const int* counts;
-  const int* displacements;
+  const Count* counts;
+  const Displacement* displacements;
 };
 
 // All-to-all of elements of `size` bytes. A rank's count for itself is the same on both sides.
 // `by_pairs`: some ranks may carry the same call out with run_node(..., true).
-int run_inbox_vector(const VectorSide& send, const VectorSide& recv, std::size_t size, Group& group,
-                     bool by_pairs);
+template <class Count, class Displacement>
+int run_inbox_vector(const VectorSide<Count, Displacement>& send, const VectorSide<Count, Displacement>& recv,
+                     std::size_t size, Group& group, bool by_pairs);
 
 // Allgather of elements of `size` bytes; `send` has as many as recv.counts says for this rank.
-int run_inbox_gatherv(const std::byte* send, const VectorSide& recv, std::size_t size,
+template <class Count, class Displacement>
+int run_inbox_gatherv(const std::byte* send, const VectorSide<Count, Displacement>& recv, std::size_t size,
                       Group& group);
 
 }  // namespace quadrille::run

@@ -58,13 +58,12 @@ void refuse(int from, const Slot& slot, Group& group) {
   }
 }
 
-const std::byte* at(const VectorSide& side, int block, std::size_t size) {
+template <class Side>
+std::byte* place_of(const Side& side, int block, std::size_t size) {
   return side.base + side.displacements[block] * static_cast<std::ptrdiff_t>(size);
 }
-std::byte* room(const VectorSide& side, int block, std::size_t size) {
-  return side.base + side.displacements[block] * static_cast<std::ptrdiff_t>(size);
-}
-std::size_t bytes_in(const VectorSide& side, int block, std::size_t size) {
+template <class Side>
+std::size_t bytes_in(const Side& side, int block, std::size_t size) {
   return static_cast<std::size_t>(side.counts[block]) * size;
 }
 
@@ -112,7 +111,8 @@ int run_inbox_gather(const std::byte* send, std::byte* recv, std::size_t bytes, 
   return error;
 }
 
-int run_inbox_gatherv(const std::byte* send, const VectorSide& recv, std::size_t size,
+template <class Count, class Displacement>
+int run_inbox_gatherv(const std::byte* send, const VectorSide<Count, Displacement>& recv, std::size_t size,
                       Group& group) {
   Inbox& inbox = group.inbox;
   const int ranks = group.ranks, me = group.me;
@@ -120,21 +120,22 @@ int run_inbox_gatherv(const std::byte* send, const VectorSide& recv, std::size_t
   inbox.begin_out();
   Inbox::fill(inbox.block_to_all(), send, mine);
   inbox.publish_to_all(Carried::in_slot, mine);
-  if (std::byte* own = room(recv, me, size); own != send) memory::copy_bytes(own, send, mine);
+  if (std::byte* own = place_of(recv, me, size); own != send) memory::copy_bytes(own, send, mine);
   int error = MPI_SUCCESS;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
     const Slot& slot = inbox.await_out(from, group.waiter);
     const std::size_t bytes = bytes_in(recv, from, size);
-    memory::copy_bytes(room(recv, from, size), Inbox::block_of(slot),
+    memory::copy_bytes(place_of(recv, from, size), Inbox::block_of(slot),
                        std::min<std::size_t>(bytes, slot.bytes));
     if (slot.bytes > bytes) error = error_if_long(slot.bytes, bytes, Collective::allgather);
   }
   return error;
 }
 
-int run_inbox_vector(const VectorSide& send, const VectorSide& recv, std::size_t size, Group& group,
-                     bool by_pairs) {
+template <class Count, class Displacement>
+int run_inbox_vector(const VectorSide<Count, Displacement>& send, const VectorSide<Count, Displacement>& recv,
+                     std::size_t size, Group& group, bool by_pairs) {
   Inbox& inbox = group.inbox;
   const int ranks = group.ranks, me = group.me;
   inbox.begin();
@@ -142,10 +143,10 @@ int run_inbox_vector(const VectorSide& send, const VectorSide& recv, std::size_t
   for (int step = 1, to = me; step < ranks; ++step) {
     if (++to == ranks) to = 0;
     const std::size_t bytes = bytes_in(send, to, size);
-    Inbox::fill(inbox.block_to(to), at(send, to, size), bytes);
+    Inbox::fill(inbox.block_to(to), place_of(send, to, size), bytes);
     inbox.publish(to, Carried::in_slot, bytes);
   }
-  memory::copy_bytes(room(recv, me, size), at(send, me, size), bytes_in(recv, me, size));
+  memory::copy_bytes(place_of(recv, me, size), place_of(send, me, size), bytes_in(recv, me, size));
   int error = MPI_SUCCESS;
   for (int step = 1, from = me; step < ranks; ++step) {
     from = (from == 0 ? ranks : from) - 1;
@@ -153,7 +154,7 @@ int run_inbox_vector(const VectorSide& send, const VectorSide& recv, std::size_t
     const std::size_t bytes = bytes_in(recv, from, size);
     if (slot.bytes > bytes) error = MPI_ERR_TRUNCATE;
     if (slot.carried == Carried::in_slot) {
-      memory::copy_bytes(room(recv, from, size), Inbox::block_of(slot),
+      memory::copy_bytes(place_of(recv, from, size), Inbox::block_of(slot),
                          std::min<std::size_t>(bytes, slot.bytes));
     } else {
       if (slot.carried == Carried::refused) error = MPI_ERR_NO_MEM;
@@ -163,6 +164,13 @@ int run_inbox_vector(const VectorSide& send, const VectorSide& recv, std::size_t
   if (by_pairs) group.pairs.finish(memory::Fenced::nothing_streamed());
   return error;
 }
+
+using IntSide = VectorSide<int, int>;
+using LargeSide = VectorSide<MPI_Count, MPI_Aint>;
+template int run_inbox_vector(const IntSide&, const IntSide&, std::size_t, Group&, bool);
+template int run_inbox_vector(const LargeSide&, const LargeSide&, std::size_t, Group&, bool);
+template int run_inbox_gatherv(const std::byte*, const IntSide&, std::size_t, Group&);
+template int run_inbox_gatherv(const std::byte*, const LargeSide&, std::size_t, Group&);
 
 int run_inbox(const Call& call, Group& group) {
   const bool gather = is_allgather(call.collective);
