@@ -18,10 +18,11 @@ import re
 # Labels of the matrices.
 MATRICES = {'mpi', 'examples', 'plan'}
 EVERY = 6
-# Small and telling: both doors, neighbours, the sparse exchange and requests with three ranks; requests also with more
-# ranks than processors, in orders of copies, and by a thread. What they skip elsewhere runs here.
-ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse)\.3|requests\.[38]'
-                    r'|requests-(copies|by-thread-single|by-thread-multiple)\.3)$')
+# Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
+# neighbours also with six, where there are grids to recognise; requests also with more ranks than processors, in orders
+# of copies, and by a thread. What they skip elsewhere runs here.
+ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|neighbor\.6'
+                    r'|requests-(copies|one-processor|by-thread-single|by-thread-multiple)\.3)$')
 EVERYTHING = 'all'
 
 

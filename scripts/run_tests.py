@@ -38,6 +38,16 @@ class Totals:
     self.failures = []
     self.skipped = []
     self.times = []  # (seconds, test)
+    self.cases = {}  # of googletest: whether one ran that others skipped
+
+  def take_cases(self, output):
+    """What a program of googletest says of its cases. Some launchers give it colours."""
+    plain = re.sub(r'\x1b?\[[0-9;]*m', '', output)
+    for word, case in re.findall(r'^\[ +(OK|SKIPPED) \] ([\w/]+\.[\w/]+)', plain, re.M):
+      self.cases[case] = self.cases.get(case, False) or word == 'OK'
+
+  def skipped_everywhere(self):
+    return sorted(case for case, ran in self.cases.items() if not ran)
 
 
 def environment_of(build, with_mpi, seed):
@@ -91,6 +101,7 @@ def read_report(report, build, totals):
     name = f'{build.name}: {case.get("name")}'
     names.add(case.get('name'))
     totals.times.append((float(case.get('time') or 0), name))
+    totals.take_cases(case.findtext('system-out') or '')
     if case.get('status') == 'run':
       totals.passed += 1
     elif case.get('status') == 'notrun':
@@ -108,7 +119,8 @@ def run_ctest(build, with_mpi, seed, arguments, totals):
   print(f'== {build.name}: {name}', flush=True)
   status = subprocess.call(
       ['ctest', '--test-dir', str(build), '--output-on-failure', '--no-tests=ignore', '--timeout',
-       '300', '--output-junit', str(report), '-LE' if with_mpi else '-L', NO_MPI, *arguments],
+       '300', '--output-junit', str(report), '--test-output-size-passed', '1000000',
+       '-LE' if with_mpi else '-L', NO_MPI, *arguments],
       env=environment_of(build, with_mpi, seed), stdin=subprocess.DEVNULL)
   names, failures = read_report(report, build, totals)
   if status != 0 and not failures:
@@ -178,6 +190,8 @@ def main():
     print(f'{seconds:.1f} s: {name}')
   for skipped in totals.skipped:
     print(f'skipped: {skipped}')
+  for case in totals.skipped_everywhere():
+    print(f'skipped: {case}: it skips itself in each of these runs')
   for failure in totals.failures:
     print(f'failed: {failure}')
   if not arguments.only and arguments.seed != draw.EVERYTHING:

@@ -7,6 +7,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'scripts'))
 import draw  # noqa: E402
+import run_tests  # noqa: E402
 
 MPI = [f'mpi.{family}.{ranks}' for family in ('api', 'dropin', 'nodes-sh-co', 'nodes.blocked_2', 'grids')
        for ranks in (1, 2, 3, 5, 8, 16)] + ['mpi.grids.36']
@@ -55,6 +56,17 @@ class Draw(unittest.TestCase):
     for name, family in [('mpi.api.3', 'mpi.api'), ('mpi.nodes-sh-co.7', 'mpi.nodes'), ('mpi.nodes.x.7', 'mpi.nodes'),
                          ('run', 'run.'), ('OrderTest.One', 'OrderTest'), (PLAN[0], 'All/ProofTest.IsProved')]:
       self.assertEqual(draw.family(name), family)
+
+
+class Cases(unittest.TestCase):
+  def test_what_skips_itself_everywhere_is_named(self):
+    totals = run_tests.Totals()
+    totals.take_cases('[ RUN      ] A.One\n[       OK ] A.One (0 ms)\n[  SKIPPED ] A.Two (1 ms)\n'
+                      '[  SKIPPED ] All/B.Three/p_1, where GetParam() = 1 (0 ms)\n'
+                      '[  SKIPPED ] 2 tests, listed below:\n[  SKIPPED ] A.Two\n')
+    totals.take_cases('\x1b[0;32m[       OK ] \x1b[mA.Two (1 ms)\n')
+    totals.take_cases('[  SKIPPED ] A.One (0 ms)\n')
+    self.assertEqual(totals.skipped_everywhere(), ['All/B.Three/p_1'])
 
 
 if __name__ == '__main__':

@@ -6,8 +6,10 @@
 //   QUADRILLE_TEST_HOSTS        on how many hosts the ranks must be
 //   QUADRILLE_TEST_PART         "0/3": only the first third of the tests, one in three
 //   QUADRILLE_TEST_EFFORT       percentage of the repeats of the long tests
+//   QUADRILLE_TEST_ONE_PROCESSOR  all ranks share one, however many the machine has
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
@@ -105,7 +107,20 @@ bool take_part() {
   return true;
 }
 
+// The first that a process may have at all, whatever the launcher bound this one to.
+void share_one_processor() {
+  cpu_set_t all, one;
+  std::memset(&all, 0xff, sizeof all);
+  if (sched_setaffinity(0, sizeof all, &all) != 0 || sched_getaffinity(0, sizeof all, &all) != 0) return;
+  int first = 0;
+  while (first < CPU_SETSIZE && !CPU_ISSET(first, &all)) ++first;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
 int run(int argc, char** argv) {
+  if (std::getenv("QUADRILLE_TEST_ONE_PROCESSOR") != nullptr) share_one_processor();
   const bool is_part = take_part();
   Watchdog watchdog(limit_seconds());
   MPI_Init_thread(&argc, &argv, thread_level_asked(argc, argv), &world().thread_level);

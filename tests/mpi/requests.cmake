@@ -61,6 +61,9 @@ foreach(ranks 1 2 3 4 5 8)
   endif()
   quadrille_mpi_test(mpi.requests.${ranks} RANKS ${ranks} PROGRAM quadrille_request_tests ${core})
 endforeach()
+# With more ranks than processors, also on large machines.
+quadrille_mpi_test(mpi.requests-one-processor.3 RANKS 3 PROGRAM quadrille_request_tests
+                   SETTINGS QUADRILLE_TEST_ONE_PROCESSOR=1 ARGUMENTS --gtest_filter=Requests.*)
 # Through rings that are soon full, as messages between nodes, and where nothing is Quadrille's own.
 quadrille_mpi_test(mpi.requests-by-ring.3 RANKS 3 PROGRAM quadrille_request_tests SETTINGS QUADRILLE_REACH=ring)
 quadrille_mpi_test(mpi.requests-copies.3 RANKS 3 PROGRAM quadrille_request_tests CORE SETTINGS ${orders})
