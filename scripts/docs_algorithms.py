@@ -17,6 +17,7 @@ ENGINES = {
     'inbox': 'shared memory inside a node',
     'exchange': 'the best way that each pair of ranks has',
     'padded': 'an exchange of blocks of one size',
+    'leaders': 'shared memory inside each node, and messages between leaders',
     'sparse': 'messages to the named destinations',
     'neighbors': 'messages between neighbours',
     'node-neighbors': 'shared memory inside a node',
@@ -67,6 +68,14 @@ def need(entry, name):
   return NEEDS.get(name, name.replace('_', ' '))
 
 
+def bounds(parameter):
+  """Least, most and standard value; of one whose values have names, the names."""
+  names = parameter.get('names')
+  if names is None:
+    return parameter['least'], parameter['most'], parameter['standard']
+  return 'one of', ', '.join(names), names[parameter['standard']]
+
+
 def section(entry, title):
   needs = [need(entry, name) for name, on in entry['needs'].items() if on]
   text = [f'## {title}', '', entry['line'][:1].upper() + entry['line'][1:] + '.', '',
@@ -77,8 +86,7 @@ def section(entry, title):
     text.append(f'- Source: {entry["source"]}')
   if entry['parameters']:
     rows = [['parameter', 'least', 'most', 'standard', 'meaning'], ['---'] * 5]
-    rows += [[f'`{p["name"]}`', p['least'], p['most'], p['standard'], p['meaning']]
-             for p in entry['parameters']]
+    rows += [[f'`{p["name"]}`', *bounds(p), p['meaning']] for p in entry['parameters']]
     text += ['', table(rows)]
   return '\n'.join(text)
 

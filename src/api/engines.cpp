@@ -2,6 +2,7 @@
 
 #include "api/making.hpp"
 #include "run/engines.hpp"
+#include "run/leaders.hpp"
 #include "run/neighbor_copies.hpp"
 #include "team/neighbors.hpp"
 
@@ -37,6 +38,10 @@ int by_inbox(const Call& call, const Service&, Team& team) { return run::run_inb
 
 int by_pairs(const Call& call, const Service&, Team& team) { return run::run_node(call, team.group, true); }
 
+int by_leaders(const Call& call, const Service& by, Team& team) {
+  return run::run_leaders(call, *by.on.leaders, team.group);
+}
+
 int by_padding(const Call& call, const Service& by, Team& team) {
   return run::run_padded(call, by.on.schedule, *by.on.direct, team.group);
 }
@@ -65,6 +70,7 @@ constexpr auto table = std::to_array<EngineWork>({
     {Engine::node, to_other_nodes, by_copies, make_copies},
     {Engine::inbox, beside_inboxes, by_inbox, make_in_node},
     {Engine::exchange, to_other_nodes, by_pairs, make_in_node},
+    {Engine::leaders, to_other_nodes, by_leaders, make_in_node, team::prepare_leaders},
     {Engine::padded, always, by_padding, make_schedule},
     {Engine::sparse, always, nullptr, nullptr},
     {Engine::neighbors, always, by_neighbor_schedule, make_neighbor_schedule},

@@ -183,6 +183,10 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
     if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", team::no_communicator);
     return pass(team, Passed::no_communicator);
   }
+  if (engine.prepare != nullptr && !engine.prepare(team)) {
+    if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", team::no_memory_for_leaders);
+    return pass(team, Passed::other);
+  }
   team::explain(team, call.collective, cached);
   if (engine.run == nullptr) {
     if (is_settled(call, cached.selection)) remember_passed(call, team, why_chosen(team), false);

@@ -46,11 +46,11 @@ std::string names(const team::Try& one) {
   return all;
 }
 
-std::string tell(const team::Try& one, const choose::Verdict& verdict, const std::vector<double>& slowest) {
-  if (!verdict.alike) return "the first calls differ too much to compare " + names(one);
+std::string tell(const team::Try& one) {
+  if (!one.trial.were_alike) return "the first calls differ too much to compare " + names(one);
   std::string told = "the first calls took";
   for (std::size_t c = 0; c < one.trial.candidates.size(); ++c) {
-    told += fmt::format("{} {:.1f} us with {}", c == 0 ? "" : ",", slowest[c] * 1e6, name_of(one, c));
+    told += fmt::format("{} {:.1f} us with {}", c == 0 ? "" : ",", median_of(one.trial, c) * 1e6, name_of(one, c));
   }
   return told;
 }
@@ -72,15 +72,18 @@ bool compare(const team::Team& team, const std::vector<double>& mine, std::vecto
   return error == MPI_SUCCESS;
 }
 
-// If the ranks cannot agree, all of them stay with the first.
-void decide(team::Team& team, team::Try& one) {
-  one.trial.decided = true;
-  one.why = "the ranks could not compare " + names(one);
+// The end of a visit. If the ranks cannot compare, all of them stay with the first.
+void end_visit(team::Team& team, team::Try& one) {
   std::vector<double> slowest;
-  if (!compare(team, choose::times_of(one.trial), slowest)) return;
-  const choose::Verdict verdict = choose::verdict_of(slowest);
-  one.best = verdict.best;
-  one.why = tell(one, verdict, slowest);
+  if (compare(team, choose::times_of(one.trial), slowest)) {
+    choose::judge(one.trial, slowest);
+    if (!one.trial.decided) return;
+    one.best = choose::best_of(one.trial);
+    one.why = tell(one);
+  } else {
+    one.trial.decided = true;
+    one.why = "the ranks could not compare " + names(one);
+  }
 }
 
 }  // namespace
@@ -89,12 +92,16 @@ Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team
   team::Try& one = trial_of(call, bytes, team, cached);
   // Where all ranks know the size, each class has a trial of its own.
   const double moved = bytes > 0 ? 0 : bytes_moved(call, team.group.ranks);
-  if (const choose::Turn turn = choose::begin_call(one.trial, moved); turn.candidate >= 0) {
+  choose::Turn turn = choose::begin_call(one.trial, moved);
+  if (turn.candidate < 0 && !one.trial.decided) {
+    end_visit(team, one);
+    turn = choose::begin_call(one.trial, moved);
+  }
+  if (turn.candidate >= 0) {
     cached.selection.why = "the first calls try " + names(one);
     const choose::Choice& choice = one.trial.candidates[static_cast<std::size_t>(turn.candidate)];
     return {&one.trial, &choice, turn, mpi().Wtime()};
   }
-  if (!one.trial.decided) decide(team, one);
   cached.settle(one.trial.candidates[one.best]);
   cached.selection.why = one.why;
   cached.selection.rivals.clear();

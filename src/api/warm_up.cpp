@@ -81,7 +81,7 @@ void warm_up() {
   if (team::config().any_forced) return;
   if (team->agreed().points_are_guessed) calibrate(*team);
   const bool explains = std::exchange(team->counted.explains, false);
-  const bool tries = team::let_try(*team, false);  // what is rehearsed is not to be compared
+  const bool might = team::let_try(*team, false);  // what is rehearsed is not to be compared
   const team::Counters counters = team->counted.counters;
   const Rehearsal rehearsal(mpi().comm_world, team->group.ranks);
   // Twice: consecutive calls use different slots.
@@ -96,9 +96,9 @@ void warm_up() {
   }
   team->counted.counters = counters;
   team->counted.explains = explains;
-  team::let_try(*team, tries);
+  team::let_try(*team, might);
   // Or calls like these would take the short way, and say nothing, or stay with what was not tried.
-  if (explains || tries) team::forget_selections(*team);
+  if (explains || team->agreed().tries) team::forget_selections(*team);
 }
 
 }  // namespace quadrille::api

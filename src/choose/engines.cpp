@@ -19,6 +19,7 @@ constexpr auto table = std::to_array<EngineRow>({
     {Engine::node, "node", Plans::node_copies, Measured::everywhere, Answer::ours_for_once},
     {Engine::inbox, "inbox", Plans::none, Measured::nowhere, Answer::ours_for_once, why_no_slot},
     {Engine::exchange, "exchange", Plans::none, Measured::on_several_nodes, Answer::ours_for_once, why_not_direct},
+    {Engine::leaders, "leaders", Plans::leaders, Measured::on_several_nodes, Answer::ours, why_not_direct},
     {Engine::padded, "padded", Plans::messages, Measured::nowhere, Answer::ours_for_once, nullptr, "spread-out"},
     {Engine::sparse, "sparse", Plans::none, Measured::nowhere, Answer::ours_for_once},
     {Engine::neighbors, "neighbors", Plans::neighbor_messages, Measured::nowhere, Answer::ours_for_once},

@@ -21,6 +21,7 @@ enum class Engine : std::uint8_t {
   node,      // copies between the ranks of a node, in the order that `build` returns, and messages between nodes
   inbox,     // small blocks through shared memory inside one node (memory/inbox.hpp)
   exchange,  // blocks of any size inside one node, each pair by its best way (run/run_node.cpp)
+  leaders,   // through leaders of the nodes, by plan::leaders_plan() (run/leaders.cpp)
   padded,    // blocks padded to one size around the uniform schedule that `build` returns, or, if it is
              // null, around the MPI's own all-to-all
   sparse,    // messages to the destinations that each rank names (run/sparse.hpp)
@@ -37,9 +38,12 @@ enum class Plans : std::uint8_t {
   none,
   messages,            // among all ranks: `build`
   node_copies,         // inside the nodes, and messages between them: `build`
+  leaders,             // inside the nodes, and messages between leaders: `build` is what is proved
   neighbor_messages,   // `build_neighbors`
   neighbor_copies,     // inside a node: `build_edges`
 };
+// Do they look at the NUMA domains of the ranks?
+constexpr bool look_at_domains(Plans plans) { return plans == Plans::node_copies || plans == Plans::leaders; }
 constexpr bool are_for_neighbors(Plans plans) {
   return plans == Plans::neighbor_messages || plans == Plans::neighbor_copies;
 }

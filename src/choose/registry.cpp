@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plan/algorithms.hpp"
+#include "plan/leaders.hpp"
 #include "plan/neighbor_copies.hpp"
 #include "plan/neighborhood.hpp"
 
@@ -31,6 +32,8 @@ constexpr std::string_view kThakur = "Thakur, Rabenseifner and Gropp, IJHPCA 200
 constexpr std::string_view kLi = "Li, Zhang and Hoefler, sections 2.1 and 2.2";
 constexpr std::string_view kLiNaive = "Li, Zhang and Hoefler, sections 2.1 and 4";
 constexpr std::string_view kLiNuma = "Li, Zhang and Hoefler, section 2.4";
+constexpr std::string_view kLiLeaders =
+    "Li, Zhang and Hoefler, section 2.5; Kinkead et al., SC Workshops 2025";
 constexpr std::string_view kHint = "Ramesh et al., HINT, sections V.A to V.C";
 
 constexpr ParameterRange kPorts = {"ports", 0, kMost, 1,
@@ -77,6 +80,18 @@ Algorithm bruck(std::string_view name, Needs needs, std::string_view line, plan:
 Algorithm gather(std::string_view name, std::vector<ParameterRange> parameters,
                  std::string_view line, std::string_view source, plan::Build build) {
   return {name, gathers(), Engine::schedule, kDirect, std::move(parameters), line, source, build};
+}
+
+// The parameter `leaders` of a node, and by which other algorithm they exchange.
+Algorithm through_leaders(const std::vector<Collective>& collectives, bool gathers, std::string_view line, plan::Build build) {
+  const auto& names = plan::leaders_exchange_names(gathers);
+  std::vector<ParameterRange> parameters = {
+      {"leaders", 1, kMost, 1, "of a node; at most all of its ranks"},
+      {"exchange", 0, static_cast<std::int64_t>(names.size()) - 1, 0, "among the leaders", names},
+      {"piece", 64, kMost, 65536, "bytes of a block that move at a time, if there is room for so many"},
+      kRadix};
+  if (!gathers) parameters.push_back(kStride);
+  return {"leaders", collectives, Engine::leaders, {}, std::move(parameters), line, kLiLeaders, build};
 }
 
 Algorithm node_copies(std::string_view name, const std::vector<Collective>& collectives,
@@ -249,6 +264,11 @@ std::vector<Algorithm> make_table() {
        "inside a node each block straight from the sender's buffer; between nodes spread-out",
        "Quadrille; the single copy of HINT and of SH-Naive (Cache-oblivious)",
        nullptr},
+      through_leaders({alltoall}, false,
+                      "ranks pack and unpack in shared memory; leaders of the nodes send few large messages",
+                      plan::leaders),
+      through_leaders(gathers(), true, "the blocks of a node come together in shared memory; leaders exchange them",
+                      plan::allgather_leaders),
       {"consensus",
        {exchange},
        Engine::sparse,

@@ -43,7 +43,12 @@ struct ParameterRange {
   std::string_view name;
   std::int64_t least, most, standard;
   std::string_view meaning;
+  // Where values have names: that of value v is names[v], and is what users write.
+  std::span<const std::string_view> names = {};
 };
+
+// A value as users write it.
+std::string value_text(const ParameterRange& range, std::int64_t value);
 
 struct Algorithm {
   std::string_view name;          // "zero-rotation-bruck"

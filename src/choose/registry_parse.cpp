@@ -74,8 +74,17 @@ std::string unknown_parameter(const Algorithm& algorithm, std::string_view name)
   return unknown("parameter", name, fmt::format(" of {}", algorithm.name), names);
 }
 
+std::string parse_name(const Algorithm& algorithm, const ParameterRange& range, std::string_view text,
+                       std::int64_t& value) {
+  const auto found = std::find(range.names.begin(), range.names.end(), text);
+  value = found - range.names.begin();
+  if (found != range.names.end()) return {};
+  return unknown(range.name, text, fmt::format(" of {}", algorithm.name), {range.names.begin(), range.names.end()});
+}
+
 std::string parse_value(const Algorithm& algorithm, const ParameterRange& range,
                         std::string_view text, std::int64_t& value) {
+  if (!range.names.empty()) return parse_name(algorithm, range, text, value);
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (text.empty() || error != std::errc() || stop != end || value < range.least ||
@@ -112,12 +121,18 @@ std::string parse_parameters(std::string_view list, Choice& choice) {
 
 }  // namespace
 
+std::string value_text(const ParameterRange& range, std::int64_t value) {
+  return range.names.empty() ? std::to_string(value) : std::string(range.names[static_cast<std::size_t>(value)]);
+}
+
 std::string to_string(const Choice& choice) {
   if (choice.algorithm == nullptr) return {};
   std::string text(choice.algorithm->name);
   char separator = ':';
-  for (const plan::Parameter& parameter : choice.parameters) {
-    text += fmt::format("{}{}={}", separator, parameter.name, parameter.value);
+  for (std::size_t i = 0; i < choice.parameters.size(); ++i) {
+    const plan::Parameter& parameter = choice.parameters[i];
+    const ParameterRange& range = choice.algorithm->parameters[i];
+    text += fmt::format("{}{}={}", separator, parameter.name, value_text(range, parameter.value));
     separator = ',';
   }
   return text;

@@ -57,11 +57,30 @@ std::vector<Choice> orders(const GlobalKey& key) {
   return {plain(key.collective, "hint-hilbert"), plain(key.collective, "sh-co"), plain(key.collective, "sh-numa-co")};
 }
 
-// The ranks of a node may share memory for their part of a call, in their order or in that of HINT.
+Choice named(Collective collective, const std::string& text) {
+  Choice choice;
+  parse_choice(collective, text, choice);
+  return choice;
+}
+
+// Above this leaders would send blocks in many pieces.
+constexpr std::size_t most_for_leaders = std::size_t{64} << 10;
+
+// Through leaders: one, two, and all ranks of each node.
+void add_leaders(const GlobalKey& key, std::vector<Choice>& rivals) {
+  if (find(key.collective, "leaders") == nullptr || (is_sized(key.collective) && key.bytes > most_for_leaders)) return;
+  for (const int leaders : {1, 2, key.ranks_on_node}) {
+    if (leaders > key.ranks_on_node || (leaders == 2 && key.ranks_on_node == 2)) continue;
+    rivals.push_back(named(key.collective, fmt::format("leaders:leaders={}", leaders)));
+  }
+}
+
+// The ranks of a node may share memory for their part of a call, in their order or in that of HINT, or for all of it.
 Selection try_node_part(const GlobalKey& key, Selection own) {
-  if (!key.tries || !key.direct || key.nodes == 1 || key.ranks == key.nodes || own.by_load) return own;
+  if (!key.tries_between || !key.direct || key.nodes == 1 || key.ranks == key.nodes || own.by_load) return own;
   if (!is_of_the_mpi(*own.choice.algorithm)) own.rivals.push_back(plain(key.collective, "mpi"));
   own.rivals.push_back(plain(key.collective, "single-copy"));
+  add_leaders(key, own.rivals);
   return own;
 }
 
@@ -74,7 +93,7 @@ Selection select_measured(const GlobalKey& key) {
   if (algorithm != nullptr && obstacle.empty()) return {found->choice, "measured by quadrille tune --algorithms"};
   GlobalKey unmeasured = key;
   unmeasured.measured = nullptr;
-  unmeasured.tries = false;
+  unmeasured.tries = unmeasured.tries_between = false;
   Selection selection = select(unmeasured, {});
   selection.why += algorithm == nullptr
                        ? "; quadrille tune --algorithms found nothing faster"

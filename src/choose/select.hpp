@@ -29,6 +29,8 @@ struct GlobalKey {
   bool direct = false;        // large blocks can be exchanged inside the node, too
   const Model* model = nullptr;  // of the network, the same on all ranks; null: none
   bool tries = false;         // what nothing is known of may be tried (choose/trial.hpp)
+  bool tries_between = false; // likewise between nodes
+  int ranks_on_node = 1;      // of the fullest node
   const SizedChoices* measured = nullptr;  // what was best at which size, the same on all ranks; null: not measured
 };
 

@@ -7,65 +7,100 @@
 namespace quadrille::choose {
 namespace {
 
-// Seconds a call in each visit, sorted. One of which not all calls were noted says nothing.
-std::array<double, Trial::visits> visits_of(const std::array<Trial::Taken, Trial::visits>& taken) {
+// Seconds a call. A turn of which not all calls were noted says nothing.
+double seconds_of(const Trial::Taken& taken) {
   constexpr int counted = Trial::calls_in_turn - 1;
-  std::array<double, Trial::visits> seconds;
-  for (std::size_t visit = 0; visit < seconds.size(); ++visit) {
-    const bool whole = taken[visit].calls == counted;
-    seconds[visit] = whole ? taken[visit].seconds / counted : std::numeric_limits<double>::max();
+  return taken.calls == counted ? taken.seconds / counted : std::numeric_limits<double>::max();
+}
+
+// The candidate whose turn is number `turn` of this visit; -1: there are not so many.
+int candidate_in_turn(const Trial& trial, int turn) {
+  for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
+    if (trial.is_in[c] && turn-- == 0) return static_cast<int>(c);
   }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds;
+  return -1;
+}
+
+bool only_the_first_is_in(const Trial& trial) {
+  return std::find(trial.is_in.begin() + 1, trial.is_in.end(), true) == trial.is_in.end();
 }
 
 }  // namespace
 
 Trial make_trial(std::vector<Choice> candidates) {
   Trial trial;
+  trial.is_in.assign(candidates.size(), true);
   trial.taken.resize(candidates.size());
+  trial.slowest.resize(candidates.size());
   trial.candidates = std::move(candidates);
   return trial;
 }
 
 Turn begin_call(Trial& trial, double bytes) {
-  const auto count = static_cast<int>(trial.candidates.size());
-  const int turn = trial.calls / Trial::calls_in_turn;
-  if (turn >= Trial::visits * count) return {};
-  trial.least_bytes = trial.calls == 0 ? bytes : std::min(trial.least_bytes, bytes);
+  const int candidate = trial.decided ? -1 : candidate_in_turn(trial, trial.calls / Trial::calls_in_turn);
+  if (candidate < 0) return {};
+  const bool is_first = trial.visit == 0 && trial.calls == 0;
+  trial.least_bytes = is_first ? bytes : std::min(trial.least_bytes, bytes);
   trial.most_bytes = std::max(trial.most_bytes, bytes);
-  return {turn % count, turn / count, trial.calls++ % Trial::calls_in_turn > 0};
+  return {candidate, trial.visit, trial.calls++ % Trial::calls_in_turn > 0};
 }
 
 void note_call(Trial& trial, const Turn& turn, double seconds) {
-  if (!turn.counts) return;
-  Trial::Taken& taken = trial.taken[static_cast<std::size_t>(turn.candidate)][static_cast<std::size_t>(turn.visit)];
+  if (!turn.counts || turn.visit != trial.visit) return;
+  Trial::Taken& taken = trial.taken[static_cast<std::size_t>(turn.candidate)];
   taken.seconds += seconds;
   ++taken.calls;
 }
 
 std::vector<double> times_of(const Trial& trial) {
   std::vector<double> times;
-  for (const auto& own : trial.taken) times.push_back(visits_of(own)[Trial::visits / 2]);
-  for (const auto& own : trial.taken) times.push_back(visits_of(own)[0]);
+  for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
+    times.push_back(trial.is_in[c] ? seconds_of(trial.taken[c]) : 0);
+  }
   // A few bytes more or less do not count: such calls cost what their messages cost.
   constexpr double few = 1024;
   times.push_back((trial.most_bytes + few) / (trial.least_bytes + few));
   return times;
 }
 
-Verdict verdict_of(std::span<const double> slowest) {
-  if (slowest.back() > Trial::alike) return {0, false};
-  const std::span<const double> medians = slowest.first(slowest.size() / 2);
-  const std::span<const double> shortest = slowest.subspan(medians.size());
-  Verdict verdict;
-  double bound = medians[0] * Trial::must_take;
-  for (std::size_t c = 1; c < medians.size(); ++c) {
-    if (medians[c] > bound || shortest[c] > shortest[0] * Trial::must_take) continue;
-    verdict.best = c;
-    bound = medians[c];
+void judge(Trial& trial, std::span<const double> slowest) {
+  trial.were_alike = trial.were_alike && slowest.back() <= Trial::alike;
+  double best = std::numeric_limits<double>::max();
+  for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
+    if (!trial.is_in[c]) continue;
+    trial.slowest[c].push_back(slowest[c]);
+    best = std::min(best, slowest[c]);
   }
-  return verdict;
+  for (std::size_t c = 1; c < trial.candidates.size(); ++c) {
+    trial.is_in[c] = trial.is_in[c] && slowest[c] <= Trial::lost * best;
+  }
+  trial.taken.assign(trial.candidates.size(), {});
+  trial.calls = 0;
+  trial.decided = ++trial.visit == Trial::visits || !trial.were_alike || only_the_first_is_in(trial);
+}
+
+double median_of(const Trial& trial, std::size_t candidate) {
+  std::vector<double> seconds = trial.slowest[candidate];
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+double shortest_of(const Trial& trial, std::size_t candidate) {
+  const std::vector<double>& seconds = trial.slowest[candidate];
+  return *std::min_element(seconds.begin(), seconds.end());
+}
+
+std::size_t best_of(const Trial& trial) {
+  std::size_t best = 0;
+  if (!trial.were_alike) return best;
+  double bound = median_of(trial, 0) * Trial::must_take;
+  for (std::size_t c = 1; c < trial.candidates.size(); ++c) {
+    if (!trial.is_in[c] || median_of(trial, c) > bound) continue;
+    if (shortest_of(trial, c) > shortest_of(trial, 0) * Trial::must_take) continue;
+    best = c;
+    bound = median_of(trial, c);
+  }
+  return best;
 }
 
 }  // namespace quadrille::choose

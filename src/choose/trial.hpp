@@ -3,13 +3,13 @@
 // Idea    The candidates are tried in turn, a few calls back to back each, and all of them three times, so that a
 //         program which gets faster or slower meanwhile does not favour one. The first call of each turn is not
 //         counted: it builds plans, opens connections and maps memory. The others count together, because what one
-//         call leaves to be waited for, the next one pays. Of a candidate's turns the median and the shortest count,
-//         each on the slowest rank. The first candidate is the one that would be taken untried: another must be better
-//         by a margin in both.
-// Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back.
-// Cost    visits * calls_in_turn calls for each candidate, and one reduction.
+//         call leaves to be waited for, the next one pays. After each visit the ranks compare: what took twice the time
+//         of the best is not tried again. Of a candidate's visits the median and the shortest count, each on the slowest
+//         rank. The first candidate is the one that would be taken untried: another must be better by a margin in both.
+// Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
+// Cost    At most visits * calls_in_turn calls for each candidate, one visit for one that loses, and a reduction a visit.
 //
-// Example, two candidates, 2 visits of 3 calls:   A aa  B bb  A aa  B bb   (capitals: not counted)
+// Example, three candidates, B takes long, 2 visits of 3 calls:   A aa  B bb  C cc  |  A aa  C cc  (capitals: not counted)
 //
 // Pure, and fed in step on all ranks: so all ranks try the same in each call. Only the times differ.
 #pragma once
@@ -24,21 +24,27 @@
 namespace quadrille::choose {
 
 struct Trial {
-  static constexpr int visits = 3, calls_in_turn = 6;
+  static constexpr int visits = 3, calls_in_turn = 3;
   // So much of its time another candidate may take at most to replace the first one.
   static constexpr double must_take = 0.9;
+  // What takes so many times as long as the best in a visit has lost. The first candidate stays.
+  static constexpr double lost = 2;
   // Calls are of one kind if the largest moves at most so many times the bytes of the smallest.
   static constexpr double alike = 1.25;
 
   std::vector<Choice> candidates;  // at least two
-  int calls = 0;                   // that have begun
-  // [candidate][visit]: of the calls that count, and how many were noted
+  std::vector<bool> is_in;         // [candidate] not lost so far
+  int visit = 0;
+  int calls = 0;                   // of this visit that have begun
+  // [candidate] of the calls of this visit that count, and how many were noted
   struct Taken {
     double seconds = 0;
     int calls = 0;
   };
-  std::vector<std::array<Taken, visits>> taken;
+  std::vector<Taken> taken;
+  std::vector<std::vector<double>> slowest;  // [candidate][visit] seconds on the slowest rank
   double least_bytes = 0, most_bytes = 0;    // that this rank moved in a call
+  bool were_alike = true;                    // on all ranks, as far as was compared
   bool decided = false;
 };
 
@@ -46,7 +52,7 @@ Trial make_trial(std::vector<Choice> candidates);
 
 // A call that takes a candidate.
 struct Turn {
-  int candidate = -1;  // -1: all have been tried as often as they should
+  int candidate = -1;  // -1: the visit is over, and the ranks must compare
   int visit = 0;
   bool counts = false;
 };
@@ -57,15 +63,18 @@ Turn begin_call(Trial& trial, double bytes);
 // Keeps what that call cost this rank. May be left out: a call that went wrong may not come back to us.
 void note_call(Trial& trial, const Turn& turn, double seconds);
 
-// What a rank gives to the maximum over all ranks, in seconds a call: the medians of its candidates, their shortest
-// turns, and last how unlike its calls were.
+// What a rank gives to the maximum over all ranks at the end of a visit: the seconds a call of each candidate, 0 if it is
+// out, and last how unlike its calls were.
 std::vector<double> times_of(const Trial& trial);
 
-struct Verdict {
-  std::size_t best = 0;
-  bool alike = true;  // if not, times say nothing, and the first candidate is the best
-};
-// From the maxima over all ranks.
-Verdict verdict_of(std::span<const double> slowest);
+// Takes the maxima over all ranks, and goes on to the next visit unless it is decided.
+void judge(Trial& trial, std::span<const double> slowest);
+
+// Seconds of a candidate's visits so far: their median, and the shortest.
+double median_of(const Trial& trial, std::size_t candidate);
+double shortest_of(const Trial& trial, std::size_t candidate);
+
+// The best candidate of what is decided. If the calls were not alike, times say nothing, and it is the first.
+std::size_t best_of(const Trial& trial);
 
 }  // namespace quadrille::choose

@@ -33,7 +33,8 @@ struct Goal {
   Pattern pattern;
   // Block sizes differ, and a rank knows the sizes of its own send and recv blocks alone (the v and
   // w collectives). If the schedule does not carry sizes along, a block may then lie in no other
-  // place than the send block that it starts from and the recv block that it is meant for.
+  // place than the send block that it starts from and the recv block that it is meant for; of an
+  // allgather, whose sizes all ranks know, also in a scratch block that no other block comes to.
   bool uneven = false;
 };
 

@@ -52,6 +52,7 @@ class Flow {
         buffered_(buffered),
         random_(seed),
         tokens_(subject.places(), kUndefined),
+        scratch_for_(subject.places(), kUndefined),
         ranks_(subject.schedules.size()),
         at_fence_(static_cast<std::size_t>(subject.nodes.nodes), 0),
         node_size_(static_cast<std::size_t>(subject.nodes.nodes), 0) {
@@ -135,8 +136,14 @@ class Flow {
     return span.block % numbers == t % stride_;
   }
 
-  // True if the owner of `span` knows the size of block `t` from its own arguments there.
-  bool size_is_known(const Span& span, Token t) const {
+  // True if the owner of `span` knows the size of block `t` from its own arguments there. The sizes of an allgather are
+  // the same on all ranks, so a place of scratch may be for the block of one rank.
+  bool size_is_known(const Span& span, Token t) {
+    if (subject_.goal.pattern == Pattern::allgather && span.buffer == Buffer::scratch) {
+      Token& holds = scratch_for_[subject_.place(span)];
+      if (holds == kUndefined) holds = t;
+      return holds == t;
+    }
     if (span.buffer != Buffer::recv || span.block != source_of(t)) return false;
     return subject_.goal.pattern == Pattern::allgather || t % subject_.ranks == span.owner;
   }
@@ -406,6 +413,7 @@ class Flow {
   int stride_ = 1;  // neighbourhoods: of tokens
   std::mt19937_64 random_;
   std::vector<Token> tokens_;
+  std::vector<Token> scratch_for_;  // [place of scratch] the only block that comes there, where sizes differ
   std::vector<RankState> ranks_;
   std::vector<std::vector<MessageState>> messages_;
   std::vector<int> at_fence_, node_size_;  // [node]

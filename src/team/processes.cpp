@@ -96,17 +96,25 @@ std::byte* make_segment(const NodeView& node, std::size_t bytes, bool may_reserv
   return base;
 }
 
-// With address space for many communicators if the limits allow it, else for one; and for one where all that is not
-// used would be reserved.
+// Communicators that may go through leaders at a time.
+constexpr std::size_t most_with_leaders = 32;
+
+// With address space for many communicators, and for the leaders of some, if the limits allow it, else for fewer; and for
+// one where all that is not used would be reserved.
 void make_pool(const NodeView& node, std::size_t areas, Processes& known) {
   const std::size_t one = control_bytes(node.ranks) + memory::ControlPool::chunk_bytes;
-  for (const std::size_t count : {areas, std::size_t{1}}) {
-    const std::size_t bytes = memory::ControlPool::segment_bytes(one * count);
-    if (std::byte* base = make_segment(node, bytes, count == 1); base != nullptr) {
+  const std::size_t of_leaders = memory::Leaders::bytes(node.ranks) + memory::ControlPool::chunk_bytes;
+  struct Size {
+    std::size_t areas, leaders;
+    bool may_reserve;
+  };
+  for (const Size& size : {Size{areas, std::min(areas, most_with_leaders), false}, Size{areas, 0, areas == 1}, Size{1, 0, true}}) {
+    const std::size_t bytes = memory::ControlPool::segment_bytes(one * size.areas + of_leaders * size.leaders);
+    if (std::byte* base = make_segment(node, bytes, size.may_reserve); base != nullptr) {
       known.pool = std::make_shared<memory::ControlPool>(base, bytes);
       return;
     }
-    if (areas == 1) break;
+    if (size.may_reserve) break;
   }
   known.obstacle = "shared memory cannot be reached by all ranks";
 }

@@ -27,6 +27,10 @@ Prepared prepare(Team& team, Collective collective, const choose::Choice& choice
   Prepared prepared;
   prepared.moving = moving_by(choice);
   if (engine.plans == choose::Plans::neighbor_messages) prepared.schedule = &neighbor_plan_of(team, choice);
+  if (engine.plans == choose::Plans::leaders) {
+    prepared.leaders = &leaders_plan_of(team, collective, choice);
+    return prepared;
+  }
   if (choice.algorithm->build != nullptr) prepared.schedule = &plan_of(team, choice);
   if (!engine.unpadded.empty()) prepared.direct = &plan_of(team, choose::plain(collective, engine.unpadded));
   return prepared;
@@ -74,7 +78,9 @@ CachedSelection& selection_of(Team& team, Collective collective, std::size_t byt
                               team.group.reach().load_store,
                               team.group.reach().direct,
                               team.agreed().model == choose::Model{} ? nullptr : &team.agreed().model,
-                              team.agreed().tries,
+                              team.agreed().tries && team.agreed().may_try,
+                              team.agreed().tries_between && team.agreed().may_try,
+                              team.nodes.ranks_on_fullest_node(),
                               index < team.agreed().by_size.size() ? &team.agreed().by_size[index] : nullptr};
   CachedSelection selected;
   selected.bytes = bytes;
@@ -103,7 +109,7 @@ void use_measured(Team& team, std::vector<choose::NeighborEntry> measured) {
   team.change_agreed().measured = std::move(measured);
 }
 
-bool let_try(Team& team, bool tries) { return std::exchange(team.change_agreed().tries, tries); }
+bool let_try(Team& team, bool tries) { return std::exchange(team.change_agreed().may_try, tries); }
 
 void forget_selections(Team& team) {
   for (Selections& selections : team.chosen.selections) selections.forget();

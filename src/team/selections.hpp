@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "choose/select.hpp"
+#include "plan/leaders.hpp"
 #include "run/bound_run.hpp"
 
 namespace quadrille::team {
@@ -20,6 +21,7 @@ struct Try;
 // What the calls of a choice run on.
 struct Prepared {
   const plan::Schedule* schedule = nullptr;  // null: its engine needs none
+  const plan::LeadersPlan* leaders = nullptr;  // of its engine alone
   const plan::Schedule* direct = nullptr;    // of algorithms that pad: for what would be too large
   run::Moving moving;
 };

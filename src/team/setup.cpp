@@ -145,9 +145,9 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     std::int64_t chunk;
     choose::SwitchPoints points;
     std::int64_t choices;  // bytes of text about them
-    bool known, tries;
+    bool known, tries, tries_between;
     std::int64_t inside;  // how many entries
-  } mine{not_first, {}, 0, true, false, 0};
+  } mine{not_first, {}, 0, true, false, false, 0};
   if (members[0] == group.me) {
     mine.chunk = memory::inbox_layout(here).capacity() == 0 ? too_many_ranks : no_room;
     if (mine.chunk == no_room && processes.pool != nullptr) {
@@ -170,6 +170,8 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
     mine.points = look_up_switch_points(group.ranks, team.crowded, mine.known);
     mine.tries = settings.trials == Trials::on ||
                  (settings.trials == Trials::automatic && !team.crowded && may_measure());
+    // What is gained between nodes is more than what ranks that share processors disturb each other.
+    mine.tries_between = settings.trials == Trials::on || (settings.trials == Trials::automatic && may_measure());
     // Of several nodes: agree_on_messages().
     if (team.nodes.nodes == 1) {
       choices = look_up_algorithms(team.nodes, team.crowded);
@@ -184,6 +186,7 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   group.change_reach().points = mine.points;
   team.change_agreed().points_are_guessed = !mine.known;
   team.change_agreed().tries = mine.tries;
+  team.change_agreed().tries_between = mine.tries_between;
   chunk = areas.empty() ? mine.chunk : areas[static_cast<std::size_t>(members[0])].chunk;
   if (chunk >= 0) {
     team.area = memory::ControlArea(processes.pool, static_cast<std::size_t>(chunk), control_bytes(here));
@@ -309,6 +312,33 @@ int setup(Team& team) {
   team.change_agreed().forced = settings.forced;
   team.ready = true;
   return MPI_SUCCESS;
+}
+
+// The first rank of each node takes the memory, and all ranks learn where.
+bool prepare_leaders(Team& team) {
+  if (team.group.leaders.usable() || team.no_leaders) return !team.no_leaders;
+  const ErrorsReturned guard(team.user);
+  const std::vector<int> members = members_of(team.nodes, team.group.me);
+  const int here = static_cast<int>(members.size());
+  const std::size_t bytes = memory::Leaders::bytes(here);
+  std::int64_t mine = not_first;
+  if (members[0] == team.group.me) {
+    const auto taken = team.area.is_there() ? team.area.pool()->take(bytes, here) : std::nullopt;
+    mine = taken.has_value() ? static_cast<std::int64_t>(*taken) : no_room;
+  }
+  std::vector<std::int64_t> all(static_cast<std::size_t>(team.group.ranks), no_room);
+  const bool told = mpi().Allgather(&mine, 1, mpi().uint64, all.data(), 1, mpi().uint64, team.own()) == MPI_SUCCESS;
+  const std::int64_t chunk = all[static_cast<std::size_t>(members[0])];
+  if (told && chunk >= 0) {
+    team.leaders_area = memory::ControlArea(team.area.pool(), static_cast<std::size_t>(chunk), bytes);
+  }
+  team.no_leaders = !told || std::find(all.begin(), all.end(), no_room) != all.end();
+  if (team.no_leaders) {
+    team.leaders_area = {};
+  } else {
+    team.group.leaders = memory::Leaders(team.leaders_area.base(), here);
+  }
+  return !team.no_leaders;
 }
 
 int prepare_messages(Team& team) {

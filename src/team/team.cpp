@@ -45,6 +45,7 @@ void release(Team& team) {
     team.group.inbox = {};
     team.lanes.reset();
     team.area = {};
+    team.leaders_area = {};
     team.quiet.reset();
     team.group.attached.clear();
   }
@@ -314,12 +315,22 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
       return cached->schedule;
     }
   }
-  const bool copies = row_of(choice.algorithm->engine).plans == choose::Plans::node_copies;
+  const bool looks = look_at_domains(row_of(choice.algorithm->engine).plans);
   const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters,
-                              copies ? domains_of(team) : team.domains};
+                              looks ? domains_of(team) : team.domains};
   team.chosen.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{
       choice.algorithm->build, nullptr, choice.parameters, choice.algorithm->build(problem)}));
   return team.chosen.plans.back()->schedule;
+}
+
+const plan::LeadersPlan& leaders_plan_of(Team& team, Collective collective, const choose::Choice& choice) {
+  for (const auto& cached : team.chosen.leaders) {
+    if (cached->build == choice.algorithm->build && cached->parameters == choice.parameters) return cached->plan;
+  }
+  const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters, domains_of(team)};
+  team.chosen.leaders.push_back(std::make_unique<CachedLeaders>(
+      CachedLeaders{choice.algorithm->build, choice.parameters, plan::leaders_plan(problem, is_allgather(collective))}));
+  return team.chosen.leaders.back()->plan;
 }
 
 void explain(Team& team, Collective collective, std::size_t bytes,

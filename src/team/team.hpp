@@ -17,6 +17,7 @@
 #include "choose/trial.hpp"
 #include "choose/tuning.hpp"
 #include "memory/control_pool.hpp"
+#include "plan/leaders.hpp"
 #include "plan/problem.hpp"
 #include "run/group.hpp"
 #include "team/selections.hpp"
@@ -27,6 +28,12 @@ namespace quadrille::team {
 struct QuietComm;  // team/processes.hpp
 struct Neighbors;  // team/neighbors.hpp
 struct Lanes;      // team/own_rings.hpp
+
+struct CachedLeaders {
+  plan::Build build;
+  plan::Parameters parameters;
+  plan::LeadersPlan plan;
+};
 
 struct CachedPlan {
   plan::Build build;  // both null: the direct exchange of the neighbours
@@ -52,6 +59,8 @@ struct Agreed {
   choose::ChoicesByCollective by_size;          // what was measured to be best at which block size
   std::vector<choose::InsideEntry> inside;      // likewise, on one node
   bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp)
+  bool tries_between = false;  // likewise between nodes
+  bool may_try = true;         // not while calls are rehearsed
   // No table has the switch points: they are to be measured (api/calibrate.hpp).
   bool points_are_guessed = false;
 };
@@ -59,6 +68,7 @@ struct Agreed {
 // What was chosen, and built for it. Written by team/ alone; what calls run on is kept with it.
 struct Chosen {
   std::vector<std::unique_ptr<CachedPlan>> plans;
+  std::vector<std::unique_ptr<CachedLeaders>> leaders;
   Selections selections[collective_count];
 };
 
@@ -89,6 +99,8 @@ struct Team {
   run::Group group;         // valid when ready
   plan::NodeMap nodes;
   memory::ControlArea area;    // memory of the inboxes
+  memory::ControlArea leaders_area;
+  bool no_leaders = false;     // there is no memory for them; the same on all ranks
   std::shared_ptr<QuietComm> quiet;
   bool crowded = false;        // some node has more ranks than processors; the same on all ranks
   std::vector<int> domains;    // NUMA domain of each rank; empty until first needed
@@ -131,6 +143,10 @@ int setup(Team& team);
 // MPI error code, the same on all ranks, and does not try again then.
 int prepare_messages(Team& team);
 
+// Collective: takes the memory by which leaders serve their nodes, unless it is there. True on all ranks or on none, and
+// then it is not tried again. All ranks come here before the first call by leaders.
+bool prepare_leaders(Team& team);
+
 // All ranks call these alike. What was selected before is forgotten by the first alone.
 void force(Team& team, Collective collective, const choose::Choice& choice);
 void use_measured(Team& team, std::vector<choose::NeighborEntry> measured);
@@ -142,6 +158,8 @@ const std::vector<int>& domains_of(Team& team);
 
 // The schedule of an algorithm on this team, built on first use. All ranks call it for the same choice.
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
+// The same of what goes through leaders.
+const plan::LeadersPlan& leaders_plan_of(Team& team, Collective collective, const choose::Choice& choice);
 
 // Keeps a team while something needs it, even if its communicator is freed before. What goes last frees the team, as
 // MPI_Comm_free would have: on all ranks.
@@ -164,6 +182,8 @@ bool all_true(MPI_Comm comm, bool mine);
 
 // Why nothing is served where a communicator of our own cannot be had.
 inline constexpr const char* no_communicator = "the MPI has no communicator left for Quadrille";
+
+inline constexpr const char* no_memory_for_leaders = "there is no shared memory left for leaders";
 
 // Is called at the start of MPI_Finalize, once.
 void before_end(void (*work)());

@@ -12,6 +12,10 @@ namespace {
 // The least, the standard and a few odd values of a parameter.
 std::set<std::int64_t> values_of(const choose::ParameterRange& range) {
   std::set<std::int64_t> values;
+  if (!range.names.empty()) {
+    for (std::int64_t v = range.least; v <= range.most; ++v) values.insert(v);
+    return values;
+  }
   for (std::int64_t value : {range.least, range.standard, std::int64_t{3}, std::int64_t{16}}) {
     values.insert(std::clamp(value, range.least, range.most));
   }
@@ -25,7 +29,7 @@ std::vector<std::string> texts_of(const choose::Algorithm& algorithm) {
   std::vector<std::string> texts;
   for (const choose::ParameterRange& range : algorithm.parameters) {
     for (std::int64_t value : values_of(range)) {
-      texts.push_back(name + ":" + std::string(range.name) + "=" + std::to_string(value));
+      texts.push_back(name + ":" + std::string(range.name) + "=" + value_text(range, value));
     }
   }
   return texts;

@@ -29,6 +29,7 @@ def forms(quadrille):
     values = []
     for parameter in algorithm['parameters']:
       value = min(max(3, parameter['least']), parameter['most'])
+      value = parameter['names'][value] if 'names' in parameter else value
       values.append(f'{parameter["name"]}={value}')
     text = algorithm['name'] + (':' + ','.join(values) if values else '')
     for collective in set(algorithm['collectives']) & set(COLLECTIVES):

@@ -294,6 +294,7 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
       }
       case choose::Engine::node:  // memory alone
       case choose::Engine::exchange:
+      case choose::Engine::leaders:
         EXPECT_TRUE(traffic.comms.empty());
         EXPECT_EQ(traffic.collectives, 0);
         break;

@@ -1,6 +1,7 @@
 #include "choose/select.hpp"
 #include "choose/select_neighbors.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace quadrille::choose {
@@ -79,11 +80,18 @@ TEST(Select, TriesTheNodesPartOnSeveralNodes) {
     k.nodes = 2, k.inbox = false, k.direct = true;
     EXPECT_TRUE(select(k, {}).rivals.empty()) << "not asked for";
     k.tries = true;
+    EXPECT_TRUE(select(k, {}).rivals.empty()) << "not between nodes";
+    k.tries_between = true, k.ranks = 8, k.ranks_on_node = 4;
     const Selection selection = select(k, {});
     EXPECT_EQ(to_string(selection.choice), "mpi");
-    EXPECT_EQ(names(selection.rivals), "single-copy ");
+    const bool leads = find(c, "leaders") != nullptr;
+    ASSERT_EQ(selection.rivals.size(), leads ? 4U : 1U);
+    EXPECT_EQ(to_string(selection.rivals[0]), "single-copy");
+    for (std::size_t i = 1; i < selection.rivals.size(); ++i) {
+      EXPECT_EQ(to_string(selection.rivals[i]).find(fmt::format("leaders:leaders={},", 1 << (i - 1))), 0U);
+    }
     EXPECT_TRUE(select(k, plain(c, "spread-out")).rivals.empty()) << "forced";
-    k.nodes = 4;
+    k.nodes = 8;
     EXPECT_TRUE(select(k, {}).rivals.empty()) << "one rank a node";
     k.nodes = 2, k.direct = false;
     EXPECT_TRUE(select(k, {}).rivals.empty()) << "no memory is shared";
@@ -93,10 +101,10 @@ TEST(Select, TriesTheNodesPartOnSeveralNodes) {
 TEST(Select, TriesTheMpiToWhereAModelThinksOtherwise) {
   const Model model{{1e-6, 1e-9, 0}, {1e-3, 1e-9, 0}};
   GlobalKey k = key(Collective::alltoall, 8);
-  k.ranks = 64, k.nodes = 2, k.inbox = false, k.direct = true, k.tries = true, k.model = &model;
+  k.ranks = 64, k.nodes = 2, k.inbox = false, k.direct = true, k.tries_between = true, k.model = &model;
   const Selection selection = select(k, {});
   EXPECT_NE(to_string(selection.choice), "mpi");
-  EXPECT_EQ(names(selection.rivals), "mpi single-copy ");
+  EXPECT_EQ(names(selection.rivals).find("mpi single-copy "), 0U);
   k.collective = Collective::alltoallv, k.bytes = 0;
   EXPECT_TRUE(select(k, {}).by_load);
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "the model looks at each call";

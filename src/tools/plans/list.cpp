@@ -27,6 +27,7 @@ nlohmann::ordered_json describe(const choose::Algorithm& algorithm) {
                           {"most", p.most},
                           {"standard", p.standard},
                           {"meaning", p.meaning}});
+    if (!p.names.empty()) parameters.back()["names"] = std::vector<std::string_view>(p.names.begin(), p.names.end());
   }
   return {{"name", algorithm.name},
           {"collectives", collectives_of(algorithm)},
@@ -47,7 +48,8 @@ void print_text(const choose::Algorithm& algorithm) {
   fmt::print("{}\n    {}\n    for {}\n", algorithm.name, algorithm.line,
              fmt::join(collectives_of(algorithm), ", "));
   for (const choose::ParameterRange& p : algorithm.parameters) {
-    fmt::print("    {}={} ({} to {}): {}\n", p.name, p.standard, p.least, p.most, p.meaning);
+    const std::string range = p.names.empty() ? fmt::format("{} to {}", p.least, p.most) : fmt::format("{}", fmt::join(p.names, ", "));
+    fmt::print("    {}={} ({}): {}\n", p.name, value_text(p, p.standard), range, p.meaning);
   }
   fmt::print("    source: {}\n", algorithm.source);
 }

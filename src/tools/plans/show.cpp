@@ -92,7 +92,7 @@ int show_command(const ShowOptions& options) {
 
   // Domains serve the orders of copies alone.
   std::vector<int> domains;
-  if (row_of(choice.algorithm->engine).plans == choose::Plans::node_copies) {
+  if (look_at_domains(row_of(choice.algorithm->engine).plans)) {
     domains = domains_in_turn(options.unit_domains, options.ranks);
   }
   const Placement placed{std::move(nodes), domains};

@@ -49,20 +49,38 @@ std::vector<Placement> placements(int ranks, bool domains) {
   return all;
 }
 
+namespace {
+
+std::vector<std::int64_t> values_of(const choose::ParameterRange& range, int ranks) {
+  std::vector<std::int64_t> values;
+  if (!range.names.empty()) {
+    for (std::int64_t v = range.least; v <= range.most; ++v) values.push_back(v);
+    return values;
+  }
+  values = {range.least, range.standard};
+  for (const std::int64_t value : {3, 4, 5, 8, ranks - 1, ranks, ranks + 1}) {
+    values.push_back(std::clamp(value, range.least, range.most));
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+}  // namespace
+
 std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm, int ranks) {
+  constexpr std::size_t all_combined = 2;  // the others go through their values meanwhile
   std::vector<plan::Parameters> cases = {{}};
-  for (const choose::ParameterRange& range : algorithm.parameters) {
-    std::vector<std::int64_t> values = {range.least, range.standard};
-    for (const std::int64_t value : {3, 4, 5, 8, ranks - 1, ranks, ranks + 1}) {
-      values.push_back(std::clamp(value, range.least, range.most));
-    }
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
+  for (std::size_t p = 0; p < algorithm.parameters.size(); ++p) {
+    const choose::ParameterRange& range = algorithm.parameters[p];
+    const std::vector<std::int64_t> values = values_of(range, ranks);
     std::vector<plan::Parameters> longer;
     for (const plan::Parameters& parameters : cases) {
-      for (const std::int64_t value : values) {
+      const std::size_t first = p < all_combined ? 0 : (longer.size() * (p + 3)) % values.size();
+      const std::size_t end = p < all_combined ? values.size() : first + 1;
+      for (std::size_t v = first; v < end; ++v) {
         longer.push_back(parameters);
-        longer.back().push_back({std::string(range.name), value});
+        longer.back().push_back({std::string(range.name), values[v]});
       }
     }
     cases = std::move(longer);
@@ -75,8 +93,8 @@ plan::Report prove(const choose::Algorithm& algorithm, Collective collective, in
   if (is_for_neighbors(algorithm)) {
     return prove_neighbors(algorithm, collective, ranks, orders, cases);
   }
-  const bool copies = row_of(algorithm.engine).plans == choose::Plans::node_copies;
-  const std::vector<Placement> all = placements(ranks, copies);
+  const bool looks = look_at_domains(row_of(algorithm.engine).plans);
+  const std::vector<Placement> all = placements(ranks, looks);
   for (const plan::Parameters& parameters : parameter_cases(algorithm, ranks)) {
     // The last that were proved, and where: that holds for all placements on the same nodes that give the same
     // schedules, and on any nodes if they reach into no other rank.

@@ -27,7 +27,8 @@ struct Placement {
 std::vector<Placement> placements(int ranks, bool domains);
 
 // Values of all parameters of an algorithm: the least, small ones, the standard, and those around
-// the number of ranks, in all combinations.
+// the number of ranks, the first two in all
+// combinations.
 std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm, int ranks);
 
 // Proves one algorithm for one number of ranks, all its parameters and placements. Adds the number

@@ -1,0 +1,478 @@
+// All-to-all and allgather of several nodes through leaders: leaders.
+//
+// Idea    The ranks of a node share an area of memory. Every rank writes its blocks straight into it, sorted by
+//         destination node, destination and source, so what goes to a node lies in one piece. Leaders send these pieces,
+//         and receive those of other nodes into the same area; then every rank reads its blocks, which lie one behind the
+//         other for each node. With k leaders a node, leader j sends to leader j of each other node what is for the j-th
+//         share of that node's ranks. So messages are few and large, and no rank gathers or scatters for others.
+//         Blocks that stay in the node go through the area as well: ranks that share processors wait as rarely as that.
+// Source  Li, Zhang and Hoefler, section 2.5 (one leader, topology-aware); several leaders and the choice of their number:
+//         Kinkead et al., "Scaling all-to-all operations across emerging many-core supercomputers", SC Workshops 2025.
+//         The exchange among leaders is any other algorithm.
+// Cost    Of N nodes with p ranks each and k leaders: a leader sends N - 1 messages of p^2 / k blocks, if the exchange is
+//         direct (an allgather: p / k blocks). Each block is copied twice, once at its source and once at its
+//         destination. Two fences. An area of 2 p P places (an allgather: P + p), a place a block.
+//
+// On ragged nodes two nodes exchange as many streams as the smaller of them has leaders, and a share is a range of ranks.
+// Bruck's exchange among leaders passes pieces on, which must be of one size: where nodes are of different sizes,
+// spread-out stands in. In an allgather all nodes have as many leaders as the smallest can have.
+//
+// Example, P = 4, ranks 0 and 1 on one node, 2 and 3 on the other, 1 leader; "sd" is the block from s to d.
+//   ranks 0 and 1 copy    area of their node: own 00 10 01 11, to the other node 02 12 03 13
+//   fence
+//   rank 0 sends          02 12 03 13 to rank 2, receives 20 30 21 31
+//   fence
+//   rank 1 copies         01 11 from own, 21 31 from what came
+#include "plan/leaders.hpp"
+
+#include <algorithm>
+
+#include "plan/algorithms.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+struct Share {
+  int first, count;
+};
+Share share_of(int members, int shares, int number) {
+  const auto at = [&](int n) {
+    return static_cast<int>(static_cast<std::int64_t>(members) * n / shares);
+  };
+  return {at(number), at(number + 1) - at(number)};
+}
+
+// The nodes, their ranks and leaders. All ranks make the same.
+class Crews {
+ public:
+  Crews(const Problem& problem, std::int64_t leaders, bool as_many) : members_(static_cast<std::size_t>(problem.nodes->nodes)) {
+    for (int r = 0; r < problem.ranks; ++r) members_[node_of(problem, r)].push_back(r);
+    std::int64_t least = leaders;
+    for (const auto& node : members_) least = std::min<std::int64_t>(least, std::ssize(node));
+    for (const auto& node : members_) {
+      leaders_.push_back(chosen(node, problem.domains, static_cast<int>(std::min<std::int64_t>(
+                                                           as_many ? least : leaders, std::ssize(node)))));
+    }
+  }
+  static std::size_t node_of(const Problem& problem, int rank) {
+    return static_cast<std::size_t>(problem.nodes->node_of[static_cast<std::size_t>(rank)]);
+  }
+  std::size_t nodes() const { return members_.size(); }
+  const std::vector<int>& members(std::size_t node) const { return members_[node]; }
+  int size(std::size_t node) const { return static_cast<int>(members_[node].size()); }
+  const std::vector<int>& leaders(std::size_t node) const { return leaders_[node]; }
+  int streams(std::size_t a, std::size_t b) const {
+    return static_cast<int>(std::min(leaders_[a].size(), leaders_[b].size()));
+  }
+  // Ranks of `node` that stream `number` between it and `other` is for.
+  Share share(std::size_t node, std::size_t other, int number) const {
+    return share_of(size(node), streams(node, other), number);
+  }
+
+ private:
+  // Spread over the NUMA domains: members by their domains, then at equal distances.
+  static std::vector<int> chosen(std::vector<int> members, std::span<const int> domains, int count) {
+    if (!domains.empty()) {
+      std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
+        return domains[static_cast<std::size_t>(a)] < domains[static_cast<std::size_t>(b)];
+      });
+    }
+    std::vector<int> leaders;
+    for (int j = 0; j < count; ++j) {
+      leaders.push_back(members[static_cast<std::size_t>(share_of(static_cast<int>(members.size()), count, j).first)]);
+    }
+    return leaders;
+  }
+
+  std::vector<std::vector<int>> members_, leaders_;
+};
+
+// Where the places of a node's area are: two sets of own ones, then those of what goes to other nodes (not of an
+// allgather, which sends its own), of what comes from them, and the scratch of exchanges, by leaders.
+class Area {
+ public:
+  Area(const Crews& crews, std::size_t node, bool gathers) : crews_(crews), node_(node), gathers_(gathers) {
+    const auto here = static_cast<std::size_t>(crews.size(node));
+    own_ = gathers ? here : here * here;
+    for (std::size_t other = 0; other < crews.nodes(); ++other) {
+      base_.push_back(one_way_);
+      if (other == node) continue;
+      one_way_ += (gathers ? 1 : here) * static_cast<std::size_t>(crews.size(other));
+    }
+  }
+  std::size_t own_places() const { return own_; }
+  // Of the blocks from member `source` to member `destination` of this node; an allgather: to all.
+  std::size_t own(int source, int destination) const {
+    return gathers_ ? static_cast<std::size_t>(source) : times(destination, crews_.size(node_)) + static_cast<std::size_t>(source);
+  }
+  // The first place of stream `number` to or from `other`.
+  std::size_t send_slot(std::size_t other, int number) const {
+    if (gathers_) return static_cast<std::size_t>(crews_.share(node_, other, number).first);
+    return 2 * own_ + base_[other] + times(crews_.share(other, node_, number).first, crews_.size(node_));
+  }
+  std::size_t recv_slot(std::size_t other, int number) const {
+    if (gathers_) return 2 * own_ + base_[other] + static_cast<std::size_t>(crews_.share(other, node_, number).first);
+    return 2 * own_ + one_way_ + base_[other] + times(crews_.share(node_, other, number).first, crews_.size(other));
+  }
+  // Of `blocks` for each leader, a block as large as what it exchanges with a node of the same size.
+  std::size_t scratch(std::uint32_t blocks, int leader) const {
+    const int leaders = static_cast<int>(crews_.leaders(node_).size());
+    return scratch_from() + blocks * times(share_of(crews_.size(node_), leaders, leader).first, crews_.size(node_));
+  }
+  // The first place of each part, and the end; `blocks` of scratch for each leader.
+  std::array<std::size_t, leaders_parts + 1> parts(std::uint32_t blocks) const {
+    const std::size_t in = 2 * own_ + (gathers_ ? 0 : one_way_), scratch = scratch_from();
+    return {0, own_, 2 * own_, in, scratch, scratch + blocks * times(crews_.size(node_), crews_.size(node_))};
+  }
+
+ private:
+  static std::size_t times(int a, int b) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); }
+  std::size_t scratch_from() const { return 2 * own_ + (gathers_ ? 1 : 2) * one_way_; }
+
+  const Crews& crews_;
+  const std::size_t node_;
+  const bool gathers_;
+  std::size_t own_ = 0, one_way_ = 0;
+  std::vector<std::size_t> base_;  // [node]
+};
+
+int number_of(const std::vector<int>& list, int rank) {
+  const auto found = std::find(list.begin(), list.end(), rank);
+  return found == list.end() ? -1 : static_cast<int>(found - list.begin());
+}
+
+bool is_even(const NodeMap& nodes) {
+  return nodes.ranks_on_fullest_node() * nodes.nodes == nodes.ranks();
+}
+
+const LeadersExchange& exchange_of(const Problem& problem, bool gathers) {
+  const auto& all = gathers ? allgather_leaders_exchanges() : leaders_exchanges();
+  const LeadersExchange& wanted = all[static_cast<std::size_t>(value_of(problem.parameters, "exchange", 0))];
+  return !gathers && wanted.passes_on && !is_even(*problem.nodes) ? all[0] : wanted;
+}
+
+// An exchange among one leader of each node in `group`, as the leader number `me` sees it, with ranks for peers.
+Schedule schedule_among(const std::vector<int>& group, int me, const Build build, const Parameters& parameters) {
+  const NodeMap apart = [&] {
+    NodeMap map;
+    map.nodes = static_cast<int>(group.size());
+    for (int n = 0; n < map.nodes; ++n) map.node_of.push_back(n);
+    return map;
+  }();
+  Schedule schedule = build({apart.nodes, me, &apart, parameters, {}});
+  for (Message& message : schedule.messages) message.peer = group[static_cast<std::size_t>(message.peer)];
+  return schedule;
+}
+
+// Makes the plan of one rank, and tells of any node who owns a place: in the proof memory has owners.
+class Planner {
+ public:
+  Planner(const Problem& problem, bool gathers)
+      : problem_(problem),
+        gathers_(gathers),
+        exchange_(exchange_of(problem, gathers)),
+        crews_(problem, value_of(problem.parameters, "leaders", 1), gathers),
+        node_(Crews::node_of(problem, problem.me)),
+        area_(crews_, node_, gathers) {}
+
+  LeadersPlan plan() {
+    LeadersPlan plan;
+    plan.gathers = gathers_;
+    plan.piece = static_cast<std::size_t>(value_of(problem_.parameters, "piece", 65536));
+    plan.me = problem_.me;
+    plan.ranks = problem_.ranks;
+    plan.here = crews_.size(node_);
+    plan.leaders = static_cast<int>(crews_.leaders(node_).size());
+    plan.leads = number_of(crews_.leaders(node_), problem_.me);
+    place_sends(plan);
+    place_receives(plan);
+    if (plan.leads >= 0) lead(plan);
+    if (gathers_) name_sources(plan);
+    count_places(plan);
+    return plan;
+  }
+
+  // [place] of one set of own places, and of what goes to and comes from other nodes: the leader that sends or receives it.
+  std::vector<int> owners(std::size_t places) const {
+    std::vector<int> owner(places, crews_.members(node_)[0]);
+    const auto mark = [&](std::size_t at, std::size_t count, int rank) {
+      for (std::size_t p = at; p < at + count; ++p) owner[p] = rank;
+    };
+    for (std::size_t other = 0; other < crews_.nodes(); ++other) {
+      if (other == node_) continue;
+      for (int j = 0; j < crews_.streams(node_, other); ++j) {
+        const LeadersStream stream = stream_with(other, j);
+        const int leader = crews_.leaders(node_)[static_cast<std::size_t>(j)];
+        mark(stream.send_at, stream.send_count, leader);
+        mark(stream.recv_at, stream.recv_count, leader);
+      }
+    }
+    return owner;
+  }
+
+ private:
+  int member_number() const { return number_of(crews_.members(node_), problem_.me); }
+  // The stream by which member `member` of `node` and node `other` exchange, and its number within its share.
+  struct OfShare {
+    int stream, number;
+  };
+  OfShare stream_of(std::size_t node, std::size_t other, int member) const {
+    for (int j = 0;; ++j) {
+      const Share share = crews_.share(node, other, j);
+      if (member < share.first + share.count) return {j, member - share.first};
+    }
+  }
+
+  void place_sends(LeadersPlan& plan) const {
+    plan.send_at.resize(static_cast<std::size_t>(problem_.ranks));
+    const int me = member_number();
+    const auto here = static_cast<std::size_t>(crews_.size(node_));
+    for (std::size_t other = 0; other < crews_.nodes(); ++other) {
+      for (int d = 0; d < crews_.size(other); ++d) {
+        std::size_t& at = plan.send_at[static_cast<std::size_t>(crews_.members(other)[static_cast<std::size_t>(d)])];
+        if (other == node_ || gathers_) {
+          at = area_.own(me, d);
+        } else {
+          const auto [stream, number] = stream_of(other, node_, d);
+          at = area_.send_slot(other, stream) + static_cast<std::size_t>(number) * here + static_cast<std::size_t>(me);
+        }
+      }
+    }
+  }
+
+  void place_receives(LeadersPlan& plan) const {
+    const int me = member_number();
+    std::vector<std::size_t> at(static_cast<std::size_t>(problem_.ranks));
+    for (std::size_t other = 0; other < crews_.nodes(); ++other) {
+      const int there = crews_.size(other);
+      for (int s = 0; s < there; ++s) {
+        std::size_t& place = at[static_cast<std::size_t>(crews_.members(other)[static_cast<std::size_t>(s)])];
+        if (other == node_) {
+          place = area_.own(s, me);
+        } else if (gathers_) {
+          place = area_.recv_slot(other, 0) + static_cast<std::size_t>(s);
+        } else {
+          const auto [stream, number] = stream_of(node_, other, me);
+          place = area_.recv_slot(other, stream) +
+                  static_cast<std::size_t>(number) * static_cast<std::size_t>(there) + static_cast<std::size_t>(s);
+        }
+      }
+    }
+    // Own places change from call to call, so a run has them alone.
+    const auto continues = [&](const LeadersRun& run, int rank, std::size_t place) {
+      return place == run.at + static_cast<std::size_t>(run.count) && rank == run.first + run.count &&
+             (place < area_.own_places()) == (run.at < area_.own_places());
+    };
+    for (int r = 0; r < problem_.ranks; ++r) {
+      const std::size_t place = at[static_cast<std::size_t>(r)];
+      if (!plan.received.empty() && continues(plan.received.back(), r, place)) {
+        ++plan.received.back().count;
+      } else {
+        plan.received.push_back({r, 1, place});
+      }
+    }
+  }
+
+  LeadersStream stream_with(std::size_t other, int number) const {
+    const auto to = static_cast<std::size_t>(crews_.share(other, node_, number).count);
+    const auto mine = static_cast<std::size_t>(crews_.share(node_, other, number).count);
+    const auto here = static_cast<std::size_t>(crews_.size(node_)), there = static_cast<std::size_t>(crews_.size(other));
+    return {crews_.leaders(other)[static_cast<std::size_t>(number)],
+            area_.send_slot(other, number), gathers_ ? mine : to * here,
+            area_.recv_slot(other, number), gathers_ ? to : mine * there};
+  }
+
+  void lead(LeadersPlan& plan) const {
+    std::vector<int> group;
+    for (std::size_t other = 0; other < crews_.nodes(); ++other) {
+      if (std::ssize(crews_.leaders(other)) <= plan.leads) continue;
+      group.push_back(crews_.leaders(other)[static_cast<std::size_t>(plan.leads)]);
+      plan.streams.push_back(other == node_ ? own_stream(plan.leads) : stream_with(other, plan.leads));
+    }
+    plan.exchange = schedule_among(group, number_of(group, problem_.me), exchange_.build, problem_.parameters);
+    plan.scratch_at = area_.scratch(plan.exchange.scratch_blocks, plan.leads);
+    const Share share = share_of(plan.here, plan.leaders, plan.leads);
+    if (exchange_.passes_on && !gathers_) plan.slot = static_cast<std::size_t>(share.count) * static_cast<std::size_t>(plan.here);
+  }
+  // Of an allgather, what the node sends; it lies where it is received.
+  LeadersStream own_stream(int number) const {
+    if (!gathers_) return {problem_.me, 0, 0, 0, 0};
+    const Share share = share_of(crews_.size(node_), static_cast<int>(crews_.leaders(node_).size()), number);
+    const auto at = static_cast<std::size_t>(share.first), count = static_cast<std::size_t>(share.count);
+    return {problem_.me, at, count, at, count};
+  }
+
+  void name_sources(LeadersPlan& plan) const {
+    for (int set = 0; set < 2; ++set) {
+      plan.source_of.insert(plan.source_of.end(), crews_.members(node_).begin(), crews_.members(node_).end());
+    }
+    for (std::size_t other = 0; other < crews_.nodes(); ++other) {
+      if (other == node_) continue;
+      plan.source_of.insert(plan.source_of.end(), crews_.members(other).begin(), crews_.members(other).end());
+    }
+  }
+
+  void count_places(LeadersPlan& plan) const {
+    std::uint32_t scratch = 0;
+    if (exchange_.passes_on && !gathers_) {
+      const NodeMap apart = one_node(static_cast<int>(crews_.nodes()));
+      scratch = exchange_.build({apart.ranks(), 0, &apart, problem_.parameters, {}}).scratch_blocks;
+    }
+    for (std::size_t node = 0; node < crews_.nodes(); ++node) {
+      const auto parts = Area(crews_, node, gathers_).parts(scratch);
+      const auto members = static_cast<std::size_t>(crews_.size(node));
+      for (std::size_t p = 0; p < leaders_parts; ++p) {
+        plan.most_places[p] = std::max(plan.most_places[p], (parts[p + 1] - parts[p] + members - 1) / members);
+      }
+      if (node == node_) plan.parts = parts;
+    }
+  }
+
+  const Problem& problem_;
+  const bool gathers_;
+  const LeadersExchange& exchange_;
+  const Crews crews_;
+  const std::size_t node_;
+  const Area area_;
+};
+
+// ---- The schedule of a plan, block by block ----
+
+class Writer {
+ public:
+  Writer(const LeadersPlan& plan, const std::vector<int>& owners)
+      : plan_(plan), owners_(owners), builder_(plan.me) {
+    builder_.scratch(static_cast<std::uint32_t>(plan.places()));
+  }
+
+  Schedule write() {
+    builder_.begin_round();
+    builder_.node_fence();  // what the area holds of the call before
+    builder_.begin_round();
+    if (plan_.gathers) {
+      builder_.copy({plan_.me, 0, Buffer::send}, in_area(plan_.send_at[static_cast<std::size_t>(plan_.me)]));
+    } else {
+      for (int r = 0; r < plan_.ranks; ++r) {
+        builder_.copy({plan_.me, r, Buffer::send}, in_area(plan_.send_at[static_cast<std::size_t>(r)]));
+      }
+    }
+    builder_.node_fence();
+    for (const Round& round : plan_.exchange.rounds) write(round);
+    builder_.begin_round();
+    builder_.node_fence();
+    builder_.begin_round();
+    for (const LeadersRun& run : plan_.received) {
+      for (int i = 0; i < run.count; ++i) {
+        builder_.copy(in_area(run.at + static_cast<std::size_t>(i)), {plan_.me, run.first + i, Buffer::recv});
+      }
+    }
+    builder_.node_fence();
+    return builder_.take();
+  }
+
+ private:
+  Span in_area(std::size_t place) const {
+    return {owners_[place], static_cast<std::int32_t>(place), Buffer::scratch};
+  }
+  // The places of a block of the exchange.
+  struct Places {
+    std::size_t at, count;
+  };
+  Places places_of(const Span& span) const {
+    const auto block = static_cast<std::size_t>(span.block);
+    if (span.buffer == Buffer::scratch) return {plan_.scratch_at + block * plan_.slot, plan_.slot};
+    if (plan_.gathers && span.buffer == Buffer::send) return of(plan_.streams[static_cast<std::size_t>(own_number())], true);
+    return of(plan_.streams[block], span.buffer == Buffer::send);
+  }
+  Places of(const LeadersStream& stream, bool sends) const {
+    return sends ? Places{stream.send_at, stream.send_count} : Places{stream.recv_at, stream.recv_count};
+  }
+  int own_number() const {
+    return static_cast<int>(std::find_if(plan_.streams.begin(), plan_.streams.end(),
+                                         [&](const LeadersStream& s) { return s.peer == plan_.me; }) -
+                            plan_.streams.begin());
+  }
+
+  void write(const Round& round) {
+    builder_.begin_round(round.window);
+    copies(round.before);
+    messages(round.sends, true);
+    messages(round.receives, false);
+    if (round.after.count == 0) return;
+    builder_.begin_round();
+    copies(round.after);
+  }
+  void copies(Range range) {
+    for (std::uint32_t i = 0; i < range.count; ++i) {
+      const Copy& copy = plan_.exchange.copies[range.first + i];
+      const Places from = places_of(copy.from), to = places_of(copy.to);
+      if (from.at == to.at) continue;
+      for (std::size_t b = 0; b < std::min(from.count, to.count); ++b) {
+        builder_.copy(Span{plan_.me, static_cast<std::int32_t>(from.at + b), Buffer::scratch},
+                      Span{plan_.me, static_cast<std::int32_t>(to.at + b), Buffer::scratch});
+      }
+    }
+  }
+  void messages(Range range, bool sends) {
+    for (std::uint32_t i = 0; i < range.count; ++i) {
+      const Message& message = plan_.exchange.messages[range.first + i];
+      sends ? builder_.send(message.peer) : builder_.receive(message.peer);
+      for (std::uint32_t s = 0; s < message.spans.count; ++s) {
+        const Places places = places_of(plan_.exchange.spans[message.spans.first + s]);
+        for (std::size_t b = 0; b < places.count; ++b) builder_.span(Buffer::scratch, static_cast<int>(places.at + b));
+      }
+    }
+  }
+
+  const LeadersPlan& plan_;
+  const std::vector<int>& owners_;
+  Builder builder_;
+};
+
+Schedule schedule_of(const Problem& problem, bool gathers) {
+  Planner planner(problem, gathers);
+  const LeadersPlan plan = planner.plan();
+  return Writer(plan, planner.owners(plan.places())).write();
+}
+
+}  // namespace
+
+const std::vector<LeadersExchange>& leaders_exchanges() {
+  static const std::vector<LeadersExchange> list = {
+      {"spread-out", spread_out},
+      {"pairwise", pairwise},
+      {"nonblocking", nonblocking},
+      {"waitall-stride", waitall_stride},
+      {"waitany-stride", waitany_stride},
+      {"testany-stride", testany_stride},
+      {"zero-rotation-bruck", zero_rotation_bruck, true},
+  };
+  return list;
+}
+
+const std::vector<LeadersExchange>& allgather_leaders_exchanges() {
+  static const std::vector<LeadersExchange> list = {
+      {"spread-out", allgather_spread_out},
+      {"ring", allgather_ring, true},
+      {"recursive-doubling", allgather_recursive_doubling, true},
+      {"bruck", allgather_bruck, true},
+  };
+  return list;
+}
+
+const std::vector<std::string_view>& leaders_exchange_names(bool gathers) {
+  const auto names_of = [](const std::vector<LeadersExchange>& list) {
+    std::vector<std::string_view> names;
+    for (const LeadersExchange& one : list) names.push_back(one.name);
+    return names;
+  };
+  static const auto exchanges = names_of(leaders_exchanges()), gathering = names_of(allgather_leaders_exchanges());
+  return gathers ? gathering : exchanges;
+}
+
+LeadersPlan leaders_plan(const Problem& problem, bool gathers) { return Planner(problem, gathers).plan(); }
+
+Schedule leaders(const Problem& problem) { return schedule_of(problem, false); }
+Schedule allgather_leaders(const Problem& problem) { return schedule_of(problem, true); }
+
+}  // namespace quadrille::plan

@@ -1,0 +1,76 @@
+// The all-to-all and the allgather of several nodes through leaders: what is packed where in the memory that the ranks
+// of a node share, and who sends what of it. The schedule that is proved (leaders.cpp) and the engine that runs
+// (run/leaders.cpp) both come from this plan.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "plan/problem.hpp"
+#include "plan/schedule.hpp"
+
+namespace quadrille::plan {
+
+// The exchanges among the leaders, in the order of the parameter `exchange`. Those that pass blocks on need
+// blocks of one size in an all-to-all.
+struct LeadersExchange {
+  std::string_view name;  // as in the registry
+  Build build;
+  bool passes_on = false;
+};
+const std::vector<LeadersExchange>& leaders_exchanges();           // all-to-all
+const std::vector<LeadersExchange>& allgather_leaders_exchanges();
+// Their names, for the registry.
+const std::vector<std::string_view>& leaders_exchange_names(bool gathers);
+
+// A run of blocks: those of the ranks [first, first + count) lie one behind the other in the area from `at` on.
+struct LeadersRun {
+  int first = 0;
+  int count = 0;
+  std::size_t at = 0;
+};
+
+// What a leader exchanges with the leader of another node. Numbers of places in the area.
+struct LeadersStream {
+  int peer = 0;  // rank
+  std::size_t send_at = 0, send_count = 0;
+  std::size_t recv_at = 0, recv_count = 0;
+};
+
+// The area of a node is an array of places, each for one block, in five parts. Where a part lies in memory must not depend
+// on the plan: a rank may still read what came in one call while others write what goes out in the next.
+//   own, own_too  blocks that stay in the node and, in an allgather, all that the node sends; used by two calls in turn,
+//                 because a rank may begin the next call while others still read them
+//   out, in       what leaders send and receive; an allgather has no `out`
+//   scratch       of the exchanges among leaders
+enum class LeadersPart : std::uint8_t { own, own_too, out, in, scratch };
+inline constexpr std::size_t leaders_parts = 5;
+
+struct LeadersPlan {
+  bool gathers = false;
+  std::size_t piece = 0;              // most bytes of a block that are to move at a time
+  int me = 0, ranks = 0;
+  int here = 0;                       // ranks of this node
+  std::vector<std::size_t> send_at;   // [rank] place of this rank's block for it; of an allgather only [me]
+  std::vector<LeadersRun> received;   // all blocks for this rank, by their sources; the own ones in the first part
+  std::array<std::size_t, leaders_parts + 1> parts{};  // first place of each part, and the end of all
+  std::vector<int> source_of;         // allgather: [place] whose block it holds
+  int leads = -1;                     // number of this rank among the leaders of its node; -1: none
+  int leaders = 0;                    // of this node
+  std::vector<LeadersStream> streams; // of a leader: [number in the exchange]; of an all-to-all its own has no blocks
+  Schedule exchange;                  // of a leader: block b of send and recv is that of stream b; peers are ranks
+  std::size_t scratch_at = 0;         // scratch of this leader's exchange, `slot` places a block
+  std::size_t slot = 0;
+  std::array<std::size_t, leaders_parts> most_places{};  // of a part, for each rank of a node; on the node with most
+
+  std::size_t first_of(LeadersPart part) const { return parts[static_cast<std::size_t>(part)]; }
+  std::size_t own_places() const { return first_of(LeadersPart::own_too); }
+  std::size_t places() const { return parts.back(); }
+};
+
+LeadersPlan leaders_plan(const Problem& problem, bool gathers);
+
+}  // namespace quadrille::plan

@@ -1,0 +1,153 @@
+// The plans of leaders: the example, the counts, and what the engine relies on.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "choose/registry.hpp"
+#include "plan/algorithms.hpp"
+#include "plan/cost.hpp"
+#include "plan/draw.hpp"
+#include "plan/leaders.hpp"
+#include "plan/verify.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+NodeMap map_of(const std::string& text, int ranks) {
+  NodeMap map;
+  EXPECT_EQ(parse_node_map(text, ranks, map), "");
+  return map;
+}
+
+Parameters with(std::int64_t leaders, std::int64_t exchange = 0) {
+  return {{"leaders", leaders}, {"exchange", exchange}, {"radix", 2}, {"stride", 5}};
+}
+
+// The one at the head of leaders.cpp.
+TEST(Leaders, TheExample) {
+  const NodeMap nodes = map_of("blocked:2", 4);
+  EXPECT_EQ(draw(leaders({4, 0, &nodes, with(1)}), 0),
+            "scratch 16 blocks\nround 0\n  fence of the node\n"
+            "round 1\n  copy  send[0] -> scratch[0]\n  copy  send[1] -> scratch[2]\n"
+            "  copy  send[2] -> scratch[8]\n  copy  send[3] -> scratch[10]\n  fence of the node\n"
+            "round 2\n  send  to 2: scratch[8..11]\n  recv  from 2: scratch[12..15]\n"
+            "round 3\n  fence of the node\n"
+            "round 4\n  copy  scratch[0..1] -> recv[0..1]\n  copy  scratch[12..13] -> recv[2..3]\n  fence of the node\n");
+  const Schedule other = leaders({4, 1, &nodes, with(1)});
+  EXPECT_TRUE(other.messages.empty());
+}
+
+std::uint64_t messages_of(const NodeMap& nodes, Build build, const Parameters& parameters) {
+  std::uint64_t all = 0;
+  for (int r = 0; r < nodes.ranks(); ++r) all += count(build({nodes.ranks(), r, &nodes, parameters})).messages;
+  return all;
+}
+
+// N nodes of p ranks, k leaders: N - 1 messages a leader of p * p / k blocks; of an allgather p / k blocks.
+TEST(Leaders, MessagesAndBlocksAreThoseOfTheClosedForm) {
+  for (const auto& [nodes_count, here, leading] :
+       {std::tuple(4, 4, 1), std::tuple(4, 4, 2), std::tuple(4, 4, 4), std::tuple(3, 8, 4), std::tuple(5, 6, 3)}) {
+    const int ranks = nodes_count * here;
+    const NodeMap nodes = map_of("blocked:" + std::to_string(here), ranks);
+    for (const bool gathers : {false, true}) {
+      for (int r = 0; r < ranks; ++r) {
+        const Problem problem{ranks, r, &nodes, with(leading)};
+        const bool leads = leaders_plan(problem, gathers).leads >= 0;
+        const Counts counts = count(gathers ? allgather_leaders(problem) : leaders(problem));
+        const auto each = static_cast<std::uint64_t>(gathers ? here / leading : here * here / leading);
+        const auto others = static_cast<std::uint64_t>(nodes_count - 1);
+        EXPECT_EQ(counts.messages, leads ? others : 0);
+        EXPECT_EQ(counts.blocks_sent, leads ? others * each : 0);
+        EXPECT_EQ(counts.blocks_copied, static_cast<std::uint64_t>(gathers ? 1 + ranks : 2 * ranks)) << "each twice";
+      }
+    }
+  }
+}
+
+TEST(Leaders, AsManyLeadAsAreWantedAndThere) {
+  const NodeMap nodes = map_of("ragged:1,3,4", 8);
+  for (const auto& [wanted, expected] : {std::pair(1, 3), std::pair(2, 5), std::pair(3, 7), std::pair(100, 8)}) {
+    int leading = 0;
+    for (int r = 0; r < 8; ++r) leading += leaders_plan({8, r, &nodes, with(wanted)}, false).leads >= 0 ? 1 : 0;
+    EXPECT_EQ(leading, expected);
+  }
+  // Between the first node and the others one stream, between those two as many as three.
+  EXPECT_EQ(messages_of(nodes, leaders, with(100)), 2u * (1 + 1 + 3));
+  // Of an allgather as many on each node as on the smallest.
+  EXPECT_EQ(messages_of(nodes, allgather_leaders, with(100)), 6u);
+}
+
+TEST(Leaders, AreSpreadOverTheDomains) {
+  const NodeMap nodes = map_of("blocked:8", 16);
+  const std::vector<int> domains = {0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+  std::set<int> leading;
+  for (int r = 0; r < 16; ++r) {
+    if (leaders_plan({16, r, &nodes, with(2), domains}, false).leads >= 0) leading.insert(r);
+  }
+  EXPECT_EQ(leading, (std::set<int>{0, 4, 8, 9}));
+}
+
+TEST(Leaders, BruckOnNodesOfOneSizeAlone) {
+  const auto names = leaders_exchange_names(false);
+  const auto bruck = std::find(names.begin(), names.end(), "zero-rotation-bruck") - names.begin();
+  const NodeMap even = map_of("blocked:4", 32), ragged = map_of("ragged:3,4,1", 32);
+  EXPECT_EQ(messages_of(even, leaders, with(1, bruck)), 8u * 3) << "8 nodes, 3 rounds";
+  EXPECT_EQ(leaders({32, 0, &ragged, with(1, bruck)}), leaders({32, 0, &ragged, with(1)}));
+}
+
+// What runs is made from the places; ranks of a node must mean the same by them, and parts may not overlap.
+TEST(Leaders, APlaceIsWrittenByOneAndReadByOne) {
+  for (const std::string text : {"blocked:4", "ragged:1,3,4", "permuted:3"}) {
+    const NodeMap nodes = map_of(text, 16);
+    std::map<std::pair<int, std::size_t>, int> written, read;  // (node, place)
+    for (int r = 0; r < 16; ++r) {
+      const int node = nodes.node_of[static_cast<std::size_t>(r)];
+      const LeadersPlan plan = leaders_plan({16, r, &nodes, with(2)}, false);
+      EXPECT_TRUE(std::is_sorted(plan.parts.begin(), plan.parts.end()));
+      for (int to = 0; to < 16; ++to) {
+        const std::size_t at = plan.send_at[static_cast<std::size_t>(to)];
+        const bool stays = nodes.node_of[static_cast<std::size_t>(to)] == node;
+        EXPECT_EQ(at < plan.own_places(), stays);
+        EXPECT_LT(at, plan.first_of(LeadersPart::in));
+        ++written[{node, at}];
+      }
+      int blocks = 0;
+      for (const LeadersRun& run : plan.received) {
+        for (int i = 0; i < run.count; ++i) ++read[{node, run.at + static_cast<std::size_t>(i)}];
+        blocks += run.count;
+        EXPECT_TRUE(run.at + static_cast<std::size_t>(run.count) <= plan.own_places() ||
+                    run.at >= plan.first_of(LeadersPart::in));
+      }
+      EXPECT_EQ(blocks, 16);
+    }
+    EXPECT_EQ(written.size(), 16u * 16u);
+    EXPECT_EQ(read.size(), 16u * 16u);
+  }
+}
+
+TEST(Leaders, AnAreaOfAThousandRanksIsSmall) {
+  const NodeMap nodes = map_of("blocked:16", 1024);
+  const LeadersPlan plan = leaders_plan({1024, 17, &nodes, with(16)}, false);
+  EXPECT_EQ(plan.places(), 16u * (2 * 1024 - 2 * 16 + 2 * 16));
+  EXPECT_EQ(plan.received.size(), 64u) << "a run a node";
+  EXPECT_EQ(plan.streams.size(), 64u);
+}
+
+// Any exchange that passes blocks of one size on, or sends them straight, can be among leaders.
+TEST(Leaders, ExchangesAreThoseOfTheRegistry) {
+  for (const bool gathers : {false, true}) {
+    const Collective collective = gathers ? Collective::allgather : Collective::alltoall;
+    for (const LeadersExchange& one : gathers ? allgather_leaders_exchanges() : leaders_exchanges()) {
+      const choose::Algorithm* found = choose::find(collective, one.name);
+      ASSERT_NE(found, nullptr) << one.name;
+      EXPECT_EQ(found->build, one.build);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::plan
