@@ -30,7 +30,7 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   if (is_new) {
     std::vector<choose::Choice> candidates{cached.selection.choice};
     candidates.insert(candidates.end(), cached.selection.rivals.begin(), cached.selection.rivals.end());
-    one.trial = choose::make_trial(std::move(candidates));
+    one.trial = choose::make_trial(std::move(candidates), team.crowded);
   }
   cached.trial = &one;
   return one;

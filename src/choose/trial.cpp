@@ -27,8 +27,9 @@ bool only_the_first_is_in(const Trial& trial) {
 
 }  // namespace
 
-Trial make_trial(std::vector<Choice> candidates) {
+Trial make_trial(std::vector<Choice> candidates, bool crowded) {
   Trial trial;
+  if (crowded) trial.must_take = Trial::must_take_if_crowded;
   trial.is_in.assign(candidates.size(), true);
   trial.taken.resize(candidates.size());
   trial.slowest.resize(candidates.size());
@@ -93,10 +94,10 @@ double shortest_of(const Trial& trial, std::size_t candidate) {
 std::size_t best_of(const Trial& trial) {
   std::size_t best = 0;
   if (!trial.were_alike) return best;
-  double bound = median_of(trial, 0) * Trial::must_take;
+  double bound = median_of(trial, 0) * trial.must_take;
   for (std::size_t c = 1; c < trial.candidates.size(); ++c) {
     if (!trial.is_in[c] || median_of(trial, c) > bound) continue;
-    if (shortest_of(trial, c) > shortest_of(trial, 0) * Trial::must_take) continue;
+    if (shortest_of(trial, c) > shortest_of(trial, 0) * trial.must_take) continue;
     best = c;
     bound = median_of(trial, c);
   }

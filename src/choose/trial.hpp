@@ -25,8 +25,10 @@ namespace quadrille::choose {
 
 struct Trial {
   static constexpr int visits = 3, calls_in_turn = 3;
-  // So much of its time another candidate may take at most to replace the first one.
-  static constexpr double must_take = 0.9;
+  // So much of its time another candidate may take at most to replace the first one; less where ranks share processors,
+  // and so disturb each other.
+  static constexpr double must_take_usually = 0.9, must_take_if_crowded = 0.75;
+  double must_take = must_take_usually;
   // What takes so many times as long as the best in a visit has lost. The first candidate stays.
   static constexpr double lost = 2;
   // Calls are of one kind if the largest moves at most so many times the bytes of the smallest.
@@ -48,7 +50,7 @@ struct Trial {
   bool decided = false;
 };
 
-Trial make_trial(std::vector<Choice> candidates);
+Trial make_trial(std::vector<Choice> candidates, bool crowded = false);
 
 // A call that takes a candidate.
 struct Turn {

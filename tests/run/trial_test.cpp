@@ -133,6 +133,14 @@ TEST(Trial, ACandidateMustBeClearlyBetterThanTheFirst) {
   EXPECT_EQ(best_of_times({10, 15, 19}), 0U);
 }
 
+TEST(Trial, RanksThatShareProcessorsWantMoreOfIt) {
+  for (const bool crowded : {false, true}) {
+    Trial trial = make_trial(std::vector<Choice>(2, plain(Collective::alltoall, "mpi")), crowded);
+    for (int visit = 0; visit < Trial::visits; ++visit) judge(trial, std::vector<double>{10, 8.5, 1});
+    EXPECT_EQ(best_of(trial), crowded ? 0U : 1U);
+  }
+}
+
 TEST(Trial, AlsoByTheTurnsThatNobodyDisturbed) {
   EXPECT_EQ(best_of_times({10, 9.5}, {100, 60}, {100, 60}), 0U);
   EXPECT_EQ(best_of_times({10, 9.5, 5}, {100, 60, 61}, {100, 60, 61}), 2U);
