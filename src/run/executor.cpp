@@ -33,25 +33,18 @@ Execution::Execution(const plan::Schedule& schedule, const Binding& binding, Tra
 int Execution::advance(bool block) {
   while (!done()) {
     const Round& round = schedule_.rounds[round_];
-    int error = 0;
     if (phase_ == Phase::enter) {
       run_copies(round.before);
       next_pair_ = open_requests_ = slots_ = 0;
       slot_open_.assign(window(), 0);
       phase_ = Phase::messages;
     } else if (phase_ == Phase::messages) {
-      bool finished = false;
-      error = advance_messages(block, finished);
-      if (error == 0 && !finished) return 0;
+      if (!advance_messages(block)) return 0;
       phase_ = Phase::leave;
     } else {
       run_copies(round.after);
       phase_ = Phase::enter;
       ++round_;
-    }
-    if (error != 0) {
-      round_ = schedule_.rounds.size();
-      return error;
     }
   }
   return error_;
@@ -67,81 +60,76 @@ std::size_t Execution::window() const {
   return asked == 0 ? pairs() : std::min<std::size_t>(asked, pairs());
 }
 
-int Execution::advance_messages(bool block, bool& finished) {
+bool Execution::advance_messages(bool block) {
   const bool batch = schedule_.rounds[round_].window.wait == Window::Wait::all;
-  return batch ? advance_batch(block, finished) : advance_window(block, finished);
+  return batch ? advance_batch(block) : advance_window(block);
 }
 
 // Waitall: a batch of pairs is started and waited for as a whole, then the next.
-int Execution::advance_batch(bool block, bool& finished) {
+bool Execution::advance_batch(bool block) {
   while (true) {
     if (slots_ > 0) {
-      bool complete = false;
-      const int error = transport_.all_done(slots_, block, complete);
-      if (error != 0 || !complete) return error;
+      if (!batch_is_complete(block)) return false;
       slots_ = 0;
     }
-    if (next_pair_ == pairs()) {
-      finished = true;
-      return 0;
-    }
+    if (next_pair_ == pairs()) return true;
     const std::size_t batch = std::min(window(), pairs() - next_pair_);
-    for (std::size_t place = 0; place < batch; ++place) {
-      if (const int error = start_pair(next_pair_++, place); error != 0) return error;
-    }
+    for (std::size_t place = 0; place < batch; ++place) start_pair(next_pair_++, place);
     slots_ = 2 * batch;
   }
 }
 
+bool Execution::batch_is_complete(bool block) {
+  bool complete = false;
+  const int error = transport_.all_done(slots_, block, complete);
+  keep(error);
+  if (error == 0 || complete) return complete;
+  transport_.all_done(slots_, true, complete);  // the others
+  return true;
+}
+
 // Waitany and testany: whenever a pair is complete, the next takes its place.
-int Execution::advance_window(bool block, bool& finished) {
+bool Execution::advance_window(bool block) {
   const bool poll = schedule_.rounds[round_].window.wait == Window::Wait::test;
   slots_ = 2 * window();
   for (std::size_t place = 0; place < window(); ++place) {
     // A pair without data is complete at once, so a place may be filled several times.
-    while (slot_open_[place] == 0 && next_pair_ < pairs()) {
-      if (const int error = start_pair(next_pair_++, place); error != 0) return error;
-    }
+    while (slot_open_[place] == 0 && next_pair_ < pairs()) start_pair(next_pair_++, place);
   }
   while (open_requests_ > 0) {
     std::size_t slot = slots_;
-    if (const int error = transport_.any_done(slots_, block, poll, slot); error != 0) return error;
+    const int error = transport_.any_done(slots_, block, poll, slot);
+    keep(error);
     if (slot == slots_) {
+      if (error != 0) return true;  // of no request: there is nothing to wait for
       if (block) continue;
-      return 0;
+      return false;
     }
     const std::size_t place = slot / 2;
     --open_requests_;
     --slot_open_[place];
-    while (slot_open_[place] == 0 && next_pair_ < pairs()) {
-      if (const int error = start_pair(next_pair_++, place); error != 0) return error;
-    }
+    while (slot_open_[place] == 0 && next_pair_ < pairs()) start_pair(next_pair_++, place);
   }
-  finished = true;
-  return 0;
+  return true;
 }
 
-int Execution::start_pair(std::size_t pair, std::size_t place) {
+void Execution::start_pair(std::size_t pair, std::size_t place) {
   const Round& round = schedule_.rounds[round_];
   // Receives first: a message that finds its receive posted needs no buffer.
-  if (pair < round.receives.count) {
-    const int error = start(schedule_.messages[round.receives.first + pair], false, 2 * place + 1);
-    if (error != 0) return error;
-  }
-  if (pair < round.sends.count) {
-    return start(schedule_.messages[round.sends.first + pair], true, 2 * place);
-  }
-  return 0;
+  if (pair < round.receives.count) start(schedule_.messages[round.receives.first + pair], false, 2 * place + 1);
+  if (pair < round.sends.count) start(schedule_.messages[round.sends.first + pair], true, 2 * place);
 }
 
-int Execution::start(const plan::Message& message, bool is_send, std::size_t slot) {
+void Execution::start(const plan::Message& message, bool is_send, std::size_t slot) {
   const std::span<const Place> places = places_of(message);
   // Both sides see the same bytes, so both sides leave an empty message out.
-  if (empty(places)) return 0;
+  if (empty(places)) return;
+  const int error = is_send ? transport_.start_send(slot, message.peer, places)
+                            : transport_.start_receive(slot, message.peer, places);
+  keep(error);
+  if (error != 0) return;
   ++open_requests_;
   ++slot_open_[slot / 2];
-  return is_send ? transport_.start_send(slot, message.peer, places)
-                 : transport_.start_receive(slot, message.peer, places);
 }
 
 std::span<const Place> Execution::places_of(const plan::Message& message) {
@@ -173,15 +161,13 @@ Place Execution::place_of(const plan::Span& span) const {
           binding_.block_bytes, 0, true};
 }
 
-// The others wait for what this rank sends: an error is told at the end.
 void Execution::run_copies(plan::Range copies) {
   for (std::uint32_t i = 0; i < copies.count; ++i) {
     const plan::Copy& copy = schedule_.copies[copies.first + i];
     const Place from = place_of(copy.from), to = place_of(copy.to);
     // In-place calls bind the own block of both buffers to one address.
     if (from.bytes == 0 || is_the_same(from, to)) continue;
-    const int error = transport_.copy(from, to);
-    if (error_ == 0) error_ = error;
+    keep(transport_.copy(from, to));
   }
 }
 

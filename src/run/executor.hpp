@@ -24,14 +24,14 @@ class Execution {
   // All three must outlive the execution.
   Execution(const plan::Schedule& schedule, const Binding& binding, Transport& transport);
 
-  // Lets it run once more. Takes no memory.
-  void begin() {
-    round_ = 0;
+  // Lets it run once more, from this round on. Takes no memory.
+  void begin(std::size_t round = 0) {
+    round_ = round;
     phase_ = Phase::enter;
     error_ = 0;
   }
-  // Goes on as far as is possible without waiting; with `block`, to the end. Returns 0 or the first
-  // error of the message layer; after an error the execution is over.
+  // Goes on as far as is possible without waiting; with `block`, to the end. The others wait for what this rank sends, so
+  // an error ends nothing: returns 0, or, when it is done, the first.
   int advance(bool block);
   bool done() const { return round_ == schedule_.rounds.size(); }
 
@@ -39,11 +39,16 @@ class Execution {
   // A round is passed in three phases.
   enum class Phase { enter, messages, leave };
 
-  int advance_messages(bool block, bool& finished);
-  int advance_batch(bool block, bool& finished);
-  int advance_window(bool block, bool& finished);
-  int start_pair(std::size_t pair, std::size_t slot);
-  int start(const plan::Message& message, bool is_send, std::size_t slot);
+  // True if all messages of the round are complete.
+  bool advance_messages(bool block);
+  bool advance_batch(bool block);
+  bool advance_window(bool block);
+  bool batch_is_complete(bool block);
+  void start_pair(std::size_t pair, std::size_t slot);
+  void start(const plan::Message& message, bool is_send, std::size_t slot);
+  void keep(int error) {
+    if (error_ == 0) error_ = error;
+  }
   void run_copies(plan::Range copies);
   Place place_of(const plan::Span& span) const;
   std::span<const Place> places_of(const plan::Message& message);
@@ -60,7 +65,7 @@ class Execution {
   std::size_t next_pair_ = 0;             // of this round, not started yet
   std::size_t open_requests_ = 0;         // started and not complete
   std::size_t slots_ = 0;                 // in use in this round
-  int error_ = 0;                         // the first of a copy
+  int error_ = 0;                         // the first
 };
 
 }  // namespace quadrille::run

@@ -53,6 +53,11 @@ int first_error(const std::vector<MPI_Status>& statuses) {
   return MPI_ERR_IN_STATUS;
 }
 
+bool any_pending(const std::vector<MPI_Status>& statuses) {
+  return std::any_of(statuses.begin(), statuses.end(),
+                     [](const MPI_Status& status) { return status.MPI_ERROR == MPI_ERR_PENDING; });
+}
+
 }  // namespace
 
 int MpiTransport::single(const Place& place, Argument& argument) {
@@ -180,11 +185,17 @@ int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> 
   error = mpi().Isend(argument.address, argument.count, argument.type, peer, tag_, comm_,
                       &request(slot));
   done_with(argument);
+  return started(slot, error);
+}
+
+// A message that was not has no request, whatever the MPI left there.
+int MpiTransport::started(std::size_t slot, int error) {
+  if (error != MPI_SUCCESS) request(slot) = mpi().request_null;
   return error;
 }
 
 int MpiTransport::start_dropping(std::size_t slot, int peer, std::size_t bytes) {
-  return receive_and_drop(bytes, peer, tag_, comm_, request(slot));
+  return started(slot, receive_and_drop(bytes, peer, tag_, comm_, request(slot)));
 }
 
 int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Place> places) {
@@ -204,7 +215,7 @@ int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Plac
   error = mpi().Irecv(argument.address, argument.count, argument.type, peer, tag_, comm_,
                       &request(slot));
   done_with(argument);
-  return error;
+  return started(slot, error);
 }
 
 int MpiTransport::all_done(std::size_t slots, bool block, bool& done) {
@@ -212,8 +223,13 @@ int MpiTransport::all_done(std::size_t slots, bool block, bool& done) {
   int flag = 1;
   const int count = static_cast<int>(slots);
   statuses_.resize(slots);
-  const int error = block ? mpi().Waitall(count, requests_.data(), statuses_.data())
-                          : mpi().Testall(count, requests_.data(), &flag, statuses_.data());
+  int error = block ? mpi().Waitall(count, requests_.data(), statuses_.data())
+                    : mpi().Testall(count, requests_.data(), &flag, statuses_.data());
+  // It may come back with an error while others are under way still.
+  if (block && error == MPI_ERR_IN_STATUS && any_pending(statuses_)) {
+    error = first_error(statuses_);
+    mpi().Waitall(count, requests_.data(), MPI_STATUSES_IGNORE);
+  }
   done = flag != 0;
   for (std::size_t slot = 0; done && error == MPI_SUCCESS && slot < slots; ++slot) unpack(slot);
   return error_of(error == MPI_ERR_IN_STATUS ? first_error(statuses_) : error);

@@ -64,6 +64,7 @@ class MpiTransport final : public Transport {
   void done_with(Argument& argument);
 
   MPI_Request& request(std::size_t slot);
+  int started(std::size_t slot, int error);
   bool is_packed(std::span<const Place> places) const;
   Place piece_of(std::size_t slot, std::span<const Place> places);
   void unpack(std::size_t slot);

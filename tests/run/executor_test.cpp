@@ -309,27 +309,40 @@ TEST(Executor, LeavesOutEmptyMessagesOnBothSides) {
   }, 1);
 }
 
-TEST(Executor, StopsAtAnErrorOfTheMessageLayer) {
+// The others wait for what this rank sends, and its memory for what it receives.
+TEST(Executor, AnErrorOfTheMessageLayerEndsNothing) {
   struct Broken final : run::Transport {
-    int start_send(std::size_t, int, std::span<const Place>) override { return 17; }
-    int start_receive(std::size_t, int, std::span<const Place>) override { return 0; }
-    int all_done(std::size_t, bool, bool& done) override { return done = true, 0; }
-    int any_done(std::size_t slots, bool, bool, std::size_t& slot) override {
-      return slot = slots, 0;
-    }
+    int start_send(std::size_t, int, std::span<const Place>) override { return ++sent == 2 ? 17 : 0; }
+    int start_receive(std::size_t, int, std::span<const Place>) override { return ++received == 3 ? 18 : 0; }
+    int all_done(std::size_t, bool, bool& done) override { return done = true, ++waited == 3 ? 19 : 0; }
+    int any_done(std::size_t slots, bool, bool, std::size_t& slot) override { return slot = slots, 20; }
     int copy(const Place&, const Place&) override { return 0; }
-  } broken;
-  const plan::NodeMap nodes = plan::one_node(3);
-  const choose::Algorithm* algorithm = choose::find(Collective::alltoall, "pairwise");
-  ASSERT_NE(algorithm, nullptr);
-  const plan::Schedule schedule = algorithm->build({3, 0, &nodes, {}});
-  std::byte memory[6] = {};
-  const std::vector<Place> places = {{memory, 1, 1, 0}, {memory + 1, 1, 1, 0}, {memory + 2, 1, 1, 0}};
+    int sent = 0, received = 0, waited = 0;
+  };
+  constexpr int ranks = 5;
+  const plan::NodeMap nodes = plan::one_node(ranks);
+  std::byte memory[ranks] = {};
+  std::vector<Place> places;
+  for (std::byte& byte : memory) places.push_back({&byte, 1, 1, 0});
   Binding binding;
   binding.send = binding.recv = places;
-  Execution execution(schedule, binding, broken);
-  EXPECT_EQ(execution.advance(true), 17);
-  EXPECT_TRUE(execution.done());
+  for (const auto& [name, error] : {std::pair{"pairwise", 17}, std::pair{"waitany-stride", 20}}) {
+    const choose::Algorithm* algorithm = choose::find(Collective::alltoall, name);
+    ASSERT_NE(algorithm, nullptr);
+    const plan::Schedule schedule = algorithm->build({ranks, 0, &nodes, {{"stride", 2}}});
+    Broken broken;
+    Execution execution(schedule, binding, broken);
+    const int first = execution.advance(true);
+    EXPECT_TRUE(execution.done());
+    if (error == 17) {
+      EXPECT_EQ(first, 17);
+      EXPECT_EQ(broken.sent, ranks - 1);
+      EXPECT_EQ(broken.received, ranks - 1);
+      EXPECT_EQ(broken.waited, ranks - 1);
+    } else {
+      EXPECT_NE(first, 0) << "of no request: there is nothing to wait for";
+    }
+  }
 }
 
 }  // namespace
