@@ -36,7 +36,9 @@ int by_copies(const Call& call, const Service& by, Team& team) {
 
 int by_inbox(const Call& call, const Service&, Team& team) { return run::run_inbox(call, team.group); }
 
-int by_pairs(const Call& call, const Service&, Team& team) { return run::run_node(call, team.group, true); }
+int by_pairs(const Call& call, const Service& by, Team& team) {
+  return run::run_node(call, team.group, true, by.on.schedule);
+}
 
 int by_leaders(const Call& call, const Service& by, Team& team) {
   return run::run_leaders(call, *by.on.leaders, team.group);

@@ -39,6 +39,7 @@ enum class Plans : std::uint8_t {
   messages,            // among all ranks: `build`
   node_copies,         // inside the nodes, and messages between them: `build`
   leaders,             // inside the nodes, and messages between leaders: `build` is what is proved
+  between_nodes,       // the messages between nodes alone: `build`
   neighbor_messages,   // `build_neighbors`
   neighbor_copies,     // inside a node: `build_edges`
 };

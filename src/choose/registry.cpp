@@ -99,6 +99,17 @@ Algorithm node_copies(std::string_view name, const std::vector<Collective>& coll
   return {name, collectives, Engine::node, kReached, {}, line, source, build};
 }
 
+Algorithm single_copy(const std::vector<Collective>& collectives, plan::Build build) {
+  return {"single-copy",
+          collectives,
+          Engine::exchange,
+          {},
+          {},
+          "inside a node each block straight from the sender's buffer; between nodes spread-out",
+          "Quadrille; the single copy of HINT and of SH-Naive (Cache-oblivious)",
+          build};
+}
+
 const std::vector<Collective>& neighbor_all() {
   static const auto list = those(is_neighbor);
   return list;
@@ -256,14 +267,8 @@ std::vector<Algorithm> make_table() {
        "small blocks through shared memory inside one node",
        "Quadrille: one slot an ordered pair of ranks, data and sequence number together",
        nullptr},
-      {"single-copy",
-       all,
-       Engine::exchange,
-       {},
-       {},
-       "inside a node each block straight from the sender's buffer; between nodes spread-out",
-       "Quadrille; the single copy of HINT and of SH-Naive (Cache-oblivious)",
-       nullptr},
+      single_copy(all_to_alls(), plan::alltoall_between_nodes),
+      single_copy(gathers(), plan::allgather_between_nodes),
       through_leaders({alltoall}, false,
                       "ranks pack and unpack in shared memory; leaders of the nodes send few large messages",
                       plan::leaders),

@@ -39,6 +39,10 @@ Schedule hint_row(const Problem& problem);
 Schedule hint_column(const Problem& problem);
 Schedule hint_hilbert(const Problem& problem);
 
+// Of all-to-all and of allgather what is between nodes.
+Schedule alltoall_between_nodes(const Problem& problem);
+Schedule allgather_between_nodes(const Problem& problem);
+
 // Allgather and Allgatherv inside one node whose ranks reach all buffers.
 Schedule allgather_sh_naive(const Problem& problem);
 Schedule allgather_sh_co(const Problem& problem);

@@ -22,20 +22,37 @@ std::uint64_t derived(const Schedule& schedule, Range messages) {
   return count;
 }
 
+bool has_some(const Schedule& schedule, Range messages, std::uint64_t first, std::uint64_t end) {
+  for (std::uint64_t i = first; i < std::min<std::uint64_t>(end, messages.count); ++i) {
+    if (!is_none(schedule.messages[messages.first + i])) return true;
+  }
+  return false;
+}
+
+// Batches, but for those without messages.
+std::uint64_t batches(const Schedule& schedule, const Round& round) {
+  const std::uint64_t pairs = std::max(round.sends.count, round.receives.count);
+  const std::uint64_t window = round.window.pairs == 0 ? pairs : round.window.pairs;
+  std::uint64_t count = 0;
+  for (std::uint64_t first = 0; first < pairs; first += window) {
+    const std::uint64_t end = first + window;
+    count += has_some(schedule, round.sends, first, end) || has_some(schedule, round.receives, first, end) ? 1 : 0;
+  }
+  return count;
+}
+
 }  // namespace
 
 Counts count(const Schedule& schedule) {
   Counts counts;
   counts.scratch_blocks = schedule.scratch_blocks;
   for (const Round& round : schedule.rounds) {
-    const std::uint64_t pairs = std::max(round.sends.count, round.receives.count);
-    const std::uint64_t window = round.window.pairs == 0 ? pairs : round.window.pairs;
-    if (pairs > 0) counts.rounds += (pairs + window - 1) / window;
-    counts.messages += round.sends.count;
+    counts.rounds += batches(schedule, round);
     counts.blocks_copied += round.before.count + round.after.count;
     counts.derived_messages += derived(schedule, round.sends) + derived(schedule, round.receives);
     for (std::uint32_t i = 0; i < round.sends.count; ++i) {
       const Message& message = schedule.messages[round.sends.first + i];
+      counts.messages += is_none(message) ? 0 : 1;
       counts.blocks_sent += message.spans.count;
       counts.sizes_sent += message.told;
       counts.size_messages += message.told > 0 ? 1 : 0;

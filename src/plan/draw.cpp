@@ -51,7 +51,7 @@ class Drawing {
          travel());
     for (std::size_t r = 0; r < schedule_.rounds.size(); ++r) {
       const Round& round = schedule_.rounds[r];
-      line("round {}{}", r, window(round));
+      line("round {}{}{}", r, window(round), round.beside ? ", under way from the start on" : "");
       copies(round.before);
       for (std::uint32_t i = 0; i < round.sends.count; ++i) {
         message("send  to", schedule_.messages[round.sends.first + i]);
@@ -107,6 +107,7 @@ class Drawing {
   }
 
   void message(std::string_view what, const Message& message) {
+    if (is_none(message)) return;
     std::string list;
     for (std::uint32_t i = 0; i < message.spans.count;) {
       Run run{schedule_.spans[message.spans.first + i]};

@@ -19,8 +19,8 @@
 //           hint-hilbert  a rank takes a box of about sqrt(P) * sqrt(P) blocks, in the order of the
 //                         Hilbert curve; an equal piece of the curve if P is not a power of two
 //         HINT is about the all-to-all; its orders serve the allgather too.
-//         On several nodes: HINT, section V.F, algorithm 5. There the messages follow the copies; here they are under
-//         way meanwhile, all at once.
+//         On several nodes: HINT, section V.F, algorithm 5. There the messages follow the copies; here they may be
+//         under way meanwhile (between_nodes.cpp).
 // Cost    On one node no messages, P copies a rank, no scratch, two fences of the node. On a node of p of P ranks p
 //         copies and P - p messages of one block.
 //
@@ -37,12 +37,13 @@
 // Example, sh-naive, P = 4, ranks 0 and 2 on one node, rank 2:
 //   fence
 //   copy  send[2] of 0 -> recv[0]      send[2] -> recv[2]
+//   fence
 //   send  to 3: send[3]     to 1: send[1]
 //   recv  from 1: recv[1]   from 3: recv[3]
-//   fence
 #include <vector>
 
 #include "plan/algorithms.hpp"
+#include "plan/between_nodes.hpp"
 #include "plan/order.hpp"
 
 namespace quadrille::plan {
@@ -67,28 +68,13 @@ Node node_of(const Problem& problem) {
   return node;
 }
 
-// `blocks`: send buffers have a block for each destination; else block 0 is for all.
-void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builder) {
-  const std::vector<int>& nodes = problem.nodes->node_of;
-  const auto is_away = [&](int rank) {
-    return nodes[static_cast<std::size_t>(rank)] != nodes[static_cast<std::size_t>(problem.me)];
-  };
-  for (int step = 1; step < problem.ranks; ++step) {
-    const int to = (problem.me + step) % problem.ranks;
-    if (is_away(to)) builder.send(to, Buffer::send, blocks ? to : 0);
-  }
-  for (int step = 1; step < problem.ranks; ++step) {
-    const int from = (problem.me - step + problem.ranks) % problem.ranks;
-    if (is_away(from)) builder.receive(from, Buffer::recv, from);
-  }
-}
-
 Schedule copies(const Problem& problem, Order order, bool blocks) {
   const Node node = node_of(problem);
   const auto here = node.members.size();
   const auto away = static_cast<std::size_t>(problem.ranks) - here;
   Builder builder(problem.me);
-  builder.reserve(2, 2 * away, 2 * away, here);
+  const auto steps = away > 0 ? 2 * static_cast<std::size_t>(problem.ranks - 1) : 0;
+  builder.reserve(away > 0 ? 3 : 2, steps, 2 * away, here);
   builder.begin_round();
   builder.node_fence();
   builder.begin_round();
@@ -98,8 +84,8 @@ Schedule copies(const Problem& problem, Order order, bool blocks) {
     builder.copy(Span{source, blocks ? destination : 0, Buffer::send},
                  Span{destination, source, Buffer::recv});
   }
-  if (away > 0) exchange_between_nodes(problem, blocks, builder);
   builder.node_fence();
+  exchange_between_nodes(problem, blocks, builder);
   return builder.take();
 }
 

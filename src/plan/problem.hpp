@@ -44,6 +44,9 @@ using Parameters = std::vector<Parameter>;
 // Value of `name`, or `otherwise` when it is not given.
 std::int64_t value_of(const Parameters& parameters, std::string_view name, std::int64_t otherwise);
 
+// Pairs of messages between nodes that are under way at a time, where blocks inside a node go through its memory.
+inline constexpr int standard_away_steps = 32;
+
 struct Problem {
   int ranks;             // P >= 1
   int me;                // 0 <= me < ranks
@@ -51,6 +54,7 @@ struct Problem {
   Parameters parameters;
   // NUMA domain of each rank, as any label; empty: one domain. Equal on all ranks.
   std::span<const int> domains = {};
+  int away_steps = standard_away_steps;  // equal on all ranks
 };
 
 // An algorithm: a pure function. Same problem, same schedule, on every rank and machine.

@@ -49,4 +49,9 @@ void Builder::node_fence() {
   schedule_.rounds.back().node_fence = true;
 }
 
+void Builder::beside() {
+  assert(!schedule_.rounds.empty());
+  schedule_.rounds.back().beside = true;
+}
+
 }  // namespace quadrille::plan

@@ -47,6 +47,8 @@ struct Range {
   std::uint32_t count = 0;
 };
 
+// Without spans it is none, on both sides: it keeps a place, so that the pairs of a round are the same steps on all
+// ranks.
 struct Message {
   std::int32_t peer;
   Range spans;  // into Schedule::spans
@@ -54,6 +56,7 @@ struct Message {
   // knows: they are blocks for itself.
   std::uint32_t told = 0;
 };
+constexpr bool is_none(const Message& message) { return message.spans.count == 0; }
 
 // How messages of a round are kept in flight. The k-th send and the k-th receive form pair k.
 //   all   pairs are posted in batches of `pairs`; a batch is waited for as a whole (waitall)
@@ -73,6 +76,8 @@ struct Round {
   Window window;
   Range after;              // into Schedule::copies; done when all messages are complete, in order
   bool node_fence = false;  // all ranks of the node pass here together, at the end of the round
+  // Its messages are the only ones, and may be under way from the start on, beside the rounds before it.
+  bool beside = false;
 };
 
 // How a receiver learns the sizes of the blocks of a message.
@@ -115,6 +120,7 @@ class Builder {
   void send(int peer, Buffer buffer, int block) { send(peer), span(buffer, block); }
   void receive(int peer, Buffer buffer, int block) { receive(peer), span(buffer, block); }
   void node_fence();
+  void beside();
 
   void scratch(std::uint32_t blocks) { schedule_.scratch_blocks = blocks; }
   void sizes(Sizes sizes) { schedule_.sizes = sizes; }

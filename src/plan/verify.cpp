@@ -51,6 +51,7 @@ Report check_all(const Subject& subject, int orders, std::uint64_t seed) {
   Partners partners;
   if (Report r = check_form(subject); !r.ok) return r;
   if (Report r = check_races(subject); !r.ok) return r;
+  if (Report r = check_beside(subject); !r.ok) return r;
   if (Report r = check_matching(subject, partners); !r.ok) return r;
   for (int order = 0; order < std::max(orders, 1); ++order) {
     const std::uint64_t mix = seed * 1000003u + static_cast<std::uint64_t>(order);
@@ -62,11 +63,11 @@ Report check_all(const Subject& subject, int orders, std::uint64_t seed) {
 }  // namespace proof
 
 std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Parameters& parameters,
-                                std::span<const int> domains) {
+                                std::span<const int> domains, int away_steps) {
   std::vector<Schedule> schedules;
   schedules.reserve(nodes.node_of.size());
   for (int me = 0; me < nodes.ranks(); ++me) {
-    schedules.push_back(build({nodes.ranks(), me, &nodes, parameters, domains}));
+    schedules.push_back(build({nodes.ranks(), me, &nodes, parameters, domains, away_steps}));
   }
   return schedules;
 }
@@ -98,9 +99,9 @@ namespace {
 bool same(Range a, Range b) { return a.first == b.first && a.count == b.count; }
 
 bool same(const Round& a, const Round& b) {
-  return same(a.before, b.before) && same(a.sends, b.sends) && same(a.receives, b.receives) &&
-         same(a.after, b.after) && a.window.wait == b.window.wait &&
-         a.window.pairs == b.window.pairs && a.node_fence == b.node_fence;
+  return same(a.before, b.before) && same(a.sends, b.sends) && same(a.receives, b.receives) && same(a.after, b.after) &&
+         a.window.wait == b.window.wait && a.window.pairs == b.window.pairs && a.node_fence == b.node_fence &&
+         a.beside == b.beside;
 }
 
 bool same(const Message& a, const Message& b) {

@@ -4,6 +4,7 @@
 //   form       every span exists, messages stay with their rank, copies stay inside a node, the
 //              send buffer is never written
 //   race       operations that may be in flight together never touch one span if one of them writes
+//   beside     messages that may be under way beside other rounds share no span with these, if one writes
 //   matching   the k-th send from s to d meets the k-th receive at d from s, with as many blocks
 //   order      where ranks copy from or to each other's buffers: two accesses to one span, one of
 //              them a write, are always ordered by messages or fences; nobody touches my buffers
@@ -36,6 +37,8 @@ struct Goal {
   // place than the send block that it starts from and the recv block that it is meant for; of an
   // allgather, whose sizes all ranks know, also in a scratch block that no other block comes to.
   bool uneven = false;
+  // Of all-to-all and allgather only the blocks between ranks of different nodes; the other recv blocks stay untouched.
+  bool between_nodes = false;
 };
 
 struct Report {
@@ -45,7 +48,7 @@ struct Report {
 
 // The schedules of all ranks. `domains` as in Problem.
 std::vector<Schedule> build_all(Build build, const NodeMap& nodes, const Parameters& parameters,
-                                std::span<const int> domains = {});
+                                std::span<const int> domains = {}, int away_steps = standard_away_steps);
 
 // Checks the schedules of all ranks together. `orders` random orders are run, at least one: the
 // first with every send a rendezvous, the others with some sends buffered. `seed` varies the

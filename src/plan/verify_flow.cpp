@@ -238,18 +238,27 @@ class Flow {
     const Round& round = round_of(me);
     const std::uint32_t pairs = pairs_of(round);
     const std::uint32_t window = round.window.pairs == 0 ? pairs : round.window.pairs;
-    if (round.window.wait == Window::Wait::all && r.done < r.posted) return;
-    while (r.posted < pairs && r.posted - r.done < window) post_pair(me, r.posted++);
+    const bool batches = round.window.wait == Window::Wait::all;
+    // A batch without messages is done at once.
+    while (r.posted < pairs && !(batches && r.done < r.posted)) {
+      const std::uint32_t end = batches ? std::min(pairs, r.posted + window) : pairs;
+      const std::uint32_t before = r.posted;
+      while (r.posted < end && r.posted - r.done < window) post_pair(me, r.posted++);
+      if (r.posted == before) return;
+    }
   }
 
   void post_pair(int me, std::uint32_t pair) {
     const Round& round = round_of(me);
-    const bool sends = pair < round.sends.count;
-    const bool receives = pair < round.receives.count;
+    const bool sends = pair < round.sends.count && is_there(me, round.sends.first + pair);
+    const bool receives = pair < round.receives.count && is_there(me, round.receives.first + pair);
     state(me).open[pair] = static_cast<std::uint8_t>(sends + receives);
+    if (!sends && !receives) ++state(me).done;
     if (sends) post_send(me, round.sends.first + pair);
     if (receives) post_receive(me, round.receives.first + pair);
   }
+
+  bool is_there(int me, std::uint32_t message) const { return !is_none(schedule(me).messages[message]); }
 
   void post_send(int me, std::uint32_t message) {
     const int peer = schedule(me).messages[message].peer;
@@ -359,7 +368,8 @@ class Flow {
     for (std::uint32_t pair = 0; pair < r.posted; ++pair) {
       for (const bool is_send : {true, false}) {
         const Range range = is_send ? round.sends : round.receives;
-        if (pair >= range.count || state(me, range.first + pair).complete) continue;
+        if (pair >= range.count || !is_there(me, range.first + pair)) continue;
+        if (state(me, range.first + pair).complete) continue;
         const int peer = schedule(me).messages[range.first + pair].peer;
         return {fmt::format("for its {} {}", is_send ? "send to" : "receive from", peer), peer};
       }
@@ -386,6 +396,11 @@ class Flow {
   }
 
   Token wanted(int rank, int block) const {
+    const std::vector<int>& nodes = subject_.nodes.node_of;
+    const auto is_elsewhere = [&] {
+      return nodes[static_cast<std::size_t>(rank)] != nodes[static_cast<std::size_t>(block)];
+    };
+    if (subject_.goal.between_nodes && !is_elsewhere()) return kUndefined;
     if (subject_.wishes == nullptr) return token(block, rank);
     const Wish& wish =
         subject_.wishes->recv[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)];

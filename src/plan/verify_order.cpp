@@ -146,11 +146,12 @@ class Order {
     OrderState& r = state(me);
     const Range receives = batch(me, round.receives, round);
     for (std::uint32_t i = receives.first; i < receives.first + receives.count; ++i) {
-      if (posted_at(me, i) == 0) return false;
+      if (!is_none(schedule(me).messages[i]) && posted_at(me, i) == 0) return false;
     }
     tick(me);
     for (std::uint32_t i = receives.first; i < receives.first + receives.count; ++i) {
-      join(r.clock, state(schedule(me).messages[i].peer).posted[posted_at(me, i)]);
+      if (!is_none(schedule(me).messages[i]))
+        join(r.clock, state(schedule(me).messages[i].peer).posted[posted_at(me, i)]);
     }
     r.next_pair += batch_size(round);
     r.stage = r.next_pair < pairs_of(round) ? OrderStage::post : OrderStage::after;

@@ -81,6 +81,7 @@ using Partners = std::vector<std::vector<std::uint32_t>>;  // [rank][message]
 
 Report check_form(const Subject& subject);
 Report check_races(const Subject& subject);
+Report check_beside(const Subject& subject);
 Report check_matching(const Subject& subject, Partners& partners);
 Report check_order(const Subject& subject, const Partners& partners);
 Report check_flow(const Subject& subject, const Partners& partners, bool buffered,

@@ -88,9 +88,6 @@ class FormOfRank {
       if (!lies_in(message.spans, schedule_.spans)) {
         return at_fault("points outside the arrays of the schedule");
       }
-      if (message.spans.count == 0) {
-        return at_fault(fmt::format("the {} {} has no blocks", what, message.peer));
-      }
       for (std::uint32_t s = 0; s < message.spans.count; ++s) {
         const Span& span = schedule_.spans[message.spans.first + s];
         if (span.owner != me_ || !exists(span)) {
@@ -192,6 +189,63 @@ class RacesOfRank {
   std::vector<Touch> sent_, received_;
 };
 
+// Messages that may be under way beside the rounds before theirs, and what is done in these.
+class Beside {
+ public:
+  explicit Beside(const Subject& subject) : subject_(subject), uses_(subject.places(), Use::none) {}
+
+  Report check() {
+    for (int me = 0; me < subject_.ranks; ++me) {
+      if (Report r = mark(me); !r.ok) return r;
+    }
+    if (!there_are_) return {};
+    for (int me = 0; me < subject_.ranks; ++me) {
+      for (const Copy& copy : schedule(me).copies) {
+        if (use(copy.from) == Use::written) return conflict(me, copy.from, "reads");
+        if (use(copy.to) != Use::none) return conflict(me, copy.to, "writes");
+      }
+    }
+    return {};
+  }
+
+ private:
+  enum class Use : std::uint8_t { none, read, written };
+
+  const Schedule& schedule(int me) const { return subject_.schedules[static_cast<std::size_t>(me)]; }
+  Use& use(const Span& span) { return uses_[subject_.place(span)]; }
+
+  Report mark(int me) {
+    const Schedule& s = schedule(me);
+    for (std::size_t r = 0; r < s.rounds.size(); ++r) {
+      const Round& round = s.rounds[r];
+      if (!round.beside) continue;
+      there_are_ = true;
+      const bool is_earlier = std::any_of(s.rounds.begin(), s.rounds.begin() + static_cast<std::ptrdiff_t>(r),
+                                          [](const Round& other) { return pairs_of(other) > 0; });
+      if (is_earlier || r + 1 < s.rounds.size() || round.before.count + round.after.count > 0) {
+        return wrong(fmt::format(
+            "beside: rank {}, round {}: it copies, is not the last, or not the first with messages", me, r));
+      }
+      mark(s, round.sends, Use::read);
+      mark(s, round.receives, Use::written);
+    }
+    return {};
+  }
+  void mark(const Schedule& s, Range messages, Use as) {
+    for (std::uint32_t i = 0; i < messages.count; ++i) {
+      const Range spans = s.messages[messages.first + i].spans;
+      for (std::uint32_t k = 0; k < spans.count; ++k) use(s.spans[spans.first + k]) = as;
+    }
+  }
+  Report conflict(int me, const Span& span, const char* what) const {
+    return wrong(fmt::format("beside: rank {}: a copy {} {} while a message may", me, what, name_of(span, me)));
+  }
+
+  const Subject& subject_;
+  std::vector<Use> uses_;  // [place]
+  bool there_are_ = false;
+};
+
 // A message as the matching sees it. Messages of one channel are in the order of their index.
 struct Posted {
   std::int32_t sender, receiver;
@@ -211,10 +265,12 @@ void list_messages(const Subject& subject, std::vector<Posted>& sends,
     for (const Round& round : schedule.rounds) {
       for (std::uint32_t i = 0; i < round.sends.count; ++i) {
         const std::uint32_t at = round.sends.first + i;
+        if (is_none(schedule.messages[at])) continue;
         sends.push_back({me, schedule.messages[at].peer, at});
       }
       for (std::uint32_t i = 0; i < round.receives.count; ++i) {
         const std::uint32_t at = round.receives.first + i;
+        if (is_none(schedule.messages[at])) continue;
         receives.push_back({schedule.messages[at].peer, me, at});
       }
     }
@@ -241,6 +297,8 @@ Report check_races(const Subject& subject) {
   }
   return {};
 }
+
+Report check_beside(const Subject& subject) { return Beside(subject).check(); }
 
 Report check_matching(const Subject& subject, Partners& partners) {
   std::vector<Posted> sends, receives;

@@ -25,10 +25,9 @@ int run_padded(const Call& call, const plan::Schedule* uniform, const plan::Sche
 int run_inbox(const Call& call, Group& group);
 
 // The exchange inside a node: small blocks through inboxes, large ones pair by pair by the best way that
-// the pair has, if `direct`, else as messages. Blocks between nodes are messages, unless only the node's `part` is to
-// be done. Returns an MPI error code.
-enum class Part : std::uint8_t { all, node };
-int run_node(const Call& call, Group& group, bool direct, Part part = Part::all);
+// the pair has, if `direct`, else as messages. Blocks between nodes are the messages of the schedule `away`; null: only
+// the node's part is to be done. Returns an MPI error code.
+int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away = nullptr);
 
 // Runs a schedule of copies between the ranks of a node, who reach each other's memory by load and store, and messages
 // between nodes. If a block cannot be reached after all, run_node() does the node's part. Blocks that not all ranks

@@ -30,8 +30,8 @@ class Execution {
     phase_ = Phase::enter;
     error_ = 0;
   }
-  // Goes on as far as is possible without waiting; with `block`, to the end. The others wait for what this rank sends, so
-  // an error ends nothing: returns 0, or, when it is done, the first.
+  // Goes on as far as is possible without waiting; with `block`, to the end. The others wait for what this rank sends,
+  // so an error ends nothing: returns 0, or, when it is done, the first.
   int advance(bool block);
   bool done() const { return round_ == schedule_.rounds.size(); }
 

@@ -55,7 +55,6 @@ struct Reach {
   // Each rank's number among those of this node, -1 for the others. Empty: all ranks share a node.
   std::vector<int> local;
   std::vector<int> members;  // the ranks of this node, in order; empty if `local` is
-  int away_steps = 32;  // see run/away.hpp; the same on all ranks
   std::size_t slot_limit = 0;  // largest block that fits a slot
   // For blocks that do not fit a slot; valid if `direct`, the same on all ranks.
   bool direct = false;
@@ -92,6 +91,7 @@ struct Scratch {
   unsigned neighbor_calls = 0;
   std::vector<std::size_t> came;  // see copies.hpp
   memory::Pool packed_send, packed_recv, packed_own, away_send, away_recv;
+  std::vector<Place> away_send_places, away_recv_places;
   SureRoom sure;  // of schedules
   CarriedMemory carried;
 };

@@ -1,5 +1,7 @@
-// Runs a schedule that consists of copies between the buffers of a node's ranks (copies.hpp). Blocks for other nodes
-// are under way as messages meanwhile.
+// Runs a schedule that consists of copies between the buffers of a node's ranks (copies.hpp). The messages of the
+// schedule, between nodes, are under way meanwhile (away.hpp).
+#include <optional>
+
 #include "run/away.hpp"
 #include "run/copies.hpp"
 #include "run/dense_blocks.hpp"
@@ -9,15 +11,16 @@ namespace quadrille::run {
 
 int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, Staging staging) {
   constexpr std::size_t little = std::size_t{1} << 20;
-  AwayMessages away(call, group);
+  std::optional<AwayMessages> away;
+  if (!group.reach().local.empty()) away.emplace(call, schedule, group);
   const CopyMeans means = means_of(group);
   DenseBlocks dense(call, schedule, group, means.pairs);
   SharedBlocks shared(group, means.pairs);
   Copies copies(call, dense, shared, group, means, staging == Staging::little ? little : SIZE_MAX);
-  away.begin();
+  if (away) away->begin();
   int error = MPI_SUCCESS;
-  if (!copies.run(error)) error = run_node(call, group, true, Part::node);
-  keep(error, away.finish());
+  if (!copies.run(error)) error = run_node(call, group, true);
+  if (away) keep(error, away->finish());
   return error;
 }
 

@@ -56,7 +56,8 @@ struct Offer {
 
 class Exchange {
  public:
-  Exchange(const Call& call, Group& group, bool direct, Part part)
+  // `away`: see run_node().
+  Exchange(const Call& call, Group& group, bool direct, const plan::Schedule* away)
       : call_(call),
         group_(group),
         work_(group.scratch.node_work),
@@ -64,7 +65,7 @@ class Exchange {
         inbox_limit_(group.inbox_limit(call.collective)),
         gather_(is_allgather(call.collective)),
         overwritten_(call.in_place && !gather_),
-        away_too_(part == Part::all && !group.reach().local.empty()),
+        away_(group.reach().local.empty() ? nullptr : away),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
         packed_send_(group.scratch.packed_send),
@@ -78,7 +79,7 @@ class Exchange {
 
   int run() {
     std::optional<AwayMessages> away;
-    if (away_too_) away.emplace(call_, group_).begin();
+    if (away_ != nullptr) away.emplace(call_, *away_, group_).begin();
     group_.inbox.begin();
     if (direct_) group_.pairs.begin();
     for (int step = 1; step < group_.ranks; ++step) offer((group_.me + step) % group_.ranks);
@@ -423,7 +424,7 @@ class Exchange {
   const std::size_t inbox_limit_;  // bytes of a block
   const bool gather_;
   const bool overwritten_;  // the send blocks are received over; in an in-place allgather they are not
-  const bool away_too_;     // there are other nodes, and this is to serve them
+  const plan::Schedule* const away_;  // null: there are no other nodes, or this is not to serve them
   const Blocks send_, recv_;
   Room packed_send_, packed_recv_;
   bool has_room_ = false;
@@ -437,8 +438,8 @@ class Exchange {
 
 }  // namespace
 
-int run_node(const Call& call, Group& group, bool direct, Part part) {
-  return Exchange(call, group, direct, part).run();
+int run_node(const Call& call, Group& group, bool direct, const plan::Schedule* away) {
+  return Exchange(call, group, direct, away).run();
 }
 
 }  // namespace quadrille::run

@@ -52,7 +52,7 @@ struct Config {
   memory::StreamWish stream;  // steers no collective choice
   std::string topology;       // empty: the real machine
   int setup_after = 10;
-  int away_steps = 32;
+  int away_steps = plan::standard_away_steps;
   Trials trials = Trials::automatic;
   bool keep_mpi_waits = false;  // steers no collective choice
   bool progress_thread = false;  // neither does this

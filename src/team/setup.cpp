@@ -308,7 +308,7 @@ int setup(Team& team) {
     say_reach(reach_lines(team, processes, members, settings.ways));
   }
   if (team.nodes.nodes > 1) agree_on_messages(team);
-  group.change_reach().away_steps = settings.away_steps;
+  team.change_agreed().away_steps = settings.away_steps;
   team.change_agreed().forced = settings.forced;
   team.ready = true;
   return MPI_SUCCESS;

@@ -317,7 +317,7 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   }
   const bool looks = look_at_domains(row_of(choice.algorithm->engine).plans);
   const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters,
-                              looks ? domains_of(team) : team.domains};
+                              looks ? domains_of(team) : team.domains, team.agreed().away_steps};
   team.chosen.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{
       choice.algorithm->build, nullptr, choice.parameters, choice.algorithm->build(problem)}));
   return team.chosen.plans.back()->schedule;

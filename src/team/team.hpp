@@ -58,6 +58,7 @@ struct Agreed {
   std::vector<choose::NeighborEntry> measured;  // of neighbour collectives between nodes
   choose::ChoicesByCollective by_size;          // what was measured to be best at which block size
   std::vector<choose::InsideEntry> inside;      // likewise, on one node
+  int away_steps = plan::standard_away_steps;   // of plans
   bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp)
   bool tries_between = false;  // likewise between nodes
   bool may_try = true;         // not while calls are rehearsed

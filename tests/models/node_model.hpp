@@ -476,12 +476,12 @@ inline void NodeModel::write_to(int me, int to) {
   }
 }
 
-// AwayMessages::start_batch: each rank exchanges a message with one of another node in each of two batches. A message
+// AwayMessages::begin: each rank exchanges a message with one of another node in each of two batches. A message
 // arrives when both have started its batch.
 inline void NodeModel::start_away(int me, const Ways& ways, int batch) {
   for (int peer = 0; peer < ranks_; ++peer) {
     if (way_of(ways, me, peer) != Way::away) continue;
-    machine_.publish(me, "AwayMessages::start_batch", cell("started", me), 2 * calls_ + batch);
+    machine_.publish(me, "Execution::start_pair", cell("started", me), 2 * calls_ + batch);
     return;
   }
 }
@@ -494,7 +494,7 @@ inline void NodeModel::finish_away(int me, const Ways& ways) {
     std::vector<Choice> choices = advances(me, ways);
     if (wrong_ == NodeWrong::no_answers_while_away) choices.clear();
     const int started = cell("started", partner), number = 2 * calls_ + batch;
-    choices.push_back({"AwayMessages::wait_for_batch", [=](Step& s) { return s.load(started) >= number; }});
+    choices.push_back({"Execution::batch_is_complete", [=](Step& s) { return s.load(started) >= number; }});
     machine_.choose(me, choices);
   }
 }

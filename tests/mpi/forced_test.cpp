@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ostream>
 #include <vector>
 
@@ -75,6 +76,13 @@ int noted_waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   return real().Waitall(count, requests, statuses);
 }
 
+// Asked again and again: only that all are complete is noted.
+int noted_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  const int error = real().Testall(count, requests, flag, statuses);
+  if (*flag != 0) traffic.steps.wait(plan::Window::Wait::all, static_cast<std::size_t>(count));
+  return error;
+}
+
 int noted_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   traffic.steps.wait(plan::Window::Wait::any, static_cast<std::size_t>(count));
   return real().Waitany(count, requests, index, status);
@@ -102,6 +110,7 @@ void place_spies() {
     table.Isend = &noted_isend;
     table.Irecv = &noted_irecv;
     table.Waitall = &noted_waitall;
+    table.Testall = &noted_testall;
     table.Waitany = &noted_waitany;
     table.Testany = &noted_testany;
 #define QUADRILLE_COUNT(collective, Name, ...) table.Name = &Counted<&Mpi::Name>::call;
@@ -160,12 +169,14 @@ void add_waits(const plan::Round& round, Steps& steps) {
 Steps steps_of(const plan::Schedule& schedule) {
   Steps steps;
   for (const plan::Round& round : schedule.rounds) {
-    for (std::uint32_t i = 0; i < round.sends.count; ++i) {
-      steps.sends.push_back(schedule.messages[round.sends.first + i].peer);
-    }
-    for (std::uint32_t i = 0; i < round.receives.count; ++i) {
-      steps.receives.push_back(schedule.messages[round.receives.first + i].peer);
-    }
+    const auto add = [&](plan::Range range, std::vector<int>& peers) {
+      for (std::uint32_t i = 0; i < range.count; ++i) {
+        const plan::Message& message = schedule.messages[range.first + i];
+        if (!is_none(message)) peers.push_back(message.peer);
+      }
+    };
+    add(round.sends, steps.sends);
+    add(round.receives, steps.receives);
     add_waits(round, steps);
   }
   return steps;
@@ -206,6 +217,19 @@ Steps joined(Steps first, const Steps& then) {
   first.sends.insert(first.sends.end(), then.sends.begin(), then.sends.end());
   first.receives.insert(first.receives.end(), then.receives.begin(), then.receives.end());
   return first;
+}
+
+// As the library is told.
+plan::NodeMap nodes_of(const Communicator& on) {
+  plan::NodeMap nodes = plan::one_node(on.size);
+  if (const char* const text = std::getenv("QUADRILLE_NODES")) {
+    EXPECT_EQ(plan::parse_node_map(text, on.size, nodes), "");
+  }
+  return nodes;
+}
+int steps_at_a_time() {
+  const char* const text = std::getenv("QUADRILLE_AWAY_STEPS");
+  return text == nullptr ? plan::standard_away_steps : std::atoi(text);
 }
 
 void expect_private(const Communicator& user) {
@@ -292,8 +316,19 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
         expect_private(on);
         break;
       }
-      case choose::Engine::node:  // memory alone
-      case choose::Engine::exchange:
+      case choose::Engine::node:  // memory alone, and messages between nodes
+      case choose::Engine::exchange: {
+        const plan::NodeMap nodes = nodes_of(on);
+        const Steps expected =
+            steps_of(choice.algorithm->build({on.size, on.rank, &nodes, choice.parameters, {}, steps_at_a_time()}));
+        EXPECT_EQ(traffic.steps.sends, expected.sends);
+        EXPECT_EQ(traffic.steps.receives, expected.receives);
+        EXPECT_EQ(traffic.steps.waits, expected.waits);
+        EXPECT_EQ(traffic.comms.empty(), nodes.nodes == 1);
+        EXPECT_EQ(traffic.collectives, 0);
+        if (nodes.nodes > 1) expect_private(on);
+        break;
+      }
       case choose::Engine::leaders:
         EXPECT_TRUE(traffic.comms.empty());
         EXPECT_EQ(traffic.collectives, 0);

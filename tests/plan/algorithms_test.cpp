@@ -88,6 +88,10 @@ TEST_P(AlgorithmTest, OneRankCopiesItsOwnBlockAndNoMore) {
     EXPECT_TRUE(schedule.messages.empty());
     return;
   }
+  if (row_of(GetParam().algorithm->engine).plans == choose::Plans::between_nodes) {
+    EXPECT_TRUE(schedule.rounds.empty());
+    return;
+  }
   ASSERT_EQ(schedule.copies.size(), 1u);
   EXPECT_EQ(schedule.copies[0].from, (plan::Span{0, 0, plan::Buffer::send}));
   EXPECT_EQ(schedule.copies[0].to, (plan::Span{0, 0, plan::Buffer::recv}));

@@ -1,15 +1,21 @@
 #include "fake_mpi.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <mutex>
+#include <vector>
 
 #include "mpi/types.hpp"
 
 namespace quadrille::test {
 namespace {
 
-enum Kind { none, byte_kind, char_kind, int_kind, double_kind, gapped_kind, kinds };
+enum Kind { none, byte_kind, char_kind, int_kind, double_kind, gapped_kind, packed_kind, kinds };
 
 // A handle is a number in some MPIs, and an address in others.
 template <class Handle>
@@ -22,7 +28,7 @@ int number_of(Handle handle) {
 }
 
 int size_of(MPI_Datatype type) {
-  constexpr int sizes[kinds] = {0, 1, 1, 4, 8, 4};
+  constexpr int sizes[kinds] = {0, 1, 1, 4, 8, 4, 1};
   return sizes[number_of(type)];
 }
 int extent_of(MPI_Datatype type) { return number_of(type) == gapped_kind ? gapped_extent : size_of(type); }
@@ -86,19 +92,109 @@ void add_types(Mpi& t) {
   };
 }
 
+// ---- Messages ----
+
+struct Message {
+  bool is_send, complete = false;
+  int me, peer, tag;
+  std::byte* at;
+  int count;
+  MPI_Datatype type;
+  int error = MPI_SUCCESS;
+};
+
+constexpr int first_comm = 16;
+std::mutex message_mutex;
+std::deque<Message> messages;  // by the numbers of their requests, less one
+std::vector<std::size_t> open_messages;
+
+void deliver(Message& send, Message& receive) {
+  std::vector<std::byte> bytes;
+  int position = 0;
+  for_each_byte(send.type, send.count, position, [&](int at, int) { bytes.push_back(send.at[at]); });
+  const int whole = std::min(receive.count, static_cast<int>(bytes.size()) / std::max(1, size_of(receive.type)));
+  position = 0;
+  for_each_byte(receive.type, whole, position,
+                [&](int at, int packed) { receive.at[at] = bytes[static_cast<std::size_t>(packed)]; });
+  if (position < static_cast<int>(bytes.size())) receive.error = MPI_ERR_TRUNCATE;
+  send.complete = receive.complete = true;
+}
+
+int begin_message(const Message& message, MPI_Request* request) {
+  const std::lock_guard lock(message_mutex);
+  messages.push_back(message);
+  *request = handle_of<MPI_Request>(static_cast<int>(messages.size()));
+  const auto other = std::find_if(open_messages.begin(), open_messages.end(), [&](std::size_t number) {
+    const Message& m = messages[number];
+    return m.is_send != message.is_send && m.me == message.peer && m.peer == message.me && m.tag == message.tag;
+  });
+  if (other == open_messages.end()) {
+    open_messages.push_back(messages.size() - 1);
+    return MPI_SUCCESS;
+  }
+  Message& met = messages[*other];
+  message.is_send ? deliver(messages.back(), met) : deliver(met, messages.back());
+  open_messages.erase(other);
+  return MPI_SUCCESS;
+}
+
+int test_messages(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  const std::lock_guard lock(message_mutex);
+  const auto message_of = [](MPI_Request request) {
+    const int number = number_of(request);
+    return number == none ? nullptr : &messages[static_cast<std::size_t>(number - 1)];
+  };
+  *flag = 1;
+  for (int i = 0; i < count; ++i) {
+    if (const Message* m = message_of(requests[i]); m != nullptr && !m->complete) *flag = 0;
+  }
+  if (*flag == 0) return MPI_SUCCESS;
+  bool failed = false;
+  for (int i = 0; i < count; ++i) {
+    const Message* m = message_of(requests[i]);
+    statuses[i].MPI_ERROR = m == nullptr ? MPI_SUCCESS : m->error;
+    failed |= statuses[i].MPI_ERROR != MPI_SUCCESS;
+    requests[i] = handle_of<MPI_Request>(none);
+  }
+  return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
+void add_messages(Mpi& t) {
+  t.Isend = [](const void* at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
+    auto* bytes = const_cast<std::byte*>(static_cast<const std::byte*>(at));
+    return begin_message({true, false, number_of(comm) - first_comm, peer, tag, bytes, count, type}, request);
+  };
+  t.Irecv = [](void* at, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
+    auto* bytes = static_cast<std::byte*>(at);
+    return begin_message({false, false, number_of(comm) - first_comm, peer, tag, bytes, count, type}, request);
+  };
+  t.Testall = test_messages;
+  t.Waitall = [](int count, MPI_Request* requests, MPI_Status* statuses) {
+    int flag = 0;
+    const int error = test_messages(count, requests, &flag, statuses);
+    if (flag != 0) return error;
+    std::fprintf(stderr, "a rank waits in the MPI\n");
+    std::abort();
+  };
+}
+
 Mpi* make_fake() {
   auto* t = new Mpi;
   add_types(*t);
+  add_messages(*t);
   t->Comm_group = [](MPI_Comm, MPI_Group*) -> int { return MPI_ERR_COMM; };  // packing needs none of its own
   t->comm_world = handle_of<MPI_Comm>(1), t->comm_self = handle_of<MPI_Comm>(2), t->comm_null = handle_of<MPI_Comm>(3);
   t->datatype_null = handle_of<MPI_Datatype>(none);
   t->byte = handle_of<MPI_Datatype>(byte_kind), t->char_type = handle_of<MPI_Datatype>(char_kind);
   t->int_type = handle_of<MPI_Datatype>(int_kind), t->double_type = handle_of<MPI_Datatype>(double_kind);
+  t->packed = handle_of<MPI_Datatype>(packed_kind), t->request_null = handle_of<MPI_Request>(none);
   t->usable = true;
   return t;
 }
 
 }  // namespace
+
+MPI_Comm fake_comm(int rank) { return handle_of<MPI_Comm>(first_comm + rank); }
 
 MPI_Datatype gapped_type() { return handle_of<MPI_Datatype>(gapped_kind); }
 

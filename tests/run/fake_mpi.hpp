@@ -1,5 +1,5 @@
-// So much of an MPI as the engines of a node need, for tests in which ranks are threads: datatypes, and packing them.
-// There are no messages: an engine that sends one fails.
+// So much of an MPI as the engines of a node need, for tests in which ranks are threads: datatypes, packing them, and
+// messages, which are complete when both sides have begun. Nobody may wait for one in the MPI: others have to go on.
 #pragma once
 
 #include "mpi/mpi.hpp"
@@ -8,6 +8,9 @@ namespace quadrille::test {
 
 // Makes mpi() this one. Once, before any thread asks for a type.
 void use_fake_mpi();
+
+// The communicator of all ranks as this one knows it.
+MPI_Comm fake_comm(int rank);
 
 // A committed type whose elements are the bytes 0, 1, 4 and 5 of 8.
 MPI_Datatype gapped_type();

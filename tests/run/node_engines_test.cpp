@@ -31,14 +31,6 @@ const NamedReaches all_reaches[] = {
     {"attach_fails", {.attach = 100, .attach_fails = 25}},
 };
 
-bool drawn_steps() {
-#if defined(__SANITIZE_THREAD__)
-  return false;  // taking turns would order what must be ordered by the engines
-#else
-  return true;
-#endif
-}
-
 NodeSettings settings_for(const Reaches& reaches, int ranks, unsigned seed) {
   NodeSettings settings;
   settings.ranks = ranks;

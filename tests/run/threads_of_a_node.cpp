@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -100,13 +101,13 @@ struct ThreadsOfANode::Rank {
 };
 
 ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
-    : settings_(settings),
-      turns_(settings.ranks, settings.seed),
-      control_(control_bytes(settings.ranks)),
-      made_(static_cast<std::size_t>(settings.ranks)) {
+    : settings_(settings), turns_(settings.ranks, settings.seed), made_(static_cast<std::size_t>(settings.ranks)) {
   use_fake_mpi();
-  const memory::InboxLayout inboxes = memory::inbox_layout(settings.ranks);
-  const memory::PairsLayout pairs = memory::pairs_layout(settings.ranks);
+  const int nodes =
+      settings.node_of.empty() ? 1 : 1 + *std::max_element(settings.node_of.begin(), settings.node_of.end());
+  for (int node = 0; node < nodes; ++node) {
+    control_.push_back(std::make_unique<CommonMemory>(control_bytes(static_cast<int>(members_of(node).size()))));
+  }
   for (int me = 0; me < settings.ranks; ++me) {
     ranks_.push_back(std::make_unique<Rank>());
     Rank& rank = *ranks_.back();
@@ -116,8 +117,20 @@ ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
     run::Group& group = rank.group;
     group.me = me;
     group.ranks = settings.ranks;
-    group.inbox = memory::Inbox(control_.base(), inboxes, me);
-    group.pairs = memory::Pairs(control_.base() + inboxes.segment_bytes(), pairs, me);
+    const std::vector<int> here = members_of(node_of(me));
+    if (nodes > 1) {
+      group.change_reach().members = here;
+      group.change_reach().local.assign(static_cast<std::size_t>(settings.ranks), -1);
+      for (std::size_t i = 0; i < here.size(); ++i) {
+        group.change_reach().local[static_cast<std::size_t>(here[i])] = static_cast<int>(i);
+      }
+    }
+    group.change_messages().comm = group.change_messages().quiet = fake_comm(me);
+    const int ranks_here = static_cast<int>(here.size()), local = group.local_of(me);
+    std::byte* const control = control_[static_cast<std::size_t>(node_of(me))]->base();
+    const memory::InboxLayout inboxes = memory::inbox_layout(ranks_here);
+    group.inbox = memory::Inbox(control, inboxes, local);
+    group.pairs = memory::Pairs(control + inboxes.segment_bytes(), memory::pairs_layout(ranks_here), local);
     group.change_reach().slot_limit = std::min(settings.slot_limit, group.inbox.capacity());
     group.change_reach().direct = true;
     if (settings.streams) group.copying.stream_from = group.copying.temporal_bytes = 0;
@@ -146,6 +159,18 @@ bool ThreadsOfANode::draw(int percent, int from, int to, unsigned salt) const {
   return static_cast<int>(drawn % 100) < percent;
 }
 
+int ThreadsOfANode::node_of(int rank) const {
+  return settings_.node_of.empty() ? 0 : settings_.node_of[static_cast<std::size_t>(rank)];
+}
+
+std::vector<int> ThreadsOfANode::members_of(int node) const {
+  std::vector<int> members;
+  for (int rank = 0; rank < settings_.ranks; ++rank) {
+    if (node_of(rank) == node) members.push_back(rank);
+  }
+  return members;
+}
+
 // As team::set_reach() does from what processes found out.
 void ThreadsOfANode::set_reach(Rank& rank) {
   const Reaches& reaches = settings_.reaches;
@@ -153,13 +178,15 @@ void ThreadsOfANode::set_reach(Rank& rank) {
   const int me = rank.me;
   enum Salt : unsigned { attach, read, write, attach_fails, read_fails };
   group.change_reach().rings = reaches.rings && group.pairs.has_rings();
-  group.change_reach().peers.assign(static_cast<std::size_t>(settings_.ranks), {});
-  group.attached.resize(static_cast<std::size_t>(settings_.ranks));
+  const std::vector<int> here = members_of(node_of(me));
+  group.change_reach().peers.assign(here.size(), {});
+  group.attached.resize(here.size());
   group.change_reach().all_map_me = false;
   group.change_reach().all_attach_me = true;
-  for (int other = 0; other < settings_.ranks; ++other) {
+  for (std::size_t local = 0; local < here.size(); ++local) {
+    const int other = here[local];
     if (other == me) continue;
-    memory::Peer& peer = group.change_reach().peers[static_cast<std::size_t>(other)];
+    memory::Peer& peer = group.change_reach().peers[local];
     peer.i_read = draw(reaches.read, me, other, read);
     peer.i_write = draw(reaches.write, me, other, write);
     peer.reads_me = draw(reaches.read, other, me, read);
@@ -171,7 +198,7 @@ void ThreadsOfANode::set_reach(Rank& rank) {
     group.change_reach().all_attach_me &= peer.attaches_me;
     if (group.change_reach().rings && draw(reaches.attach, me, other, attach)) {
       const bool fails = draw(reaches.attach_fails, me, other, attach_fails);
-      group.attached[static_cast<std::size_t>(other)] = memory::XpmemPeer(fails ? failing : attaching, 1);
+      group.attached[local] = memory::XpmemPeer(fails ? failing : attaching, 1);
     }
   }
 }

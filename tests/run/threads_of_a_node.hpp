@@ -34,7 +34,17 @@ struct NodeSettings {
   std::size_t slot_limit = SIZE_MAX;
   bool streams = false;  // large copies go past the cache
   bool drawn = true;
+  std::vector<int> node_of = {};  // [rank]; empty: one node. Of several, requests of their own are not to be had
 };
+
+// May tests draw the steps?
+inline bool drawn_steps() {
+#if defined(__SANITIZE_THREAD__)
+  return false;  // taking turns would order what must be ordered by the engines
+#else
+  return true;
+#endif
+}
 
 // Whose turn it is.
 class Turns {
@@ -88,12 +98,14 @@ class ThreadsOfANode {
   struct Rank;
   static void wait_a_little(void* rank);
   bool draw(int percent, int from, int to, unsigned salt) const;
+  int node_of(int rank) const;
+  std::vector<int> members_of(int node) const;
   void set_reach(Rank& rank);
   std::byte* own_memory(int me, std::size_t bytes);
 
   NodeSettings settings_;
   Turns turns_;
-  CommonMemory control_;
+  std::vector<std::unique_ptr<CommonMemory>> control_;  // [node]
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<CommonMemory>> requests_;  // [request]

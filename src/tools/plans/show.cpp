@@ -97,6 +97,9 @@ int show_command(const ShowOptions& options) {
   }
   const Placement placed{std::move(nodes), domains};
   fmt::print("{} {}\n", name_of(collective), choose::to_string(choice));
+  if (row_of(choice.algorithm->engine).plans == choose::Plans::between_nodes) {
+    fmt::print("messages between nodes alone; inside a node each pair of ranks takes its best way\n");
+  }
   const int first = options.me < 0 ? 0 : options.me;
   const int last = options.me < 0 ? options.ranks - 1 : options.me;
   for (int me = first; me <= last; ++me) {

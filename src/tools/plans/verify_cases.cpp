@@ -11,8 +11,10 @@ plan::Goal goal_of(Collective collective) {
 }
 
 plan::Goal goal_of(const choose::Algorithm& algorithm, Collective collective) {
-  const bool pads = !row_of(algorithm.engine).unpadded.empty();
-  return goal_of(pads ? regular_of(collective) : collective);
+  const choose::EngineRow& engine = row_of(algorithm.engine);
+  plan::Goal goal = goal_of(engine.unpadded.empty() ? collective : regular_of(collective));
+  goal.between_nodes = engine.plans == choose::Plans::between_nodes;
+  return goal;
 }
 
 bool is_for_neighbors(const choose::Algorithm& algorithm) {
@@ -88,6 +90,18 @@ std::vector<plan::Parameters> parameter_cases(const choose::Algorithm& algorithm
   return cases;
 }
 
+namespace {
+
+// How many messages between nodes may be under way at a time.
+std::vector<int> away_steps(const choose::Algorithm& algorithm, const plan::NodeMap& nodes) {
+  const choose::Plans plans = row_of(algorithm.engine).plans;
+  const bool counts = plans == choose::Plans::node_copies || plans == choose::Plans::between_nodes;
+  if (!counts || nodes.nodes == 1) return {plan::standard_away_steps};
+  return {plan::standard_away_steps, 1, 2};
+}
+
+}  // namespace
+
 plan::Report prove(const choose::Algorithm& algorithm, Collective collective, int ranks,
                    int orders, long& cases) {
   if (is_for_neighbors(algorithm)) {
@@ -95,6 +109,7 @@ plan::Report prove(const choose::Algorithm& algorithm, Collective collective, in
   }
   const bool looks = look_at_domains(row_of(algorithm.engine).plans);
   const std::vector<Placement> all = placements(ranks, looks);
+  const plan::Goal goal = goal_of(algorithm, collective);
   for (const plan::Parameters& parameters : parameter_cases(algorithm, ranks)) {
     // The last that were proved, and where: that holds for all placements on the same nodes that give the same
     // schedules, and on any nodes if they reach into no other rank.
@@ -102,22 +117,22 @@ plan::Report prove(const choose::Algorithm& algorithm, Collective collective, in
     plan::NodeMap proved_on;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto& [nodes, domains] = all[i];
-      std::vector<plan::Schedule> schedules =
-          plan::build_all(algorithm.build, nodes, parameters, domains);
-      ++cases;
-      const bool same_place = nodes == proved_on || plan::ignores_nodes(proved);
-      if (same_place && schedules == proved) continue;
-      plan::Report report =
-          plan::verify(schedules, nodes, goal_of(algorithm, collective), orders, i + 1);
-      if (!report.ok) {
-        report.what = fmt::format("{} {}, {} ranks, {} [{}]: {}", name_of(collective),
-                                  choose::to_string({&algorithm, parameters}), ranks,
-                                  domains.empty() ? "nodes" : "domains",
-                                  fmt::join(domains.empty() ? nodes.node_of : domains, " "), report.what);
-        return report;
+      for (const int steps : away_steps(algorithm, nodes)) {
+        std::vector<plan::Schedule> schedules = plan::build_all(algorithm.build, nodes, parameters, domains, steps);
+        ++cases;
+        const bool same_place = nodes == proved_on || (plan::ignores_nodes(proved) && !goal.between_nodes);
+        if (same_place && schedules == proved) continue;
+        plan::Report report = plan::verify(schedules, nodes, goal, orders, i + 1);
+        if (!report.ok) {
+          report.what =
+              fmt::format("{} {}, {} ranks, {} [{}]: {}", name_of(collective),
+                          choose::to_string({&algorithm, parameters}), ranks, domains.empty() ? "nodes" : "domains",
+                          fmt::join(domains.empty() ? nodes.node_of : domains, " "), report.what);
+          return report;
+        }
+        proved = std::move(schedules);
+        proved_on = nodes;
       }
-      proved = std::move(schedules);
-      proved_on = nodes;
     }
   }
   return {};

@@ -1,0 +1,55 @@
+// What is between nodes of an all-to-all or an allgather: a message for each block. The rest of single-copy, whose
+// blocks inside a node go pair by pair (run/run_node.cpp).
+//
+// Idea    Spread-out: in step i a rank sends to the i-th rank after it and receives from the i-th before it. So many
+//         steps are under way at a time, and waited for together. A step whose peer is on the own node has no message,
+//         but keeps its place: so a batch is the same steps on all ranks, and each message meets its other half in it.
+// Cost    On a node of p of P ranks P - p messages of one block, in at most ceil((P - 1) / steps) batches.
+// Source  Ramesh et al., HINT, section V.F, algorithm 5. There they follow what is done inside the nodes; here they may
+// be
+//         under way meanwhile.
+//
+// Example, P = 4, ranks 0 and 2 on one node, rank 2:
+//   send  to 3: send[3]     to 1: send[1]
+//   recv  from 1: recv[1]   from 3: recv[3]
+#include "plan/between_nodes.hpp"
+
+#include "plan/algorithms.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+Schedule alone(const Problem& problem, bool blocks) {
+  Builder builder(problem.me);
+  exchange_between_nodes(problem, blocks, builder);
+  return builder.take();
+}
+
+}  // namespace
+
+void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builder) {
+  if (problem.nodes->nodes == 1) return;
+  const std::vector<int>& nodes = problem.nodes->node_of;
+  const auto is_away = [&](int rank) {
+    return nodes[static_cast<std::size_t>(rank)] != nodes[static_cast<std::size_t>(problem.me)];
+  };
+  const int steps = problem.ranks - 1;
+  const int window = problem.away_steps < steps ? problem.away_steps : 0;
+  builder.begin_round({Window::Wait::all, static_cast<std::uint32_t>(window)});
+  builder.beside();
+  for (int step = 1; step <= steps; ++step) {
+    const int to = (problem.me + step) % problem.ranks;
+    builder.send(to);
+    if (is_away(to)) builder.span(Buffer::send, blocks ? to : 0);
+  }
+  for (int step = 1; step <= steps; ++step) {
+    const int from = (problem.me - step + problem.ranks) % problem.ranks;
+    builder.receive(from);
+    if (is_away(from)) builder.span(Buffer::recv, from);
+  }
+}
+
+Schedule alltoall_between_nodes(const Problem& problem) { return alone(problem, true); }
+Schedule allgather_between_nodes(const Problem& problem) { return alone(problem, false); }
+
+}  // namespace quadrille::plan

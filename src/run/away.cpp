@@ -1,0 +1,98 @@
+#include "run/away.hpp"
+
+#include <algorithm>
+
+namespace quadrille::run {
+namespace {
+
+std::size_t round_beside(const plan::Schedule& schedule) {
+  const auto found = std::find_if(schedule.rounds.begin(), schedule.rounds.end(),
+                                  [](const plan::Round& round) { return round.beside; });
+  return static_cast<std::size_t>(found - schedule.rounds.begin());
+}
+
+Place packed_place(std::byte* bytes, std::size_t count) { return {bytes, count, count, 0, true}; }
+
+}  // namespace
+
+AwayMessages::AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group)
+    : group_(group),
+      gather_(is_allgather(call.collective)),
+      in_place_(call.in_place),
+      overwritten_(call.in_place && !gather_),
+      send_(call.in_place ? call.recv : call.send),
+      recv_(call.recv),
+      unpacks_(overwritten_ && !recv_.all_dense()),
+      send_room_(group.scratch.away_send),
+      recv_room_(group.scratch.away_recv),
+      send_places_(group.scratch.away_send_places),
+      recv_places_(group.scratch.away_recv_places),
+      transport_(group.messages().comm, group.me),
+      run_(schedule, binding_, transport_),
+      round_(round_beside(schedule)) {
+  bind();
+  has_room_ = take_room();
+  if (!has_room_) error_ = MPI_ERR_NO_MEM;
+  run_.begin(schedule.rounds.size());
+}
+
+// Nothing may be under way to memory that the caller frees.
+AwayMessages::~AwayMessages() { run_.advance(true); }
+
+void AwayMessages::begin() {
+  transport_.drop_received(!has_room_);
+  run_.begin(round_);
+  keep(error_, run_.advance(false));
+}
+
+Block AwayMessages::block_for(int to) const {
+  if (!gather_) return send_[to];
+  return in_place_ ? recv_[group_.me] : send_[0];
+}
+
+// All blocks where they lie.
+void AwayMessages::bind() {
+  const auto ranks = static_cast<std::size_t>(group_.ranks);
+  send_places_.assign(gather_ ? 1 : ranks, {});
+  recv_places_.assign(ranks, {});
+  if (gather_) send_places_[0] = typed_place(block_for(0));
+  for (int rank = 0; rank < group_.ranks; ++rank) {
+    if (group_.local_of(rank) >= 0) continue;
+    if (!gather_) send_places_[static_cast<std::size_t>(rank)] = typed_place(send_[rank]);
+    recv_places_[static_cast<std::size_t>(rank)] = typed_place(recv_[rank]);
+  }
+  binding_.send = send_places_;
+  binding_.recv = recv_places_;
+}
+
+// Of blocks in place, which are as long on both sides: copies of what is sent, and room to receive what has gaps.
+bool AwayMessages::take_room() {
+  if (!overwritten_) return true;
+  std::size_t total = 0;
+  for (const Place& place : send_places_) total += place.bytes;
+  if (!send_room_.reserve(total) || !recv_room_.reserve(unpacks_ ? total : 0)) return false;
+  for (int rank = 0; rank < group_.ranks; ++rank) {
+    Place& sent = send_places_[static_cast<std::size_t>(rank)];
+    Place& received = recv_places_[static_cast<std::size_t>(rank)];
+    if (sent.bytes == 0) continue;
+    const Block block = send_[rank];
+    std::byte* const copy = send_room_.take(block.bytes());
+    keep(error_, pack(block.address, block.count, block.type, block.info, copy, group_.messages().quiet));
+    sent = packed_place(copy, block.bytes());
+    if (!block.info.dense) received = packed_place(recv_room_.take(block.bytes()), block.bytes());
+  }
+  return true;
+}
+
+void AwayMessages::unpack() {
+  if (!unpacks_ || !has_room_) return;
+  for (int rank = 0; rank < group_.ranks; ++rank) {
+    const Place& received = recv_places_[static_cast<std::size_t>(rank)];
+    if (received.bytes == 0) continue;
+    if (const Block block = recv_[rank]; !block.info.dense) {
+      keep(error_, unpack_block(received.address, block.bytes(), block, group_.messages().quiet));
+    }
+  }
+}
+
+}  // namespace quadrille::run

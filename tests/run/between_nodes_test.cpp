@@ -1,0 +1,133 @@
+// The engines of a node beside messages between nodes, with ranks as threads: the messages of the plan, in batches.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "choose/registry.hpp"
+#include "node_calls.hpp"
+#include "run/engines.hpp"
+#include "threads_of_a_node.hpp"
+
+namespace quadrille::test {
+namespace {
+
+constexpr const char* maps[] = {"roundrobin:2", "blocked:2", "ragged:1,3", "permuted:3", "blocked:1", "ragged:4,1"};
+
+struct Where {
+  plan::NodeMap nodes;
+  int steps;
+};
+
+NodeSettings settings_for(unsigned seed, Where& where) {
+  NodeSettings settings;
+  settings.ranks = 3 + static_cast<int>(seed % 5);
+  EXPECT_EQ(plan::parse_node_map(maps[seed % std::size(maps)], settings.ranks, where.nodes), "");
+  constexpr int steps[] = {2, 1, 3, plan::standard_away_steps};
+  where.steps = steps[seed / 2 % std::size(steps)];
+  settings.node_of = where.nodes.node_of;
+  settings.seed = seed;
+  settings.reaches.attach = seed % 2 == 0 ? 100 : 0;
+  settings.reaches.attach_fails = seed % 4 == 2 ? 25 : 0;
+  settings.reaches.read = seed % 3 == 0 ? 100 : 0;
+  settings.reaches.read_fails = seed % 6 == 3 ? 40 : 0;
+  settings.slot_limit = seed % 3 == 1 ? 64 : SIZE_MAX;
+  settings.drawn = drawn_steps() && seed % 4 != 3;
+  return settings;
+}
+
+plan::Schedule plan_of(const char* name, Collective collective, const Where& where, int me) {
+  choose::Choice choice;
+  EXPECT_EQ(choose::parse_choice(collective, name, choice), "");
+  return choice.algorithm->build({where.nodes.ranks(), me, &where.nodes, choice.parameters, {}, where.steps});
+}
+
+std::size_t call(std::mt19937& random, std::uint32_t number, const Where& where, bool may_copy, int me,
+                 run::Group& group) {
+  constexpr Collective all[] = {Collective::alltoall, Collective::alltoallv, Collective::allgather,
+                                Collective::allgatherv};
+  constexpr const char* orders[] = {"sh-co", "hint-hilbert", "hint-row"};
+  const Collective collective = all[random() % std::size(all)];
+  const char* const order = orders[random() % std::size(orders)];
+  const bool copies = random() % 2 == 0 && may_copy;
+  const DrawnCall drawn = draw_call(random, number, group.ranks, collective, true, 1500);
+  RankCall mine(drawn, me);
+  mine.fill();
+  const plan::Schedule schedule = plan_of(copies ? order : "single-copy", collective, where, me);
+  const int error = copies ? run::run_copies(mine.call(), schedule, group, run::Staging::any)
+                           : run::run_node(mine.call(), group, true, &schedule);
+  return (error == MPI_SUCCESS ? 0 : 1) + mine.wrong();
+}
+
+TEST(BetweenNodes, BringEveryByteInBatches) {
+  constexpr std::uint32_t calls = 12;
+  const unsigned seeds = drawn_steps() ? 60 : 12;
+  for (unsigned seed = 0; seed < seeds; ++seed) {
+    Where where;
+    const NodeSettings settings = settings_for(seed, where);
+    ThreadsOfANode ranks(settings);
+    const bool may_copy = ranks.all_attach();
+    std::atomic<std::uint64_t> wrong{0};
+    std::atomic<std::uint32_t> first{calls};
+    ranks.run([&](int me, run::Group& group) {
+      std::mt19937 random(seed * 7919 + 1);  // the same on all ranks
+      for (std::uint32_t number = 0; number < calls; ++number) {
+        const std::size_t bytes = call(random, number, where, may_copy, me, group);
+        if (bytes == 0) continue;
+        wrong += bytes;
+        std::uint32_t known = first.load();
+        while (number < known && !first.compare_exchange_weak(known, number)) {
+        }
+      }
+    });
+    ASSERT_EQ(wrong.load(), 0U) << "seed " << seed << ", " << settings.ranks << " ranks, " << where.steps
+                                << " steps, from call " << first.load() << " on";
+  }
+}
+
+// A message that is longer than its block is an error of who receives it. The rest of the call is done, as the others
+// wait for it.
+TEST(BetweenNodes, AMessageLongerThanItsBlockEndsNothing) {
+  constexpr int ranks = 6, bytes = 3;
+  Where where;
+  ASSERT_EQ(plan::parse_node_map("roundrobin:2", ranks, where.nodes), "");
+  where.steps = 2;
+  NodeSettings settings;
+  settings.ranks = ranks;
+  settings.node_of = where.nodes.node_of;
+  settings.drawn = drawn_steps();
+  ThreadsOfANode threads(settings);
+  std::atomic<int> wrong{0}, errors{0};
+  threads.run([&](int me, run::Group& group) {
+    std::vector<std::byte> sent(ranks * (bytes + 1)), received(ranks * bytes, std::byte{0xEE});
+    std::vector<MPI_Count> counts(ranks, bytes), given(ranks, bytes);
+    std::vector<MPI_Aint> from, to;
+    for (int r = 0; r < ranks; ++r) {
+      from.push_back(r * (bytes + 1));
+      to.push_back(r * bytes);
+      for (int i = 0; i <= bytes; ++i)
+        sent[static_cast<std::size_t>(r * (bytes + 1) + i)] = static_cast<std::byte>(me * 8 + r);
+    }
+    if (me == 0) counts[1] = bytes + 1;  // in the first batch
+    run::Call call{Collective::alltoallv, {}, {}, false, {}};
+    call.send.base = sent.data(), call.recv.base = received.data();
+    call.send.type = call.recv.type = mpi().byte;
+    call.send.counts_large = counts.data(), call.recv.counts_large = given.data();
+    call.send.displacements_large = from.data(), call.recv.displacements_large = to.data();
+    const plan::Schedule schedule = plan_of("single-copy", Collective::alltoallv, where, me);
+    const int error = run::run_node(call, group, true, &schedule);
+    if (error != MPI_SUCCESS) ++errors;
+    wrong += (error == MPI_ERR_TRUNCATE) == (me == 1) ? 0 : 1;
+    for (int r = 0; r < ranks; ++r) {
+      if (me == 1 && r == 0) continue;
+      for (int i = 0; i < bytes; ++i) {
+        wrong += received[static_cast<std::size_t>(r * bytes + i)] == static_cast<std::byte>(r * 8 + me) ? 0 : 1;
+      }
+    }
+  });
+  EXPECT_EQ(errors.load(), 1);
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+}  // namespace
+}  // namespace quadrille::test
