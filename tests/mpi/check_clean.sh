@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a command that starts MPI ranks and checks what it leaves on the machine.
 #   check_clean.sh end COMMAND...   the command must succeed, and must have used segments
-#   check_clean.sh torn COMMAND...  the command must fail: a rank ends in the middle of the run
+#   check_clean.sh torn COMMAND...  the command must fail: a rank ends in the middle of the run, when segments are in use
 # Afterwards no process of the command may live, and there may be no new file with our name.
 ending=$1
 shift
@@ -38,6 +38,8 @@ case $ending in
     ;;
   torn)
     [ $status -ne 0 ] || { echo "the command succeeded although a rank ended early"; exit 1; }
+    echo "$output" | grep -q 'segments in the middle: [1-9]' || {
+      echo "no segment was in use when a rank ended: the check sees nothing"; exit 1; }
     ;;
 esac
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Kills and stops ranks at random moments, and plays another user who wants what they share.
 
-  faults.py --preload libquadrille_mpi.so -- mpirun -n 3 faults_check
+  faults.py --preload libquadrille_mpi.so --late late_connect.so -- mpirun -n 3 faults_check
 
 Each job has processes, sockets, /dev/shm and a folder for what is temporary for itself (Linux namespaces; skipped
 where the system does not allow them). After a kill the job must end, and nothing may be left: no process, no socket, no
-file, but for what the MPI itself leaves behind. A rank that is stopped for two seconds delays the job, no more. Another user may connect to the
-sockets over which ranks pass memory to each other, and gets nothing. QUADRILLE_TEST_KILLS=n kills n times;
-QUADRILLE_TEST_SEED repeats a draw.
+file, but for what the MPI itself leaves behind. A rank that is stopped for two seconds delays the job, no more. Another
+user may connect to the sockets over which ranks pass memory to each other, also before they do, and gets nothing; nor
+is there a file that he can read. QUADRILLE_TEST_KILLS=n kills n times; QUADRILLE_TEST_SEED repeats a draw.
 """
 
 import argparse
@@ -27,6 +27,7 @@ import time
 
 SKIPPED = 77
 NOBODY = 65534
+OUTPUT = 'output'  # of a job
 # What MPIs themselves leave in these folders when a rank is killed.
 OF_THE_MPI = re.compile(r'vader_segment|ompi\.|openmpi-sessions|prte|pmix|mpich|MPICH|hydra|psm|ucx|Intel_MPI|shm_|sem\.')
 UNNAMED = re.compile(r'@[0-9a-f]{5}')  # how the kernel names a socket that nobody gave a name to
@@ -85,16 +86,21 @@ def reap():
     pass
 
 
+def places_of(arguments):
+  """Where files may lie."""
+  return ['/dev/shm', arguments.inside]
+
+
 class Job:
   """A run of the program."""
 
-  def __init__(self, arguments, *words):
-    self.places = ['/dev/shm', arguments.inside]
-    self.output_path = os.path.join(arguments.inside, 'output')
+  def __init__(self, arguments, *words, preload=None):
+    self.places = places_of(arguments)
+    self.output_path = os.path.join(arguments.inside, OUTPUT)
     self.output = open(self.output_path, 'w+', errors='replace', encoding='utf-8')
     launch, self.program = arguments.command[:-1], arguments.command[-1]
     self.launcher = subprocess.Popen(
-        [*launch, 'env', f'LD_PRELOAD={arguments.preload}', self.program, *words], stdout=self.output,
+        [*launch, 'env', f'LD_PRELOAD={preload or arguments.preload}', self.program, *words], stdout=self.output,
         stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=arguments.inside))
 
   def ranks(self, least, seconds=60):
@@ -194,8 +200,20 @@ def stop_one(arguments, draw, problems):
   check_end(job, job.end(120), True, problems, 'stop for two seconds')
 
 
-def steal(program, report):
-  """As another user: asks every socket for memory, and looks into the processes. Ends when it is killed."""
+def readable_files(places):
+  """Those of neither the MPI nor this script that this user can open."""
+  for place in places:
+    for name in os.listdir(place):
+      try:
+        if name != OUTPUT and not OF_THE_MPI.search(name):
+          os.close(os.open(f'{place}/{name}', os.O_RDONLY))
+          yield name
+      except OSError:
+        pass
+
+
+def steal(program, places, report):
+  """As another user: asks every socket for memory, and looks into files and processes. Ends when it is killed."""
   os.setgroups([])
   os.setresgid(NOBODY, NOBODY, NOBODY)
   os.setresuid(NOBODY, NOBODY, NOBODY)
@@ -212,6 +230,7 @@ def steal(program, report):
             os.write(report, b'S')
         except OSError:
           pass
+    os.write(report, b'S' * len(list(readable_files(places))))
     for process in processes():
       try:
         if os.readlink(f'/proc/{process}/exe') == program:
@@ -222,17 +241,17 @@ def steal(program, report):
         pass
 
 
-def steal_from(arguments, problems, most=20):
-  """Until the thief has met a socket. How many he met is said."""
+def steal_from(arguments, problems, most=5):
+  """Until the thief has met a socket, where the ranks come after him. How often he met one is said."""
   met = stolen = jobs = 0
   while met == 0 and jobs < most and not problems:
     jobs += 1
     here, there = os.pipe()
     thief = os.fork()
     if thief == 0:
-      steal(arguments.command[-1], there)
+      steal(arguments.command[-1], places_of(arguments), there)
     os.close(there)
-    job = Job(arguments, '2')
+    job = Job(arguments, '2', preload=f'{arguments.late}:{arguments.preload}')
     status = job.end()
     os.kill(thief, signal.SIGKILL)
     os.waitpid(thief, 0)
@@ -242,6 +261,8 @@ def steal_from(arguments, problems, most=20):
     os.close(here)
     met, stolen = met + told.count(b'm'), stolen + told.count(b'S')
     check_end(job, status, True, problems, 'another user')
+  if met == 0 and not problems:
+    problems.append(f'another user met no socket in {jobs} jobs: nothing was tried')
   if stolen:
     problems.append(f'another user got something {stolen} times')
   print(f'another user met {met} sockets in {jobs} jobs, and got something {stolen} times', flush=True)
@@ -250,13 +271,14 @@ def steal_from(arguments, problems, most=20):
 def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument('--preload', required=True)
+  parser.add_argument('--late', required=True, help='a library that lets ranks connect late')
   parser.add_argument('--ranks', type=int, default=3)
   parser.add_argument('--inside', metavar='FOLDER', help=argparse.SUPPRESS)
   parser.add_argument('command', nargs='+')
   arguments = parser.parse_args()
   if not arguments.inside:
     return run_in_namespaces()
-  furnish(['/dev/shm', arguments.inside])
+  furnish(places_of(arguments))
 
   seed = int(os.environ.get('QUADRILLE_TEST_SEED') or random.randrange(1 << 32))
   kills = int(os.environ.get('QUADRILLE_TEST_KILLS') or 3)

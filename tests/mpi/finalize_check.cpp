@@ -81,6 +81,8 @@ int main(int argc, char** argv) {
   }
   const Segments held = segments();
   if (std::strcmp(ending, "end") != 0) {
+    if (rank == 0) std::printf("segments in the middle: %zu\n", held.others.size());
+    std::fflush(stdout);
     for (int turn = 0;; ++turn) {
       if (turn == 5 && rank == size - 1) {
         if (std::strcmp(ending, "killed") == 0) raise(SIGKILL);

@@ -251,6 +251,49 @@ TEST(Segment, AnotherUserIsNeitherTrustedNorServed) {
   for (const int d : {segment, listener, ends[0], ends[1]}) close_descriptor(d);
 }
 
+// Nor has he a part where all pass their descriptors to each other, though he comes first and says that he is one of
+// them.
+TEST(Segment, AnotherUserHasNoPartInAnExchange) {
+  constexpr uid_t nobody = 65534;
+  constexpr int processes = 3;
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  Address address;
+  const int listener = listen_local(processes, address);
+  ASSERT_GE(listener, 0);
+  std::vector<pid_t> children = {fork()};
+  if (children[0] == 0) {
+    if (setresuid(nobody, nobody, nobody) != 0) _exit(1);
+    const int connection = socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un name{};
+    std::memcpy(&name, address.name, static_cast<std::size_t>(address.length));
+    if (connect(connection, reinterpret_cast<sockaddr*>(&name), static_cast<socklen_t>(address.length)) != 0) _exit(2);
+    const std::int32_t who = 1;
+    char got[64];
+    if (write(connection, &who, sizeof who) != sizeof who || write(ends[1], "", 1) != 1) _exit(4);
+    _exit(recv(connection, got, sizeof got, 0) > 0 ? 3 : 0);
+  }
+  char there = 0;
+  ASSERT_EQ(read(ends[0], &there, 1), 1);  // he stands first in line
+  for (int p = 1; p < processes; ++p) {
+    children.push_back(fork());
+    if (children.back() == 0) exchange(address, p, processes);
+  }
+  std::vector<int> all(processes, -1);
+  all[0] = create_segment(bytes);
+  map_segment(all[0], bytes)[0] = std::byte{0};
+  EXPECT_TRUE(collect_and_share(listener, all));
+  close_descriptor(listener);  // whoever was not served, waits no longer
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  for (const int d : all) close_descriptor(d);
+  for (const int d : ends) close_descriptor(d);
+}
+
 TEST(Processors, ThereIsAtLeastOne) { EXPECT_GE(count(allowed_processors()), 1); }
 
 }  // namespace
