@@ -52,6 +52,8 @@ def algorithms(tool):
 
 
 def draw_value(draw, parameter):
+  if 'names' in parameter:
+    return draw.choice(parameter['names'])
   least, most = parameter['least'], parameter['most']
   return draw.choice([least, min(most, least + 1), min(most, least + draw.randrange(8)), parameter['standard'],
                       draw.randint(least, min(most, 64)), most])

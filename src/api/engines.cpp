@@ -19,7 +19,7 @@ using team::Team;
 bool always(Collective, const Group&) { return true; }
 bool never(Collective, const Group&) { return false; }
 bool to_other_nodes(Collective, const Group& group) { return group.may_send(); }
-// What is too large for a slot is a message.
+// What is too large for a slot, or for a place of leaders, is a message.
 bool beside_inboxes(Collective collective, const Group& group) { return group.may_send() || !is_sized(collective); }
 
 // ---- Blocking calls ----
@@ -72,7 +72,7 @@ constexpr auto table = std::to_array<EngineWork>({
     {Engine::node, to_other_nodes, by_copies, make_copies},
     {Engine::inbox, beside_inboxes, by_inbox, make_in_node},
     {Engine::exchange, to_other_nodes, by_pairs, make_in_node},
-    {Engine::leaders, to_other_nodes, by_leaders, make_in_node, team::prepare_leaders},
+    {Engine::leaders, beside_inboxes, by_leaders, make_in_node, team::prepare_leaders},
     {Engine::padded, always, by_padding, make_schedule},
     {Engine::sparse, always, nullptr, nullptr},
     {Engine::neighbors, always, by_neighbor_schedule, make_neighbor_schedule},

@@ -11,6 +11,8 @@
 #include <string_view>
 
 #include "choose/asking.hpp"
+#include "collective/collective.hpp"
+#include "plan/leaders.hpp"
 
 namespace quadrille::choose {
 
@@ -68,6 +70,13 @@ struct EngineRow {
 // [engine]
 extern const std::array<EngineRow, engine_count> engines;
 inline const EngineRow& row_of(Engine engine) { return engines[static_cast<std::size_t>(engine)]; }
+
+// ---- Of leaders ----
+
+constexpr plan::LeadersKind leaders_kind_of(Collective collective) {
+  if (is_allgather(collective)) return plan::LeadersKind::gather;
+  return is_sized(collective) ? plan::LeadersKind::uniform : plan::LeadersKind::uneven;
+}
 
 // ---- Of inboxes, which are also the default way ----
 

@@ -83,14 +83,17 @@ Algorithm gather(std::string_view name, std::vector<ParameterRange> parameters,
 }
 
 // The parameter `leaders` of a node, and by which other algorithm they exchange.
-Algorithm through_leaders(const std::vector<Collective>& collectives, bool gathers, std::string_view line, plan::Build build) {
-  const auto& names = plan::leaders_exchange_names(gathers);
+Algorithm through_leaders(const std::vector<Collective>& collectives, plan::LeadersKind kind, std::string_view line,
+                          plan::Build build) {
+  const bool uneven = kind == plan::LeadersKind::uneven;
+  const auto& names = plan::leaders_exchange_names(kind);
   std::vector<ParameterRange> parameters = {
       {"leaders", 1, kMost, 1, "of a node; at most all of its ranks"},
       {"exchange", 0, static_cast<std::int64_t>(names.size()) - 1, 0, "among the leaders", names},
-      {"piece", 64, kMost, 65536, "bytes of a block that move at a time, if there is room for so many"},
-      kRadix};
-  if (!gathers) parameters.push_back(kStride);
+      uneven ? ParameterRange{"piece", 64, kMost, 16384, "larger blocks, and those without room, go straight to their ranks"}
+             : ParameterRange{"piece", 64, kMost, 65536, "bytes of a block that move at a time, if there is room for so many"}};
+  if (!uneven) parameters.push_back(kRadix);
+  if (kind != plan::LeadersKind::gather) parameters.push_back(kStride);
   return {"leaders", collectives, Engine::leaders, {}, std::move(parameters), line, kLiLeaders, build};
 }
 
@@ -269,10 +272,13 @@ std::vector<Algorithm> make_table() {
        nullptr},
       single_copy(all_to_alls(), plan::alltoall_between_nodes),
       single_copy(gathers(), plan::allgather_between_nodes),
-      through_leaders({alltoall}, false,
+      through_leaders({alltoall}, plan::LeadersKind::uniform,
                       "ranks pack and unpack in shared memory; leaders of the nodes send few large messages",
                       plan::leaders),
-      through_leaders(gathers(), true, "the blocks of a node come together in shared memory; leaders exchange them",
+      through_leaders(uneven_all_to_alls(), plan::LeadersKind::uneven,
+                      "as leaders for alltoall, for blocks of different sizes, which travel with them",
+                      plan::uneven_leaders),
+      through_leaders(gathers(), plan::LeadersKind::gather, "the blocks of a node come together in shared memory; leaders exchange them",
                       plan::allgather_leaders),
       {"consensus",
        {exchange},

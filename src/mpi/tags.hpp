@@ -10,6 +10,7 @@ inline constexpr int pack = 3;                  // of more than MPI_Pack can cou
 inline constexpr int sparse_blocks[] = {4, 5};  // one of each pair a call: run/sparse_consensus.cpp
 inline constexpr int sparse_notes[] = {6, 7};
 inline constexpr int sparse_rounds = 8;        // run/sparse_bruck.cpp
+inline constexpr int beside_leaders = 9;       // blocks that do not go through them: run/uneven_leaders.cpp
 inline constexpr unsigned first_request = 64;  // and those after it, in turn: api/making.cpp
 inline constexpr unsigned first_own = 64;      // and those after it, one a team, on the quiet communicator
 

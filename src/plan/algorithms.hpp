@@ -51,8 +51,9 @@ Schedule allgather_hint_row(const Problem& problem);
 Schedule allgather_hint_column(const Problem& problem);
 Schedule allgather_hint_hilbert(const Problem& problem);
 
-// Alltoall on several nodes, and allgather; by plan/leaders.hpp.
+// Alltoall on several nodes, of uneven blocks, and allgather; by plan/leaders.hpp.
 Schedule leaders(const Problem& problem);
+Schedule uneven_leaders(const Problem& problem);
 Schedule allgather_leaders(const Problem& problem);
 
 }  // namespace quadrille::plan

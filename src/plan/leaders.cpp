@@ -5,6 +5,8 @@
 //         and receive those of other nodes into the same area; then every rank reads its blocks, which lie one behind the
 //         other for each node. With k leaders a node, leader j sends to leader j of each other node what is for the j-th
 //         share of that node's ranks. So messages are few and large, and no rank gathers or scatters for others.
+//         Of blocks of different sizes each source packs what is for a share one behind the other, and their sizes, which
+//         a leader sends along (run/uneven_leaders.cpp).
 //         Blocks that stay in the node go through the area as well: ranks that share processors wait as rarely as that.
 // Source  Li, Zhang and Hoefler, section 2.5 (one leader, topology-aware); several leaders and the choice of their number:
 //         Kinkead et al., "Scaling all-to-all operations across emerging many-core supercomputers", SC Workshops 2025.
@@ -145,10 +147,10 @@ bool is_even(const NodeMap& nodes) {
   return nodes.ranks_on_fullest_node() * nodes.nodes == nodes.ranks();
 }
 
-const LeadersExchange& exchange_of(const Problem& problem, bool gathers) {
-  const auto& all = gathers ? allgather_leaders_exchanges() : leaders_exchanges();
+const LeadersExchange& exchange_of(const Problem& problem, LeadersKind kind) {
+  const auto& all = leaders_exchanges(kind);
   const LeadersExchange& wanted = all[static_cast<std::size_t>(value_of(problem.parameters, "exchange", 0))];
-  return !gathers && wanted.passes_on && !is_even(*problem.nodes) ? all[0] : wanted;
+  return kind == LeadersKind::uniform && wanted.passes_on && !is_even(*problem.nodes) ? all[0] : wanted;
 }
 
 // An exchange among one leader of each node in `group`, as the leader number `me` sees it, with ranks for peers.
@@ -167,25 +169,29 @@ Schedule schedule_among(const std::vector<int>& group, int me, const Build build
 // Makes the plan of one rank, and tells of any node who owns a place: in the proof memory has owners.
 class Planner {
  public:
-  Planner(const Problem& problem, bool gathers)
+  Planner(const Problem& problem, LeadersKind kind)
       : problem_(problem),
-        gathers_(gathers),
-        exchange_(exchange_of(problem, gathers)),
-        crews_(problem, value_of(problem.parameters, "leaders", 1), gathers),
+        kind_(kind),
+        gathers_(kind == LeadersKind::gather),
+        exchange_(exchange_of(problem, kind)),
+        crews_(problem, value_of(problem.parameters, "leaders", 1), gathers_),
         node_(Crews::node_of(problem, problem.me)),
-        area_(crews_, node_, gathers) {}
+        area_(crews_, node_, gathers_) {}
 
   LeadersPlan plan() {
     LeadersPlan plan;
-    plan.gathers = gathers_;
+    plan.kind = kind_;
     plan.piece = static_cast<std::size_t>(value_of(problem_.parameters, "piece", 65536));
     plan.me = problem_.me;
     plan.ranks = problem_.ranks;
-    plan.here = crews_.size(node_);
+    plan.members = crews_.members(node_);
+    plan.number = member_number();
+    plan.nodes = crews_.nodes();
     plan.leaders = static_cast<int>(crews_.leaders(node_).size());
     plan.leads = number_of(crews_.leaders(node_), problem_.me);
     place_sends(plan);
     place_receives(plan);
+    if (kind_ == LeadersKind::uneven) list_streams(plan);
     if (plan.leads >= 0) lead(plan);
     if (gathers_) name_sources(plan);
     count_places(plan);
@@ -273,11 +279,26 @@ class Planner {
     }
   }
 
+  void list_streams(LeadersPlan& plan) const {
+    for (std::size_t other = 0; other < crews_.nodes(); ++other) {
+      if (other == node_) continue;
+      for (int j = 0; j < crews_.streams(node_, other); ++j) {
+        const Share share = crews_.share(other, node_, j);
+        const auto first = crews_.members(other).begin() + share.first;
+        plan.outs.push_back({area_.send_slot(other, j), {first, first + share.count}});
+      }
+      const auto [stream, number] = stream_of(node_, other, plan.number);
+      plan.ins.push_back({other, area_.recv_slot(other, stream), crews_.members(other),
+                          crews_.share(node_, other, stream).count, number});
+    }
+  }
+
   LeadersStream stream_with(std::size_t other, int number) const {
     const auto to = static_cast<std::size_t>(crews_.share(other, node_, number).count);
-    const auto mine = static_cast<std::size_t>(crews_.share(node_, other, number).count);
+    const Share own = crews_.share(node_, other, number);
+    const auto mine = static_cast<std::size_t>(own.count);
     const auto here = static_cast<std::size_t>(crews_.size(node_)), there = static_cast<std::size_t>(crews_.size(other));
-    return {crews_.leaders(other)[static_cast<std::size_t>(number)],
+    return {crews_.leaders(other)[static_cast<std::size_t>(number)], other, own.first, own.count,
             area_.send_slot(other, number), gathers_ ? mine : to * here,
             area_.recv_slot(other, number), gathers_ ? to : mine * there};
   }
@@ -290,16 +311,38 @@ class Planner {
       plan.streams.push_back(other == node_ ? own_stream(plan.leads) : stream_with(other, plan.leads));
     }
     plan.exchange = schedule_among(group, number_of(group, problem_.me), exchange_.build, problem_.parameters);
+    if (kind_ == LeadersKind::uneven) send_in_parts(plan);
     plan.scratch_at = area_.scratch(plan.exchange.scratch_blocks, plan.leads);
-    const Share share = share_of(plan.here, plan.leaders, plan.leads);
-    if (exchange_.passes_on && !gathers_) plan.slot = static_cast<std::size_t>(share.count) * static_cast<std::size_t>(plan.here);
+    const Share share = share_of(plan.here(), plan.leaders, plan.leads);
+    if (exchange_.passes_on && !gathers_) plan.slot = static_cast<std::size_t>(share.count) * plan.members.size();
   }
+  // A message of sizes, and what each member has packed. What stays in the node is not copied by leaders.
+  static void send_in_parts(LeadersPlan& plan) {
+    const auto parts = static_cast<std::uint32_t>(1 + plan.members.size());
+    std::vector<Span> spans;
+    plan.exchange.copies.clear();
+    for (Round& round : plan.exchange.rounds) {
+      round.before = round.after = {};
+      for (const auto& [range, count] : {std::pair(round.sends, parts), std::pair(round.receives, 1U)}) {
+        for (std::uint32_t m = range.first; m < range.first + range.count; ++m) {
+          Message& message = plan.exchange.messages[m];
+          const Span whole = plan.exchange.spans[message.spans.first];
+          message.spans = {static_cast<std::uint32_t>(spans.size()), count};
+          for (std::uint32_t p = 0; p < count; ++p) {
+            spans.push_back({whole.owner, whole.block * static_cast<std::int32_t>(count) + static_cast<std::int32_t>(p), whole.buffer});
+          }
+        }
+      }
+    }
+    plan.exchange.spans = std::move(spans);
+  }
+
   // Of an allgather, what the node sends; it lies where it is received.
   LeadersStream own_stream(int number) const {
-    if (!gathers_) return {problem_.me, 0, 0, 0, 0};
+    if (!gathers_) return {problem_.me, node_, 0, 0, 0, 0, 0, 0};
     const Share share = share_of(crews_.size(node_), static_cast<int>(crews_.leaders(node_).size()), number);
     const auto at = static_cast<std::size_t>(share.first), count = static_cast<std::size_t>(share.count);
-    return {problem_.me, at, count, at, count};
+    return {problem_.me, node_, share.first, share.count, at, count, at, count};
   }
 
   void name_sources(LeadersPlan& plan) const {
@@ -329,6 +372,7 @@ class Planner {
   }
 
   const Problem& problem_;
+  const LeadersKind kind_;
   const bool gathers_;
   const LeadersExchange& exchange_;
   const Crews crews_;
@@ -343,13 +387,14 @@ class Writer {
   Writer(const LeadersPlan& plan, const std::vector<int>& owners)
       : plan_(plan), owners_(owners), builder_(plan.me) {
     builder_.scratch(static_cast<std::uint32_t>(plan.places()));
+    if (plan.kind == LeadersKind::uneven) builder_.sizes(Sizes::carried);
   }
 
   Schedule write() {
     builder_.begin_round();
     builder_.node_fence();  // what the area holds of the call before
     builder_.begin_round();
-    if (plan_.gathers) {
+    if (plan_.gathers()) {
       builder_.copy({plan_.me, 0, Buffer::send}, in_area(plan_.send_at[static_cast<std::size_t>(plan_.me)]));
     } else {
       for (int r = 0; r < plan_.ranks; ++r) {
@@ -381,7 +426,7 @@ class Writer {
   Places places_of(const Span& span) const {
     const auto block = static_cast<std::size_t>(span.block);
     if (span.buffer == Buffer::scratch) return {plan_.scratch_at + block * plan_.slot, plan_.slot};
-    if (plan_.gathers && span.buffer == Buffer::send) return of(plan_.streams[static_cast<std::size_t>(own_number())], true);
+    if (plan_.gathers() && span.buffer == Buffer::send) return of(plan_.streams[static_cast<std::size_t>(own_number())], true);
     return of(plan_.streams[block], span.buffer == Buffer::send);
   }
   Places of(const LeadersStream& stream, bool sends) const {
@@ -417,11 +462,30 @@ class Writer {
     for (std::uint32_t i = 0; i < range.count; ++i) {
       const Message& message = plan_.exchange.messages[range.first + i];
       sends ? builder_.send(message.peer) : builder_.receive(message.peer);
+      if (plan_.kind == LeadersKind::uneven) {
+        spans_by_source(stream_with(message.peer), sends);
+        continue;
+      }
       for (std::uint32_t s = 0; s < message.spans.count; ++s) {
         const Places places = places_of(plan_.exchange.spans[message.spans.first + s]);
         for (std::size_t b = 0; b < places.count; ++b) builder_.span(Buffer::scratch, static_cast<int>(places.at + b));
       }
     }
+  }
+  const LeadersStream& stream_with(int peer) const {
+    return *std::find_if(plan_.streams.begin(), plan_.streams.end(),
+                         [&](const LeadersStream& stream) { return stream.peer == peer; });
+  }
+  // Uneven blocks come as their sources packed them, and their sizes with them.
+  void spans_by_source(const LeadersStream& stream, bool sends) {
+    const Places places = of(stream, sends);
+    const std::size_t sources = sends ? plan_.members.size() : places.count / static_cast<std::size_t>(stream.share_count);
+    for (std::size_t source = 0; source < sources; ++source) {
+      for (std::size_t b = source; b < places.count; b += sources) {
+        builder_.span(Buffer::scratch, static_cast<int>(places.at + b));
+      }
+    }
+    builder_.tell(static_cast<std::uint32_t>(places.count));
   }
 
   const LeadersPlan& plan_;
@@ -429,50 +493,49 @@ class Writer {
   Builder builder_;
 };
 
-Schedule schedule_of(const Problem& problem, bool gathers) {
-  Planner planner(problem, gathers);
+Schedule schedule_of(const Problem& problem, LeadersKind kind) {
+  Planner planner(problem, kind);
   const LeadersPlan plan = planner.plan();
   return Writer(plan, planner.owners(plan.places())).write();
 }
 
 }  // namespace
 
-const std::vector<LeadersExchange>& leaders_exchanges() {
-  static const std::vector<LeadersExchange> list = {
-      {"spread-out", spread_out},
-      {"pairwise", pairwise},
-      {"nonblocking", nonblocking},
-      {"waitall-stride", waitall_stride},
-      {"waitany-stride", waitany_stride},
-      {"testany-stride", testany_stride},
-      {"zero-rotation-bruck", zero_rotation_bruck, true},
+const std::vector<LeadersExchange>& leaders_exchanges(LeadersKind kind) {
+  static const std::vector<LeadersExchange> uneven = {
+      {"spread-out", spread_out},         {"pairwise", pairwise},
+      {"nonblocking", nonblocking},       {"waitall-stride", waitall_stride},
+      {"waitany-stride", waitany_stride}, {"testany-stride", testany_stride},
   };
-  return list;
-}
-
-const std::vector<LeadersExchange>& allgather_leaders_exchanges() {
-  static const std::vector<LeadersExchange> list = {
+  static const std::vector<LeadersExchange> uniform = [] {
+    std::vector<LeadersExchange> all = uneven;
+    all.push_back({"zero-rotation-bruck", zero_rotation_bruck, true});
+    return all;
+  }();
+  static const std::vector<LeadersExchange> gather = {
       {"spread-out", allgather_spread_out},
       {"ring", allgather_ring, true},
       {"recursive-doubling", allgather_recursive_doubling, true},
       {"bruck", allgather_bruck, true},
   };
-  return list;
+  return kind == LeadersKind::gather ? gather : kind == LeadersKind::uneven ? uneven : uniform;
 }
 
-const std::vector<std::string_view>& leaders_exchange_names(bool gathers) {
-  const auto names_of = [](const std::vector<LeadersExchange>& list) {
+const std::vector<std::string_view>& leaders_exchange_names(LeadersKind kind) {
+  const auto names_of = [](LeadersKind of) {
     std::vector<std::string_view> names;
-    for (const LeadersExchange& one : list) names.push_back(one.name);
+    for (const LeadersExchange& one : leaders_exchanges(of)) names.push_back(one.name);
     return names;
   };
-  static const auto exchanges = names_of(leaders_exchanges()), gathering = names_of(allgather_leaders_exchanges());
-  return gathers ? gathering : exchanges;
+  static const std::vector<std::string_view> names[] = {
+      names_of(LeadersKind::uniform), names_of(LeadersKind::uneven), names_of(LeadersKind::gather)};
+  return names[static_cast<std::size_t>(kind)];
 }
 
-LeadersPlan leaders_plan(const Problem& problem, bool gathers) { return Planner(problem, gathers).plan(); }
+LeadersPlan leaders_plan(const Problem& problem, LeadersKind kind) { return Planner(problem, kind).plan(); }
 
-Schedule leaders(const Problem& problem) { return schedule_of(problem, false); }
-Schedule allgather_leaders(const Problem& problem) { return schedule_of(problem, true); }
+Schedule leaders(const Problem& problem) { return schedule_of(problem, LeadersKind::uniform); }
+Schedule uneven_leaders(const Problem& problem) { return schedule_of(problem, LeadersKind::uneven); }
+Schedule allgather_leaders(const Problem& problem) { return schedule_of(problem, LeadersKind::gather); }
 
 }  // namespace quadrille::plan

@@ -14,6 +14,10 @@
 
 namespace quadrille::plan {
 
+// What moves: blocks of an all-to-all that all have one size, blocks of an all-to-all whose sizes their sources and
+// destinations know, or blocks of an allgather, whose sizes all ranks know.
+enum class LeadersKind : std::uint8_t { uniform, uneven, gather };
+
 // The exchanges among the leaders, in the order of the parameter `exchange`. Those that pass blocks on need
 // blocks of one size in an all-to-all.
 struct LeadersExchange {
@@ -21,10 +25,9 @@ struct LeadersExchange {
   Build build;
   bool passes_on = false;
 };
-const std::vector<LeadersExchange>& leaders_exchanges();           // all-to-all
-const std::vector<LeadersExchange>& allgather_leaders_exchanges();
+const std::vector<LeadersExchange>& leaders_exchanges(LeadersKind kind);
 // Their names, for the registry.
-const std::vector<std::string_view>& leaders_exchange_names(bool gathers);
+const std::vector<std::string_view>& leaders_exchange_names(LeadersKind kind);
 
 // A run of blocks: those of the ranks [first, first + count) lie one behind the other in the area from `at` on.
 struct LeadersRun {
@@ -35,9 +38,22 @@ struct LeadersRun {
 
 // What a leader exchanges with the leader of another node. Numbers of places in the area.
 struct LeadersStream {
-  int peer = 0;  // rank
+  int peer = 0;              // rank
+  std::size_t node = 0;      // that of the peer
+  int share_first = 0, share_count = 0;  // what comes is for these members of this node
   std::size_t send_at = 0, send_count = 0;
   std::size_t recv_at = 0, recv_count = 0;
+};
+
+// Of uneven blocks: what this rank packs for a stream, and what it finds in one.
+struct LeadersOut {
+  std::size_t at = 0;   // first place of the stream
+  std::vector<int> to;  // the ranks that it is for
+};
+struct LeadersIn {
+  std::size_t node = 0, at = 0;
+  std::vector<int> from;          // the ranks of the other node
+  int share = 0, number = 0;      // so many ranks is it for, and this one's number among them
 };
 
 // The area of a node is an array of places, each for one block, in five parts. Where a part lies in memory must not depend
@@ -50,27 +66,34 @@ enum class LeadersPart : std::uint8_t { own, own_too, out, in, scratch };
 inline constexpr std::size_t leaders_parts = 5;
 
 struct LeadersPlan {
-  bool gathers = false;
-  std::size_t piece = 0;              // most bytes of a block that are to move at a time
+  LeadersKind kind = LeadersKind::uniform;
+  std::size_t piece = 0;              // most bytes of a block that are to move at a time; uneven: through leaders
   int me = 0, ranks = 0;
-  int here = 0;                       // ranks of this node
+  std::vector<int> members;           // the ranks of this node, in order
+  int number = 0;                     // of this rank among them
+  std::size_t nodes = 1;
   std::vector<std::size_t> send_at;   // [rank] place of this rank's block for it; of an allgather only [me]
   std::vector<LeadersRun> received;   // all blocks for this rank, by their sources; the own ones in the first part
   std::array<std::size_t, leaders_parts + 1> parts{};  // first place of each part, and the end of all
   std::vector<int> source_of;         // allgather: [place] whose block it holds
   int leads = -1;                     // number of this rank among the leaders of its node; -1: none
   int leaders = 0;                    // of this node
+  std::vector<LeadersOut> outs;       // uneven
+  std::vector<LeadersIn> ins;
   std::vector<LeadersStream> streams; // of a leader: [number in the exchange]; of an all-to-all its own has no blocks
-  Schedule exchange;                  // of a leader: block b of send and recv is that of stream b; peers are ranks
+  Schedule exchange;                  // of a leader: block b of send and recv is that of stream b; peers are ranks.
+                                      // Uneven: of send the blocks b * (1 + members) to (b + 1) * (1 + members) - 1
   std::size_t scratch_at = 0;         // scratch of this leader's exchange, `slot` places a block
   std::size_t slot = 0;
   std::array<std::size_t, leaders_parts> most_places{};  // of a part, for each rank of a node; on the node with most
 
   std::size_t first_of(LeadersPart part) const { return parts[static_cast<std::size_t>(part)]; }
+  int here() const { return static_cast<int>(members.size()); }
+  bool gathers() const { return kind == LeadersKind::gather; }
   std::size_t own_places() const { return first_of(LeadersPart::own_too); }
   std::size_t places() const { return parts.back(); }
 };
 
-LeadersPlan leaders_plan(const Problem& problem, bool gathers);
+LeadersPlan leaders_plan(const Problem& problem, LeadersKind kind);
 
 }  // namespace quadrille::plan

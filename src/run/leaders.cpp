@@ -21,16 +21,6 @@
 namespace quadrille::run {
 namespace {
 
-// The most bytes of a block that a place has room for, on all nodes.
-std::size_t most_a_place(const plan::LeadersPlan& plan) {
-  std::size_t most = plan.piece;
-  for (std::size_t part = 0; part < plan::leaders_parts; ++part) {
-    if (plan.most_places[part] == 0) continue;
-    most = std::min(most, memory::Leaders::part_bytes_a_rank[part] / plan.most_places[part]);
-  }
-  return most;
-}
-
 class LeadersCall {
  public:
   LeadersCall(const Call& call, const plan::LeadersPlan& plan, Group& group)
@@ -38,14 +28,14 @@ class LeadersCall {
         plan_(plan),
         group_(group),
         area_(group.leaders),
-        gathers_(plan.gathers),
+        gathers_(plan.gathers()),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
         uniform_(recv_.equal()),
         send_room_(group.scratch.packed_send),
         recv_room_(group.scratch.packed_recv) {
     for (int r = 0; r < (uniform_ ? 1 : plan.ranks); ++r) largest_ = std::max(largest_, recv_.bytes_of(r));
-    piece_ = std::max<std::size_t>(1, std::min(largest_, most_a_place(plan)));
+    piece_ = std::max<std::size_t>(1, std::min({largest_, plan.piece, most_a_place(plan)}));
     turns_ = (largest_ + piece_ - 1) / piece_;
     if (turns_ > 1 && !(send_is_dense() && recv_.all_dense())) pack_whole();
   }
@@ -254,7 +244,17 @@ class LeadersCall {
 
 }  // namespace
 
+std::size_t most_a_place(const plan::LeadersPlan& plan) {
+  std::size_t most = SIZE_MAX;
+  for (std::size_t part = 0; part < plan::leaders_parts; ++part) {
+    if (plan.most_places[part] == 0) continue;
+    most = std::min(most, memory::Leaders::part_bytes_a_rank[part] / plan.most_places[part]);
+  }
+  return most;
+}
+
 int run_leaders(const Call& call, const plan::LeadersPlan& plan, Group& group) {
+  if (plan.kind == plan::LeadersKind::uneven) return run_uneven_leaders(call, plan, group);
   return LeadersCall(call, plan, group).run();
 }
 

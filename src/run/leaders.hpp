@@ -7,9 +7,15 @@
 
 namespace quadrille::run {
 
-// Carries an alltoall, allgather or allgatherv out, whose block sizes all ranks know. Blocks that are larger than a place
-// of the area go in several turns, piece by piece. `group.leaders` must be usable on all ranks. Returns an MPI error
-// code.
+// Carries a call out. Blocks whose sizes all ranks know, and that are larger than a place of the area, go in several turns,
+// piece by piece; other large ones as messages of their own. `group.leaders` must be usable on all ranks. Returns an MPI
+// error code.
 int run_leaders(const Call& call, const plan::LeadersPlan& plan, Group& group);
+
+// The same of a plan for uneven blocks.
+int run_uneven_leaders(const Call& call, const plan::LeadersPlan& plan, Group& group);
+
+// The most bytes that a place of the area may have, on all nodes.
+std::size_t most_a_place(const plan::LeadersPlan& plan);
 
 }  // namespace quadrille::run

@@ -329,7 +329,7 @@ const plan::LeadersPlan& leaders_plan_of(Team& team, Collective collective, cons
   }
   const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters, domains_of(team)};
   team.chosen.leaders.push_back(std::make_unique<CachedLeaders>(
-      CachedLeaders{choice.algorithm->build, choice.parameters, plan::leaders_plan(problem, is_allgather(collective))}));
+      CachedLeaders{choice.algorithm->build, choice.parameters, plan::leaders_plan(problem, choose::leaders_kind_of(collective))}));
   return team.chosen.leaders.back()->plan;
 }
 

@@ -56,7 +56,7 @@ TEST(Leaders, MessagesAndBlocksAreThoseOfTheClosedForm) {
     for (const bool gathers : {false, true}) {
       for (int r = 0; r < ranks; ++r) {
         const Problem problem{ranks, r, &nodes, with(leading)};
-        const bool leads = leaders_plan(problem, gathers).leads >= 0;
+        const bool leads = leaders_plan(problem, gathers ? LeadersKind::gather : LeadersKind::uniform).leads >= 0;
         const Counts counts = count(gathers ? allgather_leaders(problem) : leaders(problem));
         const auto each = static_cast<std::uint64_t>(gathers ? here / leading : here * here / leading);
         const auto others = static_cast<std::uint64_t>(nodes_count - 1);
@@ -72,7 +72,7 @@ TEST(Leaders, AsManyLeadAsAreWantedAndThere) {
   const NodeMap nodes = map_of("ragged:1,3,4", 8);
   for (const auto& [wanted, expected] : {std::pair(1, 3), std::pair(2, 5), std::pair(3, 7), std::pair(100, 8)}) {
     int leading = 0;
-    for (int r = 0; r < 8; ++r) leading += leaders_plan({8, r, &nodes, with(wanted)}, false).leads >= 0 ? 1 : 0;
+    for (int r = 0; r < 8; ++r) leading += leaders_plan({8, r, &nodes, with(wanted)}, LeadersKind::uniform).leads >= 0 ? 1 : 0;
     EXPECT_EQ(leading, expected);
   }
   // Between the first node and the others one stream, between those two as many as three.
@@ -86,13 +86,13 @@ TEST(Leaders, AreSpreadOverTheDomains) {
   const std::vector<int> domains = {0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1};
   std::set<int> leading;
   for (int r = 0; r < 16; ++r) {
-    if (leaders_plan({16, r, &nodes, with(2), domains}, false).leads >= 0) leading.insert(r);
+    if (leaders_plan({16, r, &nodes, with(2), domains}, LeadersKind::uniform).leads >= 0) leading.insert(r);
   }
   EXPECT_EQ(leading, (std::set<int>{0, 4, 8, 9}));
 }
 
 TEST(Leaders, BruckOnNodesOfOneSizeAlone) {
-  const auto names = leaders_exchange_names(false);
+  const auto names = leaders_exchange_names(LeadersKind::uniform);
   const auto bruck = std::find(names.begin(), names.end(), "zero-rotation-bruck") - names.begin();
   const NodeMap even = map_of("blocked:4", 32), ragged = map_of("ragged:3,4,1", 32);
   EXPECT_EQ(messages_of(even, leaders, with(1, bruck)), 8u * 3) << "8 nodes, 3 rounds";
@@ -106,7 +106,7 @@ TEST(Leaders, APlaceIsWrittenByOneAndReadByOne) {
     std::map<std::pair<int, std::size_t>, int> written, read;  // (node, place)
     for (int r = 0; r < 16; ++r) {
       const int node = nodes.node_of[static_cast<std::size_t>(r)];
-      const LeadersPlan plan = leaders_plan({16, r, &nodes, with(2)}, false);
+      const LeadersPlan plan = leaders_plan({16, r, &nodes, with(2)}, LeadersKind::uniform);
       EXPECT_TRUE(std::is_sorted(plan.parts.begin(), plan.parts.end()));
       for (int to = 0; to < 16; ++to) {
         const std::size_t at = plan.send_at[static_cast<std::size_t>(to)];
@@ -131,7 +131,7 @@ TEST(Leaders, APlaceIsWrittenByOneAndReadByOne) {
 
 TEST(Leaders, AnAreaOfAThousandRanksIsSmall) {
   const NodeMap nodes = map_of("blocked:16", 1024);
-  const LeadersPlan plan = leaders_plan({1024, 17, &nodes, with(16)}, false);
+  const LeadersPlan plan = leaders_plan({1024, 17, &nodes, with(16)}, LeadersKind::uniform);
   EXPECT_EQ(plan.places(), 16u * (2 * 1024 - 2 * 16 + 2 * 16));
   EXPECT_EQ(plan.received.size(), 64u) << "a run a node";
   EXPECT_EQ(plan.streams.size(), 64u);
@@ -139,9 +139,10 @@ TEST(Leaders, AnAreaOfAThousandRanksIsSmall) {
 
 // Any exchange that passes blocks of one size on, or sends them straight, can be among leaders.
 TEST(Leaders, ExchangesAreThoseOfTheRegistry) {
-  for (const bool gathers : {false, true}) {
-    const Collective collective = gathers ? Collective::allgather : Collective::alltoall;
-    for (const LeadersExchange& one : gathers ? allgather_leaders_exchanges() : leaders_exchanges()) {
+  for (const auto& [kind, collective] : {std::pair(LeadersKind::uniform, Collective::alltoall),
+                                         std::pair(LeadersKind::uneven, Collective::alltoallv),
+                                         std::pair(LeadersKind::gather, Collective::allgather)}) {
+    for (const LeadersExchange& one : leaders_exchanges(kind)) {
       const choose::Algorithm* found = choose::find(collective, one.name);
       ASSERT_NE(found, nullptr) << one.name;
       EXPECT_EQ(found->build, one.build);
