@@ -159,8 +159,8 @@ def check_end(job, status, wanted, problems, what):
   if status is None:
     job.clear()
     job.launcher.wait()
-  left = job.left()
-  if left and status is not None:
+    job.output.close()
+  elif left := job.left():
     problems.append(f'{what}: left behind: {", ".join(left)}')
   job.clear()
 
