@@ -2,7 +2,8 @@
 // block after all and asks its owner for the ring, late: the owner then waits already for a message of the second step,
 // from a rank of the other node that asks in the same way. So who waits for messages must answer.
 //
-// Rank 1 asks rank 0, which sends to rank 2; rank 2 asks rank 3, which sends to rank 1. 4 ranks, two on each node.
+// Rank 1 asks rank 0, which sends to rank 2; rank 2 asks rank 3, which sends to rank 1. 4 ranks, two on each node. What
+// ranks 1 and 2 exchange is the first step, and keeps them from the second for as long as they do not wait for messages.
 #include <mpi.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -22,7 +23,8 @@ constexpr int away_bytes = 180000;    // so large that the receiver must have be
 struct Block {
   int from, to, bytes;
 };
-constexpr Block blocks[] = {{0, 1, inside_bytes}, {3, 2, inside_bytes}, {0, 2, away_bytes}, {3, 1, away_bytes}};
+constexpr Block blocks[] = {{0, 1, inside_bytes}, {3, 2, inside_bytes}, {0, 2, away_bytes}, {3, 1, away_bytes},
+                            {3, 0, away_bytes},   {1, 2, away_bytes}};  // the last two are the first step
 
 int failed_reads = 0;
 
