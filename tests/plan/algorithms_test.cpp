@@ -111,6 +111,7 @@ TEST_P(AlgorithmTest, IsAPureFunction) {
 TEST(UnevenTest, CollectivesUseNoScratchUnlessSizesTravel) {
   for (const auto& [algorithm, collective] : all_served()) {
     if (!tools::goal_of(*algorithm, collective).uneven) continue;
+    if (algorithm->engine == choose::Engine::leaders) continue;  // its places are as large as the blocks in them
     const std::string_view name = algorithm->name;
     const bool travel = name == "two-phase-bruck" || name == "sloav";
     for (const int ranks : {2, 6, 17}) {
