@@ -159,8 +159,9 @@ bool admit_dense(const Call& call, team::Team& team, Door door) {
 }
 
 // Will all calls like this one find the same? Those between neighbours are not remembered.
-bool is_settled(const Call& call, const choose::Selection& selection) {
-  return is_dense(call.collective) && !selection.by_load && selection.rivals.empty();
+bool is_settled(const Call& call, const team::CachedSelection& cached) {
+  const choose::Selection& selection = cached.selection;
+  return is_dense(call.collective) && !selection.by_load && !cached.follows_load && selection.rivals.empty();
 }
 
 int run_by(const EngineWork& engine, const Call& call, const Service& by, team::Team& team) {
@@ -176,6 +177,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
     error = choose_by_load(call, team, cached);
     if (error != MPI_SUCCESS) return pass(team, Passed::other);  // so it does on all ranks, as far as the MPI goes
   }
+  if (cached.follows_load) follow_load(call, team, cached);
   if (!cached.selection.rivals.empty()) attempt = begin_attempt(call, bytes, team, cached);
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
   const EngineWork& engine = work_of(choice);
@@ -189,7 +191,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   }
   team::explain(team, call.collective, cached);
   if (engine.run == nullptr) {
-    if (is_settled(call, cached.selection)) remember_passed(call, team, why_chosen(team), false);
+    if (is_settled(call, cached)) remember_passed(call, team, why_chosen(team), false);
     return pass(team, why_chosen(team));
   }
   team::Prepared tried;

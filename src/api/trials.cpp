@@ -18,14 +18,16 @@ double bytes_moved(const run::Call& call, int ranks) {
   return static_cast<double>(sent + bytes_of(call.recv, ranks).all);
 }
 
-// Calls with blocks of about the same size share a trial: within a fifth. All v calls do, and all w calls.
+// Calls with blocks of about the same size share a trial: within a fifth.
 int class_of(std::size_t bytes) {
   return bytes == 0 ? -1 : static_cast<int>(std::floor(4 * std::log2(static_cast<double>(bytes))));
 }
 
 team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   if (cached.trial != nullptr) return *cached.trial;
-  const auto [place, is_new] = team.asked.trials.try_emplace({call.collective, class_of(bytes)});
+  const int number =
+      cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now : class_of(bytes);
+  const auto [place, is_new] = team.asked.trials.try_emplace({call.collective, number});
   team::Try& one = place->second;
   if (is_new) {
     std::vector<choose::Choice> candidates{cached.selection.choice};
@@ -106,6 +108,20 @@ Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team
   cached.selection.why = one.why;
   cached.selection.rivals.clear();
   return {};
+}
+
+void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
+  choose::LoadClass& load = team.asked.load[static_cast<std::size_t>(call.collective)];
+  // A trial that is under way finds out by itself whether its calls are alike.
+  const bool is_tried = cached.trial != nullptr && !cached.trial->trial.decided;
+  if (is_tried || !choose::must_ask(load)) return;
+  std::vector<double> most;
+  if (!compare(team, {bytes_moved(call, team.group.ranks)}, most) || !choose::note_load(load, most[0])) return;
+  if (cached.trial == nullptr) return;  // the first call
+  const std::vector<choose::Choice>& candidates = cached.trial->trial.candidates;
+  cached.settle(candidates[0]);
+  cached.selection.rivals.assign(candidates.begin() + 1, candidates.end());
+  cached.trial = nullptr;
 }
 
 void end_attempt(const Attempt& attempt) {

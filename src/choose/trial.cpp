@@ -1,6 +1,7 @@
 #include "choose/trial.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -102,6 +103,25 @@ std::size_t best_of(const Trial& trial) {
     bound = median_of(trial, c);
   }
   return best;
+}
+
+int load_class_of(double bytes) {
+  constexpr double little = 8192;
+  return bytes <= little ? 0 : 1 + static_cast<int>(std::log2(bytes / little) / 2);
+}
+
+bool must_ask(LoadClass& load) {
+  if (load.unasked == 0) return true;
+  --load.unasked;
+  return false;
+}
+
+bool note_load(LoadClass& load, double bytes) {
+  const int before = std::exchange(load.now, load_class_of(bytes));
+  load.bound = before == load.now ? std::min(2 * load.bound, LoadClass::most_unasked) : 1;
+  // Drawn, so that asking does not fall into step with a program whose calls repeat.
+  load.unasked = load.bound / 2 + static_cast<int>(load.random() % static_cast<unsigned>(load.bound / 2 + 1));
+  return before != load.now;
 }
 
 }  // namespace quadrille::choose

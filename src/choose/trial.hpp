@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstddef>
+#include <random>
 #include <span>
 #include <vector>
 
@@ -78,5 +79,22 @@ double shortest_of(const Trial& trial, std::size_t candidate);
 
 // The best candidate of what is decided. If the calls were not alike, times say nothing, and it is the first.
 std::size_t best_of(const Trial& trial);
+
+// Of calls whose sizes no rank knows alone, how much the busiest rank moves, in classes that ranks agree on from time to
+// time. While the class stays the same, fewer and fewer calls ask; none keeps it for more than `most_unasked`. Pure, and
+// fed with what all ranks agreed on: so all ask at the same calls.
+struct LoadClass {
+  static constexpr int most_unasked = 32;
+  int now = -1;     // none so far
+  int unasked = 0;  // calls that keep it
+  int bound = 1;    // of unasked calls, next time
+  std::minstd_rand random;
+};
+// Calls of one class move at most four times as much as others, or little.
+int load_class_of(double bytes);
+// Must the call that begins ask?
+bool must_ask(LoadClass& load);
+// The answer. True if the class is another one.
+bool note_load(LoadClass& load, double bytes);
 
 }  // namespace quadrille::choose

@@ -34,6 +34,7 @@ struct CachedSelection {
   choose::Selection selection;
   bool explained = false;
   Try* trial = nullptr;  // once it was needed for the rivals
+  bool follows_load = false;  // it had rivals, and its calls may move any amount
   std::optional<Prepared> prepared = {};  // for the choice, once it ran
 
   // This choice is made instead.

@@ -76,7 +76,8 @@ struct Chosen {
 // What is found out while calls are made. Written by api/ alone: choose_by_load.cpp, trials.cpp.
 struct Asked {
   choose::Asking asking[collective_count];
-  std::map<std::pair<Collective, int>, Try> trials;  // by class of size
+  std::map<std::pair<Collective, int>, Try> trials;  // by class of size, or of load where no rank knows all sizes
+  choose::LoadClass load[collective_count];
 };
 
 // What the user may want to know. Counted by api/, told by team/.

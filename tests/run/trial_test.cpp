@@ -158,5 +158,28 @@ TEST(Trial, CallsThatMoveDifferentAmountsCompareNothing) {
   EXPECT_EQ(best_of(small), 1U);
 }
 
+TEST(LoadClass, IsAskedLessAndLessWhileItStays) {
+  LoadClass load;
+  std::vector<int> asked;
+  for (int call = 0; call < 400; ++call) {
+    if (!must_ask(load)) continue;
+    EXPECT_EQ(note_load(load, 1000), asked.empty()) << "the first is new";
+    asked.push_back(call);
+  }
+  EXPECT_LT(asked.size(), 30U);
+  EXPECT_LE(asked[1], 2);
+  for (std::size_t i = 1; i < asked.size(); ++i) EXPECT_LE(asked[i] - asked[i - 1], LoadClass::most_unasked + 1);
+  EXPECT_TRUE(note_load(load, 1e6));
+  EXPECT_LE(load.unasked, 1) << "what changed may change again";
+  EXPECT_FALSE(note_load(load, 1.1e6));
+}
+
+TEST(LoadClass, HoldsLoadsOfOneKind) {
+  EXPECT_EQ(load_class_of(0), load_class_of(8192));
+  EXPECT_NE(load_class_of(8192), load_class_of(100000));
+  EXPECT_EQ(load_class_of(20000), load_class_of(30000));
+  EXPECT_NE(load_class_of(1e6), load_class_of(4.1e6));
+}
+
 }  // namespace
 }  // namespace quadrille::choose
