@@ -253,20 +253,26 @@ class Bench {
     if (team != nullptr && team->ready) team->group.copying = *implementation.copying;
   }
 
-  // Is Quadrille still trying what to take? The same on all ranks.
-  bool is_trying(const Implementation& implementation) const {
+  // What served the last call; null: the MPI, or nobody knows. The same on all ranks.
+  const team::CachedSelection* selection_of(const Implementation& implementation) const {
     const team::Team* team = implementation.native ? nullptr : team::team_of(implementation.comm);
-    if (team == nullptr || !team->ready) return false;
-    const team::CachedSelection* used = team->chosen.selections[static_cast<std::size_t>(plan_.collective)].last();
-    return used != nullptr && !used->selection.rivals.empty();
+    if (team == nullptr || !team->ready) return nullptr;
+    return team->chosen.selections[static_cast<std::size_t>(plan_.collective)].last();
   }
 
-  // What is measured is what remains.
+  // What is measured is what remains when Quadrille has seen that the load is another, and tried what to take.
   void end_trials(BenchData& data) {
     constexpr int enough = 100;
     for (const Implementation& implementation : implementations_) {
+      const team::CachedSelection* used = selection_of(implementation);
+      const int unasked = used != nullptr && used->follows_load ? choose::LoadClass::most_unasked : 0;
+      for (int call = 0; call < unasked; ++call) call_once(data, implementation);
       for (int call = 0; call < enough && is_trying(implementation); ++call) call_once(data, implementation);
     }
+  }
+  bool is_trying(const Implementation& implementation) const {
+    const team::CachedSelection* used = selection_of(implementation);
+    return used != nullptr && !used->selection.rivals.empty();
   }
 
   TimingOptions timing_options() const {
