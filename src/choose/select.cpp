@@ -75,10 +75,26 @@ void add_leaders(const GlobalKey& key, std::vector<Choice>& rivals) {
   }
 }
 
+// Blocks that are small enough to be passed on.
+constexpr std::size_t most_passed_on = 1024;
+
+// With one rank a node there is no memory to share: what sends fewer messages.
+void add_fewer_messages(const GlobalKey& key, std::vector<Choice>& rivals) {
+  if (is_sized(key.collective) && key.bytes > most_passed_on) return;
+  for (const char* text : {"zero-rotation-bruck", "two-phase-bruck:radix=2", "two-phase-bruck:radix=4", "mn-co"}) {
+    if (const Choice choice = named(key.collective, text); choice.algorithm != nullptr) rivals.push_back(choice);
+  }
+}
+
 // The ranks of a node may share memory for their part of a call, in their order or in that of HINT, or for all of it.
-Selection try_node_part(const GlobalKey& key, Selection own) {
-  if (!key.tries_between || !key.direct || key.nodes == 1 || key.ranks == key.nodes || own.by_load) return own;
+Selection try_between_nodes(const GlobalKey& key, Selection own) {
+  const bool alone = key.ranks == key.nodes;
+  if (!key.tries_between || (!alone && !key.direct) || key.nodes == 1 || own.by_load) return own;
   if (!is_of_the_mpi(*own.choice.algorithm)) own.rivals.push_back(plain(key.collective, "mpi"));
+  if (alone) {
+    add_fewer_messages(key, own.rivals);
+    return own;
+  }
   own.rivals.push_back(plain(key.collective, "single-copy"));
   add_leaders(key, own.rivals);
   return own;
@@ -119,7 +135,7 @@ Selection select(const GlobalKey& key, const Choice& forced) {
   }
   if (Selection measured = select_measured(key); measured.choice.algorithm != nullptr) return measured;
   if (const std::string obstacle = why_no_inbox(key); !obstacle.empty()) {
-    return try_node_part(key, select_by_model(key, obstacle));
+    return try_between_nodes(key, select_by_model(key, obstacle));
   }
   if (is_sized(key.collective) && (!is_large(key) || (!key.direct && key.bytes <= key.slot_limit))) {
     return {plain(key.collective, "inbox"), "one node, and the block fits the inboxes"};

@@ -21,6 +21,11 @@ Schedule modified_bruck_dt(const Problem& problem);
 Schedule zero_copy_bruck_dt(const Problem& problem);
 Schedule zero_rotation_bruck(const Problem& problem);
 
+// Alltoall, of uneven blocks, and allgather.
+Schedule mn_co(const Problem& problem);
+Schedule uneven_mn_co(const Problem& problem);
+Schedule allgather_mn_co(const Problem& problem);
+
 // Alltoallv and Alltoallw.
 Schedule two_phase_bruck(const Problem& problem);
 Schedule sloav(const Problem& problem);

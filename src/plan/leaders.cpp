@@ -16,7 +16,7 @@
 //         destination. Two fences. An area of 2 p P places (an allgather: P + p), a place a block.
 //
 // On ragged nodes two nodes exchange as many streams as the smaller of them has leaders, and a share is a range of ranks.
-// Bruck's exchange among leaders passes pieces on, which must be of one size: where nodes are of different sizes,
+// Bruck's exchange among leaders, and that in Morton order, pass pieces on, which must be of one size: where nodes are of different sizes,
 // spread-out stands in. In an allgather all nodes have as many leaders as the smallest can have.
 //
 // Example, P = 4, ranks 0 and 1 on one node, 2 and 3 on the other, 1 leader; "sd" is the block from s to d.
@@ -312,7 +312,7 @@ class Planner {
     }
     plan.exchange = schedule_among(group, number_of(group, problem_.me), exchange_.build, problem_.parameters);
     if (kind_ == LeadersKind::uneven) send_in_parts(plan);
-    plan.scratch_at = area_.scratch(plan.exchange.scratch_blocks, plan.leads);
+    plan.scratch_at = area_.scratch(most_scratch(), plan.leads);
     const Share share = share_of(plan.here(), plan.leaders, plan.leads);
     if (exchange_.passes_on && !gathers_) plan.slot = static_cast<std::size_t>(share.count) * plan.members.size();
   }
@@ -355,12 +355,19 @@ class Planner {
     }
   }
 
-  void count_places(LeadersPlan& plan) const {
-    std::uint32_t scratch = 0;
-    if (exchange_.passes_on && !gathers_) {
-      const NodeMap apart = one_node(static_cast<int>(crews_.nodes()));
-      scratch = exchange_.build({apart.ranks(), 0, &apart, problem_.parameters, {}}).scratch_blocks;
+  // Blocks of scratch of the exchange, on the rank that has most.
+  std::uint32_t most_scratch() const {
+    std::uint32_t most = 0;
+    if (!exchange_.passes_on || gathers_) return most;
+    const NodeMap apart = one_node(static_cast<int>(crews_.nodes()));
+    for (int r = 0; r < apart.ranks(); ++r) {
+      most = std::max(most, exchange_.build({apart.ranks(), r, &apart, problem_.parameters, {}}).scratch_blocks);
     }
+    return most;
+  }
+
+  void count_places(LeadersPlan& plan) const {
+    const std::uint32_t scratch = most_scratch();
     for (std::size_t node = 0; node < crews_.nodes(); ++node) {
       const auto parts = Area(crews_, node, gathers_).parts(scratch);
       const auto members = static_cast<std::size_t>(crews_.size(node));
@@ -510,6 +517,7 @@ const std::vector<LeadersExchange>& leaders_exchanges(LeadersKind kind) {
   static const std::vector<LeadersExchange> uniform = [] {
     std::vector<LeadersExchange> all = uneven;
     all.push_back({"zero-rotation-bruck", zero_rotation_bruck, true});
+    all.push_back({"mn-co", mn_co, true});
     return all;
   }();
   static const std::vector<LeadersExchange> gather = {
@@ -517,6 +525,7 @@ const std::vector<LeadersExchange>& leaders_exchanges(LeadersKind kind) {
       {"ring", allgather_ring, true},
       {"recursive-doubling", allgather_recursive_doubling, true},
       {"bruck", allgather_bruck, true},
+      {"mn-co", allgather_mn_co, true},
   };
   return kind == LeadersKind::gather ? gather : kind == LeadersKind::uneven ? uneven : uniform;
 }

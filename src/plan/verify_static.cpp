@@ -94,6 +94,10 @@ class FormOfRank {
           return at_fault(fmt::format("the {} {} names {}, which the rank does not have", what,
                                       message.peer, name_of(span, me_)));
         }
+        if (schedule_.sizes != Sizes::known && span.buffer != Buffer::scratch) {
+          return at_fault(fmt::format("the {} {} names {}; what carries sizes along moves blocks of scratch alone", what,
+                                      message.peer, name_of(span, me_)));
+        }
         if (writes && span.buffer == Buffer::send) {
           return at_fault(fmt::format("the receive from {} writes {}; send buffers are read-only",
                                       message.peer, name_of(span, me_)));

@@ -107,6 +107,7 @@ BoundRun::BoundRun(const Binding& places, const plan::Schedule& schedule, const 
 void BoundRun::bind_dense(const Call& call) {
   const bool whole_in_place = call.in_place && !is_allgather(call.collective);
   const bool as_bytes = moving_.as_bytes || whole_in_place;
+  if (moving_.as_bytes) transport_.pack_up_to(moving_.pack_up_to);
   pack_recv_ = as_bytes && !all_dense(recv_);
   pack_send_ = whole_in_place || (moving_.as_bytes && !all_dense(send_));
   if (!pack_recv_) recv_places_ = own_places(recv_, as_bytes);

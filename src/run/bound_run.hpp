@@ -29,7 +29,7 @@ struct NeighborSlots {
 struct Moving {
   // It passes blocks on, so they must be plain bytes: others are packed before and unpacked after.
   bool as_bytes = false;
-  // Of neighbours, whose block i has one size on all ranks: messages of several blocks are packed up to so many bytes;
+  // Messages of several blocks are packed up to so many bytes. Of neighbours, whose block i has one size on all ranks,
   // larger ones go from and to where their blocks lie, as derived datatypes (the paper's zero-copy). If none is packed,
   // blocks with gaps are part of these datatypes, too.
   std::size_t pack_up_to = 0;

@@ -184,6 +184,7 @@ class LeadersCall {
 
   void make_exchange() {
     transport_.emplace(group_.messages().comm, group_.me);
+    transport_->pack_up_to(packed_up_to);
     execution_.emplace(plan_.exchange, binding_, *transport_);
     sent_.resize(plan_.streams.size());
     received_.resize(plan_.streams.size());

@@ -15,6 +15,9 @@ int run_leaders(const Call& call, const plan::LeadersPlan& plan, Group& group);
 // The same of a plan for uneven blocks.
 int run_uneven_leaders(const Call& call, const plan::LeadersPlan& plan, Group& group);
 
+// Messages of scattered bytes, of so many, are copied together; of larger ones a datatype is made.
+inline constexpr std::size_t packed_up_to = 16384;
+
 // The most bytes that a place of the area may have, on all nodes.
 std::size_t most_a_place(const plan::LeadersPlan& plan);
 

@@ -259,8 +259,6 @@ class UnevenLeadersCall {
   }
 
   void lead() {
-    // Messages of so many bytes are copied together; of larger ones a datatype is made.
-    constexpr std::size_t packed_up_to = 16384;
     group_.waiter.until([&] { return area_.all_have_packed(); });
     sent_.assign(plan_.streams.size() * (1 + plan_.members.size()), {});
     received_.assign(plan_.streams.size(), {});

@@ -232,6 +232,14 @@ TEST(ProofTest, BothSidesAgreeOnWhoseSizesAreTold) {
   }
 }
 
+// The executor keeps addresses and sizes of blocks of scratch alone.
+TEST(ProofTest, WhatCarriesSizesMovesScratchAlone) {
+  auto schedules = good(two_phase_bruck, 4);
+  const Range sends = first_messages(schedules[0]).sends;
+  schedules[0].spans[schedules[0].messages[sends.first].spans.first] = {0, 1, Buffer::send};
+  expect_wrong(verify(schedules, one_node(4), kAlltoallv), "what carries sizes along moves blocks of scratch alone");
+}
+
 // Both sides agree, and are wrong.
 TEST(ProofTest, SizesThatAreTold) {
   auto schedules = good(two_phase_bruck, 4);

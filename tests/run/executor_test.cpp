@@ -199,7 +199,7 @@ std::size_t zero_columns(int source, int destination) { return zero_rows(destina
 
 // Sizes from 3 bytes on count as too large for 4 bytes.
 TEST(Carried, SizesOfEightBytesAndAllKindsOfMatrices) {
-  for (const char* name : {"two-phase-bruck", "sloav"}) {
+  for (const char* name : {"two-phase-bruck", "sloav", "mn-co"}) {
     const choose::Algorithm* algorithm = choose::find(Collective::alltoallv, name);
     ASSERT_NE(algorithm, nullptr);
     for (const plan::Parameters& parameters : settings_of(*algorithm)) {

@@ -91,11 +91,19 @@ TEST(Select, TriesTheNodesPartOnSeveralNodes) {
       EXPECT_EQ(to_string(selection.rivals[i]).find(fmt::format("leaders:leaders={},", 1 << (i - 1))), 0U);
     }
     EXPECT_TRUE(select(k, plain(c, "spread-out")).rivals.empty()) << "forced";
-    k.nodes = 8;
-    EXPECT_TRUE(select(k, {}).rivals.empty()) << "one rank a node";
     k.nodes = 2, k.direct = false;
     EXPECT_TRUE(select(k, {}).rivals.empty()) << "no memory is shared";
   }
+}
+
+TEST(Select, TriesFewerMessagesWithOneRankANode) {
+  GlobalKey k = key(Collective::alltoall, 8);
+  k.ranks = k.nodes = 16, k.inbox = false, k.tries_between = true;
+  EXPECT_EQ(names(select(k, {}).rivals), "zero-rotation-bruck:radix=2 mn-co:pack=16384 ");
+  k.bytes = 2000;
+  EXPECT_TRUE(select(k, {}).rivals.empty()) << "large blocks go straight to their ranks";
+  k.collective = Collective::alltoallv, k.bytes = 0;
+  EXPECT_EQ(select(k, {}).rivals.size(), 3U);
 }
 
 TEST(Select, TriesTheMpiToWhereAModelThinksOtherwise) {

@@ -1,0 +1,254 @@
+// All-to-all and allgather in Morton order between ranks: mn-co.
+//
+// Idea    The square of all blocks (source, destination) is cut into P rectangles, as squarish as they can be, by halving
+//         ranks and the longer side together: pieces of the Z curve. Each rank carries one. A source sends all its blocks
+//         of a rectangle to the carrier, in one message; the carrier sends all that it has for a destination there, in
+//         one message. So a rank sends about sqrt(P) messages, twice, and all of a phase are under way together; Bruck's
+//         log P rounds wait for each other.
+// Source  Li, Zhang and Hoefler, section 2.5 (MN-CO), for powers of two; for other P the halving shares the sides in
+//         proportion to the ranks. ("Phase (2)" of its last count means phase 3.)
+// Cost    2 rounds. P = 2^n, n even: at most sqrt(P) messages each way in both; n odd: sqrt(2 P) in the first, sqrt(P / 2)
+//         in the second. Each block moves at most twice, and lies in scratch between; the block that a rank sends to itself
+//         is copied. An allgather: the same messages, no scratch; P - 1 blocks come to each rank.
+//
+// Of uneven blocks the sizes of those that the carrier will send on travel with them; those for itself it knows, and so
+// does the destination.
+//
+// Example, P = 4. Rank 0 carries the blocks of sources 0, 1 for destinations 0, 1; rank 1 those of sources 2, 3 for 0, 1;
+// rank 2 those of 0, 1 for 2, 3; rank 3 those of 2, 3 for 2, 3. Rank 1, "sd" the block from s to d:
+//   copy     11
+//   round 1  send 10 to 0; 12 13 to 2              receive 21 20 from 2; 31 30 from 3
+//   round 2  send 20 30 to 0                       receive 01 from 0
+#include <algorithm>
+#include <vector>
+
+#include "plan/algorithms.hpp"
+#include "plan/cyclic.hpp"
+#include "plan/order_parts.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+// `ranks` ranks from `first` on carry the blocks of `box`.
+void share_out(Box box, int first, int ranks, std::vector<Box>& carried) {
+  if (ranks == 1) {
+    carried[static_cast<std::size_t>(first)] = box;
+    return;
+  }
+  const int half = ranks / 2;
+  Box one = box, other = box;
+  const auto cut = [&](int side) { return static_cast<int>((std::int64_t{side} * half + ranks / 2) / ranks); };
+  if (box.destinations >= box.sources) {
+    one.destinations = cut(box.destinations);
+    other.destination += one.destinations;
+    other.destinations -= one.destinations;
+  } else {
+    one.sources = cut(box.sources);
+    other.source += one.sources;
+    other.sources -= one.sources;
+  }
+  share_out(one, first, half, carried);
+  share_out(other, first + half, ranks - half, carried);
+}
+
+// [rank] the blocks that it carries; maybe none.
+std::vector<Box> shares(int ranks) {
+  std::vector<Box> carried(static_cast<std::size_t>(ranks));
+  share_out({0, 0, ranks, ranks}, 0, ranks, carried);
+  return carried;
+}
+
+bool has_source(const Box& box, int rank) { return rank >= box.source && rank < box.source + box.sources; }
+bool has_destination(const Box& box, int rank) {
+  return rank >= box.destination && rank < box.destination + box.destinations;
+}
+bool is_empty(const Box& box) { return box.sources == 0 || box.destinations == 0; }
+
+// A message that has its spans only if there are any.
+class Spans {
+ public:
+  Spans(Builder& builder, bool sends, int peer) : builder_(builder), sends_(sends), peer_(peer) {}
+  void add(Buffer buffer, int block) {
+    if (!begun_) sends_ ? builder_.send(peer_) : builder_.receive(peer_);
+    begun_ = true;
+    builder_.span(buffer, block);
+  }
+  void tell(std::uint32_t spans) {
+    if (begun_) builder_.tell(spans);
+  }
+
+ private:
+  Builder& builder_;
+  const bool sends_;
+  const int peer_;
+  bool begun_ = false;
+};
+
+class AllToAll {
+ public:
+  AllToAll(const Problem& problem, bool uneven)
+      : me_(problem.me), ranks_(problem.ranks), uneven_(uneven), all_(shares(problem.ranks)), mine_(of(me_)), builder_(me_) {}
+
+  Schedule build() {
+    if (uneven_) builder_.sizes(Sizes::carried);
+    number_scratch();
+    builder_.begin_round();
+    builder_.copy(Buffer::send, me_, Buffer::recv, me_);
+    for (int i = 1; i < ranks_ && uneven_; ++i) prepare_for_carrier(cyclic(me_ + i, ranks_));
+    for (int i = 1; i < ranks_; ++i) to_carrier(cyclic(me_ + i, ranks_));
+    for (int i = 1; i < ranks_; ++i) as_carrier(cyclic(me_ - i, ranks_));
+    for (int i = 1; i < ranks_ && uneven_; ++i) keep_as_carrier(cyclic(me_ - i, ranks_));
+    builder_.begin_round();
+    if (uneven_) prepare_own();
+    for (int i = 1; i < ranks_; ++i) to_destination(cyclic(me_ + i, ranks_));
+    for (int i = 1; i < ranks_; ++i) from_carrier(cyclic(me_ - i, ranks_));
+    for (int i = 1; i < ranks_ && uneven_; ++i) keep_from_carrier(cyclic(me_ - i, ranks_));
+    return builder_.take();
+  }
+
+ private:
+  const Box& of(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
+  std::size_t pair(int source, int destination) const {
+    return static_cast<std::size_t>((source - mine_.source) * mine_.destinations + destination - mine_.destination);
+  }
+  int scratch(int source, int destination) const { return scratch_[pair(source, destination)]; }
+  // Blocks that come from others and are for others.
+  void number_scratch() {
+    scratch_.assign(static_cast<std::size_t>(pairs_in(mine_)), -1);
+    int next = uneven_ && ranks_ > 1 ? 2 * ranks_ : 0;
+    for (int s = mine_.source; s < mine_.source + mine_.sources; ++s) {
+      for (int d = mine_.destination; d < mine_.destination + mine_.destinations; ++d) {
+        if (s != me_ && d != me_ && s != d) scratch_[pair(s, d)] = next++;
+      }
+    }
+    builder_.scratch(static_cast<std::uint32_t>(next));
+  }
+
+  // Of uneven blocks all that travel are blocks of scratch, which is only to say where they are: own ones for `to`, those
+  // from `from`, and those that are carried.
+  void add_own(Spans& spans, int to) {
+    uneven_ ? spans.add(Buffer::scratch, to) : spans.add(Buffer::send, to);
+  }
+  void add_received(Spans& spans, int from) {
+    uneven_ ? spans.add(Buffer::scratch, ranks_ + from) : spans.add(Buffer::recv, from);
+  }
+  void prepare(int to) { builder_.copy(Buffer::send, to, Buffer::scratch, to); }
+  void keep(int from) { builder_.copy(Buffer::scratch, ranks_ + from, Buffer::recv, from); }
+
+  // The blocks of `source` that `carrier` takes: what is for itself first, as it knows their size.
+  template <class Add>
+  static std::uint32_t for_each_carried(int source, int carrier, const Box& box, const Add& add) {
+    std::uint32_t others = 0;
+    if (has_destination(box, carrier)) add(carrier);
+    for (int d = box.destination; d < box.destination + box.destinations; ++d) {
+      if (d == source || d == carrier) continue;
+      add(d);
+      ++others;
+    }
+    return others;
+  }
+  void prepare_for_carrier(int carrier) {
+    const Box& box = of(carrier);
+    if (is_empty(box) || !has_source(box, me_)) return;
+    for_each_carried(me_, carrier, box, [&](int d) { prepare(d); });
+  }
+  void keep_as_carrier(int source) {
+    if (!is_empty(mine_) && has_source(mine_, source) && has_destination(mine_, me_)) keep(source);
+  }
+  void prepare_own() {
+    if (is_empty(mine_) || !has_source(mine_, me_)) return;
+    for_each_carried(me_, me_, mine_, [&](int d) {
+      if (d != me_) prepare(d);
+    });
+  }
+  void keep_from_carrier(int carrier) {
+    const Box& box = of(carrier);
+    if (is_empty(box) || !has_destination(box, me_)) return;
+    for (int s = box.source; s < box.source + box.sources; ++s) {
+      if (s != me_) keep(s);
+    }
+  }
+
+  void to_carrier(int carrier) {
+    const Box& box = of(carrier);
+    if (is_empty(box) || !has_source(box, me_)) return;
+    Spans spans(builder_, true, carrier);
+    const std::uint32_t told = for_each_carried(me_, carrier, box, [&](int d) { add_own(spans, d); });
+    if (uneven_) spans.tell(told);
+  }
+  void as_carrier(int source) {
+    if (is_empty(mine_) || !has_source(mine_, source)) return;
+    Spans spans(builder_, false, source);
+    const std::uint32_t told = for_each_carried(source, me_, mine_, [&](int d) {
+      d == me_ ? add_received(spans, source) : spans.add(Buffer::scratch, scratch(source, d));
+    });
+    if (uneven_) spans.tell(told);
+  }
+
+  void to_destination(int destination) {
+    if (is_empty(mine_) || !has_destination(mine_, destination)) return;
+    Spans spans(builder_, true, destination);
+    for (int s = mine_.source; s < mine_.source + mine_.sources; ++s) {
+      if (s == destination) continue;
+      s == me_ ? add_own(spans, destination) : spans.add(Buffer::scratch, scratch(s, destination));
+    }
+  }
+  void from_carrier(int carrier) {
+    const Box& box = of(carrier);
+    if (is_empty(box) || !has_destination(box, me_)) return;
+    Spans spans(builder_, false, carrier);
+    for (int s = box.source; s < box.source + box.sources; ++s) {
+      if (s != me_) add_received(spans, s);
+    }
+  }
+
+  const int me_, ranks_;
+  const bool uneven_;
+  const std::vector<Box> all_;
+  const Box mine_;
+  std::vector<int> scratch_;  // [pair of mine_] -1: the block is never there
+  Builder builder_;
+};
+
+}  // namespace
+
+Schedule mn_co(const Problem& problem) { return AllToAll(problem, false).build(); }
+Schedule uneven_mn_co(const Problem& problem) { return AllToAll(problem, true).build(); }
+
+Schedule allgather_mn_co(const Problem& problem) {
+  const int me = problem.me, ranks = problem.ranks;
+  const std::vector<Box> all = shares(ranks);
+  const auto of = [&](int rank) -> const Box& { return all[static_cast<std::size_t>(rank)]; };
+  // What a rank carries it has; the block that it carries from itself, too.
+  const auto has = [&](int rank, int source) {
+    return source == rank || (!is_empty(of(rank)) && has_source(of(rank), source));
+  };
+  const auto brings = [&](int carrier, int destination) {
+    return carrier != destination && !is_empty(of(carrier)) && has_destination(of(carrier), destination);
+  };
+  Builder builder(me);
+  builder.begin_round();
+  builder.copy(Buffer::send, 0, Buffer::recv, me);
+  for (int i = 1; i < ranks; ++i) {
+    const int to = cyclic(me + i, ranks);
+    if (has(to, me)) builder.send(to, Buffer::send, 0);
+  }
+  for (int i = 1; i < ranks; ++i) {
+    const int from = cyclic(me - i, ranks);
+    if (has(me, from)) builder.receive(from, Buffer::recv, from);
+  }
+  builder.begin_round();
+  const auto add = [&](bool sends, int peer, int carrier, int destination) {
+    if (!brings(carrier, destination)) return;
+    Spans spans(builder, sends, peer);
+    const Box& box = of(carrier);
+    for (int s = box.source; s < box.source + box.sources; ++s) {
+      if (!has(destination, s)) spans.add(Buffer::recv, s);
+    }
+  };
+  for (int i = 1; i < ranks; ++i) add(true, cyclic(me + i, ranks), me, cyclic(me + i, ranks));
+  for (int i = 1; i < ranks; ++i) add(false, cyclic(me - i, ranks), cyclic(me - i, ranks), me);
+  return builder.take();
+}
+
+}  // namespace quadrille::plan
