@@ -183,10 +183,12 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   const EngineWork& engine = work_of(choice);
   if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS) {
     if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", team::no_communicator);
+    attempt = {};  // the MPI's time is not that of the candidate
     return pass(team, Passed::no_communicator);
   }
   if (engine.prepare != nullptr && !engine.prepare(team)) {
     if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", team::no_memory_for_leaders);
+    attempt = {};
     return pass(team, Passed::other);
   }
   team::explain(team, call.collective, cached);

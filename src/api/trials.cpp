@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/choose_by_load.hpp"
+#include "mpi/errors.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -60,6 +61,7 @@ std::string tell(const team::Try& one) {
 // The maxima over all ranks. A peer may wait for a call that this rank has started and left, so that is kept moving.
 // False if the MPI cannot do it.
 bool compare(const team::Team& team, const std::vector<double>& mine, std::vector<double>& slowest) {
+  const ErrorsReturned guard(team.own());
   slowest.resize(mine.size());
   MPI_Request request;
   int error = mpi().Iallreduce(mine.data(), slowest.data(), static_cast<int>(mine.size()), mpi().double_type,

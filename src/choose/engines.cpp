@@ -14,13 +14,19 @@ std::string why_no_slot(const GlobalKey& key) {
 
 std::string why_not_direct(const GlobalKey& key) { return key.direct ? "" : "no memory can be shared"; }
 
+// The area of a node has a place for each pair of ranks; above this places would be too small.
+std::string why_no_leaders(const GlobalKey& key) {
+  constexpr int most_ranks = 65536;
+  return key.ranks > most_ranks ? fmt::format("more than {} ranks", most_ranks) : why_not_direct(key);
+}
+
 constexpr auto table = std::to_array<EngineRow>({
     {Engine::schedule, "schedule", Plans::messages, Measured::on_several_nodes, Answer::ours},
     {Engine::node, "node", Plans::node_copies, Measured::everywhere, Answer::ours_for_once},
     {Engine::inbox, "inbox", Plans::none, Measured::nowhere, Answer::ours_for_once, why_no_slot},
     {Engine::exchange, "exchange", Plans::between_nodes, Measured::on_several_nodes, Answer::ours_for_once,
      why_not_direct},
-    {Engine::leaders, "leaders", Plans::leaders, Measured::on_several_nodes, Answer::ours, why_not_direct},
+    {Engine::leaders, "leaders", Plans::leaders, Measured::on_several_nodes, Answer::ours, why_no_leaders},
     {Engine::padded, "padded", Plans::messages, Measured::nowhere, Answer::ours_for_once, nullptr, "spread-out"},
     {Engine::sparse, "sparse", Plans::none, Measured::nowhere, Answer::ours_for_once},
     {Engine::neighbors, "neighbors", Plans::neighbor_messages, Measured::nowhere, Answer::ours_for_once},

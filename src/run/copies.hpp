@@ -238,6 +238,8 @@ class Copies {
       const int number = shape_.recv_block(i), place = place_of(Owned::recv, number);
       const Block block = recv_[number];
       if (is_shared(block) || block.bytes() == 0) continue;
+      // It is there, and may be on its way to other nodes.
+      if (gather_ && call_.in_place && number == group_.me) continue;
       const std::byte* bytes = SharedBlocks::mine(places[place]);
       keep(error_, unpack_block(bytes, means_.came[static_cast<std::size_t>(i)], block, group_.messages().quiet));
     }

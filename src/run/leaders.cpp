@@ -5,7 +5,7 @@
 // it writes any. Blocks with gaps are packed straight into the area and out of it if they move in one turn; else they
 // are packed before, and unpacked after all turns.
 //
-// A rank without memory for that takes part with whatever is there, and returns an error, as do the ranks of its node.
+// Before that all ranks ask each other whether all have memory for it, and if not, all return an error.
 #include "run/leaders.hpp"
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "memory/copy.hpp"
+#include "run/agreement.hpp"
 #include "run/blocks.hpp"
 #include "run/executor.hpp"
 #include "run/mpi_transport.hpp"
@@ -41,6 +42,7 @@ class LeadersCall {
   }
 
   int run() {
+    if (turns_ > 1 && plan_.nodes > 1 && !all_have_room()) return MPI_ERR_NO_MEM;
     if (plan_.leads >= 0) make_exchange();
     for (turn_ = 0; turn_ < turns_; ++turn_) {
       area_.begin();
@@ -150,6 +152,20 @@ class LeadersCall {
   }
 
   // ---- Blocks with gaps in several turns ----
+
+  // Ranks of other nodes would not know that a block is missing. So before large blocks all ranks ask each other.
+  bool all_have_room() {
+    MpiTransport transport(group_.messages().comm, group_.me);
+    Agreement agreement(transport, group_.me, plan_.ranks);
+    agreement.begin(has_no_room_ ? 1 : 0);
+    int error = MPI_SUCCESS;
+    group_.waiter.until([&] {
+      error = agreement.advance(false);
+      return error != MPI_SUCCESS || agreement.done();
+    });
+    keep(error_, error);
+    return agreement.largest() == 0;
+  }
 
   void pack_whole() {
     const auto sends = static_cast<std::size_t>(gathers_ ? 1 : plan_.ranks);

@@ -69,13 +69,15 @@ class UnevenLeadersCall {
     for (const plan::LeadersOut& out : plan_.outs) pack_stream(out);
     area_.pack(false);
     if (plan_.leads >= 0) lead();
+    int brought = MPI_SUCCESS;
     for (int leader = 0; leader < plan_.leaders; ++leader) {
       group_.waiter.until([&] { return area_.has_brought(leader); });
-      keep(error_, area_.error_of(leader));
+      keep(brought, area_.error_of(leader));
     }
     unpack_own();
+    keep(error_, brought);
     for (const plan::LeadersIn& in : plan_.ins) {
-      if (expects_from(in)) unpack_stream(in);
+      if (brought == MPI_SUCCESS && expects_from(in)) unpack_stream(in);  // else there may be no table of sizes
     }
     finish_messages();
     return error_;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,6 +44,9 @@ bool holds(int descriptor, std::size_t bytes) {
 }
 
 int create_segment(std::size_t bytes, bool may_reserve) {
+  // Growing a file past this limit raises a signal.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes) return -1;
   int descriptor = create_memory_file("quadrille");
   const bool in_file_system = descriptor < 0;
   if (in_file_system) {

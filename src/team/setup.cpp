@@ -327,7 +327,17 @@ bool prepare_leaders(Team& team) {
     mine = taken.has_value() ? static_cast<std::int64_t>(*taken) : no_room;
   }
   std::vector<std::int64_t> all(static_cast<std::size_t>(team.group.ranks), no_room);
-  const bool told = mpi().Allgather(&mine, 1, mpi().uint64, all.data(), 1, mpi().uint64, team.own()) == MPI_SUCCESS;
+  // A peer may wait for a call that this rank has started and left: that is kept moving meanwhile.
+  MPI_Request request;
+  MPI_Status status;
+  int done = 0, error = mpi().Iallgather(&mine, 1, mpi().uint64, all.data(), 1, mpi().uint64, team.own(), &request);
+  if (error == MPI_SUCCESS) {
+    team.group.waiter.until([&] {
+      error = mpi().Testall(1, &request, &done, &status);
+      return error != MPI_SUCCESS || done != 0;
+    });
+  }
+  const bool told = error == MPI_SUCCESS;
   const std::int64_t chunk = all[static_cast<std::size_t>(members[0])];
   if (told && chunk >= 0) {
     team.leaders_area = memory::ControlArea(team.area.pool(), static_cast<std::size_t>(chunk), bytes);
