@@ -22,7 +22,7 @@ constexpr ParameterRange kStride = {"stride", 1, kMost, 5, "pairs of messages in
 constexpr ParameterRange kEager = {"eager", 0, kMost, 1024,
                                    "messages of at most so many bytes travel with their sizes"};
 constexpr ParameterRange kMonolithic = {"monolithic", 0, 1, 0,
-                                        "1: one working buffer of P times the largest block"};
+                                        "1: one working buffer, of the largest block for each that waits on its way"};
 
 constexpr std::string_view kFan = "Fan et al., HPDC 2022, section 2.1";
 constexpr std::string_view kFanPadded = "Fan et al., HPDC 2022, section 3.1";
@@ -199,7 +199,7 @@ std::vector<Algorithm> make_table() {
              kLiLeaders, plan::uneven_mn_co),
       uneven("two-phase-bruck", {kRadix, kEager, kMonolithic},
              "log P rounds for blocks of different sizes; sizes first, then blocks",
-             "Fan et al., HPDC 2022, section 3.2", plan::two_phase_bruck),
+             "Fan et al., HPDC 2022, section 3.2; of any radix Fan et al., HPDC 2025 (TuNA)", plan::two_phase_bruck),
       uneven("sloav", {kRadix}, "log P rounds; sizes and blocks in one buffer, a scan at the end",
              "Fan et al., HPDC 2022, section 6.1", plan::sloav),
       padded("padded-bruck", kPacked, {kRadix}, "blocks padded to the largest, then zero-rotation-bruck",

@@ -63,7 +63,7 @@ Counts count_zero_rotation_bruck(int ranks, std::int64_t radix) { return count_b
 
 Counts count_two_phase_bruck(int ranks, std::int64_t radix) {
   Counts counts = count_bruck(ranks, radix);
-  counts.scratch_blocks += slots(ranks);
+  counts.scratch_blocks += static_cast<std::uint64_t>(bruck::waiting_blocks(ranks, radix));
   for_each_message(ranks, radix, [&](std::int64_t weight, int digit, std::uint64_t blocks) {
     const std::uint64_t told = moving_on(ranks, weight, digit, blocks);
     counts.sizes_sent += told;

@@ -1,5 +1,6 @@
 #include "plan/schedule.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace quadrille::plan {
@@ -7,6 +8,17 @@ namespace quadrille::plan {
 std::size_t memory_bytes(const Schedule& s) {
   return s.rounds.capacity() * sizeof(Round) + s.messages.capacity() * sizeof(Message) +
          s.spans.capacity() * sizeof(Span) + s.copies.capacity() * sizeof(Copy);
+}
+
+std::uint32_t waiting_slots(const Schedule& s) {
+  std::uint32_t slots = 0;
+  for (const Round& round : s.rounds) {
+    for (std::uint32_t i = 0; i < round.after.count; ++i) {
+      const Span& to = s.copies[round.after.first + i].to;
+      if (to.buffer == Buffer::scratch) slots = std::max(slots, static_cast<std::uint32_t>(to.block) + 1);
+    }
+  }
+  return slots;
 }
 
 void Builder::reserve(std::size_t rounds, std::size_t messages, std::size_t spans,

@@ -97,6 +97,9 @@ struct Schedule {
   Sizes sizes = Sizes::known;
 };
 
+// Scratch blocks, the first ones, that copies after messages fill: in them blocks wait for a later round.
+std::uint32_t waiting_slots(const Schedule& schedule);
+
 // Heap memory held by a schedule, in bytes.
 std::size_t memory_bytes(const Schedule& schedule);
 

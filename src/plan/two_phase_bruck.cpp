@@ -2,20 +2,22 @@
 //
 // Idea    Zero-rotation Bruck, each round in two phases: first the sizes of the blocks that move on, then the
 //         blocks. A block that arrives for good goes to its place in the receive buffer; one that moves on
-//         waits in a working buffer, where slot i is for the block that travels i ranks. Here the sizes of
-//         blocks that arrive for good do not travel: the receiver knows them. So the last round has one
-//         phase.
-// Source  Fan et al., HPDC 2022, section 3.2, algorithm 1; there r = 2, and all sizes travel.
+//         waits in a slot of a working buffer. Only blocks that move more than once have a slot, so there are
+//         P - 1 - m of them, where m is the number of messages. Here the sizes of blocks that arrive for good
+//         do not travel: the receiver knows them. So the last round has one phase.
+// Source  Fan et al., HPDC 2022, section 3.2, algorithm 1; there r = 2, all sizes travel, and all P blocks
+//         have slots. Any radix, and a buffer without the blocks that arrive by their first message: Fan,
+//         Domke, Ba and Kumar, HPDC 2025 (TuNA), which sends the messages of a digit position one by one.
 // Cost    Rounds and blocks of basic Bruck. Messages: one of data for each digit value of a round, and one of
 //         sizes (4 bytes a block) for each that has blocks that move on. Copies: 1 for the own block, 2 for
-//         each block moved. Working memory: see run/carried.hpp.
+//         each block moved. m is about (r - 1) log_r P. Working memory: see run/carried.hpp.
 //
 // Example, P = 4, r = 2, rank 1. "sd" is the block from rank s to rank d.
 //   copy          recv[1] = 11
 //   round w = 1   i = 1, 3: send[0] = 10, for rank 0 itself, and send[2] = 12. Phase 1: the size of 12 goes to
 //                 rank 0, that of 23 comes from rank 2. Phase 2: 10 and 12 go; 21 comes into recv[2], 23
-//                 into slot 3
-//   round w = 2   i = 2, 3: send[3] = 13 and slot 3 = 23 go to rank 3; 31 and 01 come into recv[3] and recv[0]
+//                 into the only slot: of the blocks that travel 1, 2 and 3 ranks the third moves twice
+//   round w = 2   i = 2, 3: send[3] = 13 and the slot, 23, go to rank 3; 31 and 01 come into recv[3] and recv[0]
 #include "plan/algorithms.hpp"
 #include "plan/bruck_rounds.hpp"
 
@@ -30,12 +32,14 @@ Schedule two_phase_bruck(const Problem& problem) {
   Builder builder(me);
   builder.sizes(Sizes::carried);
   bruck::reserve(builder, sum, transfer, 1, 1);
-  const int slots = ranks > 1 ? ranks : 0;
+  const int slots = bruck::waiting_blocks(ranks, radix);
   builder.scratch(static_cast<std::uint32_t>(slots + bruck::staging_blocks(sum, transfer)));
 
   builder.begin_round();
   builder.copy(Buffer::send, me, Buffer::recv, me);
-  const auto slot = [me](const bruck::Moved& moved) { return Span{me, moved.block, Buffer::scratch}; };
+  const auto slot = [me, radix](const bruck::Moved& moved) {
+    return Span{me, bruck::waiting_slot(radix, moved.block), Buffer::scratch};
+  };
   const auto source = [me, ranks, slot](const bruck::Moved& moved) {
     return moved.first ? Span{me, cyclic(me - moved.block, ranks), Buffer::send} : slot(moved);
   };

@@ -203,14 +203,20 @@ bool BoundRun::take_sure_room() {
   }) == MPI_SUCCESS;
 }
 
-// The whole working buffer, and what a round sends and brings.
+// The working buffer, what a round sends, and what it brings: the largest of the three.
+std::size_t BoundRun::monolithic_bytes() const {
+  const std::size_t blocks = std::max({std::size_t{plan::waiting_slots(schedule_)}, blocks_of_a_round(schedule_, true),
+                                       blocks_of_a_round(schedule_, false)});
+  return blocks * binding_.block_bytes;
+}
+
 bool BoundRun::take_monolithic_room() {
   SureRoom& sure = memory_.carried.monolithic;
-  const std::size_t all = binding_.recv.size() * binding_.block_bytes;
+  const std::size_t most = monolithic_bytes(), block = binding_.block_bytes;
   return thrown_by([&] {
-    binding_.scratch = sure.scratch.take(all);
-    sure.send.take(sure.each(blocks_of_a_round(schedule_, true) * binding_.block_bytes, all));
-    sure.recv.take(sure.each(blocks_of_a_round(schedule_, false) * binding_.block_bytes, all));
+    binding_.scratch = sure.scratch.take(sure.each(plan::waiting_slots(schedule_) * block, most));
+    sure.send.take(sure.each(blocks_of_a_round(schedule_, true) * block, most));
+    sure.recv.take(sure.each(blocks_of_a_round(schedule_, false) * block, most));
   }) == MPI_SUCCESS;
 }
 
@@ -230,7 +236,7 @@ int BoundRun::answered() {
     all_have_room_ = all;
     memory_.sure.note(all ? wanted_ : 0);
   } else {
-    memory_.carried.monolithic.note(all ? binding_.recv.size() * binding_.block_bytes : 0);
+    memory_.carried.monolithic.note(all ? monolithic_bytes() : 0);
   }
   return all ? begin_moving() : MPI_ERR_NO_MEM;
 }
@@ -240,7 +246,7 @@ int BoundRun::largest_known() {
   // Known to all alike: then nobody begins.
   if (largest > SIZE_MAX / 2 / binding_.recv.size()) return MPI_ERR_NO_MEM;
   binding_.block_bytes = largest;
-  const bool sure = memory_.carried.monolithic.is_enough(binding_.recv.size() * largest);
+  const bool sure = memory_.carried.monolithic.is_enough(monolithic_bytes());
   const bool good = take_monolithic_room();
   if (sure) return begin_moving();
   ask(Question::room, good ? 0 : 1);

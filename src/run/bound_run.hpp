@@ -92,6 +92,7 @@ class BoundRun {
   bool take_room();
   bool take_sure_room();
   bool take_monolithic_room();
+  std::size_t monolithic_bytes() const;
   bool take_own_room(memory::Pool& pool, const std::vector<Block>& blocks, std::vector<Place>& places);
   bool must_ask() const { return sized_ && !all_have_room_ && !memory_.sure.is_enough(wanted_); }
   void ask(Question question, std::uint64_t mine);

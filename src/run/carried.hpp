@@ -12,7 +12,7 @@
 // Working memory of a rank, where N is the largest block and b the bytes that a round brings it:
 //   by need      what a round sends, and the sum of b over the rounds; for even data about N/2 * P/2 * log2 P.
 //                Nothing is allocated for blocks that are empty
-//   monolithic   what a round sends and brings, and P * N, as the paper has it; N is agreed first. Bounded
+//   monolithic   what a round sends and brings, and N for each slot of blocks that wait; N is agreed first. Bounded
 //                whatever the data are, and wasteful if N is far above the mean
 // By need is the standard: it never takes more than the data that pass through the rank.
 //

@@ -157,23 +157,23 @@ TEST(ExampleTest, ZeroRotationBruck) {
 
 TEST(ExampleTest, TwoPhaseBruck) {
   EXPECT_EQ(drawn(plan::two_phase_bruck, 4, 1),
-            "scratch 8 blocks; sizes travel before the data\n"
+            "scratch 5 blocks; sizes travel before the data\n"
             "round 0\n"
             "  copy  send[1] -> recv[1]\n"
             "round 1\n"
-            "  copy  send[0] -> scratch[4]\n"
-            "  copy  send[2] -> scratch[5]\n"
-            "  send  to 0: scratch[4..5], with the size of the last\n"
-            "  recv  from 2: scratch[6..7], with the size of the last\n"
-            "  copy  scratch[6] -> recv[2]\n"
-            "  copy  scratch[7] -> scratch[3]\n"
+            "  copy  send[0] -> scratch[1]\n"
+            "  copy  send[2] -> scratch[2]\n"
+            "  send  to 0: scratch[1..2], with the size of the last\n"
+            "  recv  from 2: scratch[3..4], with the size of the last\n"
+            "  copy  scratch[3] -> recv[2]\n"
+            "  copy  scratch[4] -> scratch[0]\n"
             "round 2\n"
-            "  copy  send[3] -> scratch[4]\n"
-            "  copy  scratch[3] -> scratch[5]\n"
-            "  send  to 3: scratch[4..5]\n"
-            "  recv  from 3: scratch[6..7]\n"
-            "  copy  scratch[6] -> recv[3]\n"
-            "  copy  scratch[7] -> recv[0]\n");
+            "  copy  send[3] -> scratch[1]\n"
+            "  copy  scratch[0] -> scratch[2]\n"
+            "  send  to 3: scratch[1..2]\n"
+            "  recv  from 3: scratch[3..4]\n"
+            "  copy  scratch[3] -> recv[3]\n"
+            "  copy  scratch[4] -> recv[0]\n");
 }
 
 TEST(ExampleTest, Sloav) {

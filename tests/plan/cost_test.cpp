@@ -33,17 +33,19 @@ struct Moved {
   std::set<std::pair<int, int>> messages;  // (position, digit)
   std::set<std::pair<int, int>> moving_on;  // (position, digit) of blocks with a higher digit
   U all = 0, most = 0;
+  U waiting = 0;  // blocks with several digits that are not zero
 };
 
 Moved moved(int ranks, int radix) {
   Moved m;
   m.blocks.resize(log_up(ranks, radix));
   for (int i = 0; i < ranks; ++i) {
-    int position = 0;
+    int position = 0, moves = 0;
     for (int rest = i; rest > 0; rest /= radix, ++position) {
       if (rest % radix == 0) continue;
       ++m.blocks[static_cast<std::size_t>(position)];
       ++m.all;
+      m.waiting += ++moves == 2 ? 1 : 0;
       m.messages.insert({position, rest % radix});
       if (rest >= radix) m.moving_on.insert({position, rest % radix});
     }
@@ -129,7 +131,8 @@ TEST_F(BruckCostTest, ZeroRotation) {
 TEST_F(BruckCostTest, TwoPhase) {
   for_all(two_phase_bruck, [](U ranks, const Counts& c, const Moved& m) {
     EXPECT_EQ(c.blocks_copied, 1 + 2 * m.all);
-    EXPECT_EQ(c.scratch_blocks, ranks + 2 * m.most);
+    EXPECT_EQ(m.waiting, ranks - 1 - c.messages);
+    EXPECT_EQ(c.scratch_blocks, m.waiting + 2 * m.most);
     EXPECT_EQ(c.sizes_sent, m.all - (ranks - 1));
     EXPECT_EQ(c.size_messages, m.moving_on.size());
   });

@@ -113,7 +113,8 @@ void run_all(const choose::Algorithm& algorithm, Collective collective,
     if (r.schedule.sizes != plan::Sizes::known) {
       if (plan::value_of(parameters, "monolithic", 0) != 0) {
         r.binding.block_bytes = largest_size(size, ranks);
-        r.scratch.assign(static_cast<std::size_t>(ranks) * r.binding.block_bytes + 1, poison);
+        // A byte behind it, which must stay.
+        r.scratch.assign(plan::waiting_slots(r.schedule) * r.binding.block_bytes + 1, poison);
         r.binding.scratch = r.scratch.data();
       }
       r.carried = std::make_unique<run::CarriedExecution>(r.schedule, r.binding, network.rank(me), r.memory, limits);
@@ -141,6 +142,9 @@ void run_all(const choose::Algorithm& algorithm, Collective collective,
     const Rank& r = all[static_cast<std::size_t>(me)];
     ASSERT_TRUE(r.done()) << what << ": rank " << me << " is stuck";
     check_recv(r, me, gather, what);
+    if (r.carried && !r.scratch.empty()) {
+      ASSERT_EQ(r.scratch.back(), poison) << what << ": written behind the slots";
+    }
   }
 }
 
