@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "choose/model.hpp"
+#include "team/ask.hpp"
 
 namespace quadrille::api {
 
@@ -25,7 +26,7 @@ int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelectio
   const Bytes mine = bytes_of(call.in_place ? call.recv : call.send, ranks);
   Bytes most;
   const int error = mpi().Allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, team.group.messages().comm);
-  if (error != MPI_SUCCESS) return error;
+  if (error != MPI_SUCCESS) team::lose(team);
   const choose::Load load{static_cast<double>(most.all) / ranks, static_cast<double>(most.largest)};
   cached.settle(choose::fastest(call.collective, ranks, load, team.agreed().model).choice);
   choose::note_answer(asking, row_of(cached.selection.choice.algorithm->engine).answer);

@@ -4,6 +4,7 @@
 #include "run/engines.hpp"
 #include "run/leaders.hpp"
 #include "run/neighbor_copies.hpp"
+#include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 
 namespace quadrille::api {
@@ -41,7 +42,8 @@ int by_pairs(const Call& call, const Service& by, Team& team) {
 }
 
 int by_leaders(const Call& call, const Service& by, Team& team) {
-  return run::run_leaders(call, *by.on.leaders, team.group);
+  const team::CachedLeaders& on = *by.on.leaders;
+  return run::run_leaders(call, *on.plan, *on.blocking, team.group);
 }
 
 int by_padding(const Call& call, const Service& by, Team& team) {
@@ -72,7 +74,7 @@ constexpr auto table = std::to_array<EngineWork>({
     {Engine::node, to_other_nodes, by_copies, make_copies},
     {Engine::inbox, beside_inboxes, by_inbox, make_in_node},
     {Engine::exchange, to_other_nodes, by_pairs, make_in_node},
-    {Engine::leaders, beside_inboxes, by_leaders, make_in_node, team::prepare_leaders},
+    {Engine::leaders, beside_inboxes, by_leaders, make_leaders, team::prepare_leaders},
     {Engine::padded, always, by_padding, make_schedule},
     {Engine::sparse, always, nullptr, nullptr},
     {Engine::neighbors, always, by_neighbor_schedule, make_neighbor_schedule},

@@ -66,6 +66,7 @@ int make_by_engine(Making& m) {
 }
 
 int make(Making& m) {
+  if (m.team.lost) return MPI_ERR_OTHER;
   const std::optional<int> refused = is_neighbor(m.call.collective) ? refuse_neighbors(m) : refuse_dense(m);
   if (refused) return *refused;
   if (const int error = keep_types(m); error != MPI_SUCCESS) return error;
@@ -80,6 +81,7 @@ const char* carrier_of(const Quadrille_Request_state::Run& by) {
   if (std::holds_alternative<run::NativeRun>(by)) return "mpi";
   if (std::holds_alternative<run::InboxRun>(by)) return "inbox";
   if (std::holds_alternative<run::NodeCopiesRun>(by)) return "copies";
+  if (std::holds_alternative<run::LeadersRequest>(by)) return "leaders";
   const bool rings = std::holds_alternative<run::NodeDenseRun>(by) || std::holds_alternative<run::NodeNeighborRun>(by);
   return rings ? "rings" : "messages";
 }

@@ -7,6 +7,7 @@
 
 #include "choose/select.hpp"
 #include "mpi/tags.hpp"
+#include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 
 namespace quadrille::api {
@@ -31,6 +32,11 @@ int make_by(Making& m, const team::Prepared& on) {
 
 // ---- Shared memory of its own ----
 
+void take_lane(Making& m, team::Lanes& lanes) {
+  m.made.lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
+  m.made.queue = &m.made.lane->queue;
+}
+
 // Rings for a call among `edges`; empty, on all ranks, if there are none. A nonblocking call takes those of its lane.
 std::span<run::PairRings> rings_for(Making& m, const run::NodeEdges& edges) {
   if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings) return {};
@@ -43,7 +49,7 @@ std::span<run::PairRings> rings_for(Making& m, const run::NodeEdges& edges) {
   }
   team::Lanes& lanes = team::lanes_of(m.team);
   if (lanes.lanes.empty()) return {};
-  m.made.lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
+  take_lane(m, lanes);
   return m.made.lane->rings.pairs;
 }
 
@@ -60,7 +66,7 @@ bool by_inbox(Making& m, std::size_t bytes) {
   } else {
     team::Lanes& lanes = team::lanes_of(m.team);
     if (lanes.lanes.empty() || bytes > lanes.lanes.front().inbox.inbox.capacity()) return false;
-    m.made.lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
+    take_lane(m, lanes);
     inbox = &m.made.lane->inbox.inbox;
   }
   m.made.run.emplace<run::InboxRun>(m.call, m.team.group, *inbox);
@@ -187,6 +193,44 @@ int make_copies(Making& m, team::CachedSelection& selected) {
     return make_in_node(m, selected);
   }
   const choose::Selection& selection = selected.selection;
+  m.explain(m.team.counted.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
+  return MPI_SUCCESS;
+}
+
+namespace {
+
+// True if there is memory for it. A persistent call has an area of its own, and a nonblocking one takes its turn on a lane.
+bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
+  team::LeadersTurn turn;
+  memory::Leaders* area = nullptr;
+  if (m.persistent) {
+    const bool sized = is_sized(m.call.collective);
+    std::optional<team::OwnLeaders> own = team::own_leaders(m.team, on, sized ? bytes : SIZE_MAX);
+    if (!own) return false;
+    m.made.leaders = std::move(*own);
+    area = &m.made.leaders.area.leaders;
+    turn.work = m.made.leaders.work.get();
+  } else {
+    turn = team::next_leaders_lane(m.team, on);
+    if (turn.lane == nullptr) return false;
+    m.made.queue = &turn.lane->queue;
+    area = &turn.lane->area.leaders;
+  }
+  const int rounds = m.tag;
+  m.take_tag();
+  m.made.run.emplace<run::LeadersRequest>(m.call, *on.plan, *area, *turn.work, rounds, m.tag, m.team.group,
+                                          run::LeadersRooms{m.made.send, m.made.recv});
+  return true;
+}
+
+}  // namespace
+
+int make_leaders(Making& m, team::CachedSelection& selected) {
+  const choose::Selection& selection = selected.selection;
+  int error = MPI_SUCCESS;
+  if (!has_messages(m, error)) return error;
+  team::CachedLeaders* const on = team::leaders_for(m.team, m.call.collective, selection.choice);
+  if (on == nullptr || !by_leaders(m, *on, selected.bytes)) return make_in_node(m, selected);
   m.explain(m.team.counted.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
   return MPI_SUCCESS;
 }

@@ -39,6 +39,8 @@ int make_schedule(Making& m, team::CachedSelection& selected);
 int make_in_node(Making& m, team::CachedSelection& selected);
 // An order of copies, where it is forced. Every rank waits for all, so where it was only chosen rings stand in.
 int make_copies(Making& m, team::CachedSelection& selected);
+// Through leaders; without memory for them what make_in_node() does.
+int make_leaders(Making& m, team::CachedSelection& selected);
 int make_neighbor_schedule(Making& m, team::CachedSelection& selected);
 int make_rings(Making& m, team::CachedSelection& selected);
 int make_rings_instead(Making& m, team::CachedSelection& selected);

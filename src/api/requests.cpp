@@ -66,20 +66,20 @@ void State::start() {
   begun = false;
   complete.store(false, std::memory_order_relaxed);
   error = MPI_SUCCESS;
-  if (lane != nullptr) lane->queue.push_back(this);
+  if (queue != nullptr) queue->push_back(this);
   go_on(run::With::mpi);
 }
 
 bool State::go_on(run::With with) {
   if (complete.load(std::memory_order_relaxed)) return true;
-  if (lane != nullptr && lane->queue.front() != this) return false;
+  if (queue != nullptr && queue->front() != this) return false;
   if (!can_go_on(with)) return false;
   int now = MPI_SUCCESS;
   const int thrown = quadrille::thrown_by([&] { now = step(); });
   if (error == MPI_SUCCESS) error = thrown != MPI_SUCCESS ? thrown : now;
   // What has thrown is in the middle of something, and nothing goes on any more.
   const bool over = thrown != MPI_SUCCESS || is_run_done();
-  if (over && lane != nullptr) lane->queue.pop_front();
+  if (over && queue != nullptr) queue->pop_front();
   if (over) complete.store(true, std::memory_order_release);
   return over;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <variant>
 
 #include "quadrille.h"
@@ -12,12 +13,14 @@
 #include "run/call.hpp"
 #include "run/inbox_run.hpp"
 #include "run/kept_types.hpp"
+#include "run/leaders.hpp"
 #include "run/native_run.hpp"
 #include "run/node_copies_run.hpp"
 #include "run/node_dense_run.hpp"
 #include "run/node_neighbors.hpp"
 #include "run/padded_run.hpp"
 #include "run/under_way.hpp"
+#include "team/leaders.hpp"
 #include "team/own_rings.hpp"
 #include "team/team.hpp"
 
@@ -25,7 +28,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // What carries the call out. Nothing: no data move.
   using Run = std::variant<std::monostate, quadrille::run::NativeRun, quadrille::run::BoundRun,
                            quadrille::run::PaddedRun, quadrille::run::NodeNeighborRun, quadrille::run::NodeDenseRun,
-                           quadrille::run::InboxRun, quadrille::run::NodeCopiesRun>;
+                           quadrille::run::InboxRun, quadrille::run::NodeCopiesRun,
+                           quadrille::run::LeadersRequest>;
 
   quadrille::team::KeptTeam team;  // first: all else is gone before it
   quadrille::run::KeptTypes types;
@@ -35,7 +39,9 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::run::OwnRings rings;
   quadrille::team::OwnInbox inbox;
   quadrille::team::OwnPairs pairs;
+  quadrille::team::OwnLeaders leaders;
   quadrille::team::Lane* lane = nullptr;  // of a nonblocking call, until it is complete
+  std::deque<const quadrille::run::Pending*>* queue = nullptr;  // in which it takes its turn there, or on a lane of leaders
   Run run;
   bool persistent = false;
   bool crowded = false;  // ranks share processors: who looks in vain must let others run

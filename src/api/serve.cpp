@@ -87,13 +87,21 @@ std::size_t global_bytes(const Call& call, team::Team& team) {
   return static_cast<std::size_t>(most) * type_info(call.recv.type).size;
 }
 
+int load_of(const Call& call, team::Team& team) {
+  const bool differs = is_sized(call.collective) && is_dense(call.collective) && has_arrays(row_of(call.collective).recv);
+  if (!differs || team.nodes.nodes == 1 || !team.agreed().tries_between) return 0;
+  std::size_t all = 0;
+  for (int b = 0; b < team.group.ranks; ++b) all += static_cast<std::size_t>(call.recv.count_of(b));
+  return choose::size_class_of(all * type_info(call.recv.type).size);
+}
+
 bool moves_nothing(const Call& call, std::size_t bytes) {
   return bytes == 0 && is_dense(call.collective) && is_sized(call.collective);
 }
 
 team::CachedSelection& selection_for(const Call& call, std::size_t bytes, team::Team& team, bool drop_in) {
   return is_neighbor(call.collective) ? team::neighbor_selection(team, call.collective, bytes, drop_in)
-                                      : team::selection_of(team, call.collective, bytes);
+                                      : team::selection_of(team, call.collective, bytes, load_of(call, team));
 }
 
 int raise(MPI_Comm comm, int error) {
@@ -186,7 +194,8 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
     attempt = {};  // the MPI's time is not that of the candidate
     return pass(team, Passed::no_communicator);
   }
-  if (engine.prepare != nullptr && !engine.prepare(team)) {
+  const bool is_prepared = attempt.choice == nullptr && cached.prepared.has_value();
+  if (engine.prepare != nullptr && !is_prepared && !engine.prepare(team, call.collective, choice)) {
     if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", team::no_memory_for_leaders);
     attempt = {};
     return pass(team, Passed::other);
@@ -214,6 +223,10 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
     return false;
   }
   const Serving guard;
+  if (team->lost) {
+    error = raise(call.comm, MPI_ERR_OTHER);
+    return true;
+  }
   const bool neighbors = is_neighbor(call.collective);
   if (!(neighbors ? admit_neighbors(call, *team, door) : admit_dense(call, *team, door))) return false;
   error = neighbors ? check_sizes(call, *team, true) : MPI_SUCCESS;

@@ -73,6 +73,9 @@ std::size_t global_bytes(const run::Call& call, team::Team& team);
 bool moves_nothing(const run::Call& call, std::size_t bytes);
 
 // `drop_in` leaves more to the MPI.
+// The class of what moves in all in an Allgatherv, for calls of which several algorithms are tried: by its largest block
+// alone, one that moves a single block would be taken for one that moves many.
+int load_of(const run::Call& call, team::Team& team);
 team::CachedSelection& selection_for(const run::Call& call, std::size_t bytes, team::Team& team, bool drop_in);
 
 // Calls the error handler of `comm`, and returns `error` if that comes back.

@@ -2,13 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/choose_by_load.hpp"
-#include "mpi/errors.hpp"
+#include "team/ask.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -19,16 +18,12 @@ double bytes_moved(const run::Call& call, int ranks) {
   return static_cast<double>(sent + bytes_of(call.recv, ranks).all);
 }
 
-// Calls with blocks of about the same size share a trial: within a fifth.
-int class_of(std::size_t bytes) {
-  return bytes == 0 ? -1 : static_cast<int>(std::floor(4 * std::log2(static_cast<double>(bytes))));
-}
 
 team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   if (cached.trial != nullptr) return *cached.trial;
   const int number =
-      cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now : class_of(bytes);
-  const auto [place, is_new] = team.asked.trials.try_emplace({call.collective, number});
+      cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now : choose::size_class_of(bytes);
+  const auto [place, is_new] = team.asked.trials.try_emplace({call.collective, number, cached.load});
   team::Try& one = place->second;
   if (is_new) {
     std::vector<choose::Choice> candidates{cached.selection.choice};
@@ -58,36 +53,15 @@ std::string tell(const team::Try& one) {
   return told;
 }
 
-// The maxima over all ranks. A peer may wait for a call that this rank has started and left, so that is kept moving.
-// False if the MPI cannot do it.
-bool compare(const team::Team& team, const std::vector<double>& mine, std::vector<double>& slowest) {
-  const ErrorsReturned guard(team.own());
-  slowest.resize(mine.size());
-  MPI_Request request;
-  int error = mpi().Iallreduce(mine.data(), slowest.data(), static_cast<int>(mine.size()), mpi().double_type,
-                               mpi().op_max, team.own(), &request);
-  if (error != MPI_SUCCESS) return false;
-  int done = 0;
-  MPI_Status status;
-  team.group.waiter.until([&] {
-    error = mpi().Testall(1, &request, &done, &status);
-    return done != 0 || error != MPI_SUCCESS;
-  });
-  return error == MPI_SUCCESS;
-}
-
-// The end of a visit. If the ranks cannot compare, all of them stay with the first.
+// The end of a visit.
 void end_visit(team::Team& team, team::Try& one) {
-  std::vector<double> slowest;
-  if (compare(team, choose::times_of(one.trial), slowest)) {
-    choose::judge(one.trial, slowest);
-    if (!one.trial.decided) return;
-    one.best = choose::best_of(one.trial);
-    one.why = tell(one);
-  } else {
-    one.trial.decided = true;
-    one.why = "the ranks could not compare " + names(one);
-  }
+  const std::vector<double> mine = choose::times_of(one.trial);
+  std::vector<double> slowest(mine.size());
+  team::largest_of_all(team, mine, slowest);
+  choose::judge(one.trial, slowest);
+  if (!one.trial.decided) return;
+  one.best = choose::best_of(one.trial);
+  one.why = tell(one);
 }
 
 }  // namespace
@@ -112,17 +86,30 @@ Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team
   return {};
 }
 
+namespace {
+
+// The candidates of what was decided are rivals again.
+void reopen(team::CachedSelection& cached) {
+  const std::vector<choose::Choice>& candidates = cached.trial->trial.candidates;
+  cached.settle(candidates[0]);
+  cached.selection.rivals.assign(candidates.begin() + 1, candidates.end());
+}
+
+}  // namespace
+
 void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
   choose::LoadClass& load = team.asked.load[static_cast<std::size_t>(call.collective)];
   // A trial that is under way finds out by itself whether its calls are alike.
   const bool is_tried = cached.trial != nullptr && !cached.trial->trial.decided;
-  if (is_tried || !choose::must_ask(load)) return;
-  std::vector<double> most;
-  if (!compare(team, {bytes_moved(call, team.group.ranks)}, most) || !choose::note_load(load, most[0])) return;
+  if (is_tried) return;
+  if (cached.trial != nullptr && choose::begin_again(cached.trial->trial)) return reopen(cached);
+  if (!choose::must_ask(load)) return;
+  const double moved = bytes_moved(call, team.group.ranks);
+  double most = 0;
+  team::largest_of_all(team, {&moved, 1}, {&most, 1});
+  if (!choose::note_load(load, most)) return;
   if (cached.trial == nullptr) return;  // the first call
-  const std::vector<choose::Choice>& candidates = cached.trial->trial.candidates;
-  cached.settle(candidates[0]);
-  cached.selection.rivals.assign(candidates.begin() + 1, candidates.end());
+  reopen(cached);
   cached.trial = nullptr;
 }
 

@@ -20,7 +20,7 @@ struct Attempt {
 Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached);
 
 // Collective likewise, for a call whose selection follows the load: when all ranks together move much more or less than
-// before, another trial is begun, or what came of it is taken up again.
+// before, another trial is begun, or what came of it is taken up again. A trial that found nothing out is begun again.
 void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached);
 
 // When the call is done, by whoever carried it out.

@@ -81,6 +81,16 @@ void judge(Trial& trial, std::span<const double> slowest) {
   trial.decided = ++trial.visit == Trial::visits || !trial.were_alike || only_the_first_is_in(trial);
 }
 
+bool begin_again(Trial& trial) {
+  if (!trial.decided || trial.were_alike || trial.again == Trial::most_again) return false;
+  if (trial.calls_since++ < Trial::calls_before_again << trial.again) return false;
+  Trial anew = make_trial(std::move(trial.candidates));
+  anew.must_take = trial.must_take;
+  anew.again = trial.again + 1;
+  trial = std::move(anew);
+  return true;
+}
+
 double median_of(const Trial& trial, std::size_t candidate) {
   std::vector<double> seconds = trial.slowest[candidate];
   std::sort(seconds.begin(), seconds.end());
@@ -103,6 +113,10 @@ std::size_t best_of(const Trial& trial) {
     bound = median_of(trial, c);
   }
   return best;
+}
+
+int size_class_of(std::size_t bytes) {
+  return bytes == 0 ? -1 : static_cast<int>(std::floor(4 * std::log2(static_cast<double>(bytes))));
 }
 
 int load_class_of(double bytes) {

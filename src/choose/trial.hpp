@@ -48,6 +48,10 @@ struct Trial {
   std::vector<std::vector<double>> slowest;  // [candidate][visit] seconds on the slowest rank
   double least_bytes = 0, most_bytes = 0;    // that this rank moved in a call
   bool were_alike = true;                    // on all ranks, as far as was compared
+  // If they were not, nothing is known, and all is tried again: after so many calls, twice as many each time.
+  static constexpr int calls_before_again = 64, most_again = 4;
+  int again = 0;  // times
+  int calls_since = 0;
   bool decided = false;
 };
 
@@ -73,6 +77,10 @@ std::vector<double> times_of(const Trial& trial);
 // Takes the maxima over all ranks, and goes on to the next visit unless it is decided.
 void judge(Trial& trial, std::span<const double> slowest);
 
+// A call begins by what was decided. True if all is to be tried again, with this call: those that were compared differed too
+// much to tell anything. A program whose calls always differ is asked a few times.
+bool begin_again(Trial& trial);
+
 // Seconds of a candidate's visits so far: their median, and the shortest.
 double median_of(const Trial& trial, std::size_t candidate);
 double shortest_of(const Trial& trial, std::size_t candidate);
@@ -90,6 +98,8 @@ struct LoadClass {
   int bound = 1;    // of unasked calls, next time
   std::minstd_rand random;
 };
+// Calls of blocks of one class have blocks of about the same size: within a fifth.
+int size_class_of(std::size_t bytes);
 // Calls of one class move at most four times as much as others, or little.
 int load_class_of(double bytes);
 // Must the call that begins ask?

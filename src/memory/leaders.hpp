@@ -12,6 +12,7 @@
 // Rank 0 packs turn 2 at once, into the other set; rank 1 waits until 6 = 3 * 2 are counted.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -23,14 +24,26 @@ namespace quadrille::memory {
 
 class Leaders {
  public:
-  // The parts of the area (plan::LeadersPart), bytes a rank. Pages that are not used take no memory.
-  static constexpr std::array<std::size_t, 5> part_bytes_a_rank = {256 << 10, 256 << 10, 1 << 20, 1 << 20, 1 << 20};
-  static std::size_t bytes(int ranks) { return head_bytes(ranks) + before(part_bytes_a_rank.size(), ranks); }
+  // Bytes a rank of each part of the area (plan::LeadersPart), the same on all nodes; whole cache lines. Pages that are
+  // not used take no memory.
+  using Parts = std::array<std::size_t, 5>;
+  static constexpr Parts usual_parts = {256 << 10, 256 << 10, 1 << 20, 1 << 20, 1 << 20};
+  static std::size_t bytes(int ranks, const Parts& parts = usual_parts) {
+    return head_bytes(ranks) + before(parts, parts.size(), ranks);
+  }
+  // How many areas of so many bytes are to be had, at most `wanted`, where a process may take `left` bytes of addresses
+  // more: the program needs them for other things.
+  static std::size_t areas_within(std::size_t left, std::size_t one, std::size_t wanted) {
+    constexpr std::size_t part = 16;
+    return std::min(wanted, left / part / one);
+  }
 
   Leaders() = default;
-  // `base` is zeroed shared memory of bytes(ranks).
-  Leaders(std::byte* base, int ranks) : base_(base), ranks_(static_cast<std::uint64_t>(ranks)) {}
+  // `base` is zeroed shared memory of bytes(ranks, parts).
+  Leaders(std::byte* base, int ranks, const Parts& parts = usual_parts)
+      : base_(base), parts_(parts), ranks_(static_cast<std::uint64_t>(ranks)) {}
   bool usable() const { return base_ != nullptr; }
+  const Parts& parts() const { return parts_; }
 
   // All ranks take the same turns.
   void begin() { ++turn_; }
@@ -38,7 +51,7 @@ class Leaders {
   unsigned set() const { return turn_ & 1U; }
   std::byte* part(std::size_t number) const {
     const int ranks = static_cast<int>(ranks_);
-    return base_ + head_bytes(ranks) + before(number, ranks);
+    return base_ + head_bytes(ranks) + before(parts_, number, ranks);
   }
 
   // This rank has written all that is its own; or `failed` to, and then all ranks of the node are told.
@@ -66,9 +79,9 @@ class Leaders {
     int error;
   };
   static std::size_t head_bytes(int ranks) { return sizeof(Line) * (static_cast<std::size_t>(ranks) + 1); }
-  static std::size_t before(std::size_t part, int ranks) {
+  static std::size_t before(const Parts& parts, std::size_t part, int ranks) {
     std::size_t bytes = 0;
-    for (std::size_t p = 0; p < part; ++p) bytes += part_bytes_a_rank[p] * static_cast<std::size_t>(ranks);
+    for (std::size_t p = 0; p < part; ++p) bytes += parts[p] * static_cast<std::size_t>(ranks);
     return bytes;
   }
   Line& line(std::size_t number) const { return reinterpret_cast<Line*>(base_)[number]; }
@@ -76,6 +89,7 @@ class Leaders {
   std::atomic<std::uint64_t>& packed() const { return line(0).turn; }
 
   std::byte* base_ = nullptr;
+  Parts parts_ = usual_parts;
   std::uint64_t ranks_ = 0;  // of this node
   std::uint64_t turn_ = 0;
 };

@@ -50,14 +50,24 @@ int Execution::advance(bool block) {
   return error_;
 }
 
-std::size_t Execution::pairs() const {
-  const Round& round = schedule_.rounds[round_];
+std::size_t Execution::reserve() {
+  std::size_t most_pairs = 0, most_places = 0;
+  for (const Round& round : schedule_.rounds) most_pairs = std::max(most_pairs, window(round));
+  for (const plan::Message& message : schedule_.messages) {
+    most_places = std::max<std::size_t>(most_places, message.spans.count);
+  }
+  slot_open_.reserve(most_pairs);
+  places_.reserve(most_places);
+  return 2 * most_pairs;
+}
+
+std::size_t Execution::pairs(const Round& round) {
   return std::max(round.sends.count, round.receives.count);
 }
 
-std::size_t Execution::window() const {
-  const std::size_t asked = schedule_.rounds[round_].window.pairs;
-  return asked == 0 ? pairs() : std::min<std::size_t>(asked, pairs());
+std::size_t Execution::window(const Round& round) {
+  const std::size_t asked = round.window.pairs;
+  return asked == 0 ? pairs(round) : std::min<std::size_t>(asked, pairs(round));
 }
 
 bool Execution::advance_messages(bool block) {

@@ -24,7 +24,10 @@ class Execution {
   // All three must outlive the execution.
   Execution(const plan::Schedule& schedule, const Binding& binding, Transport& transport);
 
-  // Lets it run once more, from this round on. Takes no memory.
+  // Takes the memory that it needs to run, but for that of the transport, for which it returns how many slots are used.
+  // Throws std::bad_alloc.
+  std::size_t reserve();
+  // Lets it run once more, from this round on.
   void begin(std::size_t round = 0) {
     round_ = round;
     phase_ = Phase::enter;
@@ -52,8 +55,10 @@ class Execution {
   void run_copies(plan::Range copies);
   Place place_of(const plan::Span& span) const;
   std::span<const Place> places_of(const plan::Message& message);
-  std::size_t pairs() const;
-  std::size_t window() const;
+  std::size_t pairs() const { return pairs(schedule_.rounds[round_]); }
+  std::size_t window() const { return window(schedule_.rounds[round_]); }
+  static std::size_t pairs(const plan::Round& round);
+  static std::size_t window(const plan::Round& round);
 
   const plan::Schedule& schedule_;
   const Binding& binding_;

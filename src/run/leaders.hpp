@@ -1,24 +1,226 @@
-// A call through the leaders of the nodes: the engine that carries plan::LeadersPlan out.
+// A call through the leaders of the nodes: the engine that carries plan::LeadersPlan out. It never waits in the middle, so
+// that all forms of a call are the same object: a blocking call starts it and waits.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "memory/leaders.hpp"
+#include "memory/pool.hpp"
+#include "mpi/tags.hpp"
 #include "plan/leaders.hpp"
+#include "run/agreement.hpp"
+#include "run/blocks.hpp"
 #include "run/call.hpp"
+#include "run/executor.hpp"
 #include "run/group.hpp"
+#include "run/mpi_transport.hpp"
+#include "run/room.hpp"
 
 namespace quadrille::run {
 
-// Carries a call out. Blocks whose sizes all ranks know, and that are larger than a place of the area, go in several turns,
-// piece by piece; other large ones as messages of their own. `group.leaders` must be usable on all ranks. Returns an MPI
-// error code.
-int run_leaders(const Call& call, const plan::LeadersPlan& plan, Group& group);
+// What the calls of a plan need besides their data, for one of them at a time. All of it is taken here, when the ranks can
+// still agree what to do without: in the middle of a call no rank may lack any. Throws std::bad_alloc.
+class LeadersWork {
+ public:
+  // `comm` is that of the group's messages. The plan must outlive it.
+  LeadersWork(const plan::LeadersPlan& plan, MPI_Comm comm);
+  LeadersWork(const LeadersWork&) = delete;
+  LeadersWork& operator=(const LeadersWork&) = delete;
+  // Tags for the messages of leaders, and for those beside them.
+  void use_tags(int rounds, int beside);
 
-// The same of a plan for uneven blocks.
-int run_uneven_leaders(const Call& call, const plan::LeadersPlan& plan, Group& group);
+  std::vector<std::size_t> offsets;    // of an allgather: [place], and the end
+  std::vector<Place> sent, received;   // of a leader: [block of the exchange]
+  Place own;                           // of an allgather, what is sent
+  Binding binding;
+  MpiTransport messages, beside;
+  std::optional<Execution> exchange;   // of a leader
+  memory::Pool own_block;              // to copy it
+};
+
+// Where a call packs. Not shared by calls that are under way together.
+struct LeadersRooms {
+  memory::Pool &send, &recv;
+};
+
+// What follows when a rank has written what is its own, until all that it reads is there (memory/leaders.hpp).
+class LeadersTurn {
+ public:
+  LeadersTurn(const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work)
+      : plan_(plan), area_(area), work_(work) {}
+  // This rank has packed, or has `failed` to.
+  void begin(bool failed);
+  // Goes on as far as is possible without waiting. True if all is there. `bind()` binds a leader's exchange, when all ranks
+  // of the node have packed.
+  template <class Bind>
+  bool advance(const Bind& bind) {
+    if (step_ == Step::gathering) {
+      if (!area_.all_have_packed()) return false;
+      bind();
+      work_.exchange->begin();
+      step_ = Step::sending;
+    }
+    if (step_ == Step::sending && !send()) return false;
+    return all_brought();
+  }
+  // Of a leader of this node.
+  int error() const { return error_; }
+
+ private:
+  enum class Step : std::uint8_t { gathering, sending, waiting };
+  bool send();
+  bool all_brought();
+
+  const plan::LeadersPlan& plan_;
+  memory::Leaders& area_;
+  LeadersWork& work_;
+  Step step_ = Step::waiting;
+  int next_ = 0;  // leader
+  int error_ = MPI_SUCCESS;
+};
+
+// Blocks whose sizes all ranks know. Those that are larger than a place of the area go in several turns, piece by piece.
+class EvenLeaders {
+ public:
+  // `call`, its arrays, and all else must outlive it.
+  EvenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
+              const LeadersRooms& rooms);
+  // Neither waits. Both return an MPI error code. May be started again when it is done.
+  int start();
+  int advance();
+  bool done() const { return phase_ == Phase::idle; }
+
+ private:
+  enum class Phase : std::uint8_t { idle, agreeing, exchanging };
+  bool send_is_dense() const { return call_.in_place ? recv_.all_dense() : send_.all_dense(); }
+  Block block_for(int to) const;
+  std::size_t in_turn(std::size_t bytes) const;
+  std::size_t between(std::size_t first, std::size_t end) const;
+  std::byte* at(std::size_t place) const;
+  std::size_t of_set(std::size_t place) const;
+  void find_places();
+  void begin_turn();
+  int end_call();
+  void pack_pieces();
+  void pack_piece(int to);
+  void unpack_pieces();
+  bool unpacks_run(const plan::LeadersRun& run);
+  void unpack_piece(int from, const std::byte* place);
+  void take_room();
+  void ask();
+  bool answered();
+  void pack_whole();
+  void unpack_whole();
+  Place place(std::size_t first, std::size_t count) const;
+  void bind();
+
+  const Call& call_;
+  const plan::LeadersPlan& plan_;
+  memory::Leaders& area_;
+  LeadersWork& work_;
+  Group& group_;
+  const bool gathers_;
+  const Blocks send_, recv_;
+  const bool uniform_;
+  Room send_room_, recv_room_;
+  std::size_t largest_ = 0, piece_ = 1, turns_ = 0, turn_ = 0;
+  // Blocks with gaps that move in several turns are packed before, and unpacked after all turns.
+  bool packs_whole_ = false, unpacks_whole_ = false, has_no_room_ = false, all_have_room_ = false;
+  std::byte* whole_send_ = nullptr;
+  std::byte* whole_recv_ = nullptr;
+  std::optional<Agreement> agreement_;
+  LeadersTurn exchange_;
+  Phase phase_ = Phase::idle;
+  int error_ = MPI_SUCCESS;
+};
+
+// Blocks of an Alltoallv or Alltoallw (uneven_leaders.cpp). Large ones go as messages of their own.
+class UnevenLeaders {
+ public:
+  // As of EvenLeaders.
+  UnevenLeaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group,
+                const LeadersRooms& rooms);
+  ~UnevenLeaders();
+  UnevenLeaders(const UnevenLeaders&) = delete;
+  UnevenLeaders& operator=(const UnevenLeaders&) = delete;
+  int start();
+  int advance();
+  bool done() const { return phase_ == Phase::idle; }
+
+ private:
+  enum class Phase : std::uint8_t { idle, exchanging, ending };
+  using Size = std::uint32_t;
+  struct Stream;
+  bool is_beside(std::size_t bytes) const { return bytes > most_; }
+  std::size_t place_bytes() const { return sizeof(Size) + most_; }
+  std::byte* at(std::size_t place) const;
+  Stream stream_at(std::size_t place, std::size_t destinations, std::size_t sources) const;
+  std::byte* region(const Stream& stream, std::size_t source) const;
+  std::uint8_t* expected(int member) const;
+  bool expects_from(const plan::LeadersIn& in) const;
+  void say_what_is_expected();
+  Size mark_of(std::size_t bytes) const;
+  Size put(int to, std::byte* where);
+  std::size_t own_place(std::size_t destination, std::size_t source) const;
+  void pack_own();
+  void unpack_own();
+  void pack_stream(const plan::LeadersOut& out);
+  void unpack_all();
+  void unpack_stream(const plan::LeadersIn& in);
+  void take(int from, Size size, const std::byte* bytes);
+  void send_beside(int to, const Block& block);
+  void receive_beside(int from, std::size_t sent);
+  bool messages_are_done();
+  void bind();
+  void bind_stream(std::size_t number);
+
+  const Call& call_;
+  const plan::LeadersPlan& plan_;
+  memory::Leaders& area_;
+  LeadersWork& work_;
+  Group& group_;
+  const std::size_t most_;  // bytes of a block that goes through the area
+  const Blocks send_, recv_;
+  Room send_room_;
+  bool has_room_ = true;
+  std::size_t messages_ = 0;  // beside the leaders
+  LeadersTurn exchange_;
+  Phase phase_ = Phase::idle;
+  int error_ = MPI_SUCCESS;
+};
+
+// A call that was started, and may be started again: of nonblocking and persistent calls.
+class LeadersRequest {
+ public:
+  // The arrays of the call need not outlive it. `area` and `work` are not used by other calls from a start until it is done.
+  LeadersRequest(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, int tag,
+                 int beside, Group& group, const LeadersRooms& rooms);
+  LeadersRequest(const LeadersRequest&) = delete;
+  LeadersRequest& operator=(const LeadersRequest&) = delete;
+  int start();
+  int advance();
+  bool done() const;
+
+ private:
+  const StoredCall call_;
+  LeadersWork& work_;
+  const int tag_, beside_;
+  std::optional<std::variant<EvenLeaders, UnevenLeaders>> run_;
+};
+
+// Carries a blocking call out. `group.leaders` must be usable on all ranks. Returns an MPI error code.
+int run_leaders(const Call& call, const plan::LeadersPlan& plan, LeadersWork& work, Group& group);
 
 // Messages of scattered bytes, of so many, are copied together; of larger ones a datatype is made.
 inline constexpr std::size_t packed_up_to = 16384;
 
-// The most bytes that a place of the area may have, on all nodes.
-std::size_t most_a_place(const plan::LeadersPlan& plan);
+// The most bytes that a place of an area of such parts may have, on all nodes.
+std::size_t most_a_place(const plan::LeadersPlan& plan, const memory::Leaders::Parts& parts);
+
+// The parts of an area for blocks of at most so many bytes, whose size all ranks know: no more than they need.
+memory::Leaders::Parts parts_for(const plan::LeadersPlan& plan, std::size_t largest);
 
 }  // namespace quadrille::run

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "mpi/thrown.hpp"
 #include "mpi/types.hpp"
 
 namespace quadrille::run {
@@ -154,8 +155,14 @@ Place MpiTransport::piece_of(std::size_t slot, std::span<const Place> places) {
   std::size_t bytes = 0;
   for (const Place& place : places) bytes += place.bytes;
   std::vector<std::byte>& memory = pieces_[slot].memory;
-  if (memory.size() < bytes) memory.resize(bytes);
-  return {memory.data(), bytes, bytes, 0, true};
+  const bool has_room = memory.size() >= bytes || thrown_by([&] { memory.resize(bytes); }) == MPI_SUCCESS;
+  return {has_room ? memory.data() : nullptr, bytes, bytes, 0, true};
+}
+
+void MpiTransport::reserve(std::size_t slots) {
+  requests_.reserve(slots);
+  statuses_.reserve(slots);
+  pieces_.reserve(slots);
 }
 
 // The message of this slot has arrived.
@@ -170,8 +177,8 @@ void MpiTransport::unpack(std::size_t slot) {
 }
 
 int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> places) {
-  if (is_packed(places)) {
-    const Place piece = piece_of(slot, places);
+  const Place piece = is_packed(places) ? piece_of(slot, places) : Place{};
+  if (piece.address != nullptr) {
     std::byte* at = piece.address;
     for (const Place& place : places) {
       if (place.bytes > 0) std::memcpy(at, place.address, place.bytes);
@@ -204,8 +211,8 @@ int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Plac
     for (const Place& place : places) bytes += place.bytes;
     return start_dropping(slot, peer, bytes);
   }
-  if (is_packed(places)) {
-    const Place piece = piece_of(slot, places);
+  const Place piece = is_packed(places) ? piece_of(slot, places) : Place{};
+  if (piece.address != nullptr) {
     pieces_[slot].places.assign(places.begin(), places.end());
     return start_receive(slot, peer, {&piece, 1});
   }

@@ -21,8 +21,14 @@ class MpiTransport final : public Transport {
   MpiTransport& operator=(const MpiTransport&) = delete;
   ~MpiTransport() override;
 
+  // Of messages that are started from now on.
+  void use_tag(int tag) { tag_ = tag; }
+  // Takes the memory for so many slots, but for pieces. Throws std::bad_alloc.
+  void reserve(std::size_t slots);
+
   // A message of several places of plain bytes, of at most so many bytes together, is copied into one piece, and
-  // out of one at the receiver; else it is a derived datatype. Making one costs more than copying some KiB.
+  // out of one at the receiver; else, or without memory for the piece, it is a derived datatype. Making one costs more
+  // than copying some KiB.
   void pack_up_to(std::size_t bytes) { most_packed_ = bytes; }
 
   // The messages that follow are those that followed the last call of this, in the same order and from and to the
@@ -66,6 +72,7 @@ class MpiTransport final : public Transport {
   MPI_Request& request(std::size_t slot);
   int started(std::size_t slot, int error);
   bool is_packed(std::span<const Place> places) const;
+  // Without address if there is no memory.
   Place piece_of(std::size_t slot, std::span<const Place> places);
   void unpack(std::size_t slot);
   int error_of(int error) const;

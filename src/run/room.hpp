@@ -31,6 +31,11 @@ class Room {
     return true;
   }
   std::size_t size() const { return size_; }
+  // Nothing is taken of it.
+  void begin_again() {
+    next_ -= taken_;
+    taken_ = 0;
+  }
   // More than was reserved ends the program: what follows would be written over memory of the program.
   std::byte* take(std::size_t bytes) {
     if (bytes > size_ - taken_) overdrawn(bytes);

@@ -43,6 +43,17 @@ bool holds(int descriptor, std::size_t bytes) {
          static_cast<std::uint64_t>(status.st_size) >= bytes;
 }
 
+std::size_t address_space_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  char text[64] = {};  // begins with the pages of all addresses in use
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0 || read(file, text, sizeof text - 1) <= 0) text[0] = '\0';
+  close_descriptor(file);
+  const std::size_t used = std::strtoull(text, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
 int create_segment(std::size_t bytes, bool may_reserve) {
   // Growing a file past this limit raises a signal.
   rlimit limit{};

@@ -54,6 +54,8 @@ int create_memory_file(const char* name);
 // Has a file that came from another process so many bytes? Touching what it has not would be a bus error.
 bool holds(int descriptor, std::size_t bytes);
 
+// Bytes of addresses that this process may still take (ulimit -v); SIZE_MAX without a limit.
+std::size_t address_space_left();
 // Maps a segment for reading and writing; null on failure, and if it is smaller.
 std::byte* map_segment(int descriptor, std::size_t bytes);
 void unmap_segment(std::byte* base, std::size_t bytes);

@@ -96,8 +96,13 @@ std::byte* make_segment(const NodeView& node, std::size_t bytes, bool may_reserv
   return base;
 }
 
-// Communicators that may go through leaders at a time.
-constexpr std::size_t most_with_leaders = 32;
+// Areas of leaders at a time, as far as the address space is not limited on any rank of the node.
+std::size_t areas_of_leaders(const NodeView& node, std::size_t wanted, std::size_t one) {
+  const std::uint64_t mine = sys::address_space_left();
+  std::uint64_t least = 0;
+  if (mpi().Allreduce(&mine, &least, 1, mpi().uint64, mpi().op_min, node.comm) != MPI_SUCCESS) return 0;
+  return memory::Leaders::areas_within(least, one, wanted);
+}
 
 // With address space for many communicators, and for the leaders of some, if the limits allow it, else for fewer; and for
 // one where all that is not used would be reserved.
@@ -108,7 +113,9 @@ void make_pool(const NodeView& node, std::size_t areas, Processes& known) {
     std::size_t areas, leaders;
     bool may_reserve;
   };
-  for (const Size& size : {Size{areas, std::min(areas, most_with_leaders), false}, Size{areas, 0, areas == 1}, Size{1, 0, true}}) {
+  constexpr std::size_t most_with_leaders = 32;
+  const std::size_t leaders = areas_of_leaders(node, std::min(areas, most_with_leaders), of_leaders);
+  for (const Size& size : {Size{areas, leaders, false}, Size{areas, 0, areas == 1}, Size{1, 0, true}}) {
     const std::size_t bytes = memory::ControlPool::segment_bytes(one * size.areas + of_leaders * size.leaders);
     if (std::byte* base = make_segment(node, bytes, size.may_reserve); base != nullptr) {
       known.pool = std::make_shared<memory::ControlPool>(base, bytes);

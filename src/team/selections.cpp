@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 #include "team/team.hpp"
 
@@ -28,7 +29,7 @@ Prepared prepare(Team& team, Collective collective, const choose::Choice& choice
   prepared.moving = moving_by(choice);
   if (engine.plans == choose::Plans::neighbor_messages) prepared.schedule = &neighbor_plan_of(team, choice);
   if (engine.plans == choose::Plans::leaders) {
-    prepared.leaders = &leaders_plan_of(team, collective, choice);
+    prepared.leaders = leaders_for(team, collective, choice);
     return prepared;
   }
   if (choice.algorithm->build != nullptr) prepared.schedule = &plan_of(team, choice);
@@ -36,8 +37,10 @@ Prepared prepare(Team& team, Collective collective, const choose::Choice& choice
   return prepared;
 }
 
-CachedSelection* Selections::find(std::size_t bytes, bool drop_in) {
-  const auto is_it = [&](const CachedSelection& one) { return one.bytes == bytes && one.drop_in == drop_in; };
+CachedSelection* Selections::find(std::size_t bytes, bool drop_in, int load) {
+  const auto is_it = [&](const CachedSelection& one) {
+    return one.bytes == bytes && one.drop_in == drop_in && one.load == load;
+  };
   if (kept_.empty()) return nullptr;
   if (is_it(kept_[last_])) return &kept_[last_];
   for (std::size_t i = 0; i < kept_.size(); ++i) {
@@ -65,9 +68,9 @@ void Selections::forget() {
   last_ = oldest_ = 0;
 }
 
-CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes) {
+CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load) {
   const auto index = static_cast<std::size_t>(collective);
-  if (CachedSelection* cached = team.chosen.selections[index].find(bytes, false)) return *cached;
+  if (CachedSelection* cached = team.chosen.selections[index].find(bytes, false, load)) return *cached;
   const choose::GlobalKey key{collective,
                               team.group.ranks,
                               team.nodes.nodes,
@@ -84,6 +87,7 @@ CachedSelection& selection_of(Team& team, Collective collective, std::size_t byt
                               index < team.agreed().by_size.size() ? &team.agreed().by_size[index] : nullptr};
   CachedSelection selected;
   selected.bytes = bytes;
+  selected.load = load;
   selected.selection = choose::select(key, team.agreed().forced.by_collective[index]);
   selected.follows_load = is_dense(collective) && !is_sized(collective) && !selected.selection.rivals.empty();
   if (selected.selection.why == "there are no inboxes") selected.selection.why = team.inbox_obstacle;

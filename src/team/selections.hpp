@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "choose/select.hpp"
-#include "plan/leaders.hpp"
 #include "run/bound_run.hpp"
 
 namespace quadrille::team {
 
+struct CachedLeaders;
 struct Team;
 struct Try;
 
 // What the calls of a choice run on.
 struct Prepared {
   const plan::Schedule* schedule = nullptr;  // null: its engine needs none
-  const plan::LeadersPlan* leaders = nullptr;  // of its engine alone
+  CachedLeaders* leaders = nullptr;          // of its engine alone
   const plan::Schedule* direct = nullptr;    // of algorithms that pad: for what would be too large
   run::Moving moving;
 };
@@ -31,6 +31,7 @@ Prepared prepare(Team& team, Collective collective, const choose::Choice& choice
 struct CachedSelection {
   std::size_t bytes = 0;
   bool drop_in = false;  // neighbour collectives
+  int load = 0;          // class of what moves in all, where all ranks know it and blocks differ (api/serve.hpp)
   choose::Selection selection;
   bool explained = false;
   Try* trial = nullptr;  // once it was needed for the rivals
@@ -51,7 +52,7 @@ class Selections {
   static constexpr std::size_t most = 8;
 
   // Null if nothing is kept for such calls.
-  CachedSelection* find(std::size_t bytes, bool drop_in);
+  CachedSelection* find(std::size_t bytes, bool drop_in, int load = 0);
   // Valid until the next.
   CachedSelection& keep(CachedSelection selected);
   // That of the last call; null if there is none.
@@ -64,7 +65,7 @@ class Selections {
 };
 
 // What serves a call of a dense collective with blocks of `bytes` (see choose::GlobalKey).
-CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes);
+CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load = 0);
 // The same of a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not. The drop-in
 // door leaves more to the MPI.
 CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in);

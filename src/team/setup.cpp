@@ -314,43 +314,6 @@ int setup(Team& team) {
   return MPI_SUCCESS;
 }
 
-// The first rank of each node takes the memory, and all ranks learn where.
-bool prepare_leaders(Team& team) {
-  if (team.group.leaders.usable() || team.no_leaders) return !team.no_leaders;
-  const ErrorsReturned guard(team.user);
-  const std::vector<int> members = members_of(team.nodes, team.group.me);
-  const int here = static_cast<int>(members.size());
-  const std::size_t bytes = memory::Leaders::bytes(here);
-  std::int64_t mine = not_first;
-  if (members[0] == team.group.me) {
-    const auto taken = team.area.is_there() ? team.area.pool()->take(bytes, here) : std::nullopt;
-    mine = taken.has_value() ? static_cast<std::int64_t>(*taken) : no_room;
-  }
-  std::vector<std::int64_t> all(static_cast<std::size_t>(team.group.ranks), no_room);
-  // A peer may wait for a call that this rank has started and left: that is kept moving meanwhile.
-  MPI_Request request;
-  MPI_Status status;
-  int done = 0, error = mpi().Iallgather(&mine, 1, mpi().uint64, all.data(), 1, mpi().uint64, team.own(), &request);
-  if (error == MPI_SUCCESS) {
-    team.group.waiter.until([&] {
-      error = mpi().Testall(1, &request, &done, &status);
-      return error != MPI_SUCCESS || done != 0;
-    });
-  }
-  const bool told = error == MPI_SUCCESS;
-  const std::int64_t chunk = all[static_cast<std::size_t>(members[0])];
-  if (told && chunk >= 0) {
-    team.leaders_area = memory::ControlArea(team.area.pool(), static_cast<std::size_t>(chunk), bytes);
-  }
-  team.no_leaders = !told || std::find(all.begin(), all.end(), no_room) != all.end();
-  if (team.no_leaders) {
-    team.leaders_area = {};
-  } else {
-    team.group.leaders = memory::Leaders(team.leaders_area.base(), here);
-  }
-  return !team.no_leaders;
-}
-
 int prepare_messages(Team& team) {
   run::Messages& messages = team.group.change_messages();
   if (messages.comm != mpi().comm_null) return MPI_SUCCESS;

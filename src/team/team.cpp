@@ -1,4 +1,6 @@
 #include "team/team.hpp"
+#include "team/ask.hpp"
+#include "team/leaders.hpp"
 
 #include <fmt/core.h>
 
@@ -44,6 +46,7 @@ void release(Team& team) {
     team.eligible = false;
     team.group.inbox = {};
     team.lanes.reset();
+    team.leaders_lanes.reset();
     team.area = {};
     team.leaders_area = {};
     team.quiet.reset();
@@ -212,16 +215,12 @@ thread_local LastTeam last_team;
 
 // The NUMA domain of every rank. Collective; asked only when an order of copies is first used, because
 // reading the topology takes milliseconds.
-std::vector<int> agree_on_domains(const Team& team) {
+std::vector<int> agree_on_domains(Team& team) {
   const int mine = numa_domain(team.group.me, config().topology);
   std::vector<int> all(static_cast<std::size_t>(team.group.ranks));
-  MPI_Request request;
-  MPI_Status status;
-  int done = 0;
-  // A peer may wait for a call that this rank has started and left: that is kept moving meanwhile.
-  if (mpi().Iallgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, team.own(), &request) == MPI_SUCCESS) {
-    team.group.waiter.until([&] { return mpi().Testall(1, &request, &done, &status) != MPI_SUCCESS || done != 0; });
-  }
+  ask_all(team, [&](MPI_Request* request) {
+    return mpi().Iallgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, team.own(), request);
+  });
   return all;
 }
 
@@ -321,16 +320,6 @@ const plan::Schedule& plan_of(Team& team, const choose::Choice& choice) {
   team.chosen.plans.push_back(std::make_unique<CachedPlan>(CachedPlan{
       choice.algorithm->build, nullptr, choice.parameters, choice.algorithm->build(problem)}));
   return team.chosen.plans.back()->schedule;
-}
-
-const plan::LeadersPlan& leaders_plan_of(Team& team, Collective collective, const choose::Choice& choice) {
-  for (const auto& cached : team.chosen.leaders) {
-    if (cached->build == choice.algorithm->build && cached->parameters == choice.parameters) return cached->plan;
-  }
-  const plan::Problem problem{team.group.ranks, team.group.me, &team.nodes, choice.parameters, domains_of(team)};
-  team.chosen.leaders.push_back(std::make_unique<CachedLeaders>(
-      CachedLeaders{choice.algorithm->build, choice.parameters, plan::leaders_plan(problem, choose::leaders_kind_of(collective))}));
-  return team.chosen.leaders.back()->plan;
 }
 
 void explain(Team& team, Collective collective, std::size_t bytes,

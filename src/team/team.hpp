@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,6 @@
 #include "choose/trial.hpp"
 #include "choose/tuning.hpp"
 #include "memory/control_pool.hpp"
-#include "plan/leaders.hpp"
 #include "plan/problem.hpp"
 #include "run/group.hpp"
 #include "team/selections.hpp"
@@ -28,12 +28,8 @@ namespace quadrille::team {
 struct QuietComm;  // team/processes.hpp
 struct Neighbors;  // team/neighbors.hpp
 struct Lanes;      // team/own_rings.hpp
-
-struct CachedLeaders {
-  plan::Build build;
-  plan::Parameters parameters;
-  plan::LeadersPlan plan;
-};
+struct CachedLeaders;  // these two: team/leaders.hpp
+struct LeadersLanes;
 
 struct CachedPlan {
   plan::Build build;  // both null: the direct exchange of the neighbours
@@ -69,14 +65,15 @@ struct Agreed {
 // What was chosen, and built for it. Written by team/ alone; what calls run on is kept with it.
 struct Chosen {
   std::vector<std::unique_ptr<CachedPlan>> plans;
-  std::vector<std::unique_ptr<CachedLeaders>> leaders;
+  std::vector<std::shared_ptr<CachedLeaders>> leaders;
   Selections selections[collective_count];
 };
 
 // What is found out while calls are made. Written by api/ alone: choose_by_load.cpp, trials.cpp.
 struct Asked {
   choose::Asking asking[collective_count];
-  std::map<std::pair<Collective, int>, Try> trials;  // by class of size, or of load where no rank knows all sizes
+  // By class of size, or of load where no rank knows all sizes; and that of what moves in all (CachedSelection::load).
+  std::map<std::tuple<Collective, int, int>, Try> trials;
   choose::LoadClass load[collective_count];
 };
 
@@ -109,6 +106,8 @@ struct Team {
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
   std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
+  std::shared_ptr<LeadersLanes> leaders_lanes;  // likewise, through leaders
+  bool lost = false;           // this rank does not know what the others go by: team/ask.hpp
   // What carries out the request that was made last: "inbox", "rings", "messages", "mpi", or "nothing" if no data move.
   const char* request_by = "nothing";
 
@@ -145,10 +144,6 @@ int setup(Team& team);
 // MPI error code, the same on all ranks, and does not try again then.
 int prepare_messages(Team& team);
 
-// Collective: takes the memory by which leaders serve their nodes, unless it is there. True on all ranks or on none, and
-// then it is not tried again. All ranks come here before the first call by leaders.
-bool prepare_leaders(Team& team);
-
 // All ranks call these alike. What was selected before is forgotten by the first alone.
 void force(Team& team, Collective collective, const choose::Choice& choice);
 void use_measured(Team& team, std::vector<choose::NeighborEntry> measured);
@@ -160,8 +155,6 @@ const std::vector<int>& domains_of(Team& team);
 
 // The schedule of an algorithm on this team, built on first use. All ranks call it for the same choice.
 const plan::Schedule& plan_of(Team& team, const choose::Choice& choice);
-// The same of what goes through leaders.
-const plan::LeadersPlan& leaders_plan_of(Team& team, Collective collective, const choose::Choice& choice);
 
 // Keeps a team while something needs it, even if its communicator is freed before. What goes last frees the team, as
 // MPI_Comm_free would have: on all ranks.

@@ -360,6 +360,17 @@ std::vector<Case> dense_cases() {
   return cases;
 }
 
+std::vector<Case> leaders_cases() {
+  std::vector<Case> cases;
+  const std::pair<const char*, const char*> all[] = {
+      {"alltoall", "leaders"},  {"alltoall", "leaders:leaders=2,exchange=zero-rotation-bruck"},
+      {"alltoallv", "leaders"}, {"alltoallv", "leaders:leaders=2,exchange=pairwise"},
+      {"alltoallw", "leaders"}, {"allgather", "leaders:leaders=2"},
+      {"allgatherv", "leaders"}, {"allgatherv", "leaders:leaders=2,exchange=ring"}};
+  for (const auto& [collective, algorithm] : all) cases.push_back({"", collective, algorithm});
+  return cases;
+}
+
 std::vector<Case> neighbor_cases() {
   std::vector<Case> cases;
   for (const char* c : {"neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "neighbor_allgather",
@@ -416,7 +427,7 @@ int run(const std::string& which, const char* only) {
   std::mt19937 draw(seed);
   const char* given = std::getenv("QUADRILLE_TEST_PATIENCE");
   const unsigned patience = given != nullptr ? static_cast<unsigned>(std::atol(given)) : 120;  // seconds a case
-  const std::vector<Case> bases = which == "dense" ? dense_cases() : neighbor_cases();
+  const std::vector<Case> bases = which == "dense" ? dense_cases() : which == "leaders" ? leaders_cases() : neighbor_cases();
   int bad = 0, runs = 0;
   // Small blocks, and large ones of which only the large requests get no memory.
   const bool all = only != nullptr || std::getenv("QUADRILLE_TEST_ALL") != nullptr;

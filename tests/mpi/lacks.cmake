@@ -23,6 +23,7 @@ endfunction()
 quadrille_lacking_rank_test(dense 3 ARGUMENTS dense)
 quadrille_lacking_rank_test(neighbors 3 ARGUMENTS neighbors)
 quadrille_lacking_rank_test(nodes 4 QUADRILLE_NODES=blocked:2 ARGUMENTS dense)
+quadrille_lacking_rank_test(leaders 4 QUADRILLE_NODES=blocked:2 ARGUMENTS leaders)
 quadrille_lacking_rank_test(nodes-neighbors 4 QUADRILLE_NODES=blocked:2 ARGUMENTS neighbors)
 
 # Memory of a device, by a stand-in of its driver, on odd ranks; the last are so many that copies have other ways.

@@ -48,6 +48,17 @@ foreach(form started persistent)
                        SETTINGS QUADRILLE_TEST_EFFORT=30 ${orders} ARGUMENTS ${${form}_filter})
   endforeach()
 endforeach()
+# Through leaders: in one turn and in several, with all leaders and one.
+set(leaders "QUADRILLE_ALGORITHM=alltoall=leaders:leaders=2\;alltoallv=leaders\;alltoallw=leaders:leaders=2\;allgather=leaders\;allgatherv=leaders:leaders=2,exchange=ring")
+set(leaders_in_turns "QUADRILLE_ALGORITHM=alltoall=leaders:piece=64\;alltoallv=leaders:leaders=3,piece=64\;alltoallw=leaders:piece=64\;allgather=leaders:leaders=3,piece=64\;allgatherv=leaders:piece=64")
+foreach(form started persistent)
+  quadrille_mpi_test(mpi.${form}-leaders.5 RANKS 5 PROGRAM quadrille_${form}_tests
+                     SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=ragged:3,2 ${leaders}
+                     ARGUMENTS ${${form}_filter} ${${form}_nodes_filter})
+  quadrille_mpi_test(mpi.${form}-leaders-in-turns.4 RANKS 4 PROGRAM quadrille_${form}_tests
+                     SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=roundrobin:2 ${leaders_in_turns}
+                     ARGUMENTS ${${form}_filter} ${${form}_nodes_filter})
+endforeach()
 quadrille_mpi_test(mpi.persistent-off.3 RANKS 3 PROGRAM quadrille_persistent_tests
                    SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE=off ARGUMENTS ${persistent_filter})
 
@@ -71,6 +82,11 @@ quadrille_mpi_test(mpi.requests-copies-by-thread.3 RANKS 3 PROGRAM quadrille_req
                    QUADRILLE_PROGRESS=thread)
 quadrille_mpi_test(mpi.requests-nodes.4 RANKS 4 PROGRAM quadrille_request_tests
                    SETTINGS QUADRILLE_NODES=roundrobin:2 "QUADRILLE_ALGORITHM=alltoall=zero-rotation-bruck:radix=3\;allgather=ring")
+quadrille_mpi_test(mpi.requests-leaders.4 RANKS 4 PROGRAM quadrille_request_tests CORE
+                   SETTINGS QUADRILLE_NODES=blocked:2 ${leaders})
+quadrille_mpi_test(mpi.requests-leaders-by-thread.4 RANKS 4 PROGRAM quadrille_request_tests
+                   SETTINGS QUADRILLE_PROGRESS=thread QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=roundrobin:2 ${leaders_in_turns}
+                   ARGUMENTS --threads=multiple)
 # With a thread that goes on with them, and may or may not call the MPI.
 foreach(level single multiple)
   quadrille_mpi_test(mpi.requests-by-thread-${level}.3 RANKS 3 PROGRAM quadrille_request_tests CORE

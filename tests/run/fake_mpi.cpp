@@ -27,9 +27,24 @@ int number_of(Handle handle) {
   return static_cast<int>((std::uintptr_t)handle >> 8);
 }
 
+// Pieces of bytes at absolute addresses, the types that are made; never freed.
+struct Pieces {
+  std::vector<int> lengths;
+  std::vector<MPI_Aint> addresses;
+  int bytes = 0;
+};
+std::mutex type_mutex;
+std::deque<Pieces> made_types;
+const Pieces* pieces_of(MPI_Datatype type) {
+  if (number_of(type) < kinds) return nullptr;
+  const std::lock_guard lock(type_mutex);
+  return &made_types[static_cast<std::size_t>(number_of(type) - kinds)];
+}
+
 int size_of(MPI_Datatype type) {
   constexpr int sizes[kinds] = {0, 1, 1, 4, 8, 4, 1};
-  return sizes[number_of(type)];
+  const Pieces* const pieces = pieces_of(type);
+  return pieces != nullptr ? pieces->bytes : sizes[number_of(type)];
 }
 int extent_of(MPI_Datatype type) { return number_of(type) == gapped_kind ? gapped_extent : size_of(type); }
 int true_extent_of(MPI_Datatype type) { return number_of(type) == gapped_kind ? gapped_data[3] + 1 : size_of(type); }
@@ -38,6 +53,12 @@ int place_of(MPI_Datatype type, int byte) { return number_of(type) == gapped_kin
 // Calls move(at, position) for each byte of data: where it is in the user's memory, and in the packed bytes.
 template <class Move>
 int for_each_byte(MPI_Datatype type, int count, int& position, Move move) {
+  if (const Pieces* const pieces = pieces_of(type); pieces != nullptr) {
+    for (std::size_t p = 0; p < pieces->lengths.size() && count > 0; ++p) {
+      for (int byte = 0; byte < pieces->lengths[p]; ++byte) move(pieces->addresses[p] + byte, position++);
+    }
+    return MPI_SUCCESS;
+  }
   for (int element = 0; element < count; ++element) {
     for (int byte = 0; byte < size_of(type); ++byte) move(element * extent_of(type) + place_of(type, byte), position++);
   }
@@ -80,13 +101,24 @@ void add_types(Mpi& t) {
     attributes[number_of(type)].store(value, std::memory_order_release);
     return MPI_SUCCESS;
   };
+  t.Type_create_struct = [](int count, const int* lengths, const MPI_Aint* addresses, const MPI_Datatype*,
+                            MPI_Datatype* made) {
+    const std::lock_guard lock(type_mutex);
+    Pieces pieces{{lengths, lengths + count}, {addresses, addresses + count}, 0};
+    for (const int length : pieces.lengths) pieces.bytes += length;
+    made_types.push_back(std::move(pieces));
+    *made = handle_of<MPI_Datatype>(kinds + static_cast<int>(made_types.size()) - 1);
+    return MPI_SUCCESS;
+  };
+  t.Type_commit = [](MPI_Datatype*) { return MPI_SUCCESS; };
+  t.Type_free = [](MPI_Datatype*) { return MPI_SUCCESS; };
   t.Pack = [](const void* from, int count, MPI_Datatype type, void* to, int, int* position, MPI_Comm) {
-    return for_each_byte(type, count, *position, [&](int at, int packed) {
+    return for_each_byte(type, count, *position, [&](std::ptrdiff_t at, int packed) {
       static_cast<char*>(to)[packed] = static_cast<const char*>(from)[at];
     });
   };
   t.Unpack = [](const void* from, int, int* position, void* to, int count, MPI_Datatype type, MPI_Comm) {
-    return for_each_byte(type, count, *position, [&](int at, int packed) {
+    return for_each_byte(type, count, *position, [&](std::ptrdiff_t at, int packed) {
       static_cast<char*>(to)[at] = static_cast<const char*>(from)[packed];
     });
   };
@@ -111,11 +143,11 @@ std::vector<std::size_t> open_messages;
 void deliver(Message& send, Message& receive) {
   std::vector<std::byte> bytes;
   int position = 0;
-  for_each_byte(send.type, send.count, position, [&](int at, int) { bytes.push_back(send.at[at]); });
+  for_each_byte(send.type, send.count, position, [&](std::ptrdiff_t at, int) { bytes.push_back(send.at[at]); });
   const int whole = std::min(receive.count, static_cast<int>(bytes.size()) / std::max(1, size_of(receive.type)));
   position = 0;
   for_each_byte(receive.type, whole, position,
-                [&](int at, int packed) { receive.at[at] = bytes[static_cast<std::size_t>(packed)]; });
+                [&](std::ptrdiff_t at, int packed) { receive.at[at] = bytes[static_cast<std::size_t>(packed)]; });
   if (position < static_cast<int>(bytes.size())) receive.error = MPI_ERR_TRUNCATE;
   send.complete = receive.complete = true;
 }
@@ -169,6 +201,22 @@ void add_messages(Mpi& t) {
     return begin_message({false, false, number_of(comm) - first_comm, peer, tag, bytes, count, type}, request);
   };
   t.Testall = test_messages;
+  t.Testany = [](int count, MPI_Request* requests, int* index, int* flag, MPI_Status*) {
+    const std::lock_guard lock(message_mutex);
+    *flag = 1;
+    *index = MPI_UNDEFINED;
+    for (int i = 0; i < count; ++i) {
+      const int number = number_of(requests[i]);
+      if (number == none) continue;
+      *flag = 0;
+      const Message& message = messages[static_cast<std::size_t>(number - 1)];
+      if (!message.complete) continue;
+      *index = i, *flag = 1;
+      requests[i] = handle_of<MPI_Request>(none);
+      return message.error;
+    }
+    return static_cast<int>(MPI_SUCCESS);
+  };
   t.Waitall = [](int count, MPI_Request* requests, MPI_Status* statuses) {
     int flag = 0;
     const int error = test_messages(count, requests, &flag, statuses);

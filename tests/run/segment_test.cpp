@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -295,6 +296,20 @@ TEST(Segment, AnotherUserHasNoPartInAnExchange) {
 }
 
 TEST(Processors, ThereIsAtLeastOne) { EXPECT_GE(count(allowed_processors()), 1); }
+
+TEST(AddressSpace, ItsRestIsKnownWhereItIsLimited) {
+  const int status = in_child([] {
+    if (address_space_left() != SIZE_MAX) return 1;
+    constexpr std::size_t some = std::size_t{1} << 46, part = std::size_t{1} << 30;
+    const rlimit limit{some, some};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
+    const std::size_t before = address_space_left();
+    if (before >= some || before < some / 2) return 3;
+    if (mmap(nullptr, part, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) return 4;
+    return before - address_space_left() == part ? 0 : 5;
+  });
+  EXPECT_EQ(status, 0);
+}
 
 }  // namespace
 }  // namespace quadrille::sys

@@ -93,6 +93,8 @@ class ThreadsOfANode {
   memory::Inbox own_inbox(int me);
   // Control memory for copies.
   memory::Pairs own_pairs(int me);
+  // Memory of the ranks of a node for leaders.
+  memory::Leaders own_leaders(int me, const memory::Leaders::Parts& parts);
 
  private:
   struct Rank;

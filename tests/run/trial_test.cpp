@@ -158,6 +158,26 @@ TEST(Trial, CallsThatMoveDifferentAmountsCompareNothing) {
   EXPECT_EQ(best_of(small), 1U);
 }
 
+TEST(Trial, IsBegunAgainLaterIfItsCallsDiffered) {
+  Trial trial = trial_of(2);
+  std::vector<int> begun;
+  int call = 0;
+  for (; call < 3000; ++call) {
+    if (begin_again(trial)) begun.push_back(call);
+    if (trial.decided) continue;
+    run_with_bytes(trial, [](int one) { return one == 1 ? 200000 : 100000; });
+  }
+  EXPECT_EQ(begun, (std::vector<int>{65, 65 + 129, 65 + 129 + 257, 65 + 129 + 257 + 513})) << "and no more";
+  Trial later = trial_of(2);
+  run_with_bytes(later, [](int one) { return one == 1 ? 200000 : 100000; });
+  for (int i = 0; i < Trial::calls_before_again; ++i) EXPECT_FALSE(begin_again(later));
+  EXPECT_TRUE(begin_again(later));
+  EXPECT_FALSE(later.decided);
+  run_with_bytes(later, [](int) { return 100000; });
+  EXPECT_EQ(best_of(later), 1U);
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(begin_again(later)) << "what is known is kept";
+}
+
 TEST(LoadClass, IsAskedLessAndLessWhileItStays) {
   LoadClass load;
   std::vector<int> asked;

@@ -1,0 +1,63 @@
+#include "team/ask.hpp"
+
+#include <stdexcept>
+
+#include "mpi/errors.hpp"
+#include "sys/sys.hpp"
+
+namespace quadrille::team {
+
+void lose(Team& team) {
+  team.lost = true;
+  generation.fetch_add(1, std::memory_order_acq_rel);  // no call goes the short way
+  throw std::runtime_error("the MPI failed in a collective of Quadrille");
+}
+
+void ask_all(Team& team, const std::function<int(MPI_Request*)>& begin) {
+  const ErrorsReturned guard(team.own());
+  constexpr int most_tries = 100;
+  MPI_Request request;
+  int error = begin(&request);
+  for (int tries = 1; error != MPI_SUCCESS && tries < most_tries; ++tries) {
+    sys::yield();
+    error = begin(&request);
+  }
+  MPI_Status status;
+  int done = 0;
+  if (error == MPI_SUCCESS) {
+    team.group.waiter.until([&] {
+      error = mpi().Testall(1, &request, &done, &status);
+      return error != MPI_SUCCESS || done != 0;
+    });
+  }
+  if (error != MPI_SUCCESS) lose(team);
+}
+
+namespace {
+
+template <class Number>
+void ask_largest(Team& team, std::span<const Number> mine, std::span<Number> largest, MPI_Datatype type) {
+  ask_all(team, [&](MPI_Request* request) {
+    return mpi().Iallreduce(mine.data(), largest.data(), static_cast<int>(mine.size()), type, mpi().op_max, team.own(),
+                            request);
+  });
+}
+
+}  // namespace
+
+void largest_of_all(Team& team, std::span<const double> mine, std::span<double> largest) {
+  ask_largest(team, mine, largest, mpi().double_type);
+}
+
+void largest_of_all(Team& team, std::span<const std::uint64_t> mine, std::span<std::uint64_t> largest) {
+  ask_largest(team, mine, largest, mpi().uint64);
+}
+
+bool true_on_all(Team& team, bool mine) {
+  const std::uint64_t not_mine = mine ? 0 : 1;
+  std::uint64_t some = 0;
+  largest_of_all(team, {&not_mine, 1}, {&some, 1});
+  return some == 0;
+}
+
+}  // namespace quadrille::team

@@ -1,0 +1,193 @@
+// Calls through leaders with ranks as threads: blocking ones, and requests that are under way together with others, in a
+// drawn order of steps, and freely.
+#include "run/leaders.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "choose/engines.hpp"
+#include "choose/registry.hpp"
+#include "fake_mpi.hpp"
+#include "node_calls.hpp"
+#include "threads_of_a_node.hpp"
+
+namespace quadrille::test {
+namespace {
+
+constexpr const char* leaders_maps[] = {"blocked:2", "roundrobin:2", "ragged:1,3", "permuted:3", "blocked:3", "blocked:1", "ragged:4,1", "blocked:8"};
+
+NodeSettings settings_by_leaders(unsigned seed, plan::NodeMap& nodes) {
+  NodeSettings settings;
+  settings.ranks = 2 + static_cast<int>(seed % 7);
+  EXPECT_EQ(plan::parse_node_map(leaders_maps[seed % std::size(leaders_maps)], settings.ranks, nodes), "");
+  settings.node_of = nodes.node_of;
+  settings.seed = seed;
+  settings.drawn = drawn_steps() && seed % 4 != 3;
+  return settings;
+}
+
+// A call by leaders, as all ranks draw it.
+struct DrawnLeaders {
+  DrawnCall call;
+  plan::LeadersKind kind;
+  plan::Parameters parameters;
+};
+
+DrawnLeaders draw_leaders(std::mt19937& random, std::uint32_t number, int ranks) {
+  constexpr Collective all[] = {Collective::alltoall, Collective::alltoallv, Collective::allgather, Collective::allgatherv};
+  constexpr std::size_t pieces[] = {64, 100, 1024, 16384};
+  const Collective collective = all[random() % std::size(all)];
+  const plan::LeadersKind kind = choose::leaders_kind_of(collective);
+  const auto exchanges = plan::leaders_exchange_names(kind);
+  choose::Choice choice;
+  std::string text = "leaders:leaders=" + std::to_string(1 + random() % 4);
+  text += ",exchange=" + std::string(exchanges[random() % exchanges.size()]);
+  text += ",piece=" + std::to_string(pieces[random() % std::size(pieces)]);
+  EXPECT_EQ(choose::parse_choice(collective, text, choice), "");
+  // Turns cost time: large blocks go in large pieces.
+  const std::size_t most = plan::value_of(choice.parameters, "piece", 0) < 1000 ? 120 : 1500;
+  return {draw_call(random, number, ranks, collective, true, most), kind, choice.parameters};
+}
+
+// A request with all that it needs.
+struct StartedLeaders {
+  DrawnLeaders drawn;
+  RankCall mine;
+  plan::LeadersPlan plan;
+  memory::Leaders own;  // if it has an area of its own
+  run::LeadersWork work;
+  memory::Pool send, recv;
+  run::LeadersRequest request;
+
+  StartedLeaders(const DrawnLeaders& call, const plan::LeadersPlan& by, int me, run::Group& group, memory::Leaders* lane,
+          const memory::Leaders& area, int tag)
+      : drawn(call),
+        mine(drawn.call, me),
+        plan(by),
+        own(area),
+        work(plan, group.messages().comm),
+        request(mine.call(), plan, lane != nullptr ? *lane : own, work, tag, tag + 1, group, {send, recv}) {}
+};
+
+class RankByLeaders {
+ public:
+  RankByLeaders(ThreadsOfANode& threads, const plan::NodeMap& nodes, int me, run::Group& group, unsigned seed)
+      : threads_(threads), nodes_(nodes), me_(me), group_(group), random_(seed), alone_(seed * 64 + static_cast<unsigned>(me)),
+        lane_(threads.own_leaders(me, memory::Leaders::usual_parts)) {}
+
+  // The number of wrong bytes.
+  std::size_t call(std::uint32_t number) { return random_() % 2 == 0 ? blocking(number) : started(number); }
+
+ private:
+  plan::LeadersPlan plan_of(const DrawnLeaders& drawn) const {
+    return plan::leaders_plan({group_.ranks, me_, &nodes_, drawn.parameters, {}}, drawn.kind);
+  }
+
+  std::size_t blocking(std::uint32_t number) {
+    const DrawnLeaders drawn = draw_leaders(random_, number, group_.ranks);
+    RankCall mine(drawn.call, me_);
+    mine.fill();
+    const plan::LeadersPlan plan = plan_of(drawn);
+    run::LeadersWork work(plan, group_.messages().comm);
+    const int error = run::run_leaders(mine.call(), plan, work, group_);
+    return (error == MPI_SUCCESS ? 0 : 1) + mine.wrong();
+  }
+
+  std::unique_ptr<StartedLeaders> make(std::uint32_t number, bool on_lane) {
+    const DrawnLeaders drawn = draw_leaders(random_, number, group_.ranks);
+    const plan::LeadersPlan plan = plan_of(drawn);
+    std::size_t largest = SIZE_MAX;
+    if (drawn.kind != plan::LeadersKind::uneven) {
+      largest = 4 * *std::max_element(drawn.call.elements.begin(), drawn.call.elements.end());
+    }
+    memory::Leaders own;
+    if (!on_lane) {
+      own = threads_.own_leaders(me_, largest == SIZE_MAX ? memory::Leaders::usual_parts : run::parts_for(plan, largest));
+    }
+    tag_ += 2;
+    return std::make_unique<StartedLeaders>(drawn, plan, me_, group_, on_lane ? &lane_ : nullptr, own, tag_);
+  }
+
+  // Two requests that are started twice, and blocking calls while they are under way. One is on the lane, where the starts
+  // follow each other at once. Each rank looks at them when it likes.
+  std::size_t started(std::uint32_t number) {
+    const std::unique_ptr<StartedLeaders> both[] = {make(number, true), make(number + 1'000'000, false)};
+    std::size_t wrong = 0;
+    for (std::uint32_t turn = 0; turn < 2; ++turn) {
+      for (const auto& one : both) {
+        one->mine.fill(turn);
+        wrong += one->request.start() != MPI_SUCCESS ? 1 : 0;
+      }
+      if (turn == 0) wrong += blocking(number + 2'000'000);
+      group_.waiter.until([&] {
+        const auto& one = both[alone_() % 2];
+        wrong += one->request.advance() != MPI_SUCCESS ? 1 : 0;
+        return both[0]->request.done() && both[1]->request.done();
+      });
+      for (const auto& one : both) wrong += one->mine.wrong(turn);
+    }
+    return wrong;
+  }
+
+  ThreadsOfANode& threads_;
+  const plan::NodeMap& nodes_;
+  const int me_;
+  run::Group& group_;
+  std::mt19937 random_, alone_;  // the same on all ranks, or not
+  memory::Leaders lane_;
+  int tag_ = 100;
+};
+
+TEST(Leaders, BringEveryByteInAnyOrderOfSteps) {
+  constexpr std::uint32_t calls = 12;
+  const unsigned seeds = drawn_steps() ? 112 : 28;
+  for (unsigned seed = 0; seed < seeds; ++seed) {
+    plan::NodeMap nodes;
+    const NodeSettings settings = settings_by_leaders(seed, nodes);
+    ThreadsOfANode threads(settings);
+    std::atomic<std::uint64_t> wrong{0};
+    std::atomic<std::uint32_t> first{calls};
+    threads.run([&](int me, run::Group& group) {
+      RankByLeaders rank(threads, nodes, me, group, seed * 7919 + 1);
+      for (std::uint32_t number = 0; number < calls; ++number) {
+        const std::size_t bytes = rank.call(number);
+        if (bytes == 0) continue;
+        wrong += bytes;
+        std::uint32_t known = first.load();
+        while (number < known && !first.compare_exchange_weak(known, number)) {
+        }
+      }
+    });
+    ASSERT_EQ(wrong.load(), 0U) << "seed " << seed << ", " << settings.ranks << " ranks, from call " << first.load() << " on";
+  }
+}
+
+// The area of a persistent call has room for its largest block, or for as large a piece as that of all others.
+TEST(Leaders, AnAreaOfItsOwnHasRoomForThePiecesOfItsBlocks) {
+  plan::NodeMap nodes;
+  ASSERT_EQ(plan::parse_node_map("ragged:3,5", 8, nodes), "");
+  for (const Collective collective : {Collective::alltoall, Collective::allgather}) {
+    for (const std::size_t largest : {std::size_t{1}, std::size_t{1000}, std::size_t{1} << 20}) {
+      choose::Choice choice;
+      ASSERT_EQ(choose::parse_choice(collective, "leaders:leaders=2", choice), "");
+      const plan::LeadersPlan plan = plan::leaders_plan({8, 3, &nodes, choice.parameters, {}}, choose::leaders_kind_of(collective));
+      const memory::Leaders::Parts own = run::parts_for(plan, largest);
+      const std::size_t usual = std::min(plan.piece, run::most_a_place(plan, memory::Leaders::usual_parts));
+      EXPECT_GE(run::most_a_place(plan, own), std::min(largest, usual));
+      EXPECT_LE(memory::Leaders::bytes(5, own), memory::Leaders::bytes(5));
+    }
+  }
+}
+
+TEST(Leaders, TakeASmallPartOfALimitedAddressSpace) {
+  const std::size_t one = memory::Leaders::bytes(16);
+  EXPECT_EQ(memory::Leaders::areas_within(SIZE_MAX, one, 32), 32U);
+  EXPECT_EQ(memory::Leaders::areas_within(one * 16 * 5, one, 32), 5U);
+  EXPECT_EQ(memory::Leaders::areas_within(one * 15, one, 32), 0U);
+}
+
+}  // namespace
+}  // namespace quadrille::test
