@@ -93,7 +93,7 @@ def draw_settings(draw, by_collective):
   now_and_then(0.3, 'QUADRILLE_HEAP', lambda: draw.choice(['off', 'early']))
   now_and_then(0.25, 'QUADRILLE_HEAP_FROM', lambda: draw.choice(['1', '512', '4K', '64K', '1M']))
   now_and_then(0.15, 'QUADRILLE_HEAP_BYTES', lambda: draw.choice(['64K', '1M', '8M', '256M']))
-  now_and_then(0.25, 'QUADRILLE_TRIALS', lambda: draw.choice(['on', 'off']))
+  now_and_then(0.25, 'QUADRILLE_TRIALS', lambda: draw.choice(['on', 'on', 'learn', 'off']))
   now_and_then(0.2, 'QUADRILLE_INBOX', lambda: draw.choice([0, 1, 8, 48, 100, 1000, 4096, 1000000]))
   now_and_then(0.25, 'QUADRILLE_STREAM', lambda: draw.choice(['off', 'on', 1, 10000, 1000000]))
   now_and_then(0.1, 'QUADRILLE_CHECK', lambda: 1)

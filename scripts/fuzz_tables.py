@@ -37,7 +37,7 @@ def _words(draw, algorithms, one_node):
   names = [name for name, _ in algorithms if name != 'mpi']
   if not one_node:
     names = [name for name in names if not name.startswith(('hint-', 'sh-', 'co-'))]
-  return draw.choice(['default', *names])
+  return draw.choice(['default', 'unknown', *names])
 
 
 def draw_table(seed, by_collective):
@@ -66,7 +66,7 @@ def draw_table(seed, by_collective):
                                      'rounds': draw.randint(1, blocks - 1), 'blocks': draw.randint(blocks, 4 * blocks),
                                      'inside': [{'up_to': size, 'algorithm': draw.choice(INSIDE)}
                                                 for size in _sizes(draw, 8)]})
-      for collective in ('alltoall', 'allgather'):
+      for collective in DENSE:
         if draw.random() < 0.7:
           one_node = draw.random() < 0.7
           here, nodes = (ranks, 1) if one_node else _nodes_of(draw, ranks)

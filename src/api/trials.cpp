@@ -2,12 +2,16 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/choose_by_load.hpp"
 #include "team/ask.hpp"
+#include "team/same_plans.hpp"
+#include "team/verdicts.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -16,22 +20,6 @@ namespace {
 double bytes_moved(const run::Call& call, int ranks) {
   const std::uint64_t sent = bytes_of(call.in_place ? call.recv : call.send, ranks).all;
   return static_cast<double>(sent + bytes_of(call.recv, ranks).all);
-}
-
-
-team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
-  if (cached.trial != nullptr) return *cached.trial;
-  const int number =
-      cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now : choose::size_class_of(bytes);
-  const auto [place, is_new] = team.asked.trials.try_emplace({call.collective, number, cached.load});
-  team::Try& one = place->second;
-  if (is_new) {
-    std::vector<choose::Choice> candidates{cached.selection.choice};
-    candidates.insert(candidates.end(), cached.selection.rivals.begin(), cached.selection.rivals.end());
-    one.trial = choose::make_trial(std::move(candidates), team.crowded);
-  }
-  cached.trial = &one;
-  return one;
 }
 
 std::string name_of(const team::Try& one, std::size_t candidate) {
@@ -53,6 +41,63 @@ std::string tell(const team::Try& one) {
   return told;
 }
 
+// Which of the candidates that is; -1: none.
+int number_of(const std::vector<choose::Choice>& candidates, const choose::Choice* named) {
+  if (named == nullptr || named->algorithm == nullptr) return -1;
+  const std::string best = choose::to_string(*named);
+  const auto is_best = [&](const choose::Choice& one) { return choose::to_string(one) == best; };
+  const auto found = std::find_if(candidates.begin(), candidates.end(), is_best);
+  return found == candidates.end() ? -1 : static_cast<int>(found - candidates.begin());
+}
+
+void settle(team::Try& one, std::size_t best, std::string why) {
+  one.trial.decided = true;
+  one.best = best;
+  one.why = std::move(why);
+}
+
+// By what was found in another program, for such loads: where all ranks know the size, it is selected at once.
+bool settle_by_table(const team::Team& team, team::Try& one) {
+  if (is_sized(one.of.collective)) return false;
+  const choose::SizedChoices& known = team.agreed().by_size[static_cast<std::size_t>(one.of.collective)];
+  const choose::SizedChoice* found = choose::choice_for(known, choose::bytes_of_load_class(one.of.kind).from);
+  const int number = number_of(one.candidates, found == nullptr ? nullptr : &found->choice);
+  if (number < 0) return false;
+  settle(one, static_cast<std::size_t>(number), "measured before, says the tuning table");
+  return true;
+}
+
+// Collective: goes by what the ranks keep if all of them keep the same. They may have been in different communicators.
+bool settle_by_verdict(team::Team& team, team::Try& one) {
+  const std::optional<choose::Verdict> kept = team::verdict_of(one.of);
+  const int mine = number_of(one.candidates, kept.has_value() ? &kept->best : nullptr);
+  const double both_ways[] = {static_cast<double>(mine), -static_cast<double>(mine)};
+  double most[2] = {};
+  team::largest_of_all(team, both_ways, most);
+  if (most[0] != -most[1] || mine < 0) return false;
+  settle(one, static_cast<std::size_t>(mine), kept->why + "; kept from another communicator");
+  return true;
+}
+
+// Collective when the trial of such calls begins.
+team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
+  if (cached.trial != nullptr) return *cached.trial;
+  const int number =
+      cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now : choose::size_class_of(bytes);
+  const auto [place, is_new] = team.asked.trials.try_emplace({call.collective, number, cached.load});
+  team::Try& one = place->second;
+  cached.trial = &one;
+  if (!is_new) return one;
+  one.candidates = {cached.selection.choice};
+  one.candidates.insert(one.candidates.end(), cached.selection.rivals.begin(), cached.selection.rivals.end());
+  one.of = choose::case_of(choose::shape_of(team.nodes, team.crowded), call.collective, number, cached.load, one.candidates);
+  one.trial = choose::make_trial(one.candidates, team.crowded);
+  if (settle_by_table(team, one) || settle_by_verdict(team, one)) return one;
+  one.trial = choose::make_trial(team::without_twins(team, call.collective, one.candidates), team.crowded);
+  if (one.trial.candidates.size() == 1) settle(one, 0, "all others do the same");
+  return one;
+}
+
 // The end of a visit.
 void end_visit(team::Team& team, team::Try& one) {
   const std::vector<double> mine = choose::times_of(one.trial);
@@ -62,6 +107,7 @@ void end_visit(team::Team& team, team::Try& one) {
   if (!one.trial.decided) return;
   one.best = choose::best_of(one.trial);
   one.why = tell(one);
+  if (one.trial.were_alike) team::keep_verdict(one.of, {one.trial.candidates[one.best], one.why});
 }
 
 }  // namespace
@@ -90,7 +136,7 @@ namespace {
 
 // The candidates of what was decided are rivals again.
 void reopen(team::CachedSelection& cached) {
-  const std::vector<choose::Choice>& candidates = cached.trial->trial.candidates;
+  const std::vector<choose::Choice>& candidates = cached.trial->candidates;
   cached.settle(candidates[0]);
   cached.selection.rivals.assign(candidates.begin() + 1, candidates.end());
 }

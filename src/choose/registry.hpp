@@ -37,6 +37,7 @@ struct Needs {
   bool load_store = false;      // every rank reaches all buffers of all ranks of its node by load and store
   bool isomorphic = false;      // all ranks know each other's neighbours: a Cartesian or isomorphic communicator
   bool equal_sizes = false;     // block i of the neighbours has one size, known to all ranks
+  bool operator==(const Needs&) const = default;
 };
 
 struct ParameterRange {

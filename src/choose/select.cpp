@@ -54,7 +54,13 @@ constexpr int fewest_ranks_for_orders = 8;
 // The orders of copies that may replace single-copy, which copies row by row.
 std::vector<Choice> orders(const GlobalKey& key) {
   if (!key.tries || !key.load_store || key.ranks < fewest_ranks_for_orders || !is_sized(key.collective)) return {};
-  return {plain(key.collective, "hint-hilbert"), plain(key.collective, "sh-co"), plain(key.collective, "sh-numa-co")};
+  std::vector<Choice> all;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.engine == Engine::node && serves(algorithm, key.collective)) {
+      all.push_back(plain(key.collective, algorithm.name));
+    }
+  }
+  return all;
 }
 
 Choice named(Collective collective, const std::string& text) {
@@ -106,13 +112,13 @@ Selection select_measured(const GlobalKey& key) {
   if (found == nullptr) return {};
   const Algorithm* algorithm = found->choice.algorithm;
   const std::string obstacle = algorithm == nullptr ? "" : why_not(*algorithm, key);
-  if (algorithm != nullptr && obstacle.empty()) return {found->choice, "measured by quadrille tune --algorithms"};
+  if (algorithm != nullptr && obstacle.empty()) return {found->choice, "measured before, says the tuning table"};
   GlobalKey unmeasured = key;
   unmeasured.measured = nullptr;
   unmeasured.tries = unmeasured.tries_between = false;
   Selection selection = select(unmeasured, {});
   selection.why += algorithm == nullptr
-                       ? "; quadrille tune --algorithms found nothing faster"
+                       ? "; nothing faster was measured before, says the tuning table"
                        : fmt::format("; the measured {} cannot serve it: {}", algorithm->name, obstacle);
   return selection;
 }

@@ -8,6 +8,9 @@
 namespace quadrille::choose {
 namespace {
 
+// Calls that move less than this are alike.
+constexpr double little_load = 8192;
+
 // Seconds a call. A turn of which not all calls were noted says nothing.
 double seconds_of(const Trial::Taken& taken) {
   constexpr int counted = Trial::calls_in_turn - 1;
@@ -74,7 +77,7 @@ void judge(Trial& trial, std::span<const double> slowest) {
     best = std::min(best, slowest[c]);
   }
   for (std::size_t c = 1; c < trial.candidates.size(); ++c) {
-    trial.is_in[c] = trial.is_in[c] && slowest[c] <= Trial::lost * best;
+    trial.is_in[c] = trial.is_in[c] && slowest[c] <= Trial::lost[static_cast<std::size_t>(trial.visit)] * best;
   }
   trial.taken.assign(trial.candidates.size(), {});
   trial.calls = 0;
@@ -115,13 +118,34 @@ std::size_t best_of(const Trial& trial) {
   return best;
 }
 
+int load_class_of(double bytes) {
+  return bytes <= little_load ? 0 : 1 + static_cast<int>(std::log2(bytes / little_load) / 2);
+}
+
 int size_class_of(std::size_t bytes) {
   return bytes == 0 ? -1 : static_cast<int>(std::floor(4 * std::log2(static_cast<double>(bytes))));
 }
 
-int load_class_of(double bytes) {
-  constexpr double little = 8192;
-  return bytes <= little ? 0 : 1 + static_cast<int>(std::log2(bytes / little) / 2);
+Bytes bytes_of_size_class(int number) {
+  // By the same function that makes classes: a root is not exact.
+  const auto least_of = [](int wanted) {
+    auto bytes = static_cast<std::size_t>(std::exp2(wanted / 4.0));
+    while (bytes > 1 && size_class_of(bytes - 1) >= wanted) --bytes;
+    while (size_class_of(bytes) < wanted) ++bytes;
+    return bytes;
+  };
+  if (number < 0) return {};
+  return {least_of(number), least_of(number + 1) - 1};
+}
+
+Bytes bytes_of_load_class(int number) {
+  if (number < 0) return {};
+  const auto least_of = [](int wanted) {
+    if (wanted == 0) return std::size_t{1};
+    const auto bytes = static_cast<std::size_t>(std::ldexp(little_load, 2 * (wanted - 1)));
+    return wanted == 1 ? bytes + 1 : bytes;
+  };
+  return {least_of(number), least_of(number + 1) - 1};
 }
 
 bool must_ask(LoadClass& load) {

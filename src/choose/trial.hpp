@@ -4,7 +4,7 @@
 //         program which gets faster or slower meanwhile does not favour one. The first call of each turn is not
 //         counted: it builds plans, opens connections and maps memory. The others count together, because what one
 //         call leaves to be waited for, the next one pays. After each visit the ranks compare: what took twice the time
-//         of the best is not tried again. Of a candidate's visits the median and the shortest count, each on the slowest
+//         of the best, or half as much again after the second, is not tried again. Of a candidate's visits the median and the shortest count, each on the slowest
 //         rank. The first candidate is the one that would be taken untried: another must be better by a margin in both.
 // Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
 // Cost    At most visits * calls_in_turn calls for each candidate, one visit for one that loses, and a reduction a visit.
@@ -30,8 +30,9 @@ struct Trial {
   // and so disturb each other.
   static constexpr double must_take_usually = 0.9, must_take_if_crowded = 0.75;
   double must_take = must_take_usually;
-  // What takes so many times as long as the best in a visit has lost. The first candidate stays.
-  static constexpr double lost = 2;
+  // What takes so many times as long as the best in a visit has lost: less and less is put down to chance. The first
+  // candidate stays.
+  static constexpr std::array<double, visits> lost = {2, 1.5, 1.5};
   // Calls are of one kind if the largest moves at most so many times the bytes of the smallest.
   static constexpr double alike = 1.25;
 
@@ -98,10 +99,19 @@ struct LoadClass {
   int bound = 1;    // of unasked calls, next time
   std::minstd_rand random;
 };
-// Calls of blocks of one class have blocks of about the same size: within a fifth.
-int size_class_of(std::size_t bytes);
 // Calls of one class move at most four times as much as others, or little.
 int load_class_of(double bytes);
+
+// Calls with blocks of about the same size share a trial: within a fifth. Of no bytes: -1.
+int size_class_of(std::size_t bytes);
+
+// The whole numbers of bytes of a class; none if `from` is above `to`.
+struct Bytes {
+  std::size_t from = 1, to = 0;
+};
+Bytes bytes_of_size_class(int number);
+Bytes bytes_of_load_class(int number);
+
 // Must the call that begins ask?
 bool must_ask(LoadClass& load);
 // The answer. True if the class is another one.

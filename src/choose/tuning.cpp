@@ -285,4 +285,12 @@ void put_neighbors(TuningTable& table, const NeighborEntry& entry) { put(table.n
 
 void put_inside(TuningTable& table, const InsideEntry& entry) { put(table.inside, entry); }
 
+void put_all(TuningTable& table, const TuningTable& found) {
+  for (const TuningEntry& one : found.entries) put_entry(table, one);
+  for (const ModelEntry& one : found.models) put_model(table, one);
+  for (const NeighborEntry& one : found.neighbors) put_neighbors(table, one);
+  for (const InsideEntry& one : found.inside) put_inside(table, one);
+  for (const AlgorithmEntry& one : found.algorithms) put_algorithms(table, one);
+}
+
 }  // namespace quadrille::choose

@@ -33,13 +33,14 @@
 // One with "inside" is of a communicator on one node and says which order of copies was better than the default
 // exchange there: an element holds for blocks above those of the one before, of up to "up_to" bytes; at most 16
 // elements, and still larger blocks take the default. An element of "algorithms" says what was best at which block size
-// (tuning_algorithms.hpp). "models", "neighbors" and "algorithms" may be missing. A table is refused as a whole if
+// (tuning_algorithms.hpp); an "algorithm" may be "default", and "unknown" between sizes that were measured. "models", "neighbors" and "algorithms" may be missing. A table is refused as a whole if
 // anything in it is wrong: nothing is guessed.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@
 #include "choose/registry.hpp"
 #include "choose/tuning_algorithms.hpp"
 #include "choose/tuning_neighbors.hpp"
+#include "choose/verdicts.hpp"
 
 namespace quadrille::choose {
 
@@ -115,6 +117,10 @@ const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective co
                                          bool crowded);
 // Likewise, of communicators on one node.
 std::vector<InsideEntry> nearest_inside(const TuningTable& table, int ranks, bool crowded);
+// Adds what trials found: to the entry of the same case, or as one of its own.
+void put_verdicts(TuningTable& table, const Verdicts& verdicts);
+// Adds all that is in `found`.
+void put_all(TuningTable& table, const TuningTable& found);
 // Adds an entry, or replaces the one of the same case.
 void put_entry(TuningTable& table, const TuningEntry& entry);
 void put_model(TuningTable& table, const ModelEntry& entry);
@@ -133,5 +139,11 @@ enum class FileState { absent, good, bad };
 FileState read_tuning_file(const std::string& path, TuningTable& table, std::string& why);
 // Writes the file whole or not at all; makes its folder. Returns an empty string, or what went wrong.
 std::string write_tuning_file(const std::string& path, const TuningTable& table);
+
+// Adds what was found on `machine` to the table of a file, or makes one. Other programs may do so at the same time: each
+// waits for the one before, by a lock on "<path>.lock", for some seconds at most. Returns an empty string, or why the file
+// is as it was.
+std::string update_tuning_file(const std::string& path, const Machine& machine,
+                               const std::function<void(TuningTable&)>& add);
 
 }  // namespace quadrille::choose

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <utility>
 
+#include "choose/trial.hpp"
 #include "choose/tuning.hpp"
 #include "choose/tuning_parts.hpp"
 #include "plan/problem.hpp"
@@ -16,9 +18,12 @@ namespace {
 
 constexpr std::string_view default_word = "default";
 
-std::string read_word(Collective collective, std::string_view word, Choice& choice) {
-  choice = {};
-  return word == default_word ? "" : parse_choice(collective, word, choice);
+constexpr std::string_view unknown_word = "unknown";
+
+std::string read_word(Collective collective, std::string_view word, SizedChoice& one) {
+  one.choice = {};
+  one.measured = word != unknown_word;
+  return word == default_word || word == unknown_word ? "" : parse_choice(collective, word, one.choice);
 }
 
 // Why no communicator can be such; empty if one can.
@@ -40,7 +45,7 @@ SizedChoice read_choice(Table& table, const std::string& path, const AlgorithmEn
   }
   const std::string word = table.words(path, "algorithm");
   const std::size_t line = table.line_of(path, "algorithm");
-  if (std::string problem = read_word(entry.collective, word, one.choice); !problem.empty()) {
+  if (std::string problem = read_word(entry.collective, word, one); !problem.empty()) {
     table.fail(line, problem);
   } else if (one.choice.algorithm != nullptr && one.choice.algorithm->needs.one_node && entry.nodes > 1) {
     table.fail(line, fmt::format("{} is for one node, not {}", one.choice.algorithm->name, entry.nodes));
@@ -67,7 +72,7 @@ void read_line(std::string_view line, ChoicesByCollective& choices) {
   const std::string_view number = line.substr(first + 1, second - first - 1);
   std::from_chars(number.data(), number.data() + number.size(), one.up_to);
   if (!collective_from_name(line.substr(0, first), collective)) return;
-  if (!read_word(collective, line.substr(second + 1), one.choice).empty()) one.choice = {};
+  if (!read_word(collective, line.substr(second + 1), one).empty()) one.choice = {};
   if (const auto c = static_cast<std::size_t>(collective); c < choices.size()) choices[c].push_back(std::move(one));
 }
 
@@ -83,8 +88,9 @@ AlgorithmEntry read_algorithms(Table& table, const std::string& path) {
   AlgorithmEntry entry;
   const std::string name = table.words(path, "collective");
   if (!collective_from_name(name, entry.collective) ||
-      !is_dense(entry.collective) || !is_regular(entry.collective)) {
-    table.fail(table.line_of(path, "collective"), "\"collective\" must be alltoall or allgather");
+      !is_dense(entry.collective)) {
+    table.fail(table.line_of(path, "collective"),
+               fmt::format("\"collective\" must be one of {}", collective_names(is_dense)));
   }
   entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
   entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
@@ -115,7 +121,7 @@ std::string algorithms_text(const std::vector<AlgorithmEntry>& entries) {
         before, name_of(e.collective), e.ranks, e.ranks_on_node, e.nodes, e.crowded);
     const char* between = "";
     for (const SizedChoice& one : e.choices) {
-      text += fmt::format("{}{{\"up_to\": {}, \"algorithm\": \"{}\"}}", between, one.up_to, word_of(one.choice));
+      text += fmt::format("{}{{\"up_to\": {}, \"algorithm\": \"{}\"}}", between, one.up_to, word_of(one));
       between = ",\n                 ";
     }
     text += "]}";
@@ -135,9 +141,23 @@ const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective co
 
 void put_algorithms(TuningTable& table, const AlgorithmEntry& entry) { put(table.algorithms, entry); }
 
+void put_verdicts(TuningTable& table, const Verdicts& verdicts) {
+  for (const auto& [of, verdict] : verdicts.all()) {
+    const Bytes bytes = is_sized(of.collective) ? bytes_of_size_class(of.kind) : bytes_of_load_class(of.kind);
+    // The table does not tell unequal blocks from equal ones.
+    if (bytes.from > bytes.to || bytes.to > most_bytes_in_table || of.load != 0) continue;
+    const Shape& shape = of.shape;
+    AlgorithmEntry entry{of.collective, shape.ranks, shape.ranks_on_node, shape.nodes, shape.crowded, {}};
+    for (const AlgorithmEntry& known : table.algorithms) {
+      if (known.ranks == entry.ranks && alike(known, entry)) entry = known;
+    }
+    if (put_choice(entry.choices, bytes.from, bytes.to, verdict.best)) put_algorithms(table, entry);
+  }
+}
+
 const SizedChoice* choice_for(const SizedChoices& choices, std::size_t bytes) {
   const auto found = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return bytes <= c.up_to; });
-  return found == choices.end() ? nullptr : &*found;
+  return found == choices.end() || !found->measured ? nullptr : &*found;
 }
 
 std::size_t default_up_to(const SizedChoices& choices) {
@@ -155,15 +175,38 @@ void keep_default(SizedChoices& choices, std::size_t up_to) {
   choices.insert(choices.begin(), {up_to, {}});
 }
 
-std::string word_of(const Choice& choice) {
-  return choice.algorithm == nullptr ? std::string(default_word) : to_string(choice);
+bool put_choice(SizedChoices& choices, std::size_t from, std::size_t to, const Choice& choice) {
+  SizedChoices all;
+  const auto add = [&](const SizedChoice& one) {
+    if (one.up_to <= (all.empty() ? 0 : all.back().up_to)) return;
+    if (!all.empty() && word_of(all.back()) == word_of(one)) all.pop_back();
+    all.push_back(one);
+  };
+  const SizedChoice nothing{from - 1, {}, false};
+  for (const SizedChoice& one : choices) {
+    if (one.up_to < from) add(one);
+  }
+  const auto cut = std::find_if(choices.begin(), choices.end(), [&](const auto& one) { return one.up_to >= from; });
+  add(cut == choices.end() ? nothing : SizedChoice{from - 1, cut->choice, cut->measured});
+  add({to, choice});
+  for (const SizedChoice& one : choices) {
+    if (one.up_to > to) add(one);
+  }
+  if (all.size() > most_sized_choices) return false;
+  choices = std::move(all);
+  return true;
+}
+
+std::string word_of(const SizedChoice& one) {
+  if (!one.measured) return std::string(unknown_word);
+  return one.choice.algorithm == nullptr ? std::string(default_word) : to_string(one.choice);
 }
 
 std::string text_of(const ChoicesByCollective& choices) {
   std::string text;
   for (std::size_t c = 0; c < choices.size(); ++c) {
     for (const SizedChoice& one : choices[c]) {
-      text += fmt::format("{} {} {}\n", name_of(static_cast<Collective>(c)), one.up_to, word_of(one.choice));
+      text += fmt::format("{} {} {}\n", name_of(static_cast<Collective>(c)), one.up_to, word_of(one));
     }
   }
   return text;

@@ -16,12 +16,14 @@ namespace quadrille::choose {
 struct SizedChoice {
   std::size_t up_to = 0;
   Choice choice;  // without algorithm: the default way, which the switch points and the model choose
+  bool measured = true;  // false: between what was measured, as above the largest
 };
-// Ascending. Larger blocks go the default way.
+// Ascending. Larger blocks were not measured.
 using SizedChoices = std::vector<SizedChoice>;
 
+// Of collectives whose sizes no rank knows alone, the bytes are those that the busiest rank sends and receives.
 struct AlgorithmEntry {
-  Collective collective{};  // alltoall or allgather
+  Collective collective{};  // a dense one
   int ranks = 0;
   int ranks_on_node = 0;  // of the fullest node
   int nodes = 1;
@@ -41,10 +43,14 @@ std::size_t default_up_to(const SizedChoices& choices);
 // Blocks of at most so many bytes go the default way, whatever was measured.
 void keep_default(SizedChoices& choices, std::size_t up_to);
 
-// "default" or "zero-rotation-bruck:radix=4".
-std::string word_of(const Choice& choice);
+// `choice` was the best for blocks of `from` to `to` bytes, from 1 on. What was known of others stays. False, and nothing is
+// changed, if there would be too many choices.
+bool put_choice(SizedChoices& choices, std::size_t from, std::size_t to, const Choice& choice);
 
-// By dense collective. allgatherv goes by what was measured of allgather, with its largest block.
+// "default" or "zero-rotation-bruck:radix=4"; "unknown" of what was not measured.
+std::string word_of(const SizedChoice& one);
+
+// By dense collective. If nothing was measured of allgatherv it goes by allgather, with its largest block.
 using ChoicesByCollective = std::array<SizedChoices, dense_collective_count>;
 
 // As text that one rank can send to others. The inverse takes what it does not know for the default way.

@@ -1,5 +1,6 @@
 // The file of a tuning table.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,6 +58,23 @@ bool write_all(int file, const std::string& text) {
   return true;
 }
 
+// Waits for whoever has the lock, but not for ever: some file systems have none to give.
+std::string lock(int file) {
+  constexpr int most_milliseconds = 3000, a_time = 10;
+  for (int waited = 0; flock(file, LOCK_EX | LOCK_NB) != 0; waited += a_time) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return refusal("it cannot be locked");
+    if (waited >= most_milliseconds) return "another program has locked it";
+    usleep(a_time * 1000);
+  }
+  return {};
+}
+
+void make_folder_of(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+}
+
 }  // namespace
 
 std::string tuning_path(std::string (*get)(const char*)) {
@@ -88,20 +106,40 @@ FileState read_tuning_file(const std::string& path, TuningTable& table, std::str
 }
 
 std::string write_tuning_file(const std::string& path, const TuningTable& table) {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  const std::string text = tuning_text(table);
+  if (text.size() > most_file_bytes) return "cannot write '" + path + "': it would be too large to be read";
+  make_folder_of(path);
   // A new file beside it, which then takes its name: readers see the old one or the new one.
   std::string fresh = path + ".XXXXXX";
   const int file = mkostemp(fresh.data(), O_CLOEXEC);
   if (file < 0) return "cannot write '" + path + "': " + std::strerror(errno);
-  const bool written = write_all(file, tuning_text(table)) && fchmod(file, 0644) == 0 &&
+  const bool written = write_all(file, text) && fchmod(file, 0644) == 0 &&
                        fsync(file) == 0;
   const bool closed = close(file) == 0;
   if (written && closed && std::rename(fresh.c_str(), path.c_str()) == 0) return {};
   const std::string why = std::strerror(errno);
   unlink(fresh.c_str());
   return "cannot write '" + path + "': " + why;
+}
+
+std::string update_tuning_file(const std::string& path, const Machine& machine,
+                               const std::function<void(TuningTable&)>& add) {
+  const auto refused = [&](const std::string& why) { return "cannot add to '" + path + "': " + why; };
+  make_folder_of(path);
+  const Descriptor file{open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644)};
+  if (file.number < 0) return refusal("cannot write '" + path + "'");
+  if (const std::string why = lock(file.number); !why.empty()) return refused(why);
+  TuningTable table;
+  std::string why;
+  const FileState state = read_tuning_file(path, table, why);
+  if (state == FileState::bad) return refused(why);
+  if (state == FileState::good && table.machine != machine) {
+    return refused("it is of another machine (" + table.machine.processor + ")");
+  }
+  if (state == FileState::good && access(path.c_str(), W_OK) != 0) return refusal("cannot write '" + path + "'");
+  table.machine = machine;
+  add(table);
+  return write_tuning_file(path, table);
 }
 
 }  // namespace quadrille::choose

@@ -39,12 +39,14 @@ struct Span {
 struct Copy {
   Span from;
   Span to;
+  friend bool operator==(const Copy&, const Copy&) = default;
 };
 
 // Part [first, first + count) of one of the flat arrays of a schedule.
 struct Range {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
+  friend bool operator==(const Range&, const Range&) = default;
 };
 
 // Without spans it is none, on both sides: it keeps a place, so that the pairs of a round are the same steps on all
@@ -55,6 +57,7 @@ struct Message {
   // If sizes travel: the sizes of how many of the spans, the last ones. Those of the others the receiver
   // knows: they are blocks for itself.
   std::uint32_t told = 0;
+  friend bool operator==(const Message&, const Message&) = default;
 };
 constexpr bool is_none(const Message& message) { return message.spans.count == 0; }
 
@@ -67,6 +70,7 @@ struct Window {
   enum class Wait : std::uint8_t { all, any, test };
   Wait wait = Wait::all;
   std::uint32_t pairs = 0;
+  friend bool operator==(const Window&, const Window&) = default;
 };
 
 struct Round {
@@ -78,6 +82,7 @@ struct Round {
   bool node_fence = false;  // all ranks of the node pass here together, at the end of the round
   // Its messages are the only ones, and may be under way from the start on, beside the rounds before it.
   bool beside = false;
+  friend bool operator==(const Round&, const Round&) = default;
 };
 
 // How a receiver learns the sizes of the blocks of a message.
@@ -95,6 +100,7 @@ struct Schedule {
   std::vector<Copy> copies;
   std::uint32_t scratch_blocks = 0;
   Sizes sizes = Sizes::known;
+  friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
 // Scratch blocks, the first ones, that copies after messages fill: in them blocks wait for a later round.

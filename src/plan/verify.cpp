@@ -94,34 +94,4 @@ bool ignores_nodes(const std::vector<Schedule>& schedules) {
   return true;
 }
 
-namespace {
-
-bool same(Range a, Range b) { return a.first == b.first && a.count == b.count; }
-
-bool same(const Round& a, const Round& b) {
-  return same(a.before, b.before) && same(a.sends, b.sends) && same(a.receives, b.receives) && same(a.after, b.after) &&
-         a.window.wait == b.window.wait && a.window.pairs == b.window.pairs && a.node_fence == b.node_fence &&
-         a.beside == b.beside;
-}
-
-bool same(const Message& a, const Message& b) {
-  return a.peer == b.peer && same(a.spans, b.spans) && a.told == b.told;
-}
-
-bool same(const Copy& a, const Copy& b) { return a.from == b.from && a.to == b.to; }
-
-template <class T>
-bool all_same(const std::vector<T>& a, const std::vector<T>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const T& x, const T& y) { return same(x, y); });
-}
-
-}  // namespace
-
-bool operator==(const Schedule& a, const Schedule& b) {
-  return a.scratch_blocks == b.scratch_blocks && a.sizes == b.sizes && a.spans == b.spans &&
-         all_same(a.rounds, b.rounds) && all_same(a.messages, b.messages) &&
-         all_same(a.copies, b.copies);
-}
-
 }  // namespace quadrille::plan

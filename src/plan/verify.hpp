@@ -59,6 +59,4 @@ Report verify(const std::vector<Schedule>& schedules, const NodeMap& nodes, Goal
 // True if the proof holds for every node map: no rank touches another's buffers and nothing fences.
 bool ignores_nodes(const std::vector<Schedule>& schedules);
 
-bool operator==(const Schedule& a, const Schedule& b);
-
 }  // namespace quadrille::plan

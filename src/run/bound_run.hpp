@@ -36,6 +36,7 @@ struct Moving {
   // Of schedules whose sizes travel; see run/carried.hpp.
   bool monolithic = false;
   std::size_t eager = 0;
+  bool operator==(const Moving&) const = default;
 };
 
 // Where the messages of a call go: `comm` is private, and no other call under way uses `tag` on it. MPI packs on

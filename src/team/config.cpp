@@ -111,10 +111,12 @@ Config read_config(std::string (*get)(const char*)) {
   }
   if (const std::string text = get("QUADRILLE_TRIALS"); !text.empty() && text != "auto") {
     const std::optional<bool> on_or_off = switch_of(text);
-    if (on_or_off.has_value()) {
+    if (text == "learn") {
+      c.trials = Trials::learn;
+    } else if (on_or_off.has_value()) {
       c.trials = *on_or_off ? Trials::on : Trials::off;
     } else {
-      warn(c, "QUADRILLE_TRIALS", text, "it must be auto, on or off");
+      warn(c, "QUADRILLE_TRIALS", text, "it must be auto, on, learn or off");
     }
   }
   if (const std::string text = get("QUADRILLE_MPI_WAITS"); text == "keep") {

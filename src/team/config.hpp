@@ -13,7 +13,7 @@
 //   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door; the world is set up
 //                              in MPI_Init)
 //   QUADRILLE_TRIALS           may the first calls try what nothing is known of: auto (where each rank has a
-//                              processor), on, off
+//                              processor), on, off; learn: as auto, and what is found is added to the tuning table
 //   QUADRILLE_MPI_WAITS        "keep": leave the MPI's own waits alone where ranks share processors; else
 //                              "yield", see mpi/waits.hpp
 //   QUADRILLE_PROGRESS         "thread": a thread of each process goes on with nonblocking and persistent calls; else
@@ -38,7 +38,7 @@
 
 namespace quadrille::team {
 
-enum class Trials : std::uint8_t { automatic, on, off };
+enum class Trials : std::uint8_t { automatic, on, off, learn };
 
 struct Config {
   bool off = false;

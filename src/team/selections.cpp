@@ -84,7 +84,7 @@ CachedSelection& selection_of(Team& team, Collective collective, std::size_t byt
                               team.agreed().tries && team.agreed().may_try,
                               team.agreed().tries_between && team.agreed().may_try,
                               team.nodes.ranks_on_fullest_node(),
-                              index < team.agreed().by_size.size() ? &team.agreed().by_size[index] : nullptr};
+                              is_dense(collective) && is_sized(collective) ? &team.agreed().by_size[index] : nullptr};
   CachedSelection selected;
   selected.bytes = bytes;
   selected.load = load;

@@ -168,10 +168,9 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
   std::string choices;
   if (group.me == 0) {
     mine.points = look_up_switch_points(group.ranks, team.crowded, mine.known);
-    mine.tries = settings.trials == Trials::on ||
-                 (settings.trials == Trials::automatic && !team.crowded && may_measure());
     // What is gained between nodes is more than what ranks that share processors disturb each other.
-    mine.tries_between = settings.trials == Trials::on || (settings.trials == Trials::automatic && may_measure());
+    mine.tries_between = settings.trials == Trials::on || (settings.trials != Trials::off && may_measure());
+    mine.tries = mine.tries_between && (settings.trials == Trials::on || !team.crowded);
     // Of several nodes: agree_on_messages().
     if (team.nodes.nodes == 1) {
       choices = look_up_algorithms(team.nodes, team.crowded);

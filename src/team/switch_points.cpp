@@ -9,6 +9,7 @@
 #include "sys/sys.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
+#include "team/verdicts.hpp"
 
 namespace quadrille::team {
 namespace {
@@ -117,11 +118,27 @@ std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded) {
   choose::ChoicesByCollective choices;
   for (std::size_t c = 0; c < choices.size(); ++c) {
     const auto collective = static_cast<Collective>(c);
-    if (!is_sized(collective)) continue;
-    const auto* entry = choose::nearest_algorithms(table_of_this_process(), regular_of(collective), nodes, crowded);
-    if (entry != nullptr) choices[c] = entry->choices;
+    for (const Collective of : {collective, regular_of(collective)}) {
+      const auto* entry = choose::nearest_algorithms(table_of_this_process(), of, nodes, crowded);
+      if (entry == nullptr || (of != collective && !is_sized(collective))) continue;
+      choices[c] = entry->choices;
+      break;
+    }
   }
   return choose::text_of(choices);
+}
+
+void learn_verdicts() {
+  const choose::Verdicts verdicts = all_verdicts();
+  const std::string path = choose::tuning_path(sys::environment);
+  if (verdicts.all().empty() || path.empty()) return;
+  const std::string why =
+      choose::update_tuning_file(path, this_machine(), [&](auto& table) { choose::put_verdicts(table, verdicts); });
+  if (!why.empty()) {
+    say("what the trials found is not kept: " + why);
+  } else if (config().explain) {
+    say(fmt::format("what {} trials found is kept in '{}'", verdicts.all().size(), path));
+  }
 }
 
 void settle_switch_points(Team& team) { team.change_agreed().points_are_guessed = false; }

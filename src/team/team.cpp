@@ -20,6 +20,7 @@
 #include "team/config.hpp"
 #include "team/numa.hpp"
 #include "team/processes.hpp"
+#include "team/switch_points.hpp"
 #include "team/world.hpp"
 
 namespace quadrille::team {
@@ -145,6 +146,7 @@ int at_finalize(MPI_Comm, int, void*, void*) {
   if (void (*const work)() = work_before_end.exchange(nullptr)) work();
   int rank = -1;
   mpi().Comm_rank(mpi().comm_world, &rank);
+  if (config().trials == Trials::learn && rank == 0) static_cast<void>(thrown_by(learn_verdicts));
   // What cannot be said is not said.
   static_cast<void>(thrown_by([&] {
     if (all_explain || (config().explain && rank == 0)) print_summary(rank);

@@ -17,6 +17,7 @@
 #include "choose/select.hpp"
 #include "choose/trial.hpp"
 #include "choose/tuning.hpp"
+#include "choose/verdicts.hpp"
 #include "memory/control_pool.hpp"
 #include "plan/problem.hpp"
 #include "run/group.hpp"
@@ -40,6 +41,8 @@ struct CachedPlan {
 
 // A trial and what came of it; of calls of one collective with blocks of about one size.
 struct Try {
+  std::vector<choose::Choice> candidates;  // as they were selected: of those with the same plan the trial has one
+  choose::Case of;
   choose::Trial trial;
   std::size_t best = 0;  // when it is decided
   std::string why;

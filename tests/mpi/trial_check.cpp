@@ -7,6 +7,7 @@
 //   data        only that all data arrives
 //   mixed       sizes in turn, in place, forced in between, communicators freed in the middle, a rank that expects too little
 //   orders      one node: orders of copies, with buffers in shared heaps and elsewhere
+//   kept        what one communicator found holds on others of its shape, if all of their ranks have found the same
 #include <mpi.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@
 #include "quadrille.h"
 #include "sys/sys.hpp"
 #include "team/team.hpp"
+#include "team/verdicts.hpp"
 
 namespace {
 
@@ -151,8 +153,8 @@ void exchange(const World& w, const Case& c, int call, MPI_Comm comm = MPI_COMM_
 
 const std::vector<Collective> all_collectives = quadrille::those(quadrille::is_dense);
 
-const choose::Selection& selection(Collective collective) {
-  return team::team_of(MPI_COMM_WORLD)->chosen.selections[static_cast<std::size_t>(collective)].last()->selection;
+const choose::Selection& selection(Collective collective, MPI_Comm comm = MPI_COMM_WORLD) {
+  return team::team_of(comm)->chosen.selections[static_cast<std::size_t>(collective)].last()->selection;
 }
 
 // What does not wait for the slow rank of the MPI's own, whichever of them, or the MPI's own.
@@ -234,6 +236,77 @@ void try_orders(const World& w) {
     fail("rank %d: %zu bytes of copies\n", w.rank, group.scratch.packed_recv.size());
 }
 
+// ---- What is kept ----
+
+// Some of the ranks of the world, or all of them again. Null on the others.
+MPI_Comm comm_of(const World& w, const std::vector<int>& ranks) {
+  const auto place = std::find(ranks.begin(), ranks.end(), w.rank);
+  MPI_Comm comm;
+  MPI_Comm_split(MPI_COMM_WORLD, place == ranks.end() ? MPI_UNDEFINED : 0, static_cast<int>(place - ranks.begin()), &comm);
+  return comm;
+}
+
+// Do the first calls on a communicator of these ranks try? Ends as many calls later, or when all is tried.
+bool tries_on(const World& w, const std::vector<int>& ranks, Collective collective, int most_calls = calls) {
+  MPI_Comm comm = comm_of(w, ranks);
+  bool tried = false;
+  if (comm != MPI_COMM_NULL) {
+    World here;
+    MPI_Comm_rank(comm, &here.rank);
+    MPI_Comm_size(comm, &here.ranks);
+    exchange(here, {collective, 3000}, 0, comm);
+    tried = !selection(collective, comm).rivals.empty();
+    if (!tried && choose::to_string(selection(collective, comm).choice) != "mpi" &&
+        team::team_of(comm)->counted.counters.served != 1) {
+      fail("rank %d: the call went to the MPI\n", w.rank);
+    }
+    for (int call = 1; tried && call < most_calls; ++call) exchange(here, {collective, 3000}, call, comm);
+    MPI_Comm_free(&comm);
+  }
+  int mine = tried ? 1 : 0, all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return all == 1;
+}
+
+void expect(bool good, const char* what, Collective collective) {
+  if (!good) fail("%s: %s\n", std::string(name_of(collective)).c_str(), what);
+}
+
+// What this rank keeps becomes another choice.
+void turn_around(Collective collective) {
+  const auto all = team::all_verdicts().all();
+  for (const auto& [of, verdict] : all) {
+    if (of.collective != collective) continue;
+    const bool is_mpi = choose::to_string(verdict.best) == "mpi";
+    team::keep_verdict(of, {choose::plain(collective, is_mpi ? "single-copy" : "mpi"), "a trick"});
+  }
+}
+
+void keep(const World& w) {
+  slow_down("slow-mpi");
+  for (const Collective c : all_collectives) {
+    expect(tries_on(w, {0, 1, 2, 3}, c), "nothing is tried", c);
+    expect(!tries_on(w, {0, 1, 2, 3}, c), "what was found is not kept", c);
+    expect(!tries_on(w, {3, 1, 0, 2}, c), "nor in another order", c);
+    expect(tries_on(w, {0, 1, 2}, c), "another number of ranks has another verdict", c);
+    expect(tries_on(w, {1, 2, 3}, c), "rank 3 has none for three ranks", c);
+    expect(!tries_on(w, {1, 2, 3}, c), "now it has", c);
+    if (w.rank == 3) turn_around(c);
+    expect(tries_on(w, {0, 1, 2, 3}, c), "rank 3 has found something else", c);
+    expect(!tries_on(w, {0, 1, 2, 3}, c), "all have found the same again", c);
+  }
+  // Any histories, also of trials that did not end.
+  unsigned draw = 12345;
+  const auto below = [&](unsigned end) { return (draw = draw * 1103515245U + 12345U) / 65536U % end; };
+  for (int round = 0; round < 150; ++round) {
+    std::vector<int> ranks = {0, 1, 2, 3};
+    for (unsigned i = 3; i > 0; --i) std::swap(ranks[i], ranks[below(i + 1)]);
+    ranks.resize(2 + below(3));
+    tries_on(w, ranks, all_collectives[below(static_cast<unsigned>(all_collectives.size()))], static_cast<int>(1 + below(45)));
+    if (below(5) == 0 && w.rank == static_cast<int>(below(4))) turn_around(Collective::alltoall);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -245,6 +318,8 @@ int main(int argc, char** argv) {
   slow_down(name == "unlike" ? "slow-mpi" : name);
   if (name == "mixed") {
     mix(w);
+  } else if (name == "kept") {
+    keep(w);
   } else if (name == "orders") {
     try_orders(w);
   } else {

@@ -109,6 +109,7 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_AWAY_STEPS", "2"}}))) << "all ranks make the same steps";
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "on"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "off"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "learn"}})));
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_TRIALS", "auto"}})));
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_EXPLAIN", "1"}}))) << "explaining steers nothing";
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_MPI_WAITS", "keep"}}))) << "each rank waits as it likes";

@@ -55,12 +55,19 @@ TEST(Trial, TriesEachCandidateInTurnThreeTimes) {
 TEST(Trial, WhatLosesIsNotTriedAgain) {
   Trial trial = trial_of(4);
   EXPECT_EQ(run(trial, [](int candidate, int) { return candidate == 1 ? 5.0 : candidate == 3 ? 1.9 : 1.0; }),
-            "aaabbbcccddd|aaacccddd|aaacccddd|");
+            "aaabbbcccddd|aaacccddd|aaaccc|")
+      << "less is put down to chance";
   EXPECT_EQ(best_of(trial), 0U);
   Trial slow_first = trial_of(3);
   EXPECT_EQ(run(slow_first, [](int candidate, int) { return candidate == 1 ? 1.0 : 5.0; }), "aaabbbccc|aaabbb|aaabbb|")
       << "the first is what the others are compared with";
   EXPECT_EQ(best_of(slow_first), 1U);
+}
+
+TEST(Trial, LessIsPutDownToChanceLater) {
+  Trial trial = trial_of(3);
+  EXPECT_EQ(run(trial, [](int candidate, int) { return candidate == 2 ? 1.4 : candidate == 1 ? 1.6 : 1.0; }),
+            "aaabbbccc|aaabbbccc|aaaccc|");
 }
 
 TEST(Trial, ThatAllOthersLoseEndsIt) {
@@ -192,6 +199,25 @@ TEST(LoadClass, IsAskedLessAndLessWhileItStays) {
   EXPECT_TRUE(note_load(load, 1e6));
   EXPECT_LE(load.unasked, 1) << "what changed may change again";
   EXPECT_FALSE(note_load(load, 1.1e6));
+}
+
+// Each number of bytes lies in the range of its class, and in no other.
+TEST(Classes, AreRangesOfBytes) {
+  const auto check = [](const char* what, std::size_t most, auto number_of, auto range_of) {
+    for (std::size_t bytes = 1; bytes <= most; bytes += 1 + bytes / 1000) {
+      const int number = number_of(bytes);
+      const Bytes range = range_of(number);
+      ASSERT_LE(range.from, bytes) << what;
+      ASSERT_GE(range.to, bytes) << what;
+      ASSERT_EQ(number_of(range.from), number) << what << " of " << bytes;
+      ASSERT_EQ(number_of(range.to), number) << what << " of " << bytes;
+      ASSERT_NE(number_of(range.to + 1), number) << what << " of " << bytes;
+    }
+  };
+  check("size", std::size_t{1} << 33, size_class_of, bytes_of_size_class);
+  check("load", std::size_t{1} << 38, [](std::size_t b) { return load_class_of(static_cast<double>(b)); }, bytes_of_load_class);
+  EXPECT_GT(bytes_of_size_class(1).from, bytes_of_size_class(1).to) << "between one byte and two";
+  EXPECT_GT(bytes_of_size_class(size_class_of(0)).from, bytes_of_size_class(size_class_of(0)).to);
 }
 
 TEST(LoadClass, HoldsLoadsOfOneKind) {

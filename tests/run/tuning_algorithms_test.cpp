@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <vector>
 
@@ -30,15 +31,15 @@ std::string table_with(const std::string& section) { return before_algorithms + 
 
 std::string words(const SizedChoices& choices) {
   std::string text;
-  for (const SizedChoice& one : choices) text += std::to_string(one.up_to) + " " + word_of(one.choice) + "; ";
+  for (const SizedChoice& one : choices) text += std::to_string(one.up_to) + " " + word_of(one) + "; ";
   return text;
 }
 
 SizedChoices choices_of(Collective collective, const std::vector<std::pair<std::size_t, std::string>>& list) {
   SizedChoices choices;
   for (const auto& [up_to, word] : list) {
-    choices.push_back({up_to, {}});
-    if (word != "default") {
+    choices.push_back({up_to, {}, word != "unknown"});
+    if (word != "default" && word != "unknown") {
       EXPECT_EQ(parse_choice(collective, word, choices.back().choice), "");
     }
   }
@@ -67,7 +68,7 @@ TEST(TuningAlgorithms, BadOnesAreRefusedWithTheLine) {
   const struct {
     const char *from, *to, *line, *word;
   } cases[] = {
-      {"\"alltoall\"", "\"alltoallv\"", "line 6", "alltoall or allgather"},
+      {"\"alltoall\"", "\"neighbor_alltoall\"", "line 6", "one of alltoall, alltoallv, alltoallw, allgather, allgatherv"},
       {"\"alltoall\"", "7", "line 6", "string"},
       {"\"ranks\": 8", "\"ranks\": 1", "line 6", "ranks"},
       {"\"ranks_on_node\": 8", "\"ranks_on_node\": 9", "line 6", "more than"},
@@ -171,7 +172,7 @@ TEST(TuningAlgorithms, EachSizeFindsItsChoice) {
       choices_of(Collective::alltoall, {{100, "default"}, {200, "inbox"}, {300, "sh-co"}, {400, "default"}});
   const auto word = [&](std::size_t bytes) {
     const SizedChoice* found = choice_for(choices, bytes);
-    return found == nullptr ? "none" : word_of(found->choice);
+    return found == nullptr ? "none" : word_of(*found);
   };
   EXPECT_EQ(word(1), "default");
   EXPECT_EQ(word(100), "default");
@@ -184,6 +185,82 @@ TEST(TuningAlgorithms, EachSizeFindsItsChoice) {
   EXPECT_EQ(default_up_to({}), SIZE_MAX);
   EXPECT_EQ(default_up_to(choices_of(Collective::alltoall, {{8, "mpi"}, {9, "default"}})), 0U);
   EXPECT_EQ(default_up_to(choices_of(Collective::alltoall, {{8, "default"}})), SIZE_MAX);
+}
+
+TEST(TuningAlgorithms, BetweenWhatWasMeasuredNothingIsKnown) {
+  const Collective c = Collective::alltoall;
+  const SizedChoices choices = choices_of(c, {{100, "mpi"}, {200, "unknown"}, {300, "sh-co"}});
+  EXPECT_EQ(word_of(*choice_for(choices, 100)), "mpi");
+  EXPECT_EQ(choice_for(choices, 101), nullptr);
+  EXPECT_EQ(choice_for(choices, 200), nullptr);
+  EXPECT_EQ(word_of(*choice_for(choices, 201)), "sh-co");
+}
+
+TEST(TuningAlgorithms, WhatIsLearntIsPutBetween) {
+  const Collective c = Collective::alltoall;
+  const auto put = [&](const std::vector<std::pair<std::size_t, std::string>>& known, std::size_t from, std::size_t to) {
+    SizedChoices choices = choices_of(c, known);
+    EXPECT_TRUE(put_choice(choices, from, to, plain(c, "mpi")));
+    return words(choices);
+  };
+  EXPECT_EQ(put({}, 1, 10), "10 mpi; ");
+  EXPECT_EQ(put({}, 5, 10), "4 unknown; 10 mpi; ");
+  EXPECT_EQ(put({{4, "unknown"}, {10, "mpi"}}, 11, 20), "4 unknown; 20 mpi; ");
+  EXPECT_EQ(put({{4, "unknown"}, {10, "mpi"}}, 13, 20), "4 unknown; 10 mpi; 12 unknown; 20 mpi; ");
+  EXPECT_EQ(put({{100, "sh-co"}}, 5, 10), "4 sh-co; 10 mpi; 100 sh-co; ");
+  EXPECT_EQ(put({{100, "sh-co"}}, 1, 10), "10 mpi; 100 sh-co; ");
+  EXPECT_EQ(put({{100, "sh-co"}}, 50, 100), "49 sh-co; 100 mpi; ");
+  EXPECT_EQ(put({{100, "sh-co"}}, 50, 200), "49 sh-co; 200 mpi; ");
+  EXPECT_EQ(put({{100, "sh-co"}, {200, "default"}, {300, "hint-row"}}, 101, 200), "100 sh-co; 200 mpi; 300 hint-row; ");
+  EXPECT_EQ(put({{100, "sh-co"}, {200, "default"}, {300, "hint-row"}}, 90, 250), "89 sh-co; 250 mpi; 300 hint-row; ");
+  EXPECT_EQ(put({{9, "mpi"}, {20, "unknown"}}, 10, 19), "19 mpi; 20 unknown; ");
+  // Against what each size found before.
+  std::minstd_rand random(3);
+  SizedChoices choices;
+  std::vector<std::string> expected(70, "unknown");
+  for (int i = 0; i < 300; ++i) {
+    const std::size_t from = 1 + random() % 60, to = from + random() % (69 - from);
+    const Choice choice = plain(c, random() % 2 == 0 ? "mpi" : "sh-co");
+    ASSERT_TRUE(put_choice(choices, from, to, choice));
+    for (std::size_t bytes = from; bytes <= to; ++bytes) expected[bytes] = to_string(choice);
+    for (std::size_t bytes = 1; bytes < expected.size(); ++bytes) {
+      const SizedChoice* found = choice_for(choices, bytes);
+      ASSERT_EQ(found == nullptr ? "unknown" : word_of(*found), expected[bytes]) << words(choices);
+    }
+  }
+  // No more than a table may have.
+  SizedChoices full;
+  for (std::size_t i = 1; i <= most_sized_choices; ++i) full.push_back({100 * i, plain(c, i % 2 == 0 ? "mpi" : "sh-co")});
+  EXPECT_FALSE(put_choice(full, 110, 120, plain(c, "pairwise")));
+  EXPECT_EQ(full.size(), most_sized_choices);
+  EXPECT_TRUE(put_choice(full, 101, 200, plain(c, "pairwise")));
+}
+
+TEST(TuningAlgorithms, VerdictsAreEntries) {
+  Verdicts verdicts;
+  const auto keep = [&](const plan::NodeMap& nodes, Collective c, int kind, const char* best) {
+    verdicts.keep(case_of(shape_of(nodes, false), c, kind, 0, {}), {plain(c, best), ""});
+  };
+  const plan::NodeMap two = plan::node_map_from_labels({0, 0, 1, 1}), one = plan::one_node(8);
+  keep(two, Collective::alltoall, size_class_of(1000), "single-copy");
+  keep(two, Collective::alltoall, size_class_of(1000) + 1, "single-copy");
+  keep(two, Collective::alltoallv, load_class_of(40000), "mpi");
+  keep(two, Collective::allgather, -1, "mpi");  // of no bytes
+  keep(one, Collective::allgatherv, size_class_of(65536), "sh-co");
+  TuningTable table;
+  table.machine = {"x", 2};
+  put_algorithms(table, {Collective::alltoall, 4, 2, 2, false, choices_of(Collective::alltoall, {{100, "mpi"}})});
+  put_verdicts(table, verdicts);
+  TuningTable again;
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  ASSERT_EQ(again.algorithms.size(), 3U);
+  std::string all;
+  for (const AlgorithmEntry& e : again.algorithms) {
+    all += std::string(name_of(e.collective)) + " " + std::to_string(e.ranks) + "/" + std::to_string(e.nodes) + ": " + words(e.choices);
+  }
+  EXPECT_EQ(all,
+            "alltoall 4/2: 100 mpi; 861 unknown; 1217 single-copy; alltoallv 4/2: 32767 unknown; 131071 mpi; "
+            "allgatherv 8/1: 65535 unknown; 77935 sh-co; ");
 }
 
 TEST(TuningAlgorithms, WhatTheUserSetStaysWithTheDefault) {

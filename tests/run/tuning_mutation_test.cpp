@@ -59,7 +59,7 @@ TuningTable whole_table(Random& random) {
     AlgorithmEntry entry{Collective::alltoall, 4 * nodes, 4, nodes, false, {}};
     Choice pairwise;
     parse_choice(Collective::alltoall, "pairwise", pairwise);
-    entry.choices = {{512, {}}, {65536, pairwise}};
+    entry.choices = {{512, {}}, {4096, {}, false}, {65536, pairwise}};
     put_algorithms(table, entry);
   }
   return table;
@@ -95,6 +95,7 @@ const std::vector<std::string> pieces = {"{",
                                          "9007199254740993",
                                          "\"ranks\"",
                                          "\"default\"",
+                                         "\"unknown\"",
                                          "\"radix=1\"",
                                          "/",
                                          "//",
@@ -161,7 +162,7 @@ void ask(const TuningTable& table) {
   const ChoicesByCollective again = choices_from(text_of(choices));
   ASSERT_EQ(again[0].size(), choices[0].size());
   for (std::size_t i = 0; i < again[0].size(); ++i)
-    EXPECT_EQ(word_of(again[0][i].choice), word_of(choices[0][i].choice));
+    EXPECT_EQ(word_of(again[0][i]), word_of(choices[0][i]));
 }
 
 // "line 7: <why>", and the text has such a line.

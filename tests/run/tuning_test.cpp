@@ -2,7 +2,10 @@
 #include "choose/tuning.hpp"
 
 #include <gtest/gtest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -497,6 +500,70 @@ TEST(TuningFile, IsWrittenWholeInAFolderThatMayBeNew) {
   EXPECT_EQ(read.entries, table.entries);
   EXPECT_EQ(read.machine, table.machine);
   EXPECT_EQ(folder.files(), 3U) << "two folders and one file, nothing beside it";
+}
+
+const Machine here{"A \"fast\" one", 2};
+
+TEST(TuningFile, SeveralProgramsMayAddToIt) {
+  const Folder folder;
+  const std::string path = folder.path + "/a/tuning.json";
+  constexpr int programs = 6, entries = 8;
+  std::vector<pid_t> children;
+  for (int p = 0; p < programs; ++p) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    bool good = true;
+    for (int e = 0; e < entries; ++e) {
+      const auto add = [&](TuningTable& table) { put_entry(table, {2 + p * entries + e, false, {}}); };
+      good = good && update_tuning_file(path, here, add).empty();
+    }
+    _exit(good ? 0 : 1);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  TuningTable table;
+  std::string why;
+  ASSERT_EQ(read_tuning_file(path, table, why), FileState::good) << why;
+  EXPECT_EQ(table.entries.size(), std::size_t{programs * entries}) << "none is lost";
+  EXPECT_EQ(folder.files(), 3U) << "the folder, the table and its lock";
+}
+
+TEST(TuningFile, IsNotAddedToWhereThatIsNotRight) {
+  const Folder folder;
+  const std::string path = folder.path + "/tuning.json";
+  int added = 0;
+  const auto add = [&](TuningTable&) { ++added; };
+  const auto whole = [&] {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  std::ofstream(path) << "{ mine";
+  EXPECT_NE(update_tuning_file(path, here, add).find("line 1: it is not JSON"), std::string::npos);
+  EXPECT_EQ(whole(), "{ mine");
+  std::ofstream(path, std::ios::trunc) << good;
+  EXPECT_NE(update_tuning_file(path, {"Another", 2}, add).find("of another machine"), std::string::npos);
+  EXPECT_EQ(whole(), good);
+  EXPECT_NE(update_tuning_file("/proc/no/tuning.json", here, add).find("cannot write '/proc/no/tuning.json'"),
+            std::string::npos);
+  EXPECT_EQ(added, 0);
+  // Who holds the lock is waited for, but not for ever.
+  const int lock = open((path + ".lock").c_str(), O_RDWR);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  EXPECT_NE(update_tuning_file(path, here, add).find("another program has locked it"), std::string::npos);
+  EXPECT_EQ(whole(), good);
+  close(lock);
+  EXPECT_EQ(update_tuning_file(path, here, add), "");
+  EXPECT_EQ(added, 1);
+  // What could not be read again is not written.
+  const auto too_much = [](TuningTable& table) {
+    for (int i = 0; i < 4000; ++i) put_entry(table, {2 + i, false, {}});
+  };
+  const std::string before = whole();
+  EXPECT_NE(update_tuning_file(path, here, too_much).find("too large"), std::string::npos);
+  EXPECT_EQ(whole(), before);
 }
 
 TEST(TuningFile, WhatCannotBeReadIsBad) {

@@ -167,9 +167,8 @@ class Tuner {
   Progress progress_;
 };
 
-// Reads what is there already. Returns an empty string, or why it cannot be added to.
-std::string read_old_table(const std::string& path, choose::TuningTable& table) {
-  table.machine = team::this_machine();
+// Looks before anything is measured. Returns an empty string, or why it cannot be added to.
+std::string look_at_old_table(const std::string& path) {
   choose::TuningTable old;
   std::string why;
   const choose::FileState state = choose::read_tuning_file(path, old, why);
@@ -177,12 +176,11 @@ std::string read_old_table(const std::string& path, choose::TuningTable& table) 
     return fmt::format("'{}' cannot be added to: {}; remove it", path, why);
   }
   if (state == choose::FileState::absent) return {};
-  if (old.machine != table.machine) {
+  if (old.machine != team::this_machine()) {
     return fmt::format(
         "'{}' is of another machine ({}); name another file with --file and QUADRILLE_TUNING", path,
         old.machine.processor);
   }
-  table = std::move(old);
   return {};
 }
 
@@ -291,7 +289,7 @@ int tune(const TuneOptions& options) {
   if (problem.empty() && options.algorithms) problem = why_no_sizes(options.sizes);
   if (rank == 0 && problem.empty() && !options.dry) {
     problem = path.empty() ? "there is no place for a table; name one with --file"
-                           : read_old_table(path, table);
+                           : look_at_old_table(path);
   }
   if (!agree(problem, rank)) return bad_options;
 
@@ -308,7 +306,8 @@ int tune(const TuneOptions& options) {
   if (!agree(measure(options, neighborhoods, *team, table), rank)) return bad_options;
   problem.clear();
   if (rank == 0 && !options.dry) {
-    problem = choose::write_tuning_file(path, table);
+    problem = choose::update_tuning_file(path, team::this_machine(),
+                                         [&](choose::TuningTable& old) { choose::put_all(old, table); });
     if (problem.empty()) fmt::print("written to {}\n", path);
     std::fflush(stdout);
   }

@@ -281,7 +281,7 @@ class AlgorithmTuner {
 void print_choices(const choose::SizedChoices& choices) {
   std::size_t from = 0;
   for (const choose::SizedChoice& one : choices) {
-    fmt::print("  {:>9} to {:>9} bytes: {}\n", from, one.up_to, word_of(one.choice));
+    fmt::print("  {:>9} to {:>9} bytes: {}\n", from, one.up_to, word_of(one));
     from = one.up_to + 1;
   }
   std::fflush(stdout);

@@ -62,8 +62,7 @@ class InsideTuner {
   }
   // On some rank.
   bool differ(const std::vector<plan::Copy>& one, const std::vector<plan::Copy>& other) const {
-    const auto same = [](const plan::Copy& a, const plan::Copy& b) { return a.from == b.from && a.to == b.to; };
-    int here = std::ranges::equal(one, other, same) ? 0 : 1, anywhere = 0;
+    int here = one == other ? 0 : 1, anywhere = 0;
     mpi().Allreduce(&here, &anywhere, 1, mpi().int_type, mpi().op_max, around_.comm());
     return anywhere != 0;
   }

@@ -1,0 +1,58 @@
+// What trials found out (choose/trial.hpp), kept for calls of the same kind on other communicators of the same shape.
+//
+// What a rank keeps says nothing of the others: they have been in other communicators. So the ranks of a communicator
+// ask each other before they go by it (api/trials.cpp). Pure.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "choose/registry.hpp"
+
+namespace quadrille::choose {
+
+// What times depend on beside the call.
+struct Shape {
+  int ranks = 0, nodes = 0, ranks_on_node = 0;  // of the fullest node
+  bool crowded = false;
+  std::uint64_t map = 0;  // which ranks share a node
+  auto operator<=>(const Shape&) const = default;
+};
+Shape shape_of(const plan::NodeMap& nodes, bool crowded);
+
+// What a trial is of.
+struct Case {
+  Shape shape;
+  Collective collective{};
+  int kind = 0;                  // class of size, or of load where no rank knows all sizes
+  int load = 0;                  // class of what moves in all, where all ranks know it and blocks differ
+  std::uint64_t candidates = 0;  // which they were
+  auto operator<=>(const Case&) const = default;
+};
+Case case_of(const Shape& shape, Collective collective, int kind, int load, std::span<const Choice> candidates);
+
+struct Verdict {
+  Choice best;
+  std::string why;
+};
+
+class Verdicts {
+ public:
+  // Programs have few shapes and sizes. Of one that has more, those that come later are not kept.
+  static constexpr std::size_t most = 4096;
+
+  // Null if there is none.
+  const Verdict* find(const Case& of) const;
+  // In the place of what was found before.
+  void keep(const Case& of, Verdict verdict);
+  const std::map<Case, Verdict>& all() const { return kept_; }
+
+ private:
+  std::map<Case, Verdict> kept_;
+};
+
+}  // namespace quadrille::choose

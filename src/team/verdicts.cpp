@@ -1,0 +1,36 @@
+#include "team/verdicts.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace quadrille::team {
+namespace {
+
+struct Kept {
+  std::mutex mutex;
+  choose::Verdicts verdicts;
+};
+Kept& kept() {
+  static auto* own = new Kept;  // outlives all destructors
+  return *own;
+}
+
+}  // namespace
+
+std::optional<choose::Verdict> verdict_of(const choose::Case& of) {
+  const std::lock_guard lock(kept().mutex);
+  const choose::Verdict* found = kept().verdicts.find(of);
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+void keep_verdict(const choose::Case& of, choose::Verdict verdict) {
+  const std::lock_guard lock(kept().mutex);
+  kept().verdicts.keep(of, std::move(verdict));
+}
+
+choose::Verdicts all_verdicts() {
+  const std::lock_guard lock(kept().mutex);
+  return kept().verdicts;
+}
+
+}  // namespace quadrille::team

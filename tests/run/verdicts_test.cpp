@@ -1,0 +1,45 @@
+#include "choose/verdicts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "choose/select.hpp"
+
+namespace quadrille::choose {
+namespace {
+
+constexpr auto a2a = Collective::alltoall;
+
+Case case_on(const plan::NodeMap& nodes, bool crowded = false, int kind = 7, const char* other = "single-copy") {
+  const std::vector<Choice> candidates = {plain(a2a, "mpi"), plain(a2a, other)};
+  return case_of(shape_of(nodes, crowded), a2a, kind, 0, candidates);
+}
+
+TEST(Verdicts, HoldForTheSameShapeKindAndCandidates) {
+  const plan::NodeMap nodes = plan::node_map_from_labels({5, 5, 9});
+  Verdicts verdicts;
+  EXPECT_EQ(verdicts.find(case_on(nodes)), nullptr);
+  verdicts.keep(case_on(nodes), {plain(a2a, "mpi"), "because"});
+  const Verdict* found = verdicts.find(case_on(plan::node_map_from_labels({1, 1, 0})));
+  ASSERT_NE(found, nullptr) << "whatever the nodes are called";
+  EXPECT_EQ(to_string(found->best), "mpi");
+  EXPECT_EQ(verdicts.find(case_on(plan::node_map_from_labels({5, 9, 9}))), nullptr);
+  EXPECT_EQ(verdicts.find(case_on(plan::node_map_from_labels({5, 9, 5}))), nullptr);
+  EXPECT_EQ(verdicts.find(case_on(nodes, true)), nullptr);
+  EXPECT_EQ(verdicts.find(case_on(nodes, false, 8)), nullptr);
+  EXPECT_EQ(verdicts.find(case_on(nodes, false, 7, "spread-out")), nullptr);
+  verdicts.keep(case_on(nodes), {plain(a2a, "single-copy"), "later"});
+  EXPECT_EQ(verdicts.find(case_on(nodes))->why, "later");
+  EXPECT_EQ(verdicts.all().size(), 1U);
+}
+
+TEST(Verdicts, AreNotTooMany) {
+  const plan::NodeMap nodes = plan::one_node(2);
+  Verdicts verdicts;
+  for (int kind = 0; kind < 5000; ++kind) verdicts.keep(case_on(nodes, false, kind), {plain(a2a, "mpi"), ""});
+  EXPECT_EQ(verdicts.all().size(), Verdicts::most);
+  verdicts.keep(case_on(nodes, false, 0), {plain(a2a, "mpi"), "another"});
+  EXPECT_EQ(verdicts.find(case_on(nodes, false, 0))->why, "another");
+}
+
+}  // namespace
+}  // namespace quadrille::choose
