@@ -24,8 +24,16 @@ constexpr ParameterRange kEager = {"eager", 0, kMost, 1024,
 constexpr ParameterRange kMonolithic = {"monolithic", 0, 1, 0,
                                         "1: one working buffer, of the largest block for each that waits on its way"};
 
+constexpr std::string_view kTunaExchanges[] = {"coalesced", "staggered"};
+constexpr ParameterRange kTunaExchange = {"exchange", 0, 1, 0,
+                                          "between nodes: all blocks for a rank in one message, or each by itself",
+                                          kTunaExchanges};
+constexpr ParameterRange kBurst = {"burst", 1, kMost, plan::standard_away_steps,
+                                   "messages between nodes that a rank sends before it waits for them"};
+
 constexpr std::string_view kFan = "Fan et al., HPDC 2022, section 2.1";
 constexpr std::string_view kFanPadded = "Fan et al., HPDC 2022, section 3.1";
+constexpr std::string_view kTuna = "Fan, Domke, Ba and Kumar, HPDC 2025 (hierarchical TuNA)";
 constexpr std::string_view kNamugwanya = "Namugwanya et al., section 3.1";
 constexpr std::string_view kThakur = "Thakur, Rabenseifner and Gropp, IJHPCA 2005";
 
@@ -200,6 +208,12 @@ std::vector<Algorithm> make_table() {
       uneven("two-phase-bruck", {kRadix, kEager, kMonolithic},
              "log P rounds for blocks of different sizes; sizes first, then blocks",
              "Fan et al., HPDC 2022, section 3.2; of any radix Fan et al., HPDC 2025 (TuNA)", plan::two_phase_bruck),
+      {"tuna-hierarchical", {alltoall}, Engine::schedule, kPacked, {kRadix, kTunaExchange, kBurst, kPack},
+       "Bruck's algorithm inside each node, to the rank that sends straight to the other nodes", kTuna,
+       plan::tuna_hierarchical},
+      uneven("tuna-hierarchical", {kRadix, kTunaExchange, kBurst, kEager},
+             "two-phase-bruck inside each node, to the rank that sends straight to the other nodes", kTuna,
+             plan::uneven_tuna_hierarchical),
       uneven("sloav", {kRadix}, "log P rounds; sizes and blocks in one buffer, a scan at the end",
              "Fan et al., HPDC 2022, section 6.1", plan::sloav),
       padded("padded-bruck", kPacked, {kRadix}, "blocks padded to the largest, then zero-rotation-bruck",
@@ -229,6 +243,8 @@ std::vector<Algorithm> make_table() {
       padded("padded-zero-copy-bruck-dt", kTyped, {kRadix},
              "blocks padded to the largest, then zero-copy-bruck-dt", plan::zero_copy_bruck_dt),
       padded("padded-mn-co", kPacked, {kPack}, "blocks padded to the largest, then mn-co", plan::mn_co),
+      padded("padded-tuna-hierarchical", kPacked, {kRadix, kTunaExchange, kBurst, kPack},
+             "blocks padded to the largest, then tuna-hierarchical", plan::tuna_hierarchical),
       gather("spread-out", {}, "all messages at once, beginning with the next rank",
              "Fan et al., HPDC 2022, section 1", plan::allgather_spread_out),
       gather("ring", {}, "each rank passes blocks on to the next", kThakur, plan::allgather_ring),

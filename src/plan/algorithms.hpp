@@ -26,6 +26,10 @@ Schedule mn_co(const Problem& problem);
 Schedule uneven_mn_co(const Problem& problem);
 Schedule allgather_mn_co(const Problem& problem);
 
+// Alltoall on several nodes, and of uneven blocks.
+Schedule tuna_hierarchical(const Problem& problem);
+Schedule uneven_tuna_hierarchical(const Problem& problem);
+
 // Alltoallv and Alltoallw.
 Schedule two_phase_bruck(const Problem& problem);
 Schedule sloav(const Problem& problem);

@@ -296,7 +296,7 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
     call(collective, count, on);
     switch (choice.algorithm->engine) {
       case choose::Engine::schedule: {
-        const plan::NodeMap nodes = plan::one_node(on.size);
+        const plan::NodeMap nodes = nodes_of(on);
         const plan::Schedule schedule =
             choice.algorithm->build({on.size, on.rank, &nodes, choice.parameters});
         const bool known = schedule.sizes == plan::Sizes::known;

@@ -261,7 +261,8 @@ bool is_local(const Case& what) {
   if (between_nodes) return what.gaps || what.in_place;
   if (neighbor) return what.gaps && !what.algorithm.starts_with("torus");
   if (what.collective.ends_with("alltoall") || what.collective.find("gather") != std::string::npos) return false;
-  const bool by_need = what.algorithm == "two-phase-bruck" || what.algorithm == "sloav";
+  const bool by_need = what.algorithm == "two-phase-bruck" || what.algorithm == "sloav" ||
+                       what.algorithm.starts_with("tuna");
   return by_need || what.in_place || what.gaps;
 }
 
@@ -351,6 +352,7 @@ std::vector<Case> dense_cases() {
       {"alltoall", "pairwise"},          {"alltoall", "spread-out"},         {"alltoall", "basic-bruck"},
       {"alltoall", "modified-bruck"},    {"alltoall", "zero-copy-bruck-dt"}, {"alltoall", "zero-rotation-bruck"},
       {"alltoallv", "two-phase-bruck"},  {"alltoallv", "sloav"},             {"alltoallv", "two-phase-bruck:monolithic=1"},
+      {"alltoall", "tuna-hierarchical"}, {"alltoallv", "tuna-hierarchical"}, {"alltoallw", "tuna-hierarchical:exchange=staggered"},
       {"alltoallv", "padded-bruck"},     {"alltoallv", "padded-alltoall"},   {"alltoallv", "spread-out"},
       {"alltoallw", "two-phase-bruck"},  {"alltoallw", "padded-spread-out"}, {"alltoallw", "pairwise"},
       {"allgather", "ring"},             {"allgather", "bruck"},             {"allgatherv", "ring"},

@@ -55,6 +55,13 @@ quadrille_huge_test(cma-write messages QUADRILLE_REACH=cma-write)
 quadrille_huge_test(ring messages QUADRILLE_REACH=ring)
 quadrille_huge_test(messages messages "QUADRILLE_ALGORITHM=alltoallv=spread-out\;alltoallw=pairwise")
 quadrille_huge_test(carried messages "QUADRILLE_ALGORITHM=alltoallv=two-phase-bruck\;alltoallw=sloav")
+foreach(case "one-node blocked:2" "nodes blocked:1")
+  separate_arguments(words UNIX_COMMAND "${case}")
+  list(GET words 0 name)
+  list(GET words 1 nodes)
+  quadrille_huge_test(tuna-${name} messages QUADRILLE_NODES=${nodes}
+                      "QUADRILLE_ALGORITHM=alltoallv=tuna-hierarchical\;alltoallw=tuna-hierarchical:exchange=staggered")
+endforeach()
 quadrille_huge_test(nodes messages QUADRILLE_NODES=blocked:1
                     "QUADRILLE_ALGORITHM=alltoallv=single-copy\;alltoallw=single-copy")
 quadrille_mpi_test(mpi.grids-large.8 RANKS 8 PROGRAM quadrille_neighbor_large_tests PRELOAD LARGE

@@ -40,6 +40,13 @@ foreach(form started persistent)
                      SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE_REACH=ring
                      ARGUMENTS ${${form}_filter} ${${form}_ring_filter})
 endforeach()
+# Through ranks of a node that pass on to other nodes.
+set(tuna "QUADRILLE_ALGORITHM=alltoall=tuna-hierarchical\;alltoallv=tuna-hierarchical:radix=3\;alltoallw=tuna-hierarchical:exchange=staggered,burst=2")
+foreach(form started persistent)
+  quadrille_mpi_test(mpi.${form}-tuna.5 RANKS 5 PROGRAM quadrille_${form}_tests
+                     SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=ragged:1,3 ${tuna}
+                     ARGUMENTS "--gtest_filter=All/*default*:UniformDefault*")
+endforeach()
 # In orders of copies; also where no block lies in the shared heap.
 set(orders "QUADRILLE_ALGORITHM=alltoall=sh-co\;alltoallv=hint-hilbert\;alltoallw=hint-row\;allgather=hint-column\;allgatherv=sh-naive")
 foreach(form started persistent)

@@ -14,6 +14,7 @@ class Uneven : public MpiTest, public testing::WithParamInterface<const char*> {
 INSTANTIATE_TEST_SUITE_P(All, Uneven,
                          testing::Values("two-phase-bruck", "two-phase-bruck:radix=4",
                                          "two-phase-bruck:eager=0", "two-phase-bruck:monolithic=1", "sloav",
+                                         "tuna-hierarchical", "tuna-hierarchical:exchange=staggered",
                                          "padded-bruck", "padded-alltoall"),
                          [](const auto& info) { return test_name({Collective::alltoallv, info.param}); });
 

@@ -113,7 +113,8 @@ TEST(UnevenTest, CollectivesUseNoScratchUnlessSizesTravel) {
     if (!tools::goal_of(*algorithm, collective).uneven) continue;
     if (algorithm->engine == choose::Engine::leaders) continue;  // its places are as large as the blocks in them
     const std::string_view name = algorithm->name;
-    const bool travel = name == "two-phase-bruck" || name == "sloav" || (name == "mn-co" && !is_allgather(collective));
+    const bool travel = name == "two-phase-bruck" || name == "sloav" || name == "tuna-hierarchical" ||
+                        (name == "mn-co" && !is_allgather(collective));
     for (const int ranks : {2, 6, 17}) {
       const plan::NodeMap nodes = plan::one_node(ranks);
       for (const plan::Schedule& s : plan::build_all(algorithm->build, nodes, {})) {
@@ -121,6 +122,23 @@ TEST(UnevenTest, CollectivesUseNoScratchUnlessSizesTravel) {
           EXPECT_EQ(s.scratch_blocks > 0, travel) << name;
         }
         EXPECT_EQ(s.sizes != plan::Sizes::known, travel) << name;
+      }
+    }
+  }
+}
+
+// The executor of schedules whose sizes travel begins all messages of a round: what bounds them is another round.
+TEST(UnevenTest, WhereSizesTravelNoRoundHasAWindow) {
+  for (const auto& [algorithm, collective] : all_served()) {
+    if (algorithm->engine != choose::Engine::schedule) continue;
+    for (const int ranks : {2, 6, 17}) {
+      for (const plan::NodeMap& nodes : tools::node_maps(ranks)) {
+        for (const plan::Parameters& parameters : tools::parameter_cases(*algorithm, ranks)) {
+          const plan::Schedule s = algorithm->build({ranks, ranks / 2, &nodes, parameters});
+          for (const plan::Round& round : s.rounds) {
+            EXPECT_TRUE(s.sizes == plan::Sizes::known || round.window.pairs == 0) << algorithm->name;
+          }
+        }
       }
     }
   }

@@ -1,11 +1,16 @@
 // Bruck of any radix for uneven blocks (Fan, Domke, Ba and Kumar, HPDC 2025): what is under way, and what it takes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "plan/algorithms.hpp"
 #include "plan/bruck_index.hpp"
 #include "plan/cost.hpp"
+#include "plan/draw.hpp"
+#include "plan/verify.hpp"
 
 namespace quadrille::plan {
 namespace {
@@ -69,6 +74,154 @@ TEST(Tuna, TwoPhaseBruckKeepsOnlyWhatIsUnderWay) {
       for (const U came : uses.came) ASSERT_GE(came, 1u) << ranks << " ranks, radix " << radix;
     }
   }
+}
+
+// --- Inside nodes, then between them ---
+
+// Bruck's algorithm among `ranks` ranks, by looking at every digit.
+struct Inside {
+  U positions = 0, messages = 0, size_messages = 0, moved = 0;
+  U most_waiting = 0;  // blocks that wait before a round, or come to wait in it
+};
+Inside inside_of(int ranks, int radix) {
+  Inside in;
+  for (int weight = 1; weight < ranks; weight *= radix) {
+    ++in.positions;
+    std::set<int> digits, telling;
+    U waiting = 0;
+    for (int block = 1; block < ranks; ++block) {
+      const int lower = block % weight, digit = block / weight % radix, higher = block / weight / radix;
+      waiting += lower != 0 && block / weight != 0 ? 1 : 0;
+      if (digit == 0) continue;
+      ++in.moved;
+      digits.insert(digit);
+      if (higher == 0) continue;
+      telling.insert(digit);
+      ++waiting;
+    }
+    in.messages += digits.size();
+    in.size_messages += telling.size();
+    in.most_waiting = std::max(in.most_waiting, waiting);
+  }
+  return in;
+}
+
+constexpr Build kTuna[] = {tuna_hierarchical, uneven_tuna_hierarchical};
+
+NodeMap map_of(const char* text, int ranks) {
+  NodeMap nodes;
+  EXPECT_EQ(parse_node_map(text, ranks, nodes), "");
+  return nodes;
+}
+
+TEST(HierarchicalTuna, CountsOnEvenNodes) {
+  for (int nodes = 1; nodes <= 5; ++nodes) {
+    for (int here = 1; here <= 10; ++here) {
+      for (const bool blocked : {true, false}) {
+        const int ranks = nodes * here;
+        const NodeMap map = map_of(((blocked ? "blocked:" : "roundrobin:") + std::to_string(blocked ? here : nodes)).c_str(), ranks);
+        for (int radix = 2; radix <= here + 1; ++radix) {
+          const Inside in = inside_of(here, radix);
+          for (const int exchange : {0, 1}) {
+            for (const int burst : {1, 3, 1000}) {
+              const U others = static_cast<U>(nodes - 1), q = static_cast<U>(here), n = static_cast<U>(nodes);
+              const U away = exchange == 0 ? others : q * others, bursts = (away + static_cast<U>(burst) - 1) / static_cast<U>(burst);
+              for (const bool uneven : {false, true}) {
+                for (const int me : {0, ranks / 2, ranks - 1}) {
+                  SCOPED_TRACE(testing::Message() << nodes << " nodes of " << here << ", radix " << radix << ", exchange " << exchange
+                                                  << ", burst " << burst << ", rank " << me << (uneven ? ", uneven" : ""));
+                  const Counts c = count(kTuna[uneven]({ranks, me, &map, {{"radix", radix}, {"exchange", exchange}, {"burst", burst}}}));
+                  ASSERT_EQ(c.rounds, in.positions + bursts);
+                  ASSERT_EQ(c.messages, in.messages + away);
+                  ASSERT_EQ(c.blocks_sent, n * in.moved + q * others);
+                  ASSERT_EQ(c.sizes_sent, uneven ? n * in.moved - (q - 1) : 0);
+                  ASSERT_EQ(c.size_messages, !uneven ? 0 : nodes > 1 ? in.messages : in.size_messages);
+                  const U told = uneven && ranks > 1 ? 2 * static_cast<U>(ranks) : 0;
+                  ASSERT_EQ(c.scratch_blocks, told + (q - 1) * others + n * in.most_waiting);
+                  ASSERT_EQ(c.blocks_copied, uneven ? 2 * static_cast<U>(ranks) - 1 : 1);
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// On nodes of any sizes: to each rank one message from each other node, or one for each block; and no sizes, as the
+// receiver knows them.
+TEST(HierarchicalTuna, MessagesBetweenNodesOfAllKinds) {
+  for (const char* text : {"blocked:1", "blocked:3", "roundrobin:3", "ragged:1,3,4", "ragged:6,1", "permuted:1", "permuted:2"}) {
+    for (int ranks = 2; ranks <= 24; ++ranks) {
+      const NodeMap nodes = map_of(text, ranks);
+      const auto node_of = [&](int rank) { return nodes.node_of[static_cast<std::size_t>(rank)]; };
+      const auto size_of = [&](int node) { return std::count(nodes.node_of.begin(), nodes.node_of.end(), node); };
+      for (const int exchange : {0, 1}) {
+        for (const std::uint32_t burst : {1u, 2u, 1000u}) {
+          SCOPED_TRACE(testing::Message() << text << ", " << ranks << " ranks, exchange " << exchange << ", burst " << burst);
+          std::vector<long> blocks(static_cast<std::size_t>(nodes.nodes * ranks)), messages(blocks.size());
+          for (const Schedule& s : build_all(uneven_tuna_hierarchical, nodes, {{"radix", 2}, {"exchange", exchange}, {"burst", burst}})) {
+            const int me = s.copies.front().from.owner;
+            for (const Round& round : s.rounds) {
+              std::uint32_t away = 0;
+              for (std::uint32_t i = 0; i < round.sends.count; ++i) {
+                const Message& m = s.messages[round.sends.first + i];
+                if (node_of(m.peer) == node_of(me)) continue;
+                ++away;
+                ASSERT_EQ(m.told, 0u);
+                const auto at = static_cast<std::size_t>(node_of(me) * ranks + m.peer);
+                blocks[at] += m.spans.count;
+                ++messages[at];
+              }
+              ASSERT_LE(away, burst);
+              ASSERT_TRUE(away == 0 || away == round.sends.count) << "a round inside the node and between nodes";
+            }
+          }
+          for (int from = 0; from < nodes.nodes; ++from) {
+            for (int to = 0; to < ranks; ++to) {
+              const auto at = static_cast<std::size_t>(from * ranks + to);
+              const bool other = node_of(to) != from;
+              ASSERT_EQ(blocks[at], other ? size_of(from) : 0);
+              ASSERT_EQ(messages[at], !other ? 0 : exchange == 0 ? 1 : size_of(from));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// The one at the head of tuna_hierarchical.cpp.
+TEST(HierarchicalTuna, TheExample) {
+  const NodeMap nodes = map_of("blocked:2", 4);
+  const std::string inside =
+      "round 0\n  copy  send[1] -> recv[1]\n"
+      "round 1\n  send  to 0: send[0], send[2]\n  recv  from 0: recv[0], scratch[0]\n";
+  EXPECT_EQ(draw(tuna_hierarchical({4, 1, &nodes, {}}), 1),
+            "scratch 1 block\n" + inside + "round 2\n  send  to 3: send[3], scratch[0]\n  recv  from 3: recv[3..2]\n");
+  EXPECT_EQ(draw(tuna_hierarchical({4, 1, &nodes, {{"exchange", 1}}}), 1),
+            "scratch 1 block\n" + inside +
+                "round 2\n  send  to 3: send[3]\n  send  to 3: scratch[0]\n  recv  from 3: recv[3]\n  recv  from 3: recv[2]\n");
+}
+
+// A node of one rank and one of three: rank 0 sends to all of them, one of them sends to it.
+TEST(HierarchicalTuna, NodesOfOneAndThree) {
+  const NodeMap nodes = map_of("ragged:1,3", 4);
+  const auto sends = [&](int me) {
+    const Schedule s = tuna_hierarchical({4, me, &nodes, {}});
+    std::vector<int> peers;
+    for (const Round& round : s.rounds) {
+      for (std::uint32_t i = 0; i < round.sends.count; ++i) {
+        const Message& m = s.messages[round.sends.first + i];
+        if ((m.peer == 0) != (me == 0)) peers.push_back(m.peer);
+      }
+    }
+    return peers;
+  };
+  EXPECT_EQ(sends(0), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(sends(1), (std::vector<int>{0}));
+  EXPECT_EQ(sends(2), (std::vector<int>{}));
 }
 
 }  // namespace

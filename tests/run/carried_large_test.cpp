@@ -92,11 +92,11 @@ std::vector<std::byte>& ground() {
   return bytes;
 }
 
-void run_huge(const std::string& text, int ranks) {
+void run_huge(const std::string& text, const plan::NodeMap& nodes) {
+  const int ranks = nodes.ranks();
   SCOPED_TRACE(testing::Message() << text << " on " << ranks << " ranks");
   choose::Choice choice;
   ASSERT_EQ(choose::parse_choice(Collective::alltoallv, text, choice), "");
-  const plan::NodeMap nodes = plan::one_node(ranks);
   struct Rank {
     std::vector<run::Place> send, recv;
     plan::Schedule schedule;
@@ -146,7 +146,14 @@ TEST(CarriedLarge, SizesAboveFourGibibytes) {
   GTEST_SKIP() << "address space for blocks that are not there";
 #endif
   for (const char* text : {"two-phase-bruck", "two-phase-bruck:radix=3", "two-phase-bruck:eager=0", "sloav"}) {
-    for (const int ranks : {4, 5}) run_huge(text, ranks);
+    for (const int ranks : {4, 5}) run_huge(text, plan::one_node(ranks));
+  }
+  for (const char* text : {"tuna-hierarchical", "tuna-hierarchical:exchange=staggered,burst=2,eager=0"}) {
+    for (const char* map : {"blocked:5", "blocked:2", "roundrobin:2", "ragged:1,3"}) {
+      plan::NodeMap nodes;
+      ASSERT_EQ(plan::parse_node_map(map, 5, nodes), "");
+      run_huge(text, nodes);
+    }
   }
 }
 

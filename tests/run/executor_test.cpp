@@ -82,12 +82,12 @@ std::size_t largest_size(Sizes size, int ranks) {
 }
 
 void run_all(const choose::Algorithm& algorithm, Collective collective,
-             const plan::Parameters& parameters, int ranks, Sizes size, unsigned seed,
+             const plan::Parameters& parameters, const plan::NodeMap& nodes, Sizes size, unsigned seed,
              std::size_t wide_from = UINT32_MAX) {
+  const int ranks = nodes.ranks();
   const run::CarriedLimits limits{
       static_cast<std::size_t>(plan::value_of(parameters, "eager", 0)), wide_from};
   const bool gather = collective == Collective::allgather || collective == Collective::allgatherv;
-  const plan::NodeMap nodes = plan::one_node(ranks);
   test::Network network(ranks, seed);
   network.may_be_shorter = limits.eager > 0;
   std::vector<Rank> all(static_cast<std::size_t>(ranks));
@@ -146,6 +146,11 @@ void run_all(const choose::Algorithm& algorithm, Collective collective,
       ASSERT_EQ(r.scratch.back(), poison) << what << ": written behind the slots";
     }
   }
+}
+
+void run_all(const choose::Algorithm& algorithm, Collective collective, const plan::Parameters& parameters, int ranks,
+             Sizes size, unsigned seed, std::size_t wide_from = UINT32_MAX) {
+  run_all(algorithm, collective, parameters, plan::one_node(ranks), size, seed, wide_from);
 }
 
 std::size_t uniform_size(int, int) { return 12; }
@@ -212,6 +217,39 @@ TEST(Carried, SizesOfEightBytesAndAllKindsOfMatrices) {
           for (const std::size_t wide_from : {std::size_t{3}, std::size_t{UINT32_MAX}}) {
             run_all(*algorithm, Collective::alltoallv, parameters, ranks, size, 5, wide_from);
             if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Ranks of a node pass blocks on to each other before they go to other nodes: on nodes of all kinds.
+TEST(Executor, TunaOnSeveralNodes) {
+  for (const Collective collective : {Collective::alltoall, Collective::alltoallv}) {
+    const choose::Algorithm* algorithm = choose::find(collective, "tuna-hierarchical");
+    ASSERT_NE(algorithm, nullptr);
+    const bool sized = collective == Collective::alltoall;
+    for (const char* map : {"blocked:1", "blocked:4", "roundrobin:3", "ragged:1,3,4", "ragged:5,1", "permuted:1"}) {
+      for (const int ranks : {3, 8, 13}) {
+        plan::NodeMap nodes;
+        ASSERT_EQ(plan::parse_node_map(map, ranks, nodes), "");
+        for (const int radix : {2, 3, 8}) {
+          for (const int exchange : {0, 1}) {
+            for (const int burst : {1, 3, 32}) {
+              plan::Parameters parameters = {{"radix", radix}, {"exchange", exchange}, {"burst", burst}};
+              if (!sized) parameters.push_back({"eager", burst == 3 ? 0 : 1024});
+              const auto run = [&](Sizes size, std::size_t wide_from) {
+                run_all(*algorithm, collective, parameters, nodes, size, 7, wide_from);
+              };
+              if (sized) {
+                run(uniform_size, UINT32_MAX);
+              } else {
+                for (const Sizes size : {ragged_size, one_giant, nothing, zero_rows, zero_columns}) run(size, UINT32_MAX);
+                run(ragged_size, 3);
+              }
+              ASSERT_FALSE(HasFatalFailure()) << map << ", radix " << radix << ", exchange " << exchange << ", burst " << burst;
+            }
           }
         }
       }

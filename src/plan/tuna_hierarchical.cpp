@@ -1,0 +1,325 @@
+// Bruck of any radix inside each node, then one direct exchange between the nodes: tuna-hierarchical.
+//
+// Idea    Inside its node a rank hands each block to the rank there that has the same local number as the block's
+//         destination has on its own node: the carrier. All blocks with one carrier travel together, as one block of Bruck's
+//         algorithm does, with those that stay in the node. Then each rank carries Q blocks for each rank of its local
+//         number, one from each rank of its node, and sends them straight to their destination: all in one message
+//         (coalesced), or one message a block (staggered), in bursts. So of P - Q messages of a rank between nodes
+//         (P - Q) / Q are left, or as many as before, but none larger than a block.
+// Source  Fan, Domke, Ba and Kumar, HPDC 2025, "Parameterized algorithms for non-uniform all-to-all" (arXiv 2411.02581:
+//         hierarchical TuNA), for nodes of Q ranks each.
+// Cost    N nodes of Q ranks. Inside: the rounds and messages of Bruck's algorithm among Q ranks, each with N times the
+//         blocks. Between: N - 1 messages of Q blocks, or Q (N - 1) of one; ceil(steps / burst) rounds, where steps are as
+//         many as messages. Scratch: (Q - 1) (N - 1) blocks to be carried, and N for each block of Bruck's that waits
+//         or arrives to wait in a round.
+//
+// Nodes of other sizes: the carrier in a node of q ranks for local number n is its rank n mod q. So some ranks of a large
+// node carry nothing to a small one, and one of a small node sends to several of a large one. Between two nodes a message
+// goes to each rank of the destination node, whatever their sizes; each rank receives one from each other node.
+//
+// A burst is a round. A message is in the same step, so in the same burst, on both sides: steps are numbered by the
+// distance of the nodes, then by which of a carrier's destinations there it is, then, staggered, by the block. Where nodes
+// differ some steps of a rank are empty.
+//
+// Of uneven blocks the sizes of those that travel on go with the messages inside the node. All that comes from another node
+// is for its receiver, which knows the sizes: there nothing but data travels, and nothing for an empty block.
+//
+// Example, ranks 0 and 1 on one node, 2 and 3 on another. Rank 1, "sd" the block from s to d:
+//   copy       11
+//   inside     send 10, and 12 to be carried, to 0          receive 01, and 03 to be carried, from 0
+//   coalesced  send 13 03 to 3                              receive 31 21 from 3
+//   staggered  send 13 to 3; 03 to 3                        receive 31 from 3; 21 from 3
+#include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "plan/algorithms.hpp"
+#include "plan/bruck_index.hpp"
+#include "plan/cyclic.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+using bruck::Moved;
+
+// Runs of scratch blocks, used again when they are given back.
+class Runs {
+ public:
+  explicit Runs(int first) : next_(first) {}
+  int take(int blocks) {
+    std::vector<int>& same = free_[blocks];
+    if (same.empty()) return add(blocks);
+    const int first = same.back();
+    same.pop_back();
+    return first;
+  }
+  int add(int blocks) { return std::exchange(next_, next_ + blocks); }
+  void give_back(int first, int blocks) { free_[blocks].push_back(first); }
+  int all() const { return next_; }
+
+ private:
+  std::map<int, std::vector<int>> free_;  // [blocks of a run]
+  int next_;
+};
+
+// A message between nodes. The k-th of its blocks is that of the k-th rank after the carrier on its node.
+struct Away {
+  std::int64_t step;
+  int peer;
+  int carried;  // which of the carrier's destinations it is for; of what comes: the distance of its node
+  int first, blocks;
+};
+
+class Hierarchical {
+ public:
+  Hierarchical(const Problem& problem, bool uneven)
+      : me_(problem.me),
+        ranks_(problem.ranks),
+        nodes_(problem.nodes->nodes),
+        node_(problem.nodes->node_of[static_cast<std::size_t>(me_)]),
+        radix_(value_of(problem.parameters, "radix", 2)),
+        burst_(value_of(problem.parameters, "burst", standard_away_steps)),
+        staggered_(value_of(problem.parameters, "exchange", 0) != 0),
+        uneven_(uneven),
+        members_(static_cast<std::size_t>(nodes_)),
+        runs_(uneven && ranks_ > 1 ? 2 * ranks_ : 0),
+        builder_(me_) {
+    place_ranks(problem.nodes->node_of);
+  }
+
+  Schedule build() {
+    if (uneven_) builder_.sizes(Sizes::carried);
+    builder_.begin_round();
+    builder_.copy(Buffer::send, me_, Buffer::recv, me_);
+    for (std::int64_t weight = 1; weight < size_; weight *= radix_) add_inside(weight);
+    add_between();
+    builder_.scratch(static_cast<std::uint32_t>(runs_.all()));
+    return builder_.take();
+  }
+
+ private:
+  const std::vector<int>& members(int node) const { return members_[static_cast<std::size_t>(node)]; }
+  int size_of(int node) const { return static_cast<int>(members(node).size()); }
+  int rank_here(int local) const { return members(node_)[static_cast<std::size_t>(cyclic(local, size_))]; }
+  // The destinations of the blocks that one rank of the node has for carrier `local`: itself first.
+  const std::vector<int>& bundle(int local) const { return bundles_[static_cast<std::size_t>(cyclic(local, size_))]; }
+
+  void place_ranks(const std::vector<int>& node_of) {
+    std::vector<int> local(node_of.size());
+    for (int rank = 0; rank < ranks_; ++rank) {
+      std::vector<int>& node = members_[static_cast<std::size_t>(node_of[static_cast<std::size_t>(rank)])];
+      local[static_cast<std::size_t>(rank)] = static_cast<int>(node.size());
+      node.push_back(rank);
+    }
+    local_ = local[static_cast<std::size_t>(me_)];
+    size_ = size_of(node_);
+    for (const int rank : members(node_)) bundles_.push_back({rank});
+    int least = size_;
+    for (int distance = 0; distance < nodes_; ++distance) {
+      const std::vector<int>& there = members(cyclic(node_ + distance, nodes_));
+      least = std::min(least, static_cast<int>(there.size()));
+      most_ = std::max(most_, static_cast<int>(there.size()));
+      for (std::size_t n = 0; n < there.size() && distance > 0; ++n) {
+        bundles_[n % static_cast<std::size_t>(size_)].push_back(there[n]);
+      }
+    }
+    most_of_carrier_ = (most_ + least - 1) / least;
+    waiting_.assign(static_cast<std::size_t>(size_), {-1, 0});
+    carried_ = runs_.add((size_ - 1) * (static_cast<int>(bundle(local_).size()) - 1));
+  }
+
+  // ---- Where blocks are ----
+
+  // Of uneven blocks all that travel are blocks of scratch, which is only to say where they are.
+  Span own(int destination) const { return {me_, destination, uneven_ ? Buffer::scratch : Buffer::send}; }
+  Span arrived(int source) const {
+    return uneven_ ? Span{me_, ranks_ + source, Buffer::scratch} : Span{me_, source, Buffer::recv};
+  }
+  void prepare(int destination) {
+    if (uneven_) builder_.copy(Buffer::send, destination, Buffer::scratch, destination);
+  }
+  void keep(int source) {
+    if (uneven_) builder_.copy(Buffer::scratch, ranks_ + source, Buffer::recv, source);
+  }
+  // The block from the rank of the node `after` places after me, at least one, for my `carried`-th destination.
+  Span to_carry(int after, int carried) const {
+    return {me_, carried_ + (carried - 1) * (size_ - 1) + after - 1, Buffer::scratch};
+  }
+  void add(const Span& span) { builder_.span(span.buffer, span.block); }
+
+  // ---- Inside the node ----
+
+  // Calls visit(digit, moved, lower), `lower` the ranks that the block has moved before.
+  template <class Visit>
+  void for_each(std::int64_t weight, int digit, Visit visit) const {
+    bruck::for_each_moved(size_, radix_, weight, digit, [&](const Moved& moved) {
+      visit(moved, static_cast<int>(moved.block % weight));
+    });
+  }
+
+  // What travels with one message: for each block of Bruck's its bundle. First what is for the receiver itself, as it
+  // knows the sizes. `at` is the local number of the sender; visit(moved, lower, bundle, k).
+  template <class Visit>
+  void add_spans(std::int64_t weight, int digit, int at, Visit visit) {
+    const auto bundle_of = [&](const Moved& moved) -> const std::vector<int>& {
+      return bundle(at - moved.high * static_cast<int>(weight));
+    };
+    for_each(weight, digit, [&](const Moved& moved, int lower) {
+      if (moved.high < radix_) visit(moved, lower, bundle_of(moved), std::size_t{0});
+    });
+    const std::uint32_t known = builder_.spans_of_message();
+    for_each(weight, digit, [&](const Moved& moved, int lower) {
+      const std::vector<int>& all = bundle_of(moved);
+      for (std::size_t k = moved.high < radix_ ? 1 : 0; k < all.size(); ++k) visit(moved, lower, all, k);
+    });
+    if (uneven_) builder_.tell(builder_.spans_of_message() - known);
+  }
+
+  void add_inside(std::int64_t weight) {
+    const int step = static_cast<int>(weight);
+    const int digits = bruck::largest_digit(size_, radix_, weight);
+    builder_.begin_round();
+    for (int digit = 1; digit <= digits; ++digit) {
+      for_each(weight, digit, [&](const Moved& moved, int) {
+        if (!moved.first) return;
+        for (const int destination : bundle(local_ - moved.block)) prepare(destination);
+      });
+    }
+    std::vector<Run> sent;
+    for (int digit = 1; digit <= digits; ++digit) {
+      builder_.send(rank_here(local_ - digit * step));
+      for_each(weight, digit, [&](const Moved& moved, int) { sent.push_back(waiting(moved)); });
+      add_spans(weight, digit, local_, [&](const Moved& moved, int, const std::vector<int>& all, std::size_t k) {
+        add(moved.first ? own(all[k]) : Span{me_, waiting(moved).first + static_cast<int>(k), Buffer::scratch});
+      });
+    }
+    for (int digit = 1; digit <= digits; ++digit) {
+      const int from = local_ + digit * step;
+      builder_.receive(rank_here(from));
+      for_each(weight, digit, [&](const Moved& moved, int) {
+        const int blocks = static_cast<int>(bundle(from - moved.high * step).size());
+        if (moved.high >= radix_) waiting(moved) = {runs_.take(blocks), blocks};
+      });
+      add_spans(weight, digit, from, [&](const Moved& moved, int lower, const std::vector<int>&, std::size_t k) {
+        const int carried = static_cast<int>(k);
+        if (moved.high >= radix_) return add({me_, waiting(moved).first + carried, Buffer::scratch});
+        add(k == 0 ? arrived(rank_here(from + lower)) : to_carry(moved.block, carried));
+      });
+    }
+    for (int digit = 1; digit <= digits; ++digit) {
+      for_each(weight, digit, [&](const Moved& moved, int) {
+        if (moved.high < radix_) keep(rank_here(local_ + moved.block));
+      });
+    }
+    for (const Run& run : sent) {
+      if (run.blocks > 0) runs_.give_back(run.first, run.blocks);
+    }
+  }
+
+  // ---- Between nodes ----
+
+  std::int64_t step_of(int distance, int destination_of_carrier, int block) const {
+    const std::int64_t step = std::int64_t{distance - 1} * most_of_carrier_ + destination_of_carrier;
+    return staggered_ ? step * most_ + block : step;
+  }
+  void add_away(std::vector<Away>& list, int distance, int destination, int peer, int carried, int blocks) const {
+    const int each = staggered_ ? 1 : blocks;
+    for (int first = 0; first < blocks; first += each) {
+      list.push_back({step_of(distance, destination, first), peer, carried, first, each});
+    }
+  }
+
+  // Both lists are in the order of their steps.
+  std::vector<Away> what_goes() const {
+    std::vector<Away> list;
+    int carried = 0;
+    for (int distance = 1; distance < nodes_; ++distance) {
+      const std::vector<int>& there = members(cyclic(node_ + distance, nodes_));
+      for (int local = local_; local < static_cast<int>(there.size()); local += size_) {
+        add_away(list, distance, local / size_, there[static_cast<std::size_t>(local)], ++carried, size_);
+      }
+    }
+    return list;
+  }
+  std::vector<Away> what_comes() const {
+    std::vector<Away> list;
+    for (int distance = 1; distance < nodes_; ++distance) {
+      const int node = cyclic(node_ - distance, nodes_), size = size_of(node);
+      add_away(list, distance, local_ / size, source(distance, 0), distance, size);
+    }
+    return list;
+  }
+  // The rank whose block is the k-th of those that come from the node at this distance.
+  int source(int distance, int k) const {
+    const std::vector<int>& there = members(cyclic(node_ - distance, nodes_));
+    return there[static_cast<std::size_t>(local_ + k) % there.size()];
+  }
+
+  void add_between() {
+    const std::vector<Away> goes = what_goes(), comes = what_comes();
+    std::size_t sent = 0, received = 0;
+    while (sent < goes.size() || received < comes.size()) {
+      std::int64_t step = sent < goes.size() ? goes[sent].step : comes[received].step;
+      if (received < comes.size()) step = std::min(step, comes[received].step);
+      const std::int64_t end = (step / burst_ + 1) * burst_;
+      const auto end_of = [end](const std::vector<Away>& list, std::size_t at) {
+        while (at < list.size() && list[at].step < end) ++at;
+        return at;
+      };
+      const std::size_t sent_end = end_of(goes, sent), received_end = end_of(comes, received);
+      add_burst({goes.data() + sent, sent_end - sent}, {comes.data() + received, received_end - received});
+      sent = sent_end;
+      received = received_end;
+    }
+  }
+
+  void add_burst(std::span<const Away> goes, std::span<const Away> comes) {
+    builder_.begin_round();
+    for (const Away& away : goes) {
+      if (away.first == 0) prepare(away.peer);
+    }
+    for (const Away& away : goes) {
+      builder_.send(away.peer);
+      for (int k = away.first; k < away.first + away.blocks; ++k) {
+        add(k == 0 ? own(away.peer) : to_carry(k, away.carried));
+      }
+    }
+    const auto for_each_source = [this](const Away& away, auto visit) {
+      for (int k = away.first; k < away.first + away.blocks; ++k) visit(source(away.carried, k));
+    };
+    for (const Away& away : comes) {
+      builder_.receive(away.peer);
+      for_each_source(away, [this](int source) { add(arrived(source)); });
+    }
+    for (const Away& away : comes) {
+      for_each_source(away, [this](int source) { keep(source); });
+    }
+  }
+
+  struct Run {
+    int first, blocks;
+  };
+  Run& waiting(const Moved& moved) { return waiting_[static_cast<std::size_t>(moved.block)]; }
+
+  const int me_, ranks_, nodes_, node_;
+  const std::int64_t radix_, burst_;
+  const bool staggered_, uneven_;
+  std::vector<std::vector<int>> members_;  // [node][local number]
+  std::vector<std::vector<int>> bundles_;  // [local number]
+  std::vector<Run> waiting_;               // [block of Bruck's] where its bundle is
+  int local_ = 0, size_ = 0;               // of this rank, of its node
+  int most_ = 0;                           // ranks of a node
+  int most_of_carrier_ = 1;                // destinations on one node
+  int carried_ = 0;                        // scratch
+  Runs runs_;
+  Builder builder_;
+};
+
+}  // namespace
+
+Schedule tuna_hierarchical(const Problem& problem) { return Hierarchical(problem, false).build(); }
+Schedule uneven_tuna_hierarchical(const Problem& problem) { return Hierarchical(problem, true).build(); }
+
+}  // namespace quadrille::plan
