@@ -98,23 +98,41 @@ bool passed_again(const Arguments&... arguments) {
   }
 }
 
-// Serves the call, or hands its arguments as they are to `native`, the MPI's function with the same list.
+// The MPI's function: a member of its table, looked up when it is needed, or what stands in for one.
+template <class Native>
+auto function_of(Native native) {
+  if constexpr (std::is_member_object_pointer_v<Native>) {
+    return mpi().*native;
+  } else {
+    return native;
+  }
+}
+
+// What the short way did not serve. A function of its own, so that the short way need not keep anything for it.
 template <Collective collective, class Native, class... Arguments>
-int serve_or_pass(Door door, Native native, Arguments... arguments) {
+[[gnu::noinline]] int serve_or_pass_at_length(Door door, Native member, Arguments... arguments) {
+  const auto native = function_of(member);
+  if constexpr (!is_neighbor(collective)) {
+    if (passed_again<collective>(arguments...)) return native(arguments...);
+  }
+  int error = MPI_SUCCESS;
+  Attempt attempt;
+  if (serve(call_of(collective, arguments...), door, error, attempt)) return error;
+  error = native(arguments...);
+  end_attempt(attempt);
+  return error;
+}
+
+// Serves the call, or hands its arguments as they are to the MPI's function with the same list (see function_of).
+template <Collective collective, class Native, class... Arguments>
+[[gnu::always_inline]] inline int serve_or_pass(Door door, Native native, Arguments... arguments) {
   int error = MPI_SUCCESS;
   constexpr bool short_way = requires { served_again(Of<collective>(), arguments..., error); };
   static_assert(short_way == has_short_way(collective), "also with large counts");
   if constexpr (short_way) {
     if (served_again(Of<collective>(), arguments..., error)) return error;
   }
-  if constexpr (!is_neighbor(collective)) {
-    if (passed_again<collective>(arguments...)) return native(arguments...);
-  }
-  Attempt attempt;
-  if (serve(call_of(collective, arguments...), door, error, attempt)) return error;
-  error = native(arguments...);
-  end_attempt(attempt);
-  return error;
+  return serve_or_pass_at_length<collective>(door, native, arguments...);
 }
 
 }  // namespace quadrille::api

@@ -36,7 +36,7 @@ extern "C" {
 
 #define QUADRILLE_INTERPOSE(PREFIX, collective, Name, FORM, Displacement)                             \
   QUADRILLE_EXPORT int PREFIX##_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {              \
-    return api::serve_or_pass<Collective::collective>(Door::drop_in, mpi().Name, QUADRILLE_ARGUMENTS_##FORM); \
+    return api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name, QUADRILLE_ARGUMENTS_##FORM); \
   }
 #define QUADRILLE_INTERPOSE_MPI(...) QUADRILLE_INTERPOSE(MPI, __VA_ARGS__)
 #define QUADRILLE_INTERPOSE_PMPI(...) QUADRILLE_INTERPOSE(PMPI, __VA_ARGS__)
@@ -70,7 +70,7 @@ QUADRILLE_INTERPOSE_START(PMPI)
 #define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                  \
   QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {      \
     if (mpi().Name##_c == nullptr) return api::raise(comm, MPI_ERR_OTHER); /* loaded by mistake */   \
-    return api::serve_or_pass<Collective::collective>(Door::drop_in, mpi().Name##_c, QUADRILLE_ARGUMENTS_##FORM); \
+    return api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name##_c, QUADRILLE_ARGUMENTS_##FORM); \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_SERVE_LARGE)
 #endif

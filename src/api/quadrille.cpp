@@ -63,7 +63,7 @@ int Quadrille_Version(void) { return QUADRILLE_VERSION; }
 
 #define QUADRILLE_DEFINE(collective, Name, FORM, Displacement)                                                     \
   int Quadrille_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                                           \
-    return api::serve_or_pass<Collective::collective>(Door::explicit_api, mpi().Name, QUADRILLE_ARGUMENTS_##FORM); \
+    return api::serve_or_pass<Collective::collective>(Door::explicit_api, &quadrille::Mpi::Name, QUADRILLE_ARGUMENTS_##FORM); \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_DEFINE)
 

@@ -40,7 +40,7 @@ class Rehearsal {
     mpi().Type_commit(&pair);
     const std::vector<double> send(2 * static_cast<std::size_t>(ranks_));
     std::vector<double> recv(send.size());
-    serve_or_pass<Collective::alltoall>(Door::drop_in, mpi().Alltoall, send.data(), 1, pair, recv.data(), 1, pair, comm_);
+    serve_or_pass<Collective::alltoall>(Door::drop_in, &quadrille::Mpi::Alltoall, send.data(), 1, pair, recv.data(), 1, pair, comm_);
     mpi().Type_free(&pair);
   }
 
@@ -54,17 +54,17 @@ class Rehearsal {
     const std::size_t all = std::size_t{small} * static_cast<std::size_t>(ranks_);
     const std::vector<char> send(all);
     std::vector<char> recv(all);
-    serve_or_pass<Collective::alltoallv>(Door::drop_in, mpi().Alltoallv, send.data(), counts_.data(), places_.data(), mpi().byte,
+    serve_or_pass<Collective::alltoallv>(Door::drop_in, &quadrille::Mpi::Alltoallv, send.data(), counts_.data(), places_.data(), mpi().byte,
                    recv.data(), counts_.data(), places_.data(), mpi().byte, comm_);
-    serve_or_pass<Collective::allgather>(Door::drop_in, mpi().Allgather, send.data(), small, mpi().byte, recv.data(), small, mpi().byte,
+    serve_or_pass<Collective::allgather>(Door::drop_in, &quadrille::Mpi::Allgather, send.data(), small, mpi().byte, recv.data(), small, mpi().byte,
                    comm_);
-    serve_or_pass<Collective::allgatherv>(Door::drop_in, mpi().Allgatherv, send.data(), small, mpi().byte, recv.data(), counts_.data(),
+    serve_or_pass<Collective::allgatherv>(Door::drop_in, &quadrille::Mpi::Allgatherv, send.data(), small, mpi().byte, recv.data(), counts_.data(),
                     places_.data(), mpi().byte, comm_);
   }
 
  private:
   void alltoall(const char* send, char* recv, int bytes) const {
-    serve_or_pass<Collective::alltoall>(Door::drop_in, mpi().Alltoall, send, bytes, mpi().byte, recv, bytes, mpi().byte, comm_);
+    serve_or_pass<Collective::alltoall>(Door::drop_in, &quadrille::Mpi::Alltoall, send, bytes, mpi().byte, recv, bytes, mpi().byte, comm_);
   }
 
   MPI_Comm comm_;

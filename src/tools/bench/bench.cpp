@@ -234,7 +234,7 @@ class Bench {
 
   // One call in the form that is measured.
   void call(BenchData& data, const Implementation& implementation) const {
-    options_.overlap ? start_and_wait(data, implementation) : call_once(data, implementation);
+    options_.overlap ? start_and_wait(data, implementation) : call_times(1, data, implementation);
   }
 
   // One call with checked data; adds this rank's wrong bytes to `errors`.
@@ -266,8 +266,8 @@ class Bench {
     for (const Implementation& implementation : implementations_) {
       const team::CachedSelection* used = selection_of(implementation);
       const int unasked = used != nullptr && used->follows_load ? choose::LoadClass::most_unasked : 0;
-      for (int call = 0; call < unasked; ++call) call_once(data, implementation);
-      for (int call = 0; call < enough && is_trying(implementation); ++call) call_once(data, implementation);
+      call_times(unasked, data, implementation);
+      for (int call = 0; call < enough && is_trying(implementation); ++call) call_times(1, data, implementation);
     }
   }
   bool is_trying(const Implementation& implementation) const {

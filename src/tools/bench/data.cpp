@@ -328,10 +328,18 @@ Side side_of(BlockBuffer& buffer, MPI_Datatype type, const std::vector<MPI_Datat
           types.data()};
 }
 
+// The last call's error.
+template <class Call>
+int repeat(long times, Call call) {
+  int error = MPI_SUCCESS;
+  for (long i = 0; i < times; ++i) error = call();
+  return error;
+}
+
 }  // namespace
 
 template <class Their, class... Others>
-int BenchData::with_mpi(Their their, MPI_Comm comm, Others... others) {
+int BenchData::with_mpi(long times, Their their, MPI_Comm comm, Others... others) {
   Side send = side_of(send_, type_, types_);
   const Side recv = side_of(recv_, type_, types_);
   if (case_.in_place) send.buffer = MPI_IN_PLACE;
@@ -339,35 +347,42 @@ int BenchData::with_mpi(Their their, MPI_Comm comm, Others... others) {
       case_.collective,
       [&](auto collective) {
         if constexpr (row_of(collective).of_mpi) {
-          return call_with<collective>(function_of(their, collective), send, recv, comm, others...);
+          const auto function = function_of(their, collective);
+          return repeat(times, [&] { return call_with<collective>(function, send, recv, comm, others...); });
         } else {
           send.counts = same_counts_.data(), send.addresses = same_places_.data();
           constexpr auto instead = Collective::neighbor_alltoallw;
-          return call_with<instead>(function_of(their, Of<instead>()), send, recv, comm, others...);
+          const auto function = function_of(their, Of<instead>());
+          return repeat(times, [&] { return call_with<instead>(function, send, recv, comm, others...); });
         }
       },
       MPI_ERR_OTHER);
 }
 
 template <class Our, class... Others>
-int BenchData::with_quadrille(Our our, MPI_Comm comm, Others... others) {
+int BenchData::with_quadrille(long times, Our our, MPI_Comm comm, Others... others) {
   Side send = side_of(send_, type_, types_);
   const Side recv = side_of(recv_, type_, types_);
   if (case_.in_place) send.buffer = MPI_IN_PLACE;
   return do_as(
       case_.collective,
-      [&](auto collective) { return call_with<collective>(function_of(our, collective), send, recv, comm, others...); },
+      [&](auto collective) {
+        const auto function = function_of(our, collective);
+        return repeat(times, [&] { return call_with<collective>(function, send, recv, comm, others...); });
+      },
       MPI_ERR_OTHER);
 }
 
-int BenchData::call_mpi(MPI_Comm comm) { return with_mpi(TheirBlocking(), comm); }
+int BenchData::call_mpi(MPI_Comm comm, long times) { return with_mpi(times, TheirBlocking(), comm); }
 
-int BenchData::call_quadrille(MPI_Comm comm) { return with_quadrille(OurBlocking(), comm); }
+int BenchData::call_quadrille(MPI_Comm comm, long times) { return with_quadrille(times, OurBlocking(), comm); }
 
-int BenchData::start_mpi(MPI_Comm comm, MPI_Request& request) { return with_mpi(TheirNonblocking(), comm, &request); }
+int BenchData::start_mpi(MPI_Comm comm, MPI_Request& request) {
+  return with_mpi(1, TheirNonblocking(), comm, &request);
+}
 
 int BenchData::start_quadrille(MPI_Comm comm, Quadrille_Request& request) {
-  return with_quadrille(OurNonblocking(), comm, &request);
+  return with_quadrille(1, OurNonblocking(), comm, &request);
 }
 
 }  // namespace quadrille::tools

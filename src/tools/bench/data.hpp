@@ -107,8 +107,9 @@ class BenchData {
   // Bytes that are wrong after call number `call`, on this rank.
   std::uint64_t mismatches(std::uint64_t call) const;
 
-  int call_mpi(MPI_Comm comm);
-  int call_quadrille(MPI_Comm comm);
+  // So many calls, one after the other: which function it is with which arguments is found once for all of them.
+  int call_mpi(MPI_Comm comm, long times);
+  int call_quadrille(MPI_Comm comm, long times);
   // The nonblocking forms.
   int start_mpi(MPI_Comm comm, MPI_Request& request);
   int start_quadrille(MPI_Comm comm, Quadrille_Request& request);
@@ -141,9 +142,9 @@ class BenchData {
   bool gathers() const;
   // Those of the MPI and of Quadrille, of any form: `others` follow the communicator.
   template <class Their, class... Others>
-  int with_mpi(Their their, MPI_Comm comm, Others... others);
+  int with_mpi(long times, Their their, MPI_Comm comm, Others... others);
   template <class Our, class... Others>
-  int with_quadrille(Our our, MPI_Comm comm, Others... others);
+  int with_quadrille(long times, Our our, MPI_Comm comm, Others... others);
   std::vector<BlockBuffer::Expected> expected_sent() const;
   std::vector<BlockBuffer::Expected> expected_received() const;
 

@@ -70,12 +70,12 @@ double time_copies(CopiesInTurn& copies, bool streaming, long times, MPI_Comm wo
 
 }  // namespace
 
-void call_once(BenchData& data, const Implementation& implementation) {
+void call_times(long times, BenchData& data, const Implementation& implementation) {
   // Errors end the program: communicators keep MPI_ERRORS_ARE_FATAL.
   if (implementation.native) {
-    data.call_mpi(implementation.comm);
+    data.call_mpi(implementation.comm, times);
   } else {
-    data.call_quadrille(implementation.comm);
+    data.call_quadrille(implementation.comm, times);
   }
 }
 
@@ -84,9 +84,7 @@ Timing measure(BenchData& data, const std::vector<Implementation>& implementatio
   std::vector<Timed> things;
   for (const Implementation& implementation : implementations) {
     Timed& thing = things.emplace_back();
-    thing.run = [&](long calls) {
-      for (long i = 0; i < calls; ++i) call_once(data, implementation);
-    };
+    thing.run = [&](long calls) { call_times(calls, data, implementation); };
     if (options.cold) thing.before = [&](std::size_t) { caches.empty(data); };
   }
   return time_by_turns(things, options);

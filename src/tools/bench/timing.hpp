@@ -36,7 +36,7 @@ struct Ceiling {
 // better of memcpy and streaming stores counts.
 Ceiling measure_ceiling(BenchData& data, const TimingOptions& options);
 
-// One call, not timed.
-void call_once(BenchData& data, const Implementation& implementation);
+// So many calls, not timed.
+void call_times(long times, BenchData& data, const Implementation& implementation);
 
 }  // namespace quadrille::tools
