@@ -19,6 +19,7 @@
 #include "run/engines.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
+#include "team/ask.hpp"
 #include "team/switch_points.hpp"
 
 namespace quadrille::api {
@@ -56,7 +57,7 @@ class Calibration {
   bool is_late() {
     const double mine = mpi().Wtime() - begin_;
     double most = 0;
-    mpi().Allreduce(&mine, &most, 1, mpi().double_type, mpi().op_max, team_.user);
+    team::largest_of_all(team_, {&mine, 1}, {&most, 1});
     late_ = most > most_seconds;
     return late_;
   }
@@ -111,8 +112,7 @@ class Calibration {
   std::size_t cut() {
     for (std::vector<double>& own : times_) {
       std::vector<double> most(own.size());
-      mpi().Allreduce(own.data(), most.data(), static_cast<int>(own.size()), mpi().double_type, mpi().op_max,
-                      team_.user);
+      team::largest_of_all(team_, own, most);
       own = most;
     }
     return choose::best_cut(times_[0], times_[1]);

@@ -20,7 +20,7 @@ using team::Team;
 bool always(Collective, const Group&) { return true; }
 bool never(Collective, const Group&) { return false; }
 bool to_other_nodes(Collective, const Group& group) { return group.may_send(); }
-// What is too large for a slot, or for a place of leaders, is a message.
+// What is too large for a slot is a message.
 bool beside_inboxes(Collective collective, const Group& group) { return group.may_send() || !is_sized(collective); }
 
 // ---- Blocking calls ----
@@ -43,7 +43,7 @@ int by_pairs(const Call& call, const Service& by, Team& team) {
 
 int by_leaders(const Call& call, const Service& by, Team& team) {
   const team::CachedLeaders& on = *by.on.leaders;
-  return run::run_leaders(call, *on.plan, *on.blocking, team.group);
+  return run::run_leaders(call, *on.plan, on.memory->blocking->leaders, *on.blocking, team.group);
 }
 
 int by_padding(const Call& call, const Service& by, Team& team) {
@@ -74,7 +74,7 @@ constexpr auto table = std::to_array<EngineWork>({
     {Engine::node, to_other_nodes, by_copies, make_copies},
     {Engine::inbox, beside_inboxes, by_inbox, make_in_node},
     {Engine::exchange, to_other_nodes, by_pairs, make_in_node},
-    {Engine::leaders, beside_inboxes, by_leaders, make_leaders, team::prepare_leaders},
+    {Engine::leaders, always, by_leaders, make_leaders, team::prepare_leaders},
     {Engine::padded, always, by_padding, make_schedule},
     {Engine::sparse, always, nullptr, nullptr},
     {Engine::neighbors, always, by_neighbor_schedule, make_neighbor_schedule},

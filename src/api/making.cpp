@@ -201,7 +201,7 @@ namespace {
 
 // True if there is memory for it. A persistent call has an area of its own, and a nonblocking one takes its turn on a lane.
 bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
-  team::LeadersTurn turn;
+  team::LeadersOnLane turn;
   memory::Leaders* area = nullptr;
   if (m.persistent) {
     const bool sized = is_sized(m.call.collective);

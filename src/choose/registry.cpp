@@ -100,6 +100,11 @@ Algorithm through_leaders(const std::vector<Collective>& collectives, plan::Lead
       {"exchange", 0, static_cast<std::int64_t>(names.size()) - 1, 0, "among the leaders", names},
       uneven ? ParameterRange{"piece", 64, kMost, 16384, "larger blocks, and those without room, go straight to their ranks"}
              : ParameterRange{"piece", 64, kMost, 65536, "bytes of a block that move at a time, if there is room for so many"}};
+  parameters.push_back({"group", 1, kMost, kMost, "at most so many ranks of a node act as a node"});
+  if (kind == plan::LeadersKind::uniform) {
+    const auto& orders = plan::leaders_order_names();
+    parameters.push_back({"order", 0, static_cast<std::int64_t>(orders.size()) - 1, 0, "in which a rank packs", orders});
+  }
   if (!uneven) parameters.push_back(kRadix);
   if (kind != plan::LeadersKind::gather) parameters.push_back(kStride);
   return {"leaders", collectives, Engine::leaders, {}, std::move(parameters), line, kLiLeaders, build};

@@ -15,6 +15,9 @@
 //         direct (an allgather: p / k blocks). Each block is copied twice, once at its source and once at its
 //         destination. Two fences. An area of 2 p P places (an allgather: P + p), a place a block.
 //
+// With the parameter `group` nodes are split into groups, and each acts as a node: fewer ranks wait for each other, and
+// share memory that is near. So it is the same plan, of another map.
+//
 // On ragged nodes two nodes exchange as many streams as the smaller of them has leaders, and a share is a range of ranks.
 // Bruck's exchange among leaders, and that in Morton order, pass pieces on, which must be of one size: where nodes are of different sizes,
 // spread-out stands in. In an allgather all nodes have as many leaders as the smallest can have.
@@ -28,6 +31,7 @@
 #include "plan/leaders.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "plan/algorithms.hpp"
 
@@ -42,6 +46,13 @@ Share share_of(int members, int shares, int number) {
     return static_cast<int>(static_cast<std::int64_t>(members) * n / shares);
   };
   return {at(number), at(number + 1) - at(number)};
+}
+
+void by_domains(std::vector<int>& members, std::span<const int> domains) {
+  if (domains.empty()) return;
+  std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
+    return domains[static_cast<std::size_t>(a)] < domains[static_cast<std::size_t>(b)];
+  });
 }
 
 // The nodes, their ranks and leaders. All ranks make the same.
@@ -74,11 +85,7 @@ class Crews {
  private:
   // Spread over the NUMA domains: members by their domains, then at equal distances.
   static std::vector<int> chosen(std::vector<int> members, std::span<const int> domains, int count) {
-    if (!domains.empty()) {
-      std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
-        return domains[static_cast<std::size_t>(a)] < domains[static_cast<std::size_t>(b)];
-      });
-    }
+    by_domains(members, domains);
     std::vector<int> leaders;
     for (int j = 0; j < count; ++j) {
       leaders.push_back(members[static_cast<std::size_t>(share_of(static_cast<int>(members.size()), count, j).first)]);
@@ -170,15 +177,16 @@ Schedule schedule_among(const std::vector<int>& group, int me, const Build build
 class Planner {
  public:
   Planner(const Problem& problem, LeadersKind kind)
-      : problem_(problem),
+      : groups_(leaders_groups(problem)),
+        problem_{problem.ranks, problem.me, &groups_, problem.parameters, problem.domains},
         kind_(kind),
         gathers_(kind == LeadersKind::gather),
-        exchange_(exchange_of(problem, kind)),
-        crews_(problem, value_of(problem.parameters, "leaders", 1), gathers_),
-        node_(Crews::node_of(problem, problem.me)),
+        exchange_(exchange_of(problem_, kind)),
+        crews_(problem_, value_of(problem_.parameters, "leaders", 1), gathers_),
+        node_(Crews::node_of(problem_, problem_.me)),
         area_(crews_, node_, gathers_) {}
 
-  LeadersPlan plan() {
+  LeadersPlan plan() const {
     LeadersPlan plan;
     plan.kind = kind_;
     plan.piece = static_cast<std::size_t>(value_of(problem_.parameters, "piece", 65536));
@@ -186,10 +194,12 @@ class Planner {
     plan.ranks = problem_.ranks;
     plan.members = crews_.members(node_);
     plan.number = member_number();
+    plan.node = node_;
     plan.nodes = crews_.nodes();
     plan.leaders = static_cast<int>(crews_.leaders(node_).size());
     plan.leads = number_of(crews_.leaders(node_), problem_.me);
     place_sends(plan);
+    if (!gathers_) order_sends(plan);
     place_receives(plan);
     if (kind_ == LeadersKind::uneven) list_streams(plan);
     if (plan.leads >= 0) lead(plan);
@@ -242,6 +252,28 @@ class Planner {
           const auto [stream, number] = stream_of(other, node_, d);
           at = area_.send_slot(other, stream) + static_cast<std::size_t>(number) * here + static_cast<std::size_t>(me);
         }
+      }
+    }
+  }
+
+  // The places of the ranks of a node for one destination lie side by side. In order of ranks all write to the same lines at
+  // the same time; else each begins elsewhere: one after the other, or as the Z curve passes the square of pairs.
+  void order_sends(LeadersPlan& plan) const {
+    const int order = static_cast<int>(value_of(problem_.parameters, "order", 0));
+    const int me = member_number();
+    for (std::size_t other = 0; other < crews_.nodes(); ++other) {
+      const std::vector<int>& there = crews_.members(other);
+      const int count = crews_.size(other);
+      const auto push = [&](int d) { plan.packs.push_back(there[static_cast<std::size_t>(d)]); };
+      if (static_cast<LeadersOrder>(order) == LeadersOrder::morton) {
+        // d = me xor i; of numbers that are no powers of two those that are too large are left out.
+        const int all = static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(count, crews_.size(node_)))));
+        for (int i = 0; i < all; ++i) {
+          if ((me ^ i) < count) push(me ^ i);
+        }
+      } else {
+        const int first = static_cast<LeadersOrder>(order) == LeadersOrder::rotated ? me % count : 0;
+        for (int i = 0; i < count; ++i) push((first + i) % count);
       }
     }
   }
@@ -378,7 +410,8 @@ class Planner {
     }
   }
 
-  const Problem& problem_;
+  const NodeMap groups_;
+  const Problem problem_;
   const LeadersKind kind_;
   const bool gathers_;
   const LeadersExchange& exchange_;
@@ -404,7 +437,7 @@ class Writer {
     if (plan_.gathers()) {
       builder_.copy({plan_.me, 0, Buffer::send}, in_area(plan_.send_at[static_cast<std::size_t>(plan_.me)]));
     } else {
-      for (int r = 0; r < plan_.ranks; ++r) {
+      for (const int r : plan_.packs) {
         builder_.copy({plan_.me, r, Buffer::send}, in_area(plan_.send_at[static_cast<std::size_t>(r)]));
       }
     }
@@ -539,6 +572,31 @@ const std::vector<std::string_view>& leaders_exchange_names(LeadersKind kind) {
   static const std::vector<std::string_view> names[] = {
       names_of(LeadersKind::uniform), names_of(LeadersKind::uneven), names_of(LeadersKind::gather)};
   return names[static_cast<std::size_t>(kind)];
+}
+
+NodeMap leaders_groups(const Problem& problem) {
+  const std::int64_t group = value_of(problem.parameters, "group", problem.ranks);
+  if (group >= problem.nodes->ranks_on_fullest_node()) return *problem.nodes;
+  std::vector<std::vector<int>> members(static_cast<std::size_t>(problem.nodes->nodes));
+  for (int r = 0; r < problem.ranks; ++r) members[Crews::node_of(problem, r)].push_back(r);
+  std::vector<int> labels(static_cast<std::size_t>(problem.ranks));
+  for (std::vector<int>& node : members) {
+    by_domains(node, problem.domains);
+    const auto count = static_cast<int>(node.size());
+    const int groups = static_cast<int>((count + group - 1) / group);
+    for (int g = 0; g < groups; ++g) {
+      const Share share = share_of(count, groups, g);
+      for (int i = share.first; i < share.first + share.count; ++i) {
+        labels[static_cast<std::size_t>(node[static_cast<std::size_t>(i)])] = node[static_cast<std::size_t>(share.first)];
+      }
+    }
+  }
+  return node_map_from_labels(labels);
+}
+
+const std::vector<std::string_view>& leaders_order_names() {
+  static const std::vector<std::string_view> names = {"row", "rotated", "morton"};
+  return names;
 }
 
 LeadersPlan leaders_plan(const Problem& problem, LeadersKind kind) { return Planner(problem, kind).plan(); }

@@ -71,7 +71,8 @@ struct LeadersPlan {
   int me = 0, ranks = 0;
   std::vector<int> members;           // the ranks of this node, in order
   int number = 0;                     // of this rank among them
-  std::size_t nodes = 1;
+  std::size_t node = 0, nodes = 1;    // of what acts as a node
+  std::vector<int> packs;             // the ranks for which it packs, in that order; of an allgather nothing
   std::vector<std::size_t> send_at;   // [rank] place of this rank's block for it; of an allgather only [me]
   std::vector<LeadersRun> received;   // all blocks for this rank, by their sources; the own ones in the first part
   std::array<std::size_t, leaders_parts + 1> parts{};  // first place of each part, and the end of all
@@ -93,6 +94,14 @@ struct LeadersPlan {
   std::size_t own_places() const { return first_of(LeadersPart::own_too); }
   std::size_t places() const { return parts.back(); }
 };
+
+// What acts as a node: the parameter `group` splits nodes into groups of at most so many ranks, of one NUMA domain as far as
+// may be.
+NodeMap leaders_groups(const Problem& problem);
+
+// The orders of packing, in the order of the parameter `order`.
+enum class LeadersOrder : std::uint8_t { row, rotated, morton };
+const std::vector<std::string_view>& leaders_order_names();
 
 LeadersPlan leaders_plan(const Problem& problem, LeadersKind kind);
 

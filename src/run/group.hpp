@@ -8,7 +8,6 @@
 
 #include "choose/tuning.hpp"
 #include "memory/inbox.hpp"
-#include "memory/leaders.hpp"
 #include "memory/node_copy.hpp"
 #include "memory/pairs.hpp"
 #include "memory/pool.hpp"
@@ -103,7 +102,6 @@ struct Group {
   memory::Inbox inbox;
   sys::Waiter waiter;
   memory::Pairs pairs;
-  memory::Leaders leaders;     // usable from the first call on that may need them; on all ranks or none
   std::vector<memory::XpmemPeer> attached;  // memory of the peers that XPMEM maps; as many as peers
   memory::CopyPlan copying;    // which blocks this rank copies past the cache
   Scratch scratch;

@@ -186,7 +186,7 @@ void EvenLeaders::find_places() {
 
 void EvenLeaders::pack_pieces() {
   if (gathers_) return pack_piece(group_.me);
-  for (int r = 0; r < plan_.ranks; ++r) pack_piece(r);
+  for (const int r : plan_.packs) pack_piece(r);
 }
 
 void EvenLeaders::pack_piece(int to) {
@@ -348,13 +348,13 @@ int start_and_wait(Run& run, const Group& group) {
 
 }  // namespace
 
-int run_leaders(const Call& call, const plan::LeadersPlan& plan, LeadersWork& work, Group& group) {
+int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group) {
   const LeadersRooms rooms{group.scratch.packed_send, group.scratch.packed_recv};
   if (plan.kind == plan::LeadersKind::uneven) {
-    UnevenLeaders run(call, plan, group.leaders, work, group, rooms);
+    UnevenLeaders run(call, plan, area, work, group, rooms);
     return start_and_wait(run, group);
   }
-  EvenLeaders run(call, plan, group.leaders, work, group, rooms);
+  EvenLeaders run(call, plan, area, work, group, rooms);
   return start_and_wait(run, group);
 }
 

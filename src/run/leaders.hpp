@@ -211,8 +211,8 @@ class LeadersRequest {
   std::optional<std::variant<EvenLeaders, UnevenLeaders>> run_;
 };
 
-// Carries a blocking call out. `group.leaders` must be usable on all ranks. Returns an MPI error code.
-int run_leaders(const Call& call, const plan::LeadersPlan& plan, LeadersWork& work, Group& group);
+// Carries a blocking call out. Returns an MPI error code.
+int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group);
 
 // Messages of scattered bytes, of so many, are copied together; of larger ones a datatype is made.
 inline constexpr std::size_t packed_up_to = 16384;

@@ -1,6 +1,7 @@
 #include "team/leaders.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "mpi/thrown.hpp"
 #include "team/ask.hpp"
@@ -11,32 +12,32 @@ namespace {
 // What a rank says of its node's memory; of the answers the largest is taken.
 constexpr std::uint64_t not_first = 0, no_room = UINT64_MAX;
 
-// The first rank of each node takes the memory, and all ranks learn where.
-std::optional<LeadersArea> take_area(Team& team, const memory::Leaders::Parts& parts) {
-  const auto node = static_cast<std::size_t>(team.nodes.node_of[static_cast<std::size_t>(team.group.me)]);
-  const int here = team.group.ranks_here();
+// The first rank of each group takes the memory, and all ranks learn where.
+std::optional<LeadersArea> take_area(Team& team, const plan::LeadersPlan& plan, const memory::Leaders::Parts& parts) {
+  const int here = plan.here();
   const std::size_t bytes = memory::Leaders::bytes(here, parts);
-  std::vector<std::uint64_t> mine(static_cast<std::size_t>(team.nodes.nodes), not_first), all(mine.size());
-  if (team.group.member(0) == team.group.me) {
+  std::vector<std::uint64_t> mine, all;
+  const bool has_room = thrown_by([&] { mine.assign(plan.nodes, not_first), all.resize(plan.nodes); }) == MPI_SUCCESS;
+  if (!true_on_all(team, has_room)) return std::nullopt;
+  if (plan.number == 0) {
     const auto taken = team.area.is_there() ? team.area.pool()->take(bytes, here) : std::nullopt;
-    mine[node] = taken.has_value() ? *taken + 1 : no_room;
+    mine[plan.node] = taken.has_value() ? *taken + 1 : no_room;
   }
   largest_of_all(team, mine, all);
   LeadersArea area;
-  if (all[node] != no_room) area.memory = memory::ControlArea(team.area.pool(), all[node] - 1, bytes);
+  if (all[plan.node] != no_room) area.memory = memory::ControlArea(team.area.pool(), all[plan.node] - 1, bytes);
   if (std::find(all.begin(), all.end(), no_room) != all.end()) return std::nullopt;
   area.leaders = memory::Leaders(area.memory.base(), here, parts);
   return area;
 }
 
-bool take_area_of_blocking(Team& team) {
-  if (team.group.leaders.usable() || team.no_leaders) return !team.no_leaders;
-  std::optional<LeadersArea> area = take_area(team, memory::Leaders::usual_parts);
-  team.no_leaders = !area.has_value();
-  if (!area) return false;
-  team.leaders_area = std::move(area->memory);
-  team.group.leaders = area->leaders;
-  return true;
+LeadersMemory& memory_for(Team& team, plan::NodeMap groups) {
+  for (const auto& known : team.leaders) {
+    if (known->groups.node_of == groups.node_of) return *known;
+  }
+  team.leaders.push_back(std::make_shared<LeadersMemory>());
+  team.leaders.back()->groups = std::move(groups);
+  return *team.leaders.back();
 }
 
 std::unique_ptr<run::LeadersWork> work_for(const Team& team, const plan::LeadersPlan& plan) {
@@ -55,8 +56,9 @@ CachedLeaders* leaders_for(Team& team, Collective collective, const choose::Choi
   team.chosen.leaders.push_back(std::make_unique<CachedLeaders>());
   CachedLeaders& made = *team.chosen.leaders.back();
   made.build = choice.algorithm->build;
+  made.parameters = choice.parameters;
   const bool has_room = thrown_by([&] {
-    made.parameters = choice.parameters;
+    made.memory = &memory_for(team, plan::leaders_groups(problem));
     made.plan = plan::leaders_plan(problem, choose::leaders_kind_of(collective));
     made.blocking = work_for(team, *made.plan);
   }) == MPI_SUCCESS;
@@ -67,27 +69,32 @@ CachedLeaders* leaders_for(Team& team, Collective collective, const choose::Choi
 }
 
 bool prepare_leaders(Team& team, Collective collective, const choose::Choice& choice) {
-  return take_area_of_blocking(team) && leaders_for(team, collective, choice) != nullptr;
+  CachedLeaders* const on = leaders_for(team, collective, choice);
+  if (on == nullptr) return false;
+  LeadersMemory& memory = *on->memory;
+  if (!std::exchange(memory.asked_for_blocking, true)) {
+    memory.blocking = take_area(team, *on->plan, memory::Leaders::usual_parts);
+  }
+  return memory.blocking.has_value();
 }
 
 namespace {
 
-LeadersLanes& lanes_for_leaders(Team& team) {
-  if (team.leaders_lanes != nullptr) return *team.leaders_lanes;
-  team.leaders_lanes = std::make_shared<LeadersLanes>();
+// As many lanes as there is memory for.
+void take_lanes(Team& team, const CachedLeaders& on) {
   constexpr std::size_t most = 2;
-  for (std::size_t lane = 0; lane < most; ++lane) {
-    std::optional<LeadersArea> area = take_area(team, memory::Leaders::usual_parts);
-    if (!area) break;
-    team.leaders_lanes->lanes.push_back({std::move(*area), {}});
+  while (on.memory->lanes.size() < most) {
+    std::optional<LeadersArea> area = take_area(team, *on.plan, memory::Leaders::usual_parts);
+    if (!area) return;
+    on.memory->lanes.push_back({std::move(*area), {}});
   }
-  return *team.leaders_lanes;
 }
 
 }  // namespace
 
-LeadersTurn next_leaders_lane(Team& team, CachedLeaders& on) {
-  LeadersLanes& all = lanes_for_leaders(team);
+LeadersOnLane next_leaders_lane(Team& team, CachedLeaders& on) {
+  LeadersMemory& all = *on.memory;
+  if (!std::exchange(all.asked_for_lanes, true)) take_lanes(team, on);
   if (all.lanes.empty()) return {};
   if (!on.asked_for_lanes) {
     const bool has_room = thrown_by([&] {
@@ -104,7 +111,7 @@ LeadersTurn next_leaders_lane(Team& team, CachedLeaders& on) {
 std::optional<OwnLeaders> own_leaders(Team& team, const CachedLeaders& on, std::size_t largest) {
   const bool sized = on.plan->kind != plan::LeadersKind::uneven && largest != SIZE_MAX;
   std::optional<LeadersArea> area =
-      take_area(team, sized ? run::parts_for(*on.plan, largest) : memory::Leaders::usual_parts);
+      take_area(team, *on.plan, sized ? run::parts_for(*on.plan, largest) : memory::Leaders::usual_parts);
   if (!area) return std::nullopt;
   std::unique_ptr<run::LeadersWork> work;
   const bool has_room = thrown_by([&] { work = work_for(team, *on.plan); }) == MPI_SUCCESS;

@@ -25,23 +25,29 @@ struct LeadersArea {
   memory::Leaders leaders;
 };
 
+struct LeadersLane {
+  LeadersArea area;
+  std::deque<const run::Pending*> queue;  // under the mutex of run::UnderWay
+};
+
+// What all calls share whose groups, or nodes, are the same. All of it is the same on all ranks but for where it lies.
+struct LeadersMemory {
+  plan::NodeMap groups;
+  std::optional<LeadersArea> blocking;  // what is not there when it was asked for could not be had
+  std::deque<LeadersLane> lanes;
+  bool asked_for_blocking = false, asked_for_lanes = false;
+  unsigned calls = 0;                   // on lanes
+};
+
 // Of one choice of leaders.
 struct CachedLeaders {
   plan::Build build;
   plan::Parameters parameters;
   std::optional<plan::LeadersPlan> plan;                   // nothing, on all ranks: some had no memory for it
+  LeadersMemory* memory = nullptr;
   std::unique_ptr<run::LeadersWork> blocking;              // if there is a plan
   std::vector<std::unique_ptr<run::LeadersWork>> of_lanes;  // [lane]
   bool asked_for_lanes = false;
-};
-
-struct LeadersLane {
-  LeadersArea area;
-  std::deque<const run::Pending*> queue;  // under the mutex of run::UnderWay
-};
-struct LeadersLanes {
-  std::deque<LeadersLane> lanes;  // none: there is no memory for them
-  unsigned calls = 0;             // the same on all ranks
 };
 
 // All of these are collective, at least when they are first called for what they are asked for, come after
@@ -53,11 +59,11 @@ bool prepare_leaders(Team& team, Collective collective, const choose::Choice& ch
 CachedLeaders* leaders_for(Team& team, Collective collective, const choose::Choice& choice);
 
 // For a nonblocking call. Its lane; null: there is no memory for it.
-struct LeadersTurn {
+struct LeadersOnLane {
   LeadersLane* lane = nullptr;
   run::LeadersWork* work = nullptr;
 };
-LeadersTurn next_leaders_lane(Team& team, CachedLeaders& on);
+LeadersOnLane next_leaders_lane(Team& team, CachedLeaders& on);
 
 // For a persistent call whose largest block has so many bytes on all ranks; SIZE_MAX: they do not know.
 struct OwnLeaders {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "memory/heap.hpp"
+#include "memory/leaders.hpp"
 #include "memory/pairs.hpp"
 #include "memory/xpmem.hpp"
 #include "mpi/errors.hpp"

@@ -47,9 +47,8 @@ void release(Team& team) {
     team.eligible = false;
     team.group.inbox = {};
     team.lanes.reset();
-    team.leaders_lanes.reset();
+    team.leaders.clear();
     team.area = {};
-    team.leaders_area = {};
     team.quiet.reset();
     team.group.attached.clear();
   }

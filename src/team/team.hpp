@@ -30,7 +30,7 @@ struct QuietComm;  // team/processes.hpp
 struct Neighbors;  // team/neighbors.hpp
 struct Lanes;      // team/own_rings.hpp
 struct CachedLeaders;  // these two: team/leaders.hpp
-struct LeadersLanes;
+struct LeadersMemory;
 
 struct CachedPlan {
   plan::Build build;  // both null: the direct exchange of the neighbours
@@ -101,15 +101,13 @@ struct Team {
   run::Group group;         // valid when ready
   plan::NodeMap nodes;
   memory::ControlArea area;    // memory of the inboxes
-  memory::ControlArea leaders_area;
-  bool no_leaders = false;     // there is no memory for them; the same on all ranks
   std::shared_ptr<QuietComm> quiet;
   bool crowded = false;        // some node has more ranks than processors; the same on all ranks
   std::vector<int> domains;    // NUMA domain of each rank; empty until first needed
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
   std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
-  std::shared_ptr<LeadersLanes> leaders_lanes;  // likewise, through leaders
+  std::vector<std::shared_ptr<LeadersMemory>> leaders;  // for each size of groups
   bool lost = false;           // this rank does not know what the others go by: team/ask.hpp
   // What carries out the request that was made last: "inbox", "rings", "messages", "mpi", or "nothing" if no data move.
   const char* request_by = "nothing";

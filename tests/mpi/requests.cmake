@@ -55,9 +55,9 @@ foreach(form started persistent)
                        SETTINGS QUADRILLE_TEST_EFFORT=30 ${orders} ARGUMENTS ${${form}_filter})
   endforeach()
 endforeach()
-# Through leaders: in one turn and in several, with all leaders and one.
-set(leaders "QUADRILLE_ALGORITHM=alltoall=leaders:leaders=2\;alltoallv=leaders\;alltoallw=leaders:leaders=2\;allgather=leaders\;allgatherv=leaders:leaders=2,exchange=ring")
-set(leaders_in_turns "QUADRILLE_ALGORITHM=alltoall=leaders:piece=64\;alltoallv=leaders:leaders=3,piece=64\;alltoallw=leaders:piece=64\;allgather=leaders:leaders=3,piece=64\;allgatherv=leaders:piece=64")
+# Through leaders: in one turn and in several, with all leaders and one, of nodes and of smaller groups.
+set(leaders "QUADRILLE_ALGORITHM=alltoall=leaders:leaders=2,order=rotated\;alltoallv=leaders\;alltoallw=leaders:leaders=2,group=2\;allgather=leaders\;allgatherv=leaders:leaders=2,exchange=ring")
+set(leaders_in_turns "QUADRILLE_ALGORITHM=alltoall=leaders:piece=64,group=1,order=morton\;alltoallv=leaders:leaders=3,piece=64\;alltoallw=leaders:piece=64\;allgather=leaders:leaders=3,piece=64\;allgatherv=leaders:piece=64")
 foreach(form started persistent)
   quadrille_mpi_test(mpi.${form}-leaders.5 RANKS 5 PROGRAM quadrille_${form}_tests
                      SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=ragged:3,2 ${leaders}

@@ -3,6 +3,10 @@
 //   slow-mpi    the MPI's own takes long on one rank
 //   slow-ours   messages of ours do, on all ranks
 //   unlike      v and w calls move so different amounts that they compare nothing
+//   unlike-at-first  likewise, but later calls are alike, and are compared then
+//   no-start    the MPI cannot start some reductions on one rank
+//   no-answer   the MPI fails in a reduction: the call returns an error, and so does every later one on that communicator
+//   sums        calls of Allgatherv with the same largest block that move much more or less in all
 //   off         nothing is tried
 //   data        only that all data arrives
 //   mixed       sizes in turn, in place, forced in between, communicators freed in the middle, a rank that expects too little
@@ -65,8 +69,35 @@ void slow_down() {
   const_cast<Mpi&>(mpi()).*Function = Slow<Function>::call;
 }
 
+// Every third reduction cannot be started at first.
+int starts = 0;
+int seldom_started(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 1 && starts++ % 3 != 2) return MPI_ERR_NO_MEM;
+  return real.Iallreduce(mine, all, count, type, op, comm, request);
+}
+
+// The reduction that was started last fails when it is complete.
+MPI_Request doomed;
+bool is_doomed = false;
+int doom(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const int error = real.Iallreduce(mine, all, count, type, op, comm, request);
+  doomed = *request, is_doomed = true;
+  return error;
+}
+int fail_doomed(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  const bool is_it = is_doomed && count == 1 && requests[0] == doomed;
+  const int error = real.Testall(count, requests, flag, statuses);
+  if (!is_it || *flag == 0) return error;
+  is_doomed = false;
+  return MPI_ERR_OTHER;
+}
+
 void slow_down(const std::string& name) {
-  real = mpi();
+  if (name != "slow-mpi" || real.Alltoall == nullptr) real = mpi();
+  if (name == "no-start") const_cast<Mpi&>(mpi()).Iallreduce = seldom_started;
+  if (name == "no-answer") const_cast<Mpi&>(mpi()).Iallreduce = doom, const_cast<Mpi&>(mpi()).Testall = fail_doomed;
   if (name == "slow-mpi") {
     slow_down<&Mpi::Alltoall>();
     slow_down<&Mpi::Alltoallv>();
@@ -159,7 +190,7 @@ const choose::Selection& selection(Collective collective, MPI_Comm comm = MPI_CO
 
 // What does not wait for the slow rank of the MPI's own, whichever of them, or the MPI's own.
 bool is_wanted(const std::string& chosen, const std::string& name, Collective collective) {
-  const bool mpi_is_slow = name == "slow-mpi" || (name == "unlike" && is_sized(collective));
+  const bool mpi_is_slow = name == "slow-mpi" || name == "no-start" || name == "unlike-at-first" || (name == "unlike" && is_sized(collective));
   return (chosen != "mpi") == mpi_is_slow;
 }
 
@@ -167,8 +198,8 @@ void check_choices(const World& w, const std::string& name) {
   for (const Collective collective : all_collectives) {
     for (const int size : {50, most_block}) {
       if (!is_sized(collective) && size != most_block) continue;  // v and w calls are of one kind
-      for (int call = 0; call < calls; ++call) {
-        const bool differs = name == "unlike" && call == 9 && !is_sized(collective);
+      for (int call = 0; call < (name == "unlike-at-first" ? 3 * calls : calls); ++call) {
+        const bool differs = name.starts_with("unlike") && call == 9 && !is_sized(collective);
         exchange(w, {collective, differs ? 10 * size : size}, call);
       }
       const std::string chosen = choose::to_string(selection(collective).choice);
@@ -220,6 +251,47 @@ void mix(const World& w) {
     MPI_Comm_free(&comm);
   }
   expect_too_little(w);
+}
+
+void have_no_answer(const World& w) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  std::vector<char> send(static_cast<std::size_t>(w.ranks)), recv(send.size());
+  int first = -1;
+  for (int call = 0; call < 2 * calls; ++call) {
+    const int error = Quadrille_Alltoall(send.data(), 1, MPI_CHAR, recv.data(), 1, MPI_CHAR, comm);
+    if (error == MPI_SUCCESS && first >= 0) fail("rank %d: call %d is served again\n", w.rank, call);
+    if (error != MPI_SUCCESS && first < 0) first = call;
+    if (first >= 0 && call > first && w.rank == 0) break;  // the others do not wait for it
+  }
+  if (first < 0) fail("rank %d: no call failed\n", w.rank);
+  Quadrille_Request request;
+  if (Quadrille_Ialltoall(send.data(), 1, MPI_CHAR, recv.data(), 1, MPI_CHAR, comm, &request) == MPI_SUCCESS) {
+    fail("rank %d: a request is served\n", w.rank);
+  }
+  MPI_Comm_free(&comm);
+}
+
+void gather_different_sums(const World& w) {
+  const auto n = static_cast<std::size_t>(w.ranks);
+  std::vector<int> places(n);
+  std::vector<char> send(most_block), recv(n * most_block);
+  for (std::size_t r = 0; r < n; ++r) places[r] = static_cast<int>(r) * most_block;
+  std::vector<int> loads;
+  for (const int others : {most_block, 0}) {
+    std::vector<int> counts(n, others);
+    counts[0] = most_block;
+    for (int call = 0; call < 2 * calls; ++call) {
+      Quadrille_Allgatherv(send.data(), counts[static_cast<std::size_t>(w.rank)], MPI_CHAR, recv.data(), counts.data(),
+                           places.data(), MPI_CHAR, MPI_COMM_WORLD);
+    }
+    const team::CachedSelection* last =
+        team::team_of(MPI_COMM_WORLD)->chosen.selections[static_cast<std::size_t>(Collective::allgatherv)].last();
+    loads.push_back(last->load);
+    if (last->trial == nullptr || !last->trial->trial.decided) fail("rank %d: the trial does not end\n", w.rank);
+  }
+  if (loads[0] == loads[1]) fail("rank %d: they share a trial\n", w.rank);
 }
 
 // What lies outside the heap must be copied for the orders: little of it is, much is not.
@@ -315,11 +387,17 @@ int main(int argc, char** argv) {
   World w;
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
-  slow_down(name == "unlike" ? "slow-mpi" : name);
+  const bool mpi_is_slow = name.starts_with("unlike") || name == "no-start";
+  slow_down(name);
+  if (mpi_is_slow) slow_down("slow-mpi");
   if (name == "mixed") {
     mix(w);
   } else if (name == "kept") {
     keep(w);
+  } else if (name == "no-answer") {
+    have_no_answer(w);
+  } else if (name == "sums") {
+    gather_different_sums(w);
   } else if (name == "orders") {
     try_orders(w);
   } else {

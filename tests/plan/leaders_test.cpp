@@ -129,6 +129,61 @@ TEST(Leaders, APlaceIsWrittenByOneAndReadByOne) {
   }
 }
 
+// A group is a node to all who do not know better, so what is proved of nodes holds for groups.
+TEST(Leaders, GroupsActAsNodes) {
+  for (const auto& [text, group, same] :
+       {std::tuple("blocked:8", 4, "blocked:4"), std::tuple("blocked:8", 3, "ragged:2,3,3"), std::tuple("blocked:4", 4, "blocked:4"),
+        std::tuple("ragged:5,3", 3, "ragged:2,3,3"), std::tuple("blocked:4", 1, "blocked:1")}) {
+    const NodeMap nodes = map_of(text, 16), groups = map_of(same, 16);
+    for (const Build build : {&leaders, &uneven_leaders, &allgather_leaders}) {
+      for (int r = 0; r < 16; ++r) {
+        Parameters split = with(2);
+        split.push_back({"group", group});
+        EXPECT_EQ(build({16, r, &nodes, split}), build({16, r, &groups, with(2)})) << text << " by " << group;
+      }
+    }
+  }
+}
+
+TEST(Leaders, GroupsKeepToTheDomains) {
+  const NodeMap nodes = map_of("blocked:8", 8);
+  const std::vector<int> domains = {0, 1, 0, 1, 0, 1, 0, 1};
+  const NodeMap groups = leaders_groups({8, 0, &nodes, {{"group", 4}}, domains});
+  EXPECT_EQ(groups.node_of, (std::vector<int>{0, 1, 0, 1, 0, 1, 0, 1}));
+}
+
+TEST(Leaders, EveryOrderPacksForEachRankOnce) {
+  for (const std::string text : {"blocked:4", "ragged:1,3,4", "ragged:5,3", "permuted:3"}) {
+    const NodeMap nodes = map_of(text, 16);
+    for (std::size_t order = 0; order < leaders_order_names().size(); ++order) {
+      for (int r = 0; r < 16; ++r) {
+        Parameters parameters = with(2);
+        parameters.push_back({"order", static_cast<std::int64_t>(order)});
+        std::vector<int> packs = leaders_plan({16, r, &nodes, parameters}, LeadersKind::uniform).packs;
+        std::sort(packs.begin(), packs.end());
+        for (int to = 0; to < 16; ++to) EXPECT_EQ(packs.at(static_cast<std::size_t>(to)), to);
+        EXPECT_EQ(packs.size(), 16U);
+      }
+    }
+  }
+}
+
+// On nodes of as many ranks, and a power of two, no two ranks of a node pack for the same at the same time.
+TEST(Leaders, OrdersOtherThanByRowsKeepApart) {
+  const NodeMap nodes = map_of("blocked:4", 16);
+  for (const LeadersOrder order : {LeadersOrder::rotated, LeadersOrder::morton}) {
+    std::vector<std::vector<int>> all;
+    for (int r = 0; r < 4; ++r) {
+      Parameters parameters = with(1);
+      parameters.push_back({"order", static_cast<std::int64_t>(order)});
+      all.push_back(leaders_plan({16, r, &nodes, parameters}, LeadersKind::uniform).packs);
+    }
+    for (std::size_t step = 0; step < 16; ++step) {
+      EXPECT_EQ((std::set<int>{all[0][step], all[1][step], all[2][step], all[3][step]}.size()), 4U);
+    }
+  }
+}
+
 TEST(Leaders, AnAreaOfAThousandRanksIsSmall) {
   const NodeMap nodes = map_of("blocked:16", 1024);
   const LeadersPlan plan = leaders_plan({1024, 17, &nodes, with(16)}, LeadersKind::uniform);

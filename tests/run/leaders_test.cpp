@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 
 #include "choose/engines.hpp"
@@ -38,6 +39,7 @@ struct DrawnLeaders {
 
 DrawnLeaders draw_leaders(std::mt19937& random, std::uint32_t number, int ranks) {
   constexpr Collective all[] = {Collective::alltoall, Collective::alltoallv, Collective::allgather, Collective::allgatherv};
+  constexpr const char* orders[] = {"row", "rotated", "morton"};
   constexpr std::size_t pieces[] = {64, 100, 1024, 16384};
   const Collective collective = all[random() % std::size(all)];
   const plan::LeadersKind kind = choose::leaders_kind_of(collective);
@@ -46,6 +48,8 @@ DrawnLeaders draw_leaders(std::mt19937& random, std::uint32_t number, int ranks)
   std::string text = "leaders:leaders=" + std::to_string(1 + random() % 4);
   text += ",exchange=" + std::string(exchanges[random() % exchanges.size()]);
   text += ",piece=" + std::to_string(pieces[random() % std::size(pieces)]);
+  if (random() % 3 == 0) text += ",group=" + std::to_string(1 + random() % 3);
+  if (kind == plan::LeadersKind::uniform) text += ",order=" + std::string(orders[random() % std::size(orders)]);
   EXPECT_EQ(choose::parse_choice(collective, text, choice), "");
   // Turns cost time: large blocks go in large pieces.
   const std::size_t most = plan::value_of(choice.parameters, "piece", 0) < 1000 ? 120 : 1500;
@@ -75,8 +79,7 @@ struct StartedLeaders {
 class RankByLeaders {
  public:
   RankByLeaders(ThreadsOfANode& threads, const plan::NodeMap& nodes, int me, run::Group& group, unsigned seed)
-      : threads_(threads), nodes_(nodes), me_(me), group_(group), random_(seed), alone_(seed * 64 + static_cast<unsigned>(me)),
-        lane_(threads.own_leaders(me, memory::Leaders::usual_parts)) {}
+      : threads_(threads), nodes_(nodes), me_(me), group_(group), random_(seed), alone_(seed * 64 + static_cast<unsigned>(me)) {}
 
   // The number of wrong bytes.
   std::size_t call(std::uint32_t number) { return random_() % 2 == 0 ? blocking(number) : started(number); }
@@ -86,13 +89,28 @@ class RankByLeaders {
     return plan::leaders_plan({group_.ranks, me_, &nodes_, drawn.parameters, {}}, drawn.kind);
   }
 
+  // What the calls of the same groups share.
+  struct Areas {
+    memory::Leaders blocking, lane;
+  };
+  Areas& area_of(const DrawnLeaders& drawn, const plan::LeadersPlan& plan) {
+    const plan::NodeMap groups = plan::leaders_groups({group_.ranks, me_, &nodes_, drawn.parameters, {}});
+    const auto [place, is_new] = areas_.try_emplace(groups.node_of);
+    if (is_new) {
+      for (memory::Leaders* one : {&place->second.blocking, &place->second.lane}) {
+        *one = threads_.own_leaders(me_, plan, memory::Leaders::usual_parts);
+      }
+    }
+    return place->second;
+  }
+
   std::size_t blocking(std::uint32_t number) {
     const DrawnLeaders drawn = draw_leaders(random_, number, group_.ranks);
     RankCall mine(drawn.call, me_);
     mine.fill();
     const plan::LeadersPlan plan = plan_of(drawn);
     run::LeadersWork work(plan, group_.messages().comm);
-    const int error = run::run_leaders(mine.call(), plan, work, group_);
+    const int error = run::run_leaders(mine.call(), plan, area_of(drawn, plan).blocking, work, group_);
     return (error == MPI_SUCCESS ? 0 : 1) + mine.wrong();
   }
 
@@ -105,10 +123,11 @@ class RankByLeaders {
     }
     memory::Leaders own;
     if (!on_lane) {
-      own = threads_.own_leaders(me_, largest == SIZE_MAX ? memory::Leaders::usual_parts : run::parts_for(plan, largest));
+      own = threads_.own_leaders(me_, plan, largest == SIZE_MAX ? memory::Leaders::usual_parts : run::parts_for(plan, largest));
     }
     tag_ += 2;
-    return std::make_unique<StartedLeaders>(drawn, plan, me_, group_, on_lane ? &lane_ : nullptr, own, tag_);
+    memory::Leaders* const lane = on_lane ? &area_of(drawn, plan).lane : nullptr;
+    return std::make_unique<StartedLeaders>(drawn, plan, me_, group_, lane, own, tag_);
   }
 
   // Two requests that are started twice, and blocking calls while they are under way. One is on the lane, where the starts
@@ -137,7 +156,7 @@ class RankByLeaders {
   const int me_;
   run::Group& group_;
   std::mt19937 random_, alone_;  // the same on all ranks, or not
-  memory::Leaders lane_;
+  std::map<std::vector<int>, Areas> areas_;  // [groups]
   int tag_ = 100;
 };
 

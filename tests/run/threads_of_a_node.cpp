@@ -46,8 +46,7 @@ pid_t dead_process() {
 }
 
 std::size_t control_bytes(int ranks) {
-  return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes() +
-         memory::Leaders::bytes(ranks);
+  return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes();
 }
 
 }  // namespace
@@ -132,8 +131,6 @@ ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
     const memory::InboxLayout inboxes = memory::inbox_layout(ranks_here);
     group.inbox = memory::Inbox(control, inboxes, local);
     group.pairs = memory::Pairs(control + inboxes.segment_bytes(), memory::pairs_layout(ranks_here), local);
-    group.leaders = memory::Leaders(control + inboxes.segment_bytes() + memory::pairs_layout(ranks_here).segment_bytes(),
-                                    ranks_here);
     group.change_reach().slot_limit = std::min(settings.slot_limit, group.inbox.capacity());
     group.change_reach().direct = true;
     if (settings.streams) group.copying.stream_from = group.copying.temporal_bytes = 0;
@@ -251,11 +248,10 @@ memory::Inbox ThreadsOfANode::own_inbox(int me) {
   return {own_memory(me, layout.segment_bytes()), layout, me};
 }
 
-memory::Leaders ThreadsOfANode::own_leaders(int me, const memory::Leaders::Parts& parts) {
-  const int here = static_cast<int>(members_of(node_of(me)).size());
-  const std::size_t most = memory::Leaders::bytes(settings_.ranks, parts);  // of any node
-  std::byte* const base = own_memory(me, most * control_.size());
-  return {base + most * static_cast<std::size_t>(node_of(me)), here, parts};
+memory::Leaders ThreadsOfANode::own_leaders(int me, const plan::LeadersPlan& plan, const memory::Leaders::Parts& parts) {
+  const std::size_t most = memory::Leaders::bytes(settings_.ranks, parts);  // of any group
+  std::byte* const base = own_memory(me, most * plan.nodes);
+  return {base + most * plan.node, plan.here(), parts};
 }
 
 memory::Pairs ThreadsOfANode::own_pairs(int me) {

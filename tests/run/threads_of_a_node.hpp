@@ -15,6 +15,8 @@
 #include <random>
 #include <vector>
 
+#include "memory/leaders.hpp"
+#include "plan/leaders.hpp"
 #include "run/group.hpp"
 
 namespace quadrille::test {
@@ -93,8 +95,8 @@ class ThreadsOfANode {
   memory::Inbox own_inbox(int me);
   // Control memory for copies.
   memory::Pairs own_pairs(int me);
-  // Memory of the ranks of a node for leaders.
-  memory::Leaders own_leaders(int me, const memory::Leaders::Parts& parts);
+  // Memory of the ranks of a node, or group, for leaders.
+  memory::Leaders own_leaders(int me, const plan::LeadersPlan& plan, const memory::Leaders::Parts& parts);
 
  private:
   struct Rank;
