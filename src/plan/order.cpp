@@ -1,7 +1,8 @@
 // Cuts the curves into parts, one a rank.
 //
 // Example, P = 4, two domains: ranks 0 and 1, ranks 2 and 3. Pairs source->destination
-//   row_numa     rank 0   0->0 1->0 2->0 3->0     rank 2   2->2 3->2 0->2 1->2
+//   row_numa     rank 0   0->0 1->0 2->0 3->0     rank 1   1->1 0->1 3->1 2->1
+//                rank 2   2->2 3->2 0->2 1->2     rank 3   3->3 2->3 1->3 0->3
 //   morton_numa  rank 0   0->0 1->0 2->0 3->0     rank 1   0->1 1->1 2->1 3->1
 //                rank 2   2->2 3->2 0->2 1->2     rank 3   2->3 3->3 0->3 1->3
 #include "plan/order.hpp"
@@ -30,6 +31,12 @@ Domains sort_domains(int ranks, std::span<const int> labels) {
   return domains;
 }
 
+int first_source(const Domains& domains, int me, int from) {
+  const auto sources = static_cast<std::int64_t>(domains.ranks_of(from).size());
+  const auto readers = static_cast<std::int64_t>(domains.ranks_of(domains.of(me)).size());
+  return static_cast<int>(domains.index_of[static_cast<std::size_t>(me)] * sources / readers);
+}
+
 namespace {
 
 // The domain from which domain `mine` reads in step `step`: never one that another reads then.
@@ -41,9 +48,10 @@ std::vector<Pair> row_numa_part(const Domains& domains, int me) {
   std::vector<Pair> pairs;
   pairs.reserve(domains.domain_of.size());
   for (int step = 0; step < domains.count(); ++step) {
-    for (const int source : domains.ranks_of(source_domain(domains, domains.of(me), step))) {
-      pairs.push_back({source, me});
-    }
+    const int from = source_domain(domains, domains.of(me), step);
+    const std::vector<int>& sources = domains.ranks_of(from);
+    const auto first = static_cast<std::size_t>(first_source(domains, me, from));
+    for (std::size_t i = 0; i < sources.size(); ++i) pairs.push_back({sources[(first + i) % sources.size()], me});
   }
   return pairs;
 }

@@ -12,7 +12,8 @@
 //   morton       the Z curve, cut into equal pieces
 //   hilbert      the Hilbert curve; a rank copies a box of the square, in the order of the curve
 //   row_numa     as row, but a rank begins with the sources of its own domain, then those of the
-//                next, and so on round
+//                next, and so on round; in each domain the readers begin at different ranks, in its own with
+//                themselves, so that they do not all read from one
 //   morton_numa  in step i the ranks of domain d copy all that domain d + i sends to d, along one
 //                Z curve cut into equal pieces
 //

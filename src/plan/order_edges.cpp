@@ -46,7 +46,9 @@ std::vector<EdgeCopy> row_part(std::span<const EdgeCopy> edges, const Domains& d
   }
   const int count = domains.count(), mine = domains.of(me);
   std::ranges::stable_sort(part, {}, [&](const EdgeCopy& edge) {
-    return std::pair((domains.of(edge.source) - mine + count) % count, edge.source);
+    const int from = domains.of(edge.source), size = static_cast<int>(domains.ranks_of(from).size());
+    const int number = domains.index_of[static_cast<std::size_t>(edge.source)];
+    return std::pair((from - mine + count) % count, (number - first_source(domains, me, from) + size) % size);
   });
   return part;
 }

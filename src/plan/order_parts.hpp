@@ -24,6 +24,9 @@ struct Domains {
 
 Domains sort_domains(int ranks, std::span<const int> labels);
 
+// By rows: which member of domain `from` rank `me` reads first. Readers of one domain are spread over it.
+int first_source(const Domains& domains, int me, int from);
+
 // The pairs of `sources` consecutive sources with `destinations` consecutive destinations.
 struct Box {
   int source, destination;    // the first of each

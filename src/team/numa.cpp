@@ -1,7 +1,13 @@
 #include "team/numa.hpp"
 
 #include <dlfcn.h>
+#include <fmt/core.h>
 #include <hwloc.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
 
 namespace quadrille::team {
 namespace {
@@ -19,6 +25,8 @@ struct Hwloc {
   decltype(&hwloc_get_cpubind) get_cpubind;
   decltype(&hwloc_bitmap_alloc) bitmap_alloc;
   decltype(&hwloc_bitmap_free) bitmap_free;
+  decltype(&hwloc_bitmap_and) bitmap_and;
+  decltype(&hwloc_bitmap_list_sscanf) bitmap_list_sscanf;
   decltype(&hwloc_bitmap_iszero) bitmap_iszero;
   decltype(&hwloc_bitmap_isincluded) bitmap_isincluded;
   bool usable = false;
@@ -44,6 +52,8 @@ Hwloc load_hwloc() {
              look_up(library, "hwloc_get_cpubind", h.get_cpubind) &&
              look_up(library, "hwloc_bitmap_alloc", h.bitmap_alloc) &&
              look_up(library, "hwloc_bitmap_free", h.bitmap_free) &&
+             look_up(library, "hwloc_bitmap_and", h.bitmap_and) &&
+             look_up(library, "hwloc_bitmap_list_sscanf", h.bitmap_list_sscanf) &&
              look_up(library, "hwloc_bitmap_iszero", h.bitmap_iszero) &&
              look_up(library, "hwloc_bitmap_isincluded", h.bitmap_isincluded);
   return h;
@@ -55,47 +65,134 @@ const Hwloc& hwloc() {
   return loaded;
 }
 
-// The first NUMA domain that holds all of `set`; 0 if none does. Domains of memory alone may have
-// the processors of another one: the first of them counts.
-int domain_of(const Hwloc& h, hwloc_topology_t topology, hwloc_const_bitmap_t set) {
-  if (set == nullptr || h.bitmap_iszero(set) != 0) return 0;
-  const int depth = h.get_type_depth(topology, HWLOC_OBJ_NUMANODE);
-  const unsigned domains = h.get_nbobjs_by_depth(topology, depth);
-  for (unsigned i = 0; i < domains; ++i) {
-    const hwloc_obj_t domain = h.get_obj_by_depth(topology, depth, i);
-    if (domain == nullptr || domain->cpuset == nullptr) continue;
-    if (h.bitmap_isincluded(set, domain->cpuset) != 0) return static_cast<int>(i);
+// A set of processors, freed with it; null if there is no memory.
+struct FreeSet {
+  void operator()(hwloc_bitmap_t set) const { hwloc().bitmap_free(set); }
+};
+using Set = std::unique_ptr<hwloc_bitmap_s, FreeSet>;
+Set make_set() { return Set(hwloc().bitmap_alloc()); }
+
+// A machine, the real one or one that is described; not usable if hwloc does not understand it.
+class Machine {
+ public:
+  explicit Machine(const std::string& synthetic) : h_(hwloc()) {
+    if (!h_.usable || h_.topology_init(&topology_) != 0) return;
+    made_ = true;
+    usable_ = (synthetic.empty() || h_.topology_set_synthetic(topology_, synthetic.c_str()) == 0) &&
+              h_.topology_load(topology_) == 0;
   }
-  return 0;
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  ~Machine() {
+    if (made_) h_.topology_destroy(topology_);
+  }
+  bool usable() const { return usable_; }
+
+  unsigned count(hwloc_obj_type_t type) const {
+    return h_.get_nbobjs_by_depth(topology_, h_.get_type_depth(topology_, type));
+  }
+  // The processors of object `i` of a type; null if there are none.
+  hwloc_const_bitmap_t processors(hwloc_obj_type_t type, unsigned i) const {
+    const hwloc_obj_t object = h_.get_obj_by_depth(topology_, h_.get_type_depth(topology_, type), i);
+    if (object == nullptr || object->cpuset == nullptr || h_.bitmap_iszero(object->cpuset) != 0) return nullptr;
+    return object->cpuset;
+  }
+  // The first object of a type that has all of `set`; -1 if none has. Domains of memory alone may have the processors
+  // of another one: the first of them counts.
+  int first_with(hwloc_obj_type_t type, hwloc_const_bitmap_t set) const {
+    for (unsigned i = 0; i < count(type); ++i) {
+      const hwloc_const_bitmap_t all = processors(type, i);
+      if (all != nullptr && h_.bitmap_isincluded(set, all) != 0) return static_cast<int>(i);
+    }
+    return -1;
+  }
+  // Of a thread that may run on `set`. A process may be allowed processors that hwloc does not count: they are left out.
+  int label_of(hwloc_const_bitmap_t set) const {
+    const hwloc_const_bitmap_t all = processors(HWLOC_OBJ_MACHINE, 0);
+    const Set there = make_set();
+    if (all == nullptr || there == nullptr || h_.bitmap_and(there.get(), set, all) != 0) return 0;
+    if (h_.bitmap_iszero(there.get()) != 0) return label_of(all);
+    if (const int domain = first_with(HWLOC_OBJ_NUMANODE, there.get()); domain >= 0) return domain;
+    const int package = first_with(HWLOC_OBJ_PACKAGE, there.get());
+    // The only package is the whole machine.
+    return package < 0 || count(HWLOC_OBJ_PACKAGE) == 1 ? any_domain : package_label(package);
+  }
+  // Of this thread alone: threads of the MPI may run anywhere.
+  int label_of_thread() const {
+    const Set bound = make_set();
+    if (bound == nullptr || h_.get_cpubind(topology_, bound.get(), HWLOC_CPUBIND_THREAD) != 0) {
+      return label_of(processors(HWLOC_OBJ_MACHINE, 0));
+    }
+    return label_of(bound.get());
+  }
+
+ private:
+  const Hwloc& h_;
+  hwloc_topology_t topology_{};
+  bool made_ = false, usable_ = false;
+};
+
+// What ranks of a machine that is described are bound to.
+enum class Bound : std::uint8_t { unit, numa, package, none, unknown };
+
+// Splits the last word off, if it says to what ranks are bound.
+Bound take_binding(std::string& synthetic) {
+  const std::size_t at = synthetic.rfind("bind:");
+  if (at == std::string::npos) return Bound::unit;
+  const std::string word = synthetic.substr(at + 5);
+  synthetic.resize(at);
+  while (synthetic.ends_with(' ')) synthetic.pop_back();
+  return word == "numa" ? Bound::numa : word == "package" ? Bound::package : word == "none" ? Bound::none : Bound::unknown;
 }
 
-// Of this thread alone: threads of the MPI may run anywhere.
-int domain_of_thread(const Hwloc& h, hwloc_topology_t topology) {
-  const hwloc_bitmap_t bound = h.bitmap_alloc();
-  if (bound == nullptr) return 0;
-  const bool known = h.get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) == 0;
-  const int domain = known ? domain_of(h, topology, bound) : 0;
-  h.bitmap_free(bound);
-  return domain;
+int label_when_bound(const Machine& machine, hwloc_const_bitmap_t unit, Bound bound) {
+  if (bound == Bound::unit) return machine.label_of(unit);
+  const auto type = bound == Bound::numa      ? HWLOC_OBJ_NUMANODE
+                    : bound == Bound::package ? HWLOC_OBJ_PACKAGE
+                                              : HWLOC_OBJ_MACHINE;
+  const int object = machine.first_with(type, unit);
+  return machine.label_of(object < 0 ? machine.processors(HWLOC_OBJ_MACHINE, 0)
+                                     : machine.processors(type, static_cast<unsigned>(object)));
+}
+
+std::string name_of_label(int label) {
+  if (label >= 0) return fmt::format("domain {} has", label);
+  if (label == any_domain) return "bound to no package are";
+  return fmt::format("bound to all of package {} are", -2 - label);
+}
+
+// "0-3,8" of ascending numbers.
+std::string ranges(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t first = 0, last = 0; first < numbers.size(); first = last + 1) {
+    last = first;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", numbers[first]);
+    if (last > first) text += fmt::format("-{}", numbers[last]);
+  }
+  return text;
 }
 
 }  // namespace
 
 std::vector<int> domains_of_units(const std::string& synthetic) {
-  std::vector<int> domains;
-  const Hwloc& h = hwloc();
-  hwloc_topology_t topology;
-  if (!h.usable || h.topology_init(&topology) != 0) return domains;
-  if (h.topology_set_synthetic(topology, synthetic.c_str()) == 0 && h.topology_load(topology) == 0) {
-    const int depth = h.get_type_depth(topology, HWLOC_OBJ_PU);
-    const unsigned units = h.get_nbobjs_by_depth(topology, depth);
-    for (unsigned i = 0; i < units; ++i) {
-      const hwloc_obj_t unit = h.get_obj_by_depth(topology, depth, i);
-      domains.push_back(unit == nullptr ? 0 : domain_of(h, topology, unit->cpuset));
-    }
+  std::string described = synthetic;
+  const Bound bound = take_binding(described);
+  const Machine machine(described.empty() ? " " : described);  // none at hand stands in for one that is described
+  std::vector<int> labels;
+  if (!machine.usable() || bound == Bound::unknown) return labels;
+  for (unsigned i = 0; i < machine.count(HWLOC_OBJ_PU); ++i) {
+    labels.push_back(label_when_bound(machine, machine.processors(HWLOC_OBJ_PU, i), bound));
   }
-  h.topology_destroy(topology);
-  return domains;
+  return labels;
+}
+
+int domain_of_processors(const std::string& synthetic, const std::string& processors) {
+  const Machine machine(synthetic);
+  if (!machine.usable()) return 0;
+  const Set set = make_set();
+  if (set == nullptr || hwloc().bitmap_list_sscanf(set.get(), processors.c_str()) != 0) return any_domain;
+  return machine.label_of(set.get());
 }
 
 int numa_domain(int rank_on_node, const std::string& synthetic) {
@@ -104,22 +201,41 @@ int numa_domain(int rank_on_node, const std::string& synthetic) {
     if (units.empty() || rank_on_node < 0) return 0;
     return units[static_cast<std::size_t>(rank_on_node) % units.size()];
   }
-  const Hwloc& h = hwloc();
-  hwloc_topology_t topology;
-  if (!h.usable || h.topology_init(&topology) != 0) return 0;
-  const int domain = h.topology_load(topology) == 0 ? domain_of_thread(h, topology) : 0;
-  h.topology_destroy(topology);
-  return domain;
+  const Machine machine("");
+  return machine.usable() ? machine.label_of_thread() : 0;
 }
 
 std::string check_topology(const std::string& synthetic) {
   const Hwloc& h = hwloc();
   if (!h.usable) return "libhwloc.so.15 is not on this machine";
+  std::string described = synthetic;
+  if (take_binding(described) == Bound::unknown) return "the last word may be bind:numa, bind:package or bind:none";
   hwloc_topology_t topology;
   if (h.topology_init(&topology) != 0) return {};
-  const bool understood = h.topology_set_synthetic(topology, synthetic.c_str()) == 0;
+  const bool understood = h.topology_set_synthetic(topology, described.c_str()) == 0;
   h.topology_destroy(topology);
   return understood ? "" : "it must describe a machine in hwloc's words, such as \"package:2 numa:1 core:4 pu:1\"";
+}
+
+std::string describe_domains(const std::vector<int>& labels, const std::vector<int>& members) {
+  // Domains first, then packages, then what is bound to none.
+  const auto place = [](int label) { return label >= 0 ? std::pair(0, label) : std::pair(label == any_domain ? 2 : 1, -label); };
+  std::map<std::pair<int, int>, std::pair<int, std::vector<int>>> groups;
+  for (const int rank : members) {
+    const int label = labels[static_cast<std::size_t>(rank)];
+    auto& group = groups[place(label)];
+    group.first = label;
+    group.second.push_back(rank);
+  }
+  std::string text = fmt::format("{} NUMA domain{}: ", groups.size(), groups.size() == 1 ? "" : "s");
+  const char* between = "";
+  for (const auto& [order, group] : groups) {
+    const auto& [label, ranks] = group;
+    text += fmt::format("{}{} {} rank{} ({})", between, name_of_label(label), ranks.size(), ranks.size() == 1 ? "" : "s",
+                        ranges(ranks));
+    between = ", ";
+  }
+  return text;
 }
 
 }  // namespace quadrille::team

@@ -9,22 +9,37 @@
 
 namespace quadrille::team {
 
-// The number of the NUMA domain, from 0 on, that the calling thread is bound to, as hwloc numbers
-// them. Without hwloc, on any failure, and if the thread is bound to no single domain: 0.
+// Where a rank is at home: the smallest of a NUMA domain, a package and the whole machine that has all processors the
+// calling thread may run on.
+//   >= 0           the number of the domain, as hwloc numbers them
+//   any_domain     several packages: it is not bound, or bound to processors far apart
+//   below that     several domains of one package (package_label)
+// Ranks with the same label are one domain of the orders, whatever the label: those that may run anywhere are together,
+// and so are those of a package. Without hwloc, and on a machine of one domain: 0.
 //
 // `synthetic` describes another machine in hwloc's words, for example "package:2 numa:1 core:4
 // pu:1"; then rank `rank_on_node` (>= 0) counts as bound to processing unit rank_on_node modulo
-// their number. It may come from the user: what hwloc does not understand gives 0. Empty: the real
+// their number; with "bind:numa", "bind:package" or "bind:none" as the last word, to the domain or package of that unit,
+// or to nothing. It may come from the user: what hwloc does not understand gives 0. Empty: the real
 // machine, where `rank_on_node` does not matter.
 //
 // Not collective, and not a value that all ranks know: agree on it before anything is chosen by it.
+inline constexpr int any_domain = -1;
+constexpr int package_label(int package) { return -2 - package; }
 int numa_domain(int rank_on_node, const std::string& synthetic);
 
-// The NUMA domain of each processing unit of the machine that `synthetic` describes; empty if hwloc does not understand
-// it.
+// The label of a rank at each processing unit of the machine that `synthetic` describes; empty if hwloc does not
+// understand it.
 std::vector<int> domains_of_units(const std::string& synthetic);
+
+// The label of a thread that may run on `processors` ("0-3,8") of that machine. any_domain if that is no list of them.
+int domain_of_processors(const std::string& synthetic, const std::string& processors);
 
 // Empty if hwloc understands the description of another machine, else why not.
 std::string check_topology(const std::string& synthetic);
+
+// "2 NUMA domains: domain 0 has 2 ranks (0-1), domain 1 has 2 ranks (2-3)": of the ranks `members`, in order, by the
+// labels of all ranks.
+std::string describe_domains(const std::vector<int>& labels, const std::vector<int>& members);
 
 }  // namespace quadrille::team

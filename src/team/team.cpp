@@ -214,10 +214,28 @@ struct LastTeam {
 };
 thread_local LastTeam last_team;
 
+// Which rank of its node this process is, of all that there are if the world is known: another number of it in another
+// communicator does not move it to another processor.
+int rank_on_node(const Team& team) {
+  const std::vector<int> world_ranks = ranks_in_world(team.user);
+  const int mine = world_ranks[static_cast<std::size_t>(team.group.me)];
+  if (const std::shared_ptr<const Processes> all = world(); all != nullptr) {
+    const std::vector<int>& nodes = all->nodes.node_of;
+    const auto me = nodes.begin() + mine;
+    return static_cast<int>(std::count(nodes.begin(), me, *me));
+  }
+  int before = 0;
+  for (std::size_t r = 0; r < world_ranks.size(); ++r) {
+    const bool here = team.nodes.node_of[r] == team.nodes.node_of[static_cast<std::size_t>(team.group.me)];
+    if (here && world_ranks[r] < mine) ++before;
+  }
+  return before;
+}
+
 // The NUMA domain of every rank. Collective; asked only when an order of copies is first used, because
 // reading the topology takes milliseconds.
 std::vector<int> agree_on_domains(Team& team) {
-  const int mine = numa_domain(team.group.me, config().topology);
+  const int mine = numa_domain(config().topology.empty() ? 0 : rank_on_node(team), config().topology);
   std::vector<int> all(static_cast<std::size_t>(team.group.ranks));
   ask_all(team, [&](MPI_Request* request) {
     return mpi().Iallgather(&mine, 1, mpi().int_type, all.data(), 1, mpi().int_type, team.own(), request);
@@ -304,7 +322,17 @@ void LetGo::operator()(Team* team) const {
 }
 
 const std::vector<int>& domains_of(Team& team) {
-  if (team.domains.empty()) team.domains = agree_on_domains(team);
+  if (!team.domains.empty()) return team.domains;
+  team.domains = agree_on_domains(team);
+  if (team.counted.explains && team.group.me == 0) {
+    std::vector<int> here;  // of the node of rank 0
+    for (int r = 0; r < team.group.ranks; ++r) {
+      if (team.nodes.node_of[static_cast<std::size_t>(r)] == team.nodes.node_of[0]) here.push_back(r);
+    }
+    say_once(fmt::format("{} ranks, {}: {}", team.group.ranks,
+                         team.nodes.nodes == 1 ? "1 node" : fmt::format("{} nodes, that of rank 0", team.nodes.nodes),
+                         describe_domains(team.domains, here)));
+  }
   return team.domains;
 }
 

@@ -111,6 +111,23 @@ TEST(OrderEdges, DomainsWriteOnlyTheirOwnBuffers) {
   }
 }
 
+// By rows, each rank begins with another source of a domain: of two domains, everybody sends to everybody.
+TEST(OrderEdges, ReadersOfADomainAreSpreadOverIt) {
+  std::vector<EdgeCopy> edges;
+  for (int s = 0; s < 4; ++s) {
+    for (int d = 0; d < 4; ++d) edges.push_back({s, d, d, s});
+  }
+  const std::vector<int> domains = {0, 0, 1, 1};
+  std::vector<std::vector<int>> sources;
+  for (int me = 0; me < 4; ++me) {
+    sources.emplace_back();
+    for (const EdgeCopy& edge : part_of_edges(Order::row_numa, 4, me, edges, domains)) {
+      sources.back().push_back(edge.source);
+    }
+  }
+  EXPECT_EQ(sources, (std::vector<std::vector<int>>{{0, 1, 2, 3}, {1, 0, 3, 2}, {2, 3, 0, 1}, {3, 2, 1, 0}}));
+}
+
 // The example of the header.
 TEST(OrderEdges, ARingOfFour) {
   std::vector<EdgeEnds> destinations, sources;

@@ -333,6 +333,26 @@ TEST(NumaTest, NoTwoDomainsReadTheSameDomainAtOnce) {
   }
 }
 
+// By rows, copy k of the ranks of a domain: no rank is read by more of them than need be.
+TEST(NumaTest, ReadersOfADomainAreSpreadOverIt) {
+  for (const auto& [readers, sources] : {std::pair{4, 4}, {3, 3}, {4, 2}, {2, 4}, {5, 3}, {3, 5}, {16, 16}, {1, 7}}) {
+    const std::vector<int> labels = labels_of("ragged:" + std::to_string(readers) + "," + std::to_string(sources),
+                                              readers + sources);
+    std::vector<std::vector<Pair>> parts;
+    for (int me = 0; me < readers; ++me) {
+      parts.push_back(part_of_order(Order::row_numa, readers + sources, me, labels));
+      EXPECT_EQ(parts.back().front().source, me) << "a rank begins with itself";
+    }
+    for (int k = 0; k < readers + sources; ++k) {
+      std::vector<int> times(labels.size());
+      for (const auto& part : parts) ++times[static_cast<std::size_t>(part[static_cast<std::size_t>(k)].source)];
+      const int read = k < readers ? readers : sources;
+      EXPECT_LE(*std::max_element(times.begin(), times.end()), (readers + read - 1) / read)
+          << readers << " readers of " << sources << ", copy " << k;
+    }
+  }
+}
+
 TEST(NumaTest, FourSocketsOfFourRanks) {
   const std::vector<int> labels = labels_of("blocked:4", 16);
   const std::vector<Pair> part = part_of_order(Order::morton_numa, 16, 5, labels);
@@ -349,8 +369,9 @@ TEST(NumaTest, InOneDomainNothingChanges) {
       for (const std::vector<int>& labels : {std::vector<int>{}, same}) {
         EXPECT_EQ(part_of_order(Order::morton_numa, ranks, me, labels),
                   part_of_order(Order::morton, ranks, me));
-        EXPECT_EQ(part_of_order(Order::row_numa, ranks, me, labels),
-                  part_of_order(Order::row, ranks, me));
+        std::vector<Pair> row = part_of_order(Order::row, ranks, me);
+        std::rotate(row.begin(), row.begin() + me, row.end());
+        EXPECT_EQ(part_of_order(Order::row_numa, ranks, me, labels), row) << "from itself on";
       }
     }
   }
