@@ -11,7 +11,8 @@ PairsLayout pairs_layout(int ranks) {
   layout.ranks = ranks;
   const auto count = static_cast<std::size_t>(ranks);
   const std::size_t head = Pairs::head_bytes(ranks);
-  const std::size_t room = most_bytes_a_rank / 2;
+  const std::size_t room = most_bytes_a_rank / 2 - Meeting::bytes(1);
+  layout.meeting_bytes = (Meeting::bytes(ranks) + page - 1) / page * page;
   if (head > room) return layout;
   std::size_t each = std::min((room - head) / count, most_ring_bytes + sizeof(RingHead));
   each = each / sys::cache_line * sys::cache_line;
@@ -21,6 +22,6 @@ PairsLayout pairs_layout(int ranks) {
   return layout;
 }
 
-PairsLayout tables_layout(int ranks) { return {ranks, 0, Pairs::head_bytes(ranks)}; }
+PairsLayout tables_layout(int ranks) { return {ranks, 0, Meeting::bytes(ranks), Pairs::head_bytes(ranks)}; }
 
 }  // namespace quadrille::memory

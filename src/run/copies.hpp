@@ -1,8 +1,8 @@
 // The copies between the buffers of a node's ranks, for dense and for neighbour collectives.
 //
 // Idea    Each rank writes down where all its send and recv blocks are (run/shared_blocks.hpp), and says that it
-//         is there. When all are, each does its copies, whoever owns the blocks. Nobody leaves before all are
-//         done: anybody may still read its send blocks or write its recv blocks.
+//         is there (memory/meeting.hpp). When all are, each does its copies, whoever owns the blocks. Nobody leaves before
+//         all are done: anybody may still read its send blocks or write its recv blocks.
 // Source  Li, Zhang and Hoefler, sections 2 and 3; Ramesh et al. (HINT), section V, algorithm 3.
 // Cost    A copy a block and two waits for all. Blocks that not all ranks reach where they are, have gaps, or are
 //         sent in place are copied once more by their owner, before or after.
@@ -44,9 +44,9 @@ inline CopyMeans means_of(Group& group) {
 //   origin(i)                            whose send block, and which, recv block i is to hold
 //   copies()                             what this rank copies
 //   open()                               makes room for this rank's places; false if that cannot be shared
-//   mine(which)                          the places of this rank's blocks
-//   places(which, owner)                 those of any rank of the node; null if they cannot be attached
-//   place_of(which, block)               which of these places a block has
+//   put(which, block, place)             writes down where a block of this rank is
+//   close()                              after all of them
+//   look_up(which, owner, block, place)  where a block of any rank of the node is; false if that cannot be attached
 template <class Shape>
 class Copies {
  public:
@@ -58,6 +58,7 @@ class Copies {
         shared_(shared),
         group_(group),
         means_(means),
+        meeting_(means.pairs.meeting()),
         gather_(is_allgather(call.collective)),
         send_(call.in_place ? call.recv : call.send),
         recv_(call.recv),
@@ -79,26 +80,23 @@ class Copies {
 
   // The same in steps that never wait: begin(), then advance() until it is done().
   void begin() {
-    means_.pairs.begin();
-    shared_all_ = write_down();
-    means_.pairs.enter(shared_all_, shared_.offer());
-    wait_for_all(Phase::entering);
+    meeting_.begin();
+    const bool good = write_down();
+    meeting_.come(good, shared_.offer());  // of what was written down
+    phase_ = Phase::entering;
   }
   // True if it got further.
   bool advance() {
-    bool moved = false;
+    const bool moved = meeting_.advance();
+    if (!meeting_.met()) return moved;
     if (phase_ == Phase::entering) {
-      moved = pass_peers([&](int peer) { return means_.pairs.has_entered(peer); },
-                         [&](int peer) { shared_all_ = shared_all_ && means_.pairs.can_share(peer); });
-      if (next_peer_ < group_.ranks_here()) return moved;
       copy_blocks();
+      phase_ = Phase::finishing;
+      meeting_.advance();
+      if (!meeting_.met()) return true;
     }
-    if (phase_ == Phase::finishing) {
-      moved |= pass_peers([&](int peer) { return means_.pairs.has_finished(peer); },
-                          [&](int peer) { copied_ = copied_ && means_.pairs.has_copied(peer); });
-      if (next_peer_ < group_.ranks_here()) return moved;
-      leave();
-    }
+    copied_ = meeting_.all_say_so();
+    leave();
     return true;
   }
   bool done() const { return phase_ == Phase::over; }
@@ -109,26 +107,11 @@ class Copies {
  private:
   enum class Phase : std::uint8_t { over, entering, finishing };
 
-  void wait_for_all(Phase phase) {
-    phase_ = phase;
-    next_peer_ = 0;
-  }
-  // Passes those of the ranks of this node, in order, that have come so far. True if there was one.
-  template <class HasCome, class Pass>
-  bool pass_peers(const HasCome& has_come, const Pass& pass) {
-    const int first = next_peer_, me = group_.local_of(group_.me);
-    for (; next_peer_ < group_.ranks_here(); ++next_peer_) {
-      if (next_peer_ == me) continue;
-      if (!has_come(next_peer_)) break;
-      pass(next_peer_);
-    }
-    return next_peer_ > first;
-  }
   void copy_blocks() {
+    shared_all_ = meeting_.all_say_so();
     memory::NodeCopy copy(means_.copying, shared_all_ ? total_ : 0);
-    copied_ = shared_all_ && copy_all(copy) && look_what_came();
-    means_.pairs.finish_copies(copied_, copy.done());
-    wait_for_all(Phase::finishing);
+    const bool copied = shared_all_ && copy_all(copy) && look_what_came();
+    meeting_.finish(copied, copy.done());
   }
   void leave() {
     phase_ = Phase::over;
@@ -162,37 +145,34 @@ class Copies {
     return total;
   }
 
-  // Publishes where this rank's blocks are. False if one of them cannot be shared.
+  // Writes down where this rank's blocks are. False if one of them cannot be shared.
   bool write_down() {
     if (!has_room_ || !shape_.open()) return false;
-    BlockPlace* send = shape_.mine(Owned::send);
-    BlockPlace* recv = shape_.mine(Owned::recv);
     bool good = true;
+    const auto put = [&](Owned which, int block, const std::byte* bytes, std::size_t size) {
+      BlockPlace place;
+      good = shared_.publish(place, bytes, size) && good;
+      shape_.put(which, block, place);
+    };
     for (int i = 0; i < shape_.sends(); ++i) {
-      const Block block = send_at(shape_.send_block(i));
+      const int number = shape_.send_block(i);
+      const Block block = send_at(number);
       std::byte* bytes = block.address;
       if (overwritten() || !is_shared(block)) {
         bytes = send_room_.take(block.bytes());
         keep(error_, pack(block.address, block.count, block.type, block.info, bytes, group_.messages().quiet));
       }
-      good = shared_.publish(send[place_of(Owned::send, shape_.send_block(i))], bytes, block.bytes()) && good;
+      put(Owned::send, number, bytes, block.bytes());
     }
     for (int i = 0; i < shape_.recvs(); ++i) {
-      const Block block = recv_[shape_.recv_block(i)];
-      std::byte* bytes = is_shared(block) ? block.address : recv_room_.take(block.bytes());
-      good = shared_.publish(recv[place_of(Owned::recv, shape_.recv_block(i))], bytes, block.bytes()) && good;
+      const int number = shape_.recv_block(i);
+      const Block block = recv_[number];
+      put(Owned::recv, number, is_shared(block) ? block.address : recv_room_.take(block.bytes()), block.bytes());
       total_ += block.bytes();
+      least_expected_ = std::min(least_expected_, block.bytes());
     }
+    shape_.close();
     return good;
-  }
-
-  int place_of(Owned which, int block) const { return shape_.place_of(which, block); }
-
-  bool look_up(Owned which, int owner, int block, BlockPlace& place) const {
-    const BlockPlace* places = shape_.places(which, owner);
-    if (places == nullptr) return false;
-    place = places[place_of(which, block)];
-    return true;
   }
 
   // False as soon as a block cannot be attached.
@@ -203,8 +183,8 @@ class Copies {
 
   bool copy_one(const plan::Copy& c, memory::NodeCopy& copy) {
     BlockPlace from, to;
-    if (!look_up(Owned::send, c.from.owner, gather_ ? 0 : c.from.block, from)) return false;
-    if (!look_up(Owned::recv, c.to.owner, c.to.block, to)) return false;
+    if (!shape_.look_up(Owned::send, c.from.owner, gather_ ? 0 : c.from.block, from)) return false;
+    if (!shape_.look_up(Owned::recv, c.to.owner, c.to.block, to)) return false;
     const std::size_t bytes = std::min<std::size_t>(from.bytes, to.bytes);
     if (bytes == 0) return true;
     const std::byte* source = shared_.find(c.from.owner, from, bytes);
@@ -215,14 +195,15 @@ class Copies {
   }
 
   // What peers sent to this rank: to be read before it finishes, for then they may take their places away. False if
-  // they cannot be attached.
+  // they cannot be attached. Each is looked at only if it must be unpacked, or may be too long.
   bool look_what_came() {
     means_.came.clear();
+    if (recv_room_.size() == 0 && meeting_.longest_sent() <= least_expected_) return true;
     for (int i = 0; i < shape_.recvs(); ++i) {
       const auto [source, sent_block] = shape_.origin(i);
       const std::size_t expected = recv_[shape_.recv_block(i)].bytes();
       BlockPlace sent;
-      if (!look_up(Owned::send, source, sent_block, sent)) return false;
+      if (!shape_.look_up(Owned::send, source, sent_block, sent)) return false;
       // A peer that sent more than we expect made a mistake that the MPI reports as well.
       keep(error_, error_if_long(sent.bytes, expected, call_.collective));
       if (recv_room_.size() > 0) means_.came.push_back(std::min<std::size_t>(sent.bytes, expected));
@@ -233,27 +214,32 @@ class Copies {
   // What only the owner of a recv buffer can do.
   void take_home() {
     if (recv_room_.size() == 0) return;
-    const BlockPlace* places = shape_.mine(Owned::recv);
     for (int i = 0; i < shape_.recvs(); ++i) {
-      const int number = shape_.recv_block(i), place = place_of(Owned::recv, number);
+      const int number = shape_.recv_block(i);
       const Block block = recv_[number];
       if (is_shared(block) || block.bytes() == 0) continue;
       // It is there, and may be on its way to other nodes.
       if (gather_ && call_.in_place && number == group_.me) continue;
-      const std::byte* bytes = SharedBlocks::mine(places[place]);
+      const std::byte* bytes = bytes_of_mine(Owned::recv, number);
       keep(error_, unpack_block(bytes, means_.came[static_cast<std::size_t>(i)], block, group_.messages().quiet));
     }
   }
 
   // Some blocks were received over what was to be sent, and the call is done anew: puts back what was there.
   void restore() {
-    const BlockPlace* places = shape_.mine(Owned::send);
     for (int i = 0; i < shape_.sends(); ++i) {
-      const int number = shape_.send_block(i), place = place_of(Owned::send, number);
+      const int number = shape_.send_block(i);
       const Block block = send_at(number);
       if (block.bytes() == 0 || !is_shared(block)) continue;
-      keep(error_, unpack_block(SharedBlocks::mine(places[place]), block.bytes(), block, group_.messages().quiet));
+      const std::byte* bytes = bytes_of_mine(Owned::send, number);
+      keep(error_, unpack_block(bytes, block.bytes(), block, group_.messages().quiet));
     }
+  }
+
+  const std::byte* bytes_of_mine(Owned which, int block) const {
+    BlockPlace place{};
+    shape_.look_up(which, group_.me, block, place);  // what is its own a rank always reaches
+    return SharedBlocks::mine(place);
   }
 
   const Call& call_;
@@ -261,15 +247,15 @@ class Copies {
   SharedBlocks& shared_;
   Group& group_;
   const CopyMeans means_;
+  memory::Meeting& meeting_;
   const bool gather_;
   const Blocks send_, recv_;
   Room send_room_, recv_room_;
   Phase phase_ = Phase::over;
-  int next_peer_ = 0;         // that has not come so far
-  bool shared_all_ = false;   // all that have entered can share their blocks
-  bool copied_ = false;       // and all that have finished have copied theirs
+  bool shared_all_ = false;   // all can share their blocks
+  bool copied_ = false;       // and all have copied theirs
   bool has_room_ = false;  // there is memory for them, and they are not too large
-  std::size_t total_ = 0;
+  std::size_t total_ = 0, least_expected_ = SIZE_MAX;  // bytes of recv blocks
   int error_ = MPI_SUCCESS;
 };
 

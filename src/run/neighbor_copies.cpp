@@ -1,7 +1,7 @@
 // Runs a schedule of copies between neighbours inside a node (copies.hpp).
 //
 // A rank may have more blocks than there are ranks, so its places are in memory of its own, and the control memory
-// says only where, as of any block. The size of a block stands beside its place: one look for both, also where all
+// says only where (memory/meeting.hpp). The size of a block stands beside its place: one look for both, also where all
 // blocks differ in size. Two tables in turn, because a peer may still read those of the call before.
 #include "run/neighbor_copies.hpp"
 
@@ -27,7 +27,6 @@ class Sparse {
     return {rank, gather_ ? 0 : block};
   }
   const std::vector<plan::Copy>& copies() const { return schedule_.copies; }
-  int place_of(Owned, int block) const { return block; }
 
   bool open() {
     const std::size_t sent = static_cast<std::size_t>(gather_ ? 1 : edges_.send_blocks) * sizeof(BlockPlace);
@@ -37,17 +36,25 @@ class Sparse {
     if (thrown_by([&] { memory = pool.take(std::max<std::size_t>(both, 1)); }) != MPI_SUCCESS) return false;
     send_ = reinterpret_cast<BlockPlace*>(memory);
     recv_ = reinterpret_cast<BlockPlace*>(memory + sent);
-    return shared_.publish(table_of(Owned::send, group_.me), memory, sent) &&
-           shared_.publish(table_of(Owned::recv, group_.me), memory + sent, both - sent);
+    return publish_table(Owned::send, memory, sent) && publish_table(Owned::recv, memory + sent, both - sent);
   }
-  BlockPlace* mine(Owned which) const { return which == Owned::send ? send_ : recv_; }
-  const BlockPlace* places(Owned which, int owner) const {
-    const BlockPlace& table = table_of(which, owner);
-    return reinterpret_cast<const BlockPlace*>(shared_.find(owner, table, table.bytes));
+  void put(Owned which, int block, const BlockPlace& place) { (which == Owned::send ? send_ : recv_)[block] = place; }
+  void close() {}
+  bool look_up(Owned which, int owner, int block, BlockPlace& place) const {
+    const memory::BlockRule& table = group_.pairs.meeting().rule(which, owner);
+    const std::byte* places = shared_.find(owner, table.block(0), table.bytes);
+    if (places == nullptr) return false;
+    place = reinterpret_cast<const BlockPlace*>(places)[block];
+    return true;
   }
 
  private:
-  BlockPlace& table_of(Owned which, int owner) const { return group_.pairs.places(which, owner)[0]; }
+  bool publish_table(Owned which, const std::byte* table, std::size_t bytes) {
+    BlockPlace place;
+    const bool good = shared_.publish(place, table, bytes);
+    group_.pairs.meeting().set_rule(which, {place.at, place.bytes, place.by_address, 0, 0});
+    return good;
+  }
 
   const plan::Schedule& schedule_;
   const EdgesHere& edges_;

@@ -62,7 +62,7 @@ class SharedBlocks {
     const int local = group_.local_of(rank);
     const auto peer = static_cast<std::size_t>(local);
     if (place.by_address == 0) return group_.reach().peers[peer].heap + place.at;
-    return group_.attached[peer].map(place.at, bytes, pairs_.generation_of(local));
+    return group_.attached[peer].map(place.at, bytes, pairs_.meeting().generation_of(local));
   }
 
   // Bytes of this rank.

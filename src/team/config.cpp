@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "memory/meeting.hpp"
 #include "memory/heap.hpp"
 #include "plan/problem.hpp"
 #include "sys/sys.hpp"
@@ -109,6 +110,16 @@ Config read_config(std::string (*get)(const char*)) {
       warn(c, "QUADRILLE_AWAY_STEPS", text, "it must be a number of messages, 1 to 1000000");
     }
   }
+  if (const std::string text = get("QUADRILLE_NODE_TREE"); !text.empty() && text != "auto") {
+    std::size_t radix = 0;
+    if (text == "flat") {
+      c.node_tree = memory::Meeting::flat;
+    } else if (read_number(text, 1024, radix) && radix > 0) {
+      c.node_tree = static_cast<int>(radix);
+    } else {
+      warn(c, "QUADRILLE_NODE_TREE", text, "it must be auto, flat, or a number of children, 1 to 1024");
+    }
+  }
   if (const std::string text = get("QUADRILLE_TRIALS"); !text.empty() && text != "auto") {
     const std::optional<bool> on_or_off = switch_of(text);
     if (text == "learn") {
@@ -140,8 +151,8 @@ std::uint64_t fingerprint(const Config& c) {
     hash.add(choice.algorithm != nullptr ? choose::to_string(choice) : "");
   }
   hash.add(c.nodes).add(c.topology);
-  hash.add(fmt::format("{} {} {} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways), static_cast<int>(c.trials),
-                       c.away_steps));
+  hash.add(fmt::format("{} {} {} {} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways), static_cast<int>(c.trials),
+                       c.away_steps, c.node_tree.value_or(-1)));
   return hash.value();
 }
 
@@ -151,7 +162,7 @@ std::string guess_variable(const std::string& name) {
       "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES", "QUADRILLE_INBOX",      "QUADRILLE_LIBMPI",
       "QUADRILLE_LIB_DIR",   "QUADRILLE_MPI_WAITS", "QUADRILLE_NODES",       "QUADRILLE_REACH",
       "QUADRILLE_STREAM",    "QUADRILLE_TOPOLOGY",  "QUADRILLE_SETUP_AFTER", "QUADRILLE_TRIALS",
-      "QUADRILLE_TUNING",    "QUADRILLE_AWAY_STEPS", "QUADRILLE_PROGRESS"};
+      "QUADRILLE_TUNING",    "QUADRILLE_AWAY_STEPS", "QUADRILLE_PROGRESS",    "QUADRILLE_NODE_TREE"};
   if (!name.starts_with("QUADRILLE_")) return {};
   std::string guess;
   for (const std::string_view candidate : known) {

@@ -10,6 +10,8 @@
 //   QUADRILLE_REACH            ways that large blocks may take inside a node, of "heap,xpmem,cma,ring"
 //   QUADRILLE_STREAM           large copies past the cache: auto, off, on, or from so many bytes a call on
 //   QUADRILLE_TOPOLOGY         another machine in hwloc's words, "package:2 numa:1 core:4 pu:1"
+//   QUADRILLE_NODE_TREE        how the ranks of a node meet in the copy orders: "flat", or in a tree in which each has so
+//                              many children (memory/meeting.hpp); auto: a tree from so many ranks on that it is worth it
 //   QUADRILLE_SETUP_AFTER      calls on a communicator before it is set up (drop-in door; the world is set up
 //                              in MPI_Init)
 //   QUADRILLE_TRIALS           may the first calls try what nothing is known of: auto (where each rank has a
@@ -53,6 +55,7 @@ struct Config {
   std::string topology;       // empty: the real machine
   int setup_after = 10;
   int away_steps = plan::standard_away_steps;
+  std::optional<int> node_tree;  // none: as suits
   Trials trials = Trials::automatic;
   bool keep_mpi_waits = false;  // steers no collective choice
   bool progress_thread = false;  // neither does this

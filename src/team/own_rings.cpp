@@ -139,7 +139,7 @@ std::optional<OwnPairs> own_pairs(Team& team) {
   std::optional<memory::ControlArea> area = own_area(team, layout.segment_bytes());
   if (!area) return std::nullopt;
   OwnPairs own{std::move(*area), {}};
-  own.pairs = memory::Pairs(own.area.base(), layout, team.group.me);
+  own.pairs = memory::Pairs(own.area.base(), layout, team.group.me, team.meeting_radix);
   return own;
 }
 

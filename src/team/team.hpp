@@ -103,6 +103,7 @@ struct Team {
   memory::ControlArea area;    // memory of the inboxes
   std::shared_ptr<QuietComm> quiet;
   bool crowded = false;        // some node has more ranks than processors; the same on all ranks
+  int meeting_radix = memory::Meeting::flat;  // of copies between the ranks of a node; the same on all of them
   std::vector<int> domains;    // NUMA domain of each rank; empty until first needed
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology

@@ -1,5 +1,5 @@
 // A model of the calls between the ranks of a node that share the words of src/memory/pairs.hpp:
-//   copies     the ordered copies, src/run/copies.hpp
+//   copies     the ordered copies, src/run/copies.hpp, which meet as in src/memory/meeting.hpp
 //   exchange   the exchange by pairs, src/run/run_node.cpp
 // A communicator makes both in turn, so both are here. Names of steps are those of the functions there.
 //
@@ -23,6 +23,10 @@ enum class NodeWrong {
   // Copies
   no_wait_to_enter,
   entry_without_release,
+  one_word_for_both,
+  children_not_awaited,
+  told_before_parent_tells,
+  verdict_of_one_alone,
   places_after_entry,
   no_stream_fence,
   fence_after_finish,
@@ -58,6 +62,7 @@ struct NodeSize {
   int depth = 30;  // see machine.hpp
   int units = 2;   // of a block that is not in a slot
   int ring = 1;    // units that a ring holds
+  int radix = 0;   // of the meetings for copies; 0: no tree
 };
 
 class NodeModel {
@@ -116,9 +121,9 @@ class NodeModel {
     if (std::find(received_.begin(), received_.end(), at) == received_.end()) received_.push_back(at);
     return at;
   }
-  int entry(int rank) { return cell("entry", rank); }
   int finished(int rank) { return cell("finished", rank); }
   int parity() const { return pairs_ & 1; }
+  int meeting_number() const { return meetings_ & ((1 << sequence_bits) - 1); }
   int pairs_number() const { return pairs_ & ((1 << sequence_bits) - 1); }
 
   // ---- Parts of the calls ----
@@ -130,7 +135,11 @@ class NodeModel {
 
   void write_down_and_enter(int me, const CopiesCall& call);
   void copy_all(int me, const CopiesCall& call);
-  void wait_for_all_copies(int me, const CopiesCall& call);
+  void finish_copies(int me, const CopiesCall& call);
+  // All come, and each learns in `yes`, a variable of its own, whether all have it.
+  void meet(int me, int moment, int yes);
+  void tell(int me, const std::string& step, int word, int yes, bool ordered);
+  void hear(int me, const std::string& step, int word, int yes);
   int copier_of(int from, int to) const;
 
   struct Slot {
@@ -167,7 +176,7 @@ class NodeModel {
   Machine machine_;
   std::map<Key, int> cells_, own_;
   std::vector<int> received_;
-  int calls_ = 0, pairs_ = 0, inboxes_ = 0;  // the last two: sequence numbers before they are cut to their bits
+  int calls_ = 0, meetings_ = 0, pairs_ = 0, inboxes_ = 0;  // but the first: sequence numbers before they are cut to their bits
 };
 
 inline void NodeModel::user(int me, const std::vector<std::vector<int>>& units) {
@@ -197,12 +206,12 @@ inline void NodeModel::user(int me, const std::vector<std::vector<int>>& units) 
 // ---- Copies ----
 
 inline void NodeModel::copies(const CopiesCall& call) {
-  ++pairs_;  // Pairs::begin
+  ++meetings_;  // Meeting::begin
   const bool good = call.not_shared_by < 0 && call.failed_by < 0;
   for (int me = 0; me < ranks_; ++me) {
     write_down_and_enter(me, call);
     copy_all(me, call);
-    wait_for_all_copies(me, call);
+    finish_copies(me, call);
     const int units = size_.units;
     if (good)
       user(me, std::vector(static_cast<std::size_t>(ranks_), std::vector(static_cast<std::size_t>(ranks_), units)));
@@ -211,35 +220,81 @@ inline void NodeModel::copies(const CopiesCall& call) {
 }
 
 inline void NodeModel::write_down_and_enter(int me, const CopiesCall& call) {
-  const auto places = [&] { machine_.store(me, "Copies::write_down", cell("places", me, parity()), pairs_); };
+  const auto places = [&] { machine_.store(me, "Copies::write_down", cell("places", me), meetings_); };
   if (wrong_ != NodeWrong::places_after_entry) places();
   const bool shares = me != call.not_shared_by;
-  machine_.store(me, "Pairs::enter: shares", cell("shares", me, parity()), shares);
-  machine_.publish(me, "Pairs::enter: sequence.store(release)", entry(me), pairs_number(),
-                   wrong_ != NodeWrong::entry_without_release);
-  if (wrong_ == NodeWrong::places_after_entry) places();
   const int all = own("all", me);
-  machine_.local(me, "Copies::run: all = mine", [=](Step& s) { return s.own(all) = shares, true; });
-  for (int peer = 0; peer < ranks_; ++peer) {
-    if (peer == me || wrong_ == NodeWrong::no_wait_to_enter) continue;
-    machine_.wait(me, "Pairs::has_entered", entry(peer), pairs_number());
-    const int said = cell("shares", peer, parity());
-    machine_.step(me, "Pairs::can_share", [=](Step& s) { return s.own(all) &= s.load(said), true; });
+  machine_.local(me, "Meeting::come: shares", [=](Step& s) { return s.own(all) = shares, true; });
+  meet(me, 0, all);
+  // By the next meeting: a rank writes down what others may still look at.
+  if (wrong_ == NodeWrong::places_after_entry) places();
+}
+
+inline void NodeModel::tell(int me, const std::string& step, int word, int yes, bool ordered) {
+  const int number = meeting_number();
+  const bool all = wrong_ != NodeWrong::failure_not_told;
+  machine_.local(me, step, [=](Step& s) {
+    const int said = 2 * number + (all ? s.own(yes) : 1);
+    ordered ? s.release(word, said) : s.store(word, said);
+    return true;
+  });
+}
+
+inline void NodeModel::hear(int me, const std::string& step, int word, int yes) {
+  const int number = meeting_number();
+  const bool reads = wrong_ != NodeWrong::failure_not_read;
+  machine_.step(me, step, [=](Step& s) {
+    const int said = s.load(word);
+    if (said / 2 != number) return false;
+    if (reads) s.own(yes) &= said & 1;
+    return true;
+  });
+}
+
+inline void NodeModel::meet(int me, int moment, int yes) {
+  const bool entering = moment == 0;
+  const bool waits = wrong_ != (entering ? NodeWrong::no_wait_to_enter : NodeWrong::no_wait_to_finish);
+  const bool ordered = wrong_ != (entering ? NodeWrong::entry_without_release : NodeWrong::finish_without_release);
+  const int at = wrong_ == NodeWrong::one_word_for_both ? 0 : moment;
+  if (size_.radix == 0) {
+    tell(me, "Meeting::say", cell("word", me, at), yes, ordered);
+    for (int peer = 0; peer < ranks_ && waits; ++peer) {
+      if (peer == me) continue;
+      if (!entering && wrong_ == NodeWrong::wait_for_one_alone && peer != (me + 1) % ranks_) continue;
+      hear(me, "Meeting::look_at_all", cell("word", peer, at), yes);
+    }
+    return;
   }
+  const int first = std::min(size_.radix * me + 1, ranks_), end = std::min(first + size_.radix, ranks_);
+  const int only_mine = own("only mine", me);
+  machine_.local(me, "(a mistake needs it)", [=](Step& s) { return s.own(only_mine) = s.own(yes), true; });
+  const auto tell_children = [&] {
+    if (first < end) tell(me, "Meeting::tell_children", cell("down", me, at), yes, ordered);
+  };
+  for (int child = first; child < end && wrong_ != NodeWrong::children_not_awaited; ++child) {
+    hear(me, "Meeting::look_at_tree: children", cell("up", child, at), yes);
+  }
+  if (me != 0) {
+    tell(me, "Meeting::look_at_tree: tell parent", cell("up", me, at),
+         wrong_ == NodeWrong::verdict_of_one_alone ? only_mine : yes, ordered);
+    if (wrong_ == NodeWrong::told_before_parent_tells) tell_children();
+    if (waits) hear(me, "Meeting::look_at_tree: parent", cell("down", (me - 1) / size_.radix, at), yes);
+  }
+  if (me == 0 || wrong_ != NodeWrong::told_before_parent_tells) tell_children();
 }
 
 // With three ranks each pair's block is copied by the third rank, with two by the source and the destination in turn.
 inline int NodeModel::copier_of(int from, int to) const {
-  return ranks_ == 3 ? 3 - from - to : pairs_ % 2 == 0 ? from : to;
+  return ranks_ == 3 ? 3 - from - to : meetings_ % 2 == 0 ? from : to;
 }
 
 inline void NodeModel::copy_all(int me, const CopiesCall& call) {
-  const int all = own("all", me), copied = own("copied", me), number = pairs_;
+  const int all = own("all", me), copied = own("copied", me), number = meetings_;
   const bool fails = me == call.failed_by;
   for (int from = 0; from < ranks_; ++from) {
     for (int to = 0; to < ranks_; ++to) {
       if (from == to || copier_of(from, to) != me) continue;
-      const int source = cell("places", from, parity()), destination = cell("places", to, parity());
+      const int source = cell("places", from), destination = cell("places", to);
       machine_.step(me, "Copies::copy_one: look_up", [=](Step& s) {
         if (s.own(all) == 0) return true;
         s.check(s.load(source) == number && s.load(destination) == number, "places of another call");
@@ -264,26 +319,13 @@ inline void NodeModel::copy_all(int me, const CopiesCall& call) {
   });
 }
 
-inline void NodeModel::wait_for_all_copies(int me, const CopiesCall& call) {
-  const int copied = own("copied", me), said = cell("copied", me, parity());
+inline void NodeModel::finish_copies(int me, const CopiesCall& call) {
+  const int copied = own("copied", me);
   const auto fence = [&] { machine_.step(me, "NodeCopy::done: stream_fence", [](Step& s) { return s.fence(); }); };
   const bool is_late = wrong_ == NodeWrong::fence_after_finish;
   if (call.streamed && wrong_ != NodeWrong::no_stream_fence && !is_late) fence();
-  const bool tells = wrong_ != NodeWrong::failure_not_told;
-  machine_.local(me, "Pairs::finish_copies: copied", [=](Step& s) {
-    s.store(said, tells ? s.own(copied) : 1);
-    return true;
-  });
-  finish(me);
+  meet(me, 1, copied);
   if (call.streamed && is_late) fence();
-  for (int peer = 0; peer < ranks_; ++peer) {
-    if (peer == me || wrong_ == NodeWrong::no_wait_to_finish) continue;
-    if (wrong_ == NodeWrong::wait_for_one_alone && peer != (me + 1) % ranks_) continue;
-    machine_.wait(me, "Pairs::has_finished", finished(peer), pairs_number());
-    if (wrong_ == NodeWrong::failure_not_read) continue;
-    const int told = cell("copied", peer, parity());
-    machine_.step(me, "Pairs::has_copied", [=](Step& s) { return s.own(copied) &= s.load(told), true; });
-  }
   const bool good = call.not_shared_by < 0 && call.failed_by < 0;
   machine_.local(me, "Copies::run returns", [=](Step& s) {
     s.check((s.own(copied) != 0) == good, "a rank believes that the copies were made, or that they were not");

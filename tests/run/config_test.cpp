@@ -79,6 +79,8 @@ TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
       {"QUADRILLE_TOPOLOGY", "a village"},
       {"QUADRILLE_AWAY_STEPS", "0"},
       {"QUADRILLE_AWAY_STEPS", "two"},
+      {"QUADRILLE_NODE_TREE", "0"},
+      {"QUADRILLE_NODE_TREE", "oak"},
       {"QUADRILLE_SETUP_AFTER", "many"}};
   for (const auto& [name, value] : bad) {
     const Config c = read({{name, value}});
@@ -106,6 +108,7 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_INBOX", "64"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_SETUP_AFTER", "9"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_REACH", "ring"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_NODE_TREE", "flat"}}))) << "all ranks of a node meet in the same way";
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_AWAY_STEPS", "2"}}))) << "all ranks make the same steps";
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "on"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "off"}})));

@@ -130,7 +130,8 @@ ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
     std::byte* const control = control_[static_cast<std::size_t>(node_of(me))]->base();
     const memory::InboxLayout inboxes = memory::inbox_layout(ranks_here);
     group.inbox = memory::Inbox(control, inboxes, local);
-    group.pairs = memory::Pairs(control + inboxes.segment_bytes(), memory::pairs_layout(ranks_here), local);
+    group.pairs = memory::Pairs(control + inboxes.segment_bytes(), memory::pairs_layout(ranks_here), local,
+                                settings.radix);
     group.change_reach().slot_limit = std::min(settings.slot_limit, group.inbox.capacity());
     group.change_reach().direct = true;
     if (settings.streams) group.copying.stream_from = group.copying.temporal_bytes = 0;
@@ -256,7 +257,7 @@ memory::Leaders ThreadsOfANode::own_leaders(int me, const plan::LeadersPlan& pla
 
 memory::Pairs ThreadsOfANode::own_pairs(int me) {
   const memory::PairsLayout layout = memory::tables_layout(settings_.ranks);
-  return {own_memory(me, layout.segment_bytes()), layout, me};
+  return {own_memory(me, layout.segment_bytes()), layout, me, settings_.radix};
 }
 
 }  // namespace quadrille::test

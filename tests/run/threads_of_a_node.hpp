@@ -36,6 +36,7 @@ struct NodeSettings {
   std::size_t slot_limit = SIZE_MAX;
   bool streams = false;  // large copies go past the cache
   bool drawn = true;
+  int radix = memory::Meeting::flat;  // of meetings
   std::vector<int> node_of = {};  // [rank]; empty: one node. Of several, requests of their own are not to be had
 };
 
