@@ -1,8 +1,9 @@
 // The memory by which leaders serve the ranks of their node (plan/leaders.hpp), and who may touch it when.
 //
 // Idea    In each turn every rank writes what is its own into the area and counts itself; when all have, the leaders
-//         send and receive; each says when it has, and then all read. Nobody waits anywhere else: not to leave, and to
-//         enter the next turn only for the leaders, whom a rank has waited for already to read.
+//         send and receive; each says when it has, and then all read. What stays in the node a rank may read as soon as
+//         all have packed. Nobody waits anywhere else: not to leave, and to enter the next turn only for the leaders,
+//         whom a rank has waited for already to read.
 // Why     What goes to other nodes is overwritten in the next turn, when the leaders have sent it. What comes from them
 //         is overwritten when a leader receives in the next turn, which is when all have packed again, so have read. What
 //         stays in the node is read by ranks that may be late while others pack the next turn: so it has two sets of

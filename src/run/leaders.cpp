@@ -121,9 +121,15 @@ int EvenLeaders::advance() {
       if (!answered()) return MPI_SUCCESS;
       if (!all_have_room_) return keep(error_, MPI_ERR_NO_MEM), end_call();
     } else {
-      if (!exchange_.advance([&] { bind(); })) return MPI_SUCCESS;
+      const bool all_came = exchange_.advance([&] { bind(); });
+      // While leaders wait for messages, what stays in the node is read.
+      if (!own_is_read_ && (all_came || area_.all_have_packed())) {
+        unpack_pieces(Of::own_node);
+        own_is_read_ = true;
+      }
+      if (!all_came) return MPI_SUCCESS;
       keep(error_, exchange_.error());
-      unpack_pieces();
+      unpack_pieces(Of::others);
       if (++turn_ == turns_) {
         unpack_whole();
         return end_call();
@@ -139,6 +145,7 @@ void EvenLeaders::begin_turn() {
   find_places();
   pack_pieces();
   exchange_.begin(has_no_room_);
+  own_is_read_ = false;
   phase_ = Phase::exchanging;
 }
 
@@ -209,9 +216,9 @@ void EvenLeaders::pack_piece(int to) {
   }
 }
 
-void EvenLeaders::unpack_pieces() {
+void EvenLeaders::unpack_pieces(Of whose) {
   for (const plan::LeadersRun& run : plan_.received) {
-    if (unpacks_run(run)) continue;
+    if ((run.at < plan_.own_places()) != (whose == Of::own_node) || unpacks_run(run)) continue;
     for (int i = 0; i < run.count; ++i) {
       unpack_piece(run.first + i, at(of_set(run.at + static_cast<std::size_t>(i))));
     }

@@ -106,7 +106,8 @@ class EvenLeaders {
   int end_call();
   void pack_pieces();
   void pack_piece(int to);
-  void unpack_pieces();
+  enum class Of : std::uint8_t { own_node, others };
+  void unpack_pieces(Of whose);
   bool unpacks_run(const plan::LeadersRun& run);
   void unpack_piece(int from, const std::byte* place);
   void take_room();
@@ -134,6 +135,7 @@ class EvenLeaders {
   std::optional<Agreement> agreement_;
   LeadersTurn exchange_;
   Phase phase_ = Phase::idle;
+  bool own_is_read_ = false;  // in this turn, what stays in the node
   int error_ = MPI_SUCCESS;
 };
 

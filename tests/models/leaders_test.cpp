@@ -25,12 +25,14 @@ enum class Wrong {
   bring_before_received,
   one_set,
   parts_move,
+  own_read_unpacked,
 };
 
 class LeadersModel {
  public:
-  LeadersModel(int ranks, int leaders, int depth, Wrong wrong)
-      : ranks_(ranks), leaders_(leaders), wrong_(wrong), machine_(ranks, depth) {
+  // `early`: ranks read what stays in the node before leaders are ready, in every other turn.
+  LeadersModel(int ranks, int leaders, int depth, Wrong wrong, bool early = true)
+      : ranks_(ranks), leaders_(leaders), wrong_(wrong), early_(early), machine_(ranks, depth) {
     for (int r = 0; r < ranks; ++r) {
       packed_.push_back(machine_.cell("packed " + std::to_string(r)));
       for (int set = 0; set < 2; ++set) {
@@ -51,9 +53,14 @@ class LeadersModel {
       if (wrong_ == Wrong::packed_before_written) pack(me);
       write(me);
       if (wrong_ != Wrong::packed_before_written) pack(me);
-      if (me < leaders_) lead(me);
+      if (me < leaders_ && wrong_ == Wrong::bring_before_received) bring(me);
+      if (me < leaders_) send(me);
+      const bool early = early_ && (turn_ + me) % 2 == 0;
+      if (early) read_own(me, true);
+      if (me < leaders_) receive(me);
       wait_for_leaders(me);
-      read(me);
+      if (!early) read_own(me, false);
+      expect(me, in(me), from_away(me));
     }
   }
 
@@ -77,16 +84,20 @@ class LeadersModel {
   void pack(int me) {
     machine_.publish(me, "Leaders::pack", packed_[at(me)], turn_, wrong_ != Wrong::pack_without_release);
   }
-  void lead(int me) {
-    if (wrong_ == Wrong::bring_before_received) bring(me);
-    for (int r = 0; r < ranks_ && wrong_ != Wrong::no_wait_for_packed; ++r) {
+  void wait_for_packed(int me) {
+    for (int r = 0; r < ranks_; ++r) {
       const int cell = packed_[at(r)], turn = turn_;
       machine_.step(me, "Leaders::all_have_packed", [=](Step& s) { return s.load(cell) >= turn; });
     }
+  }
+  void send(int me) {
+    if (wrong_ != Wrong::no_wait_for_packed) wait_for_packed(me);
     for (int r = 0; r < ranks_; ++r) {
       const int cell = out(r, me), expected = token(r, ranks_);
       machine_.step(me, "send", [=](Step& s) { return s.check(s.load(cell) == expected, "sent what is not packed"), true; });
     }
+  }
+  void receive(int me) {
     for (int r = me; r < ranks_; r += leaders_) machine_.store(me, "receive", in(r), from_away(r));
     if (wrong_ != Wrong::bring_before_received) bring(me);
   }
@@ -101,9 +112,9 @@ class LeadersModel {
       machine_.step(me, "Leaders::has_brought", [=](Step& s) { return s.load(cell) >= turn; });
     }
   }
-  void read(int me) {
+  void read_own(int me, bool waits) {
+    if (waits && wrong_ != Wrong::own_read_unpacked) wait_for_packed(me);
     for (int from = 0; from < ranks_; ++from) expect(me, own(from, me), token(from, me));
-    expect(me, in(me), from_away(me));
   }
   void expect(int me, int cell, int expected) {
     machine_.step(me, "unpack_piece", [=](Step& s) { return s.check(s.load(cell) == expected, "a wrong block came"), true; });
@@ -111,6 +122,7 @@ class LeadersModel {
 
   const int ranks_, leaders_;
   const Wrong wrong_;
+  const bool early_;
   Machine machine_;
   int turn_ = 0;
   std::vector<int> packed_, brought_, own_, out_, in_;
@@ -121,15 +133,18 @@ void add_turns(LeadersModel& model, int turns) {
 }
 
 TEST(LeadersModel, EachBlockArrivesInEachTurn) {
-  LeadersModel two(2, 1, 30, Wrong::nothing);
-  add_turns(two, 4);
-  expect_good("leaders, 2 ranks, 1 leader, 4 turns", two.machine());
-  LeadersModel both(2, 2, 30, Wrong::nothing);
-  add_turns(both, 3);
-  expect_good("leaders, 2 ranks, 2 leaders, 3 turns", both.machine());
-  LeadersModel three(3, 1, 0, Wrong::nothing);
-  add_turns(three, 4);
-  expect_good("leaders, 3 ranks, 1 leader, 4 turns", three.machine());
+  for (const bool early : {false, true}) {
+    const std::string way = early ? ", own blocks read early" : "";
+    LeadersModel two(2, 1, 30, Wrong::nothing, early);
+    add_turns(two, 4);
+    expect_good("leaders, 2 ranks, 1 leader, 4 turns" + way, two.machine());
+    LeadersModel both(2, 2, 30, Wrong::nothing, early);
+    add_turns(both, 3);
+    expect_good("leaders, 2 ranks, 2 leaders, 3 turns" + way, both.machine());
+    LeadersModel three(3, 1, 0, Wrong::nothing, early);
+    add_turns(three, 4);
+    expect_good("leaders, 3 ranks, 1 leader, 4 turns" + way, three.machine());
+  }
 }
 
 constexpr struct {
@@ -145,6 +160,7 @@ constexpr struct {
     {Wrong::bring_without_release, "brought is said without release", 1},
     {Wrong::bring_before_received, "brought is said before it is", 1},
     {Wrong::one_set, "one set of own places", 1},
+    {Wrong::own_read_unpacked, "what stays in the node is read before all have packed", 1},
     {Wrong::parts_move, "what goes out lies where another turn's came in", 1},
 };
 
