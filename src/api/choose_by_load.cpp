@@ -28,7 +28,7 @@ int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelectio
   const int error = mpi().Allreduce(&mine, &most, 2, mpi().uint64, mpi().op_max, team.group.messages().comm);
   if (error != MPI_SUCCESS) team::lose(team);
   const choose::Load load{static_cast<double>(most.all) / ranks, static_cast<double>(most.largest)};
-  cached.settle(choose::fastest(call.collective, ranks, load, team.agreed().model).choice);
+  cached.settle(choose::fastest(team::key_of(team, call.collective, 0), load).choice);
   choose::note_answer(asking, row_of(cached.selection.choice.algorithm->engine).answer);
   return MPI_SUCCESS;
 }

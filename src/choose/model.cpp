@@ -10,25 +10,6 @@
 namespace quadrille::choose {
 namespace {
 
-// Anything else must be faster than the MPI's own by so much: the model is not exact.
-constexpr double margin = 0.9;
-// The smallest load that is looked at when asking whether anything can win.
-constexpr double small_block = 8;
-
-// Radices worth trying: small ones, and those that make 2, 3 or 4 rounds.
-std::vector<std::int64_t> radices(int ranks) {
-  std::vector<std::int64_t> list = {2, 3, 4, 8};
-  for (int rounds = 2; rounds <= 4; ++rounds) {
-    std::int64_t radix = 2;
-    while (plan::bruck::positions(ranks, radix) > rounds) ++radix;
-    list.push_back(radix);
-  }
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-  std::erase_if(list, [&](std::int64_t radix) { return radix >= ranks && radix > 2; });
-  return list;
-}
-
 Choice with_radix(Collective collective, std::string_view name, std::int64_t radix) {
   Choice choice;
   choice.algorithm = find(collective, name);
@@ -51,8 +32,21 @@ double two_phase(const Choice& choice, int ranks, const Load& load, const plan::
 
 }  // namespace
 
+std::vector<std::int64_t> radices(int ranks) {
+  std::vector<std::int64_t> list = {2, 3, 4, 8};
+  for (int rounds = 2; rounds <= 4; ++rounds) {
+    std::int64_t radix = 2;
+    while (plan::bruck::positions(ranks, radix) > rounds) ++radix;
+    list.push_back(radix);
+  }
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  std::erase_if(list, [&](std::int64_t radix) { return radix >= ranks && radix > 2; });
+  return list;
+}
+
 double agreement(int ranks, const Model& model) {
-  const plan::Machine& m = model.mpi;
+  const plan::Machine m = plan::flat(model.mpi, 1);
   return plan::bruck::positions(ranks, 2) * (m.alpha + m.rho + m.beta * 2 * sizeof(std::uint64_t));
 }
 
@@ -80,7 +74,7 @@ double predict(const Choice& choice, int ranks, const Load& load, const Model& m
 
 Prediction fastest(Collective collective, int ranks, const Load& load, const Model& model) {
   Prediction best{with_radix(collective, "mpi", 0), 0};
-  best.seconds = margin * predict(best.choice, ranks, load, model);
+  best.seconds = model_margin * predict(best.choice, ranks, load, model);
   std::vector<std::string_view> names;
   if (is_all_to_all(collective)) {
     if (is_sized(collective)) {
@@ -99,16 +93,20 @@ Prediction fastest(Collective collective, int ranks, const Load& load, const Mod
   return best;
 }
 
-bool worth_agreeing(Collective collective, int ranks, const Model& model) {
-  const Load least{small_block, small_block};
-  const Choice own = with_radix(collective, "mpi", 0);
-  const Prediction best = fastest(collective, ranks, least, model);
-  return !is_of_the_mpi(*best.choice.algorithm) &&
-         best.seconds + agreement(ranks, model) < margin * predict(own, ranks, least, model);
+Model aries() {
+  const plan::Machine machine = plan::one_class({1.5e-6, 0.5e-9, 0});
+  return {machine, machine};
 }
 
-Model aries() {
-  const plan::Machine machine{1.5e-6, 0.5e-9, 0};
+Model aries_nodes() {
+  plan::Machine machine{1.4e-6, 0.4e-9, 0.1e-9, 10e-9, 0.5e-6};
+  machine.node_message = 0.1e-6;
+  machine.node_byte = 0.1e-9;
+  machine.near_message = 0.5e-6;
+  machine.near_byte = 0.2e-9;
+  machine.shared_byte = 0.2e-9;
+  machine.shared_block = 20e-9;
+  machine.fence = 0.5e-6;
   return {machine, machine};
 }
 

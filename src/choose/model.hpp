@@ -5,7 +5,7 @@
 // `quadrille tune --model`; the MPI's own all-to-all has constants of its own.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "choose/registry.hpp"
@@ -14,9 +14,11 @@
 namespace quadrille::choose {
 
 // Constants of the model for a kind of machine. Plain: it is broadcast as it is.
+// What it says of algorithms on nodes of several ranks: model_costs.hpp.
 struct Model {
   plan::Machine quadrille{};
-  plan::Machine mpi{};  // of the MPI's own, as if it were spread-out
+  plan::Machine mpi{};    // of the MPI's own, as if it were one of ours
+  double processors = 0;  // of a node; 0: as many as it has ranks
   bool operator==(const Model&) const = default;
 };
 
@@ -24,6 +26,7 @@ struct Model {
 struct Load {
   double mean = 0;     // of the rank that sends most
   double largest = 0;  // of all
+  double node = -1;    // the mean of the node that sends most; negative: as `mean`
 };
 
 struct Prediction {
@@ -31,22 +34,30 @@ struct Prediction {
   double seconds = 0;
 };
 
-// Seconds of `choice` on `ranks` ranks over messages, all of which cost the same. Knows mpi, spread-out,
-// zero-rotation-bruck, two-phase-bruck, sloav, padded-bruck and padded-alltoall; of others it returns infinity.
+// ---- In closed forms, for maps of many numbers of ranks ----
+
+// Seconds of `choice` on `ranks` ranks with a node each. Knows mpi, spread-out, zero-rotation-bruck, two-phase-bruck, sloav,
+// padded-bruck and padded-alltoall; of others it returns infinity.
 double predict(const Choice& choice, int ranks, const Load& load, const Model& model);
 
 // The fastest for an all-to-all by the model, among `mpi` and Bruck of several radices. For the v and w forms
 // `load` must be what all ranks agreed on.
 Prediction fastest(Collective collective, int ranks, const Load& load, const Model& model);
 
-// Seconds of agreeing on the load.
+// Seconds of agreeing on the load, whatever the nodes.
 double agreement(int ranks, const Model& model);
 
-// Is it worth while to agree on the loads of v and w calls: could anything but the MPI's own win, even if every call
-// had to ask?
-bool worth_agreeing(Collective collective, int ranks, const Model& model);
+// Anything else must be faster than the MPI's own by so much: the model is not exact.
+inline constexpr double model_margin = 0.9;
 
 // Latency 1.5 us and 2 GB/s a rank: a rank's share of a Cray Aries network, as on the machine of the paper.
 Model aries();
+
+// The same network with what the paper leaves out, for nodes of several ranks: assumed, not measured. One adapter of 10
+// GB/s and 10 million messages a second, messages inside a node at half a microsecond, copies at 10 GB/s.
+Model aries_nodes();
+
+// Base of digits that are worth trying: small ones, and those that make 2, 3 or 4 rounds.
+std::vector<std::int64_t> radices(int ranks);
 
 }  // namespace quadrille::choose

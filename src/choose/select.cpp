@@ -10,18 +10,6 @@ constexpr int most_ranks_for_rounds = 16;
 
 bool is_large(const GlobalKey& key) { return is_sized(key.collective) && key.bytes > key.inbox_limit; }
 
-// Empty if this algorithm can serve the call, else why not.
-std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
-  const EngineRow& engine = row_of(algorithm.engine);
-  if (engine.why_not != nullptr) {
-    if (std::string why = engine.why_not(key); !why.empty()) return why;
-  }
-  if (algorithm.needs.one_node && key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
-  if (!algorithm.needs.load_store) return {};
-  if (!key.direct) return "memory of the node cannot be shared";
-  return key.load_store ? "" : "not all ranks of a node reach each other's memory by load and store";
-}
-
 // No memory is shared, so only the number of ranks counts.
 Selection select_exchange(const GlobalKey& key, const Choice& forced) {
   if (forced.algorithm != nullptr) return {forced, "forced"};
@@ -34,15 +22,16 @@ Selection select_exchange(const GlobalKey& key, const Choice& forced) {
 // Over several nodes, by the model alone.
 Selection select_by_model(const GlobalKey& key, const std::string& obstacle) {
   Selection own{plain(key.collective, "mpi"), obstacle};
-  if (key.model == nullptr || key.nodes == 1 || !is_all_to_all(key.collective)) return own;
+  if (key.model == nullptr || key.costs == nullptr || key.nodes == 1) return own;
   if (!is_sized(key.collective)) {
-    if (!worth_agreeing(key.collective, key.ranks, *key.model)) return own;
+    const auto can_serve = [&](const Algorithm& algorithm) { return why_not(algorithm, key).empty(); };
+    if (!worth_agreeing(*key.model, *key.costs, can_serve)) return own;
     own.why = "the cost model chooses by the load";
     own.by_load = true;
     return own;
   }
   const auto bytes = static_cast<double>(key.bytes);
-  const Prediction best = fastest(key.collective, key.ranks, {bytes, bytes}, *key.model);
+  const Priced best = fastest(key, {bytes, bytes});
   return {best.choice, is_of_the_mpi(*best.choice.algorithm)
                            ? "the cost model finds nothing faster"
                            : fmt::format("the cost model expects {:.1f} us", best.seconds * 1e6)};
@@ -129,6 +118,21 @@ Choice plain(Collective collective, std::string_view name) {
   Choice choice;
   parse_choice(collective, name, choice);
   return choice;
+}
+
+std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
+  const EngineRow& engine = row_of(algorithm.engine);
+  if (engine.why_not != nullptr) {
+    if (std::string why = engine.why_not(key); !why.empty()) return why;
+  }
+  if (algorithm.needs.one_node && key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
+  if (!algorithm.needs.load_store) return {};
+  if (!key.direct) return "memory of the node cannot be shared";
+  return key.load_store ? "" : "not all ranks of a node reach each other's memory by load and store";
+}
+
+Priced fastest(const GlobalKey& key, const Load& load) {
+  return fastest(load, *key.model, *key.costs, [&](const Algorithm& algorithm) { return why_not(algorithm, key).empty(); });
 }
 
 Selection select(const GlobalKey& key, const Choice& forced) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "choose/model.hpp"
+#include "choose/model_costs.hpp"
 #include "choose/registry.hpp"
 #include "choose/tuning_algorithms.hpp"
 
@@ -32,6 +33,7 @@ struct GlobalKey {
   bool tries_between = false; // likewise between nodes
   int ranks_on_node = 1;      // of the fullest node
   const SizedChoices* measured = nullptr;  // what was best at which size, the same on all ranks; null: not measured
+  Costs* costs = nullptr;     // of the collective on the map of all ranks, for `model`; null: none
 };
 
 struct Selection {
@@ -45,6 +47,12 @@ struct Selection {
 
 // The algorithm of this name, which must exist, with the standard values of its parameters.
 Choice plain(Collective collective, std::string_view name);
+
+// Empty if this algorithm can serve the call, else why not.
+std::string why_not(const Algorithm& algorithm, const GlobalKey& key);
+
+// What the model of `key`, which must have one, likes best for such a load of what can serve.
+Priced fastest(const GlobalKey& key, const Load& load);
 
 // By what is forced, then by what was measured, then by default. `forced` may be without algorithm. The result always
 // has one.

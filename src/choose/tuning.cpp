@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "choose/tuning_parts.hpp"
+#include "plan/placed_cost.hpp"
 
 namespace quadrille::choose {
 namespace {
@@ -18,17 +19,6 @@ constexpr std::uint64_t most_ranks = most_ranks_in_table;
 constexpr std::uint64_t most_bytes = most_bytes_in_table;
 constexpr std::uint64_t most_blocks = std::uint64_t{1} << 40;
 constexpr double most_nanoseconds = 1e12;
-
-// The numbers of a model, as the file names them.
-struct Constant {
-  const char* name;
-  double plan::Machine::* value;
-};
-constexpr Constant constants[] = {{"message", &plan::Machine::alpha},
-                                  {"byte", &plan::Machine::beta},
-                                  {"copied_byte", &plan::Machine::gamma},
-                                  {"copied_block", &plan::Machine::delta},
-                                  {"round", &plan::Machine::rho}};
 
 bool measures_neighbors(Collective c) { return is_neighbor(c) && is_regular(c); }
 
@@ -46,12 +36,25 @@ TuningEntry read_entry(Table& table, const std::string& path) {
   return entry;
 }
 
+// Those that a model has which tells no messages and copies apart.
+bool is_of_one_class(plan::Term term) {
+  using enum plan::Term;
+  return term == message || term == byte || term == copied_byte || term == copied_block || term == round;
+}
+
+// With the first of the others all must be there.
 plan::Machine read_machine(Table& table, const std::string& parent, const char* name) {
   plan::Machine machine{};
   const std::string path = parent + "/" + name;
   if (!table.enter(path, '{', parent)) return machine;
-  for (const Constant& c : constants) machine.*c.value = table.real(path, c.name, most_nanoseconds) * 1e-9;
-  return machine;
+  const bool one_class = std::none_of(plan::term_rows.begin(), plan::term_rows.end(), [&](const plan::TermRow& row) {
+    return !is_of_one_class(row.term) && table.has(fmt::format("{}/{}", path, row.name));
+  });
+  for (const plan::TermRow& row : plan::term_rows) {
+    if (one_class && !is_of_one_class(row.term)) continue;
+    machine.*row.constant = table.real(path, std::string(row.name), most_nanoseconds) * 1e-9;
+  }
+  return one_class ? plan::one_class(machine) : machine;
 }
 
 ModelEntry read_model(Table& table, const std::string& path) {
@@ -61,6 +64,9 @@ ModelEntry read_model(Table& table, const std::string& path) {
     entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks));
   }
   entry.crowded = table.truth(path, "crowded");
+  if (table.has(path + "/processors")) {
+    entry.model.processors = static_cast<double>(table.number(path, "processors", 1, most_ranks));
+  }
   entry.model.quadrille = read_machine(table, path, "quadrille");
   entry.model.mpi = read_machine(table, path, "mpi");
   return entry;
@@ -131,8 +137,9 @@ void read_all_neighbors(Table& table, const std::string& list, TuningTable& read
 
 std::string machine_text(const plan::Machine& machine) {
   std::string text;
-  for (const Constant& c : constants) {
-    text += fmt::format("{}\"{}\": {:.6g}", text.empty() ? "{" : ", ", c.name, machine.*c.value * 1e9);
+  for (const plan::TermRow& row : plan::term_rows) {
+    const char* before = text.empty() ? "{" : row.term == plan::Term::near_byte ? ",\n       " : ", ";
+    text += fmt::format("{}\"{}\": {:.6g}", before, row.name, machine.*row.constant * 1e9);
   }
   return text + "}";
 }
@@ -142,9 +149,11 @@ std::string models_text(const std::vector<ModelEntry>& models) {
   std::string text = ",\n  \"models\": [";
   const char* before = "\n";
   for (const ModelEntry& e : models) {
+    const std::string processors =
+        e.model.processors > 0 ? fmt::format(" \"processors\": {:.0f},", e.model.processors) : "";
     text += fmt::format(
-        "{}    {{\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},\n     \"quadrille\": {},\n     \"mpi\": {}}}",
-        before, e.ranks, e.ranks_on_node, e.crowded, machine_text(e.model.quadrille), machine_text(e.model.mpi));
+        "{}    {{\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},{}\n     \"quadrille\": {},\n     \"mpi\": {}}}",
+        before, e.ranks, e.ranks_on_node, e.crowded, processors, machine_text(e.model.quadrille), machine_text(e.model.mpi));
     before = ",\n";
   }
   return text + "\n  ]";

@@ -27,14 +27,15 @@
 //
 // An entry holds for `ranks` ranks of a communicator on one node; crowded: there are more ranks than
 // processors. Sizes are bytes. A model (choose/model.hpp) holds for communicators whose fullest node has
-// `ranks_on_node` ranks (1 if it is missing); its numbers are nanoseconds. An element of "neighbors" says up to which
-// block combining messages was better for a neighbour collective, neighbor_alltoall or neighbor_allgather, on such a
-// communicator (0: for none), for neighbourhoods of a kind (NeighborhoodKind); "rounds" are fewer than "neighbors".
-// One with "inside" is of a communicator on one node and says which order of copies was better than the default
-// exchange there: an element holds for blocks above those of the one before, of up to "up_to" bytes; at most 16
-// elements, and still larger blocks take the default. An element of "algorithms" says what was best at which block size
-// (tuning_algorithms.hpp); an "algorithm" may be "default", and "unknown" between sizes that were measured. "models", "neighbors" and "algorithms" may be missing. A table is refused as a whole if
-// anything in it is wrong: nothing is guessed.
+// `ranks_on_node` ranks (1 if it is missing); its numbers are nanoseconds. It may have "processors", of a node, and in
+// "quadrille" and "mpi" all terms of plan/placed_cost.hpp; one with the five above alone tells no messages and no copies
+// apart. An element of "neighbors" says up to which block combining messages was better for a neighbour collective,
+// neighbor_alltoall or neighbor_allgather, on such a communicator (0: for none), for neighbourhoods of a kind
+// (NeighborhoodKind); "rounds" are fewer than "neighbors". One with "inside" is of a communicator on one node and says
+// which order of copies was better than the default exchange there: an element holds for blocks above those of the one
+// before, of up to "up_to" bytes; at most 16 elements, and still larger blocks take the default. An element of
+// "algorithms" says what was best at which block size (tuning_algorithms.hpp); an "algorithm" may be "default", and
+// "unknown" between sizes that were measured. "models", "neighbors" and "algorithms" may be missing. A table is refused as a whole if anything in it is wrong: nothing is guessed.
 #pragma once
 
 #include <array>

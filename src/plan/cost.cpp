@@ -1,6 +1,7 @@
 #include "plan/cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace quadrille::plan {
 namespace {
@@ -61,9 +62,29 @@ Counts count(const Schedule& schedule) {
   return counts;
 }
 
-double time(const Counts& counts, const Machine& machine, double block_bytes) {
+Machine one_class(Machine machine) {
+  machine.near_message = machine.alpha;
+  machine.near_byte = machine.beta;
+  machine.shared_byte = machine.gamma;
+  machine.shared_block = machine.delta;
+  machine.fence = machine.rho;
+  return machine;
+}
+
+Machine flat(const Machine& machine, int per_node) {
+  Machine plain{machine.alpha + per_node * machine.node_message, machine.beta + per_node * machine.node_byte,
+                machine.gamma, machine.delta, machine.rho};
+  plain.flight = machine.flight;
+  return plain;
+}
+
+double time(const Counts& counts, const Machine& shared, double block_bytes) {
   constexpr double bytes_of_a_size = 4;
+  const Machine machine = flat(shared, 1);
+  const auto messages = static_cast<double>(counts.messages);
+  const double together = messages / static_cast<double>(std::max<std::uint64_t>(counts.rounds, 1));
   return machine.alpha * static_cast<double>(counts.messages + counts.size_messages) +
+         machine.flight * messages * std::log2(std::max(together, 1.0)) +
          machine.beta * bytes_of_a_size * static_cast<double>(counts.sizes_sent) +
          machine.beta * block_bytes * static_cast<double>(counts.blocks_sent) +
          (machine.gamma * block_bytes + machine.delta) * static_cast<double>(counts.blocks_copied) +

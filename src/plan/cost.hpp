@@ -24,18 +24,34 @@ struct Counts {
 Counts count(const Schedule& schedule);
 
 // A machine as the cost model sees it, in seconds: alpha and beta as in Fan et al., HPDC 2022, section 3.3;
-// the others are what that model leaves out.
+// the others are what that model leaves out. Those from node_message on are for nodes of several ranks (placed_cost.hpp).
 struct Machine {
-  double alpha;      // latency of a message
-  double beta;       // transfer of a byte
+  double alpha;      // a message between nodes, for the rank that sends it
+  double beta;       // a byte between nodes
   double gamma;      // local copy of a byte
   double delta = 0;  // local copy of a block, beside its bytes
   double rho = 0;    // waiting for the peers of a round
+  double node_message = 0;  // a message between nodes, for the adapter that the ranks of a node share
+  double node_byte = 0;     // likewise a byte
+  double near_message = 0;  // a message inside a node
+  double near_byte = 0;     // a byte in one
+  double shared_byte = 0;   // a byte copied from or to memory that a node's ranks share
+  double shared_block = 0;  // likewise a block, beside its bytes
+  double fence = 0;         // all ranks of a node wait for each other
+  double flight = 0;        // a message, for each doubling of those under way with it
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 
+// Where no message is told from another, nor one copy from another: those inside a node cost what the others do.
+Machine one_class(Machine machine);
+
+// The same machine for nodes of `per_node` ranks that all send at once, without the terms of placed_cost.hpp but
+// `flight`: of a message and a byte a rank's share of the adapter is part.
+Machine flat(const Machine& machine, int per_node);
+
 // Seconds that one rank needs, with blocks of `block_bytes` bytes; in the mean, if sizes differ. A size takes
-// 4 bytes. Each of `size_messages` costs alpha.
+// 4 bytes. Each of `size_messages` costs alpha. All messages are between nodes of one rank, and of a round are under way
+// together.
 double time(const Counts& counts, const Machine& machine, double block_bytes);
 
 }  // namespace quadrille::plan

@@ -599,6 +599,14 @@ const std::vector<std::string_view>& leaders_order_names() {
   return names;
 }
 
+std::size_t most_a_place(const LeadersPlan& plan) {
+  std::size_t most = SIZE_MAX;
+  for (std::size_t part = 0; part < leaders_parts; ++part) {
+    if (plan.most_places[part] > 0) most = std::min(most, leaders_part_bytes[part] / plan.most_places[part]);
+  }
+  return most;
+}
+
 LeadersPlan leaders_plan(const Problem& problem, LeadersKind kind) { return Planner(problem, kind).plan(); }
 
 Schedule leaders(const Problem& problem) { return schedule_of(problem, LeadersKind::uniform); }

@@ -64,6 +64,8 @@ struct LeadersIn {
 //   scratch       of the exchanges among leaders
 enum class LeadersPart : std::uint8_t { own, own_too, out, in, scratch };
 inline constexpr std::size_t leaders_parts = 5;
+// The bytes of each part, for each rank of the node; memory/leaders.hpp has them.
+inline constexpr std::array<std::size_t, leaders_parts> leaders_part_bytes = {256 << 10, 256 << 10, 1 << 20, 1 << 20, 1 << 20};
 
 struct LeadersPlan {
   LeadersKind kind = LeadersKind::uniform;
@@ -104,5 +106,8 @@ enum class LeadersOrder : std::uint8_t { row, rotated, morton };
 const std::vector<std::string_view>& leaders_order_names();
 
 LeadersPlan leaders_plan(const Problem& problem, LeadersKind kind);
+
+// The bytes that a place has room for.
+std::size_t most_a_place(const LeadersPlan& plan);
 
 }  // namespace quadrille::plan

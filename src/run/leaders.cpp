@@ -14,6 +14,8 @@
 
 namespace quadrille::run {
 
+static_assert(memory::Leaders::usual_parts == plan::leaders_part_bytes, "what the cost model knows of it");
+
 // ---- Any kind ----
 
 LeadersWork::LeadersWork(const plan::LeadersPlan& plan, MPI_Comm comm)

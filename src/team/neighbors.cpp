@@ -201,7 +201,7 @@ const Team* who_knows(const Team& team) {
 void add_costs(choose::NeighborKey& key, const Team& known, const choose::CombiningCosts& costs) {
   key.costs = &costs;
   key.rounds_are_cheap = !known.crowded;
-  key.machine = known.agreed().model.quadrille;
+  key.machine = plan::flat(known.agreed().model.quadrille, known.nodes.ranks_on_fullest_node());
   key.measured = known.agreed().measured;
 }
 

@@ -68,23 +68,36 @@ void Selections::forget() {
   last_ = oldest_ = 0;
 }
 
+choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {
+  const auto index = static_cast<std::size_t>(collective);
+  const choose::Model* model = team.agreed().model == choose::Model{} ? nullptr : &team.agreed().model;
+  const bool has_costs = model != nullptr && is_dense(collective) && team.nodes.nodes > 1;
+  if (has_costs && team.chosen.costs[index] == nullptr) {
+    const choose::CostsSetting setting{model->processors, choose::limits_within_a_call(team.group.ranks),
+                                       team.agreed().away_steps};
+    team.chosen.costs[index] = std::make_unique<choose::Costs>(collective, team.nodes, setting);
+  }
+  return {collective,
+          team.group.ranks,
+          team.nodes.nodes,
+          bytes,
+          team.group.inbox.usable() && team.nodes.nodes == 1,
+          team.group.inbox_limit(collective),
+          team.group.reach().slot_limit,
+          team.group.reach().load_store,
+          team.group.reach().direct,
+          model,
+          team.agreed().tries && team.agreed().may_try,
+          team.agreed().tries_between && team.agreed().may_try,
+          team.nodes.ranks_on_fullest_node(),
+          is_dense(collective) && is_sized(collective) ? &team.agreed().by_size[index] : nullptr,
+          has_costs ? team.chosen.costs[index].get() : nullptr};
+}
+
 CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load) {
   const auto index = static_cast<std::size_t>(collective);
   if (CachedSelection* cached = team.chosen.selections[index].find(bytes, false, load)) return *cached;
-  const choose::GlobalKey key{collective,
-                              team.group.ranks,
-                              team.nodes.nodes,
-                              bytes,
-                              team.group.inbox.usable() && team.nodes.nodes == 1,
-                              team.group.inbox_limit(collective),
-                              team.group.reach().slot_limit,
-                              team.group.reach().load_store,
-                              team.group.reach().direct,
-                              team.agreed().model == choose::Model{} ? nullptr : &team.agreed().model,
-                              team.agreed().tries && team.agreed().may_try,
-                              team.agreed().tries_between && team.agreed().may_try,
-                              team.nodes.ranks_on_fullest_node(),
-                              is_dense(collective) && is_sized(collective) ? &team.agreed().by_size[index] : nullptr};
+  const choose::GlobalKey key = key_of(team, collective, bytes);
   CachedSelection selected;
   selected.bytes = bytes;
   selected.load = load;

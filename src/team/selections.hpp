@@ -64,6 +64,8 @@ class Selections {
   std::size_t last_ = 0, oldest_ = 0;
 };
 
+// What is known to all ranks about calls of a dense collective with blocks of `bytes`.
+choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes);
 // What serves a call of a dense collective with blocks of `bytes` (see choose::GlobalKey).
 CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load = 0);
 // The same of a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not. The drop-in

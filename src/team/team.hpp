@@ -70,6 +70,7 @@ struct Chosen {
   std::vector<std::unique_ptr<CachedPlan>> plans;
   std::vector<std::shared_ptr<CachedLeaders>> leaders;
   Selections selections[collective_count];
+  std::unique_ptr<choose::Costs> costs[dense_collective_count];  // for the model, if there is one
 };
 
 // What is found out while calls are made. Written by api/ alone: choose_by_load.cpp, trials.cpp.

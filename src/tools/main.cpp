@@ -10,6 +10,7 @@
 #include "quadrille.h"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/options.hpp"
+#include "tools/explain/explain.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
 #include "tools/launch/run.hpp"
@@ -186,6 +187,45 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map) {
   });
 }
 
+void add_explain(Line& line, ExplainOptions& options, std::string& algorithms) {
+  CLI::App* command =
+      add_command(line, "explain", "Say how long each algorithm would take on many nodes, by the cost model, and why",
+                  "\nThe fastest comes first, each with its best parameters. Without --model the table of this machine\n"
+                  "counts if it has a model ('quadrille tune --model'), else assumed constants.\n\n"
+                  "Examples:\n"
+                  "  quadrille explain alltoall --nodes 256 --per-node 128 --size 64\n"
+                  "  quadrille explain alltoallv --nodes 16 --per-node 48 --size 1K --distribution uniform\n"
+                  "  quadrille explain allgather --nodes 8 --per-node 4 --size 8 --map round-robin --json\n"
+                  "  quadrille explain alltoall --map 0,0,0,1,1,2 --size 4K --algorithms leaders,single-copy\n");
+  command->add_option("collective", options.collective, "Collective, as in bench")->required();
+  command->add_option("--nodes", options.nodes, "Number of nodes")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--per-node", options.per_node, "Ranks on each node")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--size", options.size, "Bytes of a block; the largest of a --distribution")->default_str("64");
+  command
+      ->add_option("--map", options.map,
+                   "Which rank lives where: blocked, round-robin, a node map as in QUADRILLE_NODES, or the node of each "
+                   "rank, as 0,0,1,1")
+      ->default_str("blocked");
+  command->add_option("--model", options.model, "'aries', 'aries-nodes' or a tuning table; by default that of this machine");
+  CLI::Option* distribution =
+      command->add_option("--distribution", options.distribution, "Sizes of uneven blocks, as in bench")->default_str("equal");
+  command->add_option("--skew", options.skew, "The busiest rank's blocks are so many times as large as the mean, --size")
+      ->default_str("1")
+      ->excludes(distribution);
+  command->add_option("--processors", options.processors, "Of a node; by default as in the model, else one a rank")
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_flag("--no-load-store", options.no_load_store,
+                    "Ranks of a node do not reach each other's buffers by load and store");
+  command->add_option("--algorithms", algorithms, "Only these, with the parameters given, as in bench");
+  command->add_flag("--json", options.json, "Print JSON");
+  command->callback([&] {
+    line.action = [&] {
+      if (!algorithms.empty()) options.algorithms = split_algorithms(algorithms);
+      return explain_command(options);
+    };
+  });
+}
+
 void add_tune(Line& line, TuneOptions& options) {
   CLI::App* command =
       add_command(line, "tune", "Measure this machine, and keep what serves to choose",
@@ -283,6 +323,9 @@ int run_tool(int argc, char** argv) {
   add_verify(line, verify, ranks);
   MapOptions map;
   add_show(line, show, map);
+  ExplainOptions explain;
+  std::string explained;
+  add_explain(line, explain, explained);
   TuneOptions tune;
   add_tune(line, tune);
   if (!words.empty() && !words[0].starts_with('-')) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "choose/asking.hpp"
+#include "choose/model_costs.hpp"
 #include "plan/algorithms.hpp"
 #include "plan/closed_forms.hpp"
 
@@ -107,11 +108,18 @@ TEST(Model, PadsWhereWaitingCostsMoreThanPadding) {
 }
 
 TEST(Model, AsksForTheLoadOnlyIfItCanMatter) {
-  EXPECT_TRUE(worth_agreeing(Collective::alltoallv, 256, aries()));
-  EXPECT_FALSE(worth_agreeing(Collective::alltoallv, 4, aries()));
+  const auto all = [](const Algorithm& algorithm) { return !algorithm.needs.one_node; };
+  const auto apart = [](int ranks) {
+    plan::NodeMap map;
+    plan::parse_node_map("blocked:1", ranks, map);
+    return Costs(Collective::alltoallv, map, {0, {2, 2}});
+  };
+  Costs many = apart(256), few = apart(4);
+  EXPECT_TRUE(worth_agreeing(aries(), many, all));
+  EXPECT_FALSE(worth_agreeing(aries(), few, all));
   Model fast_mpi = aries();
   fast_mpi.mpi.alpha = fast_mpi.mpi.beta = 0;
-  EXPECT_FALSE(worth_agreeing(Collective::alltoallv, 256, fast_mpi));
+  EXPECT_FALSE(worth_agreeing(fast_mpi, many, all));
 }
 
 // What becomes of the calls of a program.

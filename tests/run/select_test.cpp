@@ -106,16 +106,48 @@ TEST(Select, TriesFewerMessagesWithOneRankANode) {
   EXPECT_EQ(select(k, {}).rivals.size(), 3U);
 }
 
+plan::NodeMap blocked(int ranks, int per_node) {
+  plan::NodeMap map;
+  plan::parse_node_map(fmt::format("blocked:{}", per_node), ranks, map);
+  return map;
+}
+
 TEST(Select, TriesTheMpiToWhereAModelThinksOtherwise) {
   const Model model{{1e-6, 1e-9, 0}, {1e-3, 1e-9, 0}};
   GlobalKey k = key(Collective::alltoall, 8);
-  k.ranks = 64, k.nodes = 2, k.inbox = false, k.direct = true, k.tries_between = true, k.model = &model;
+  Costs costs(k.collective, blocked(64, 32), {});
+  k.ranks = 64, k.nodes = 2, k.inbox = false, k.direct = true, k.tries_between = true, k.model = &model, k.costs = &costs;
   const Selection selection = select(k, {});
   EXPECT_NE(to_string(selection.choice), "mpi");
   EXPECT_EQ(names(selection.rivals).find("mpi single-copy "), 0U);
-  k.collective = Collective::alltoallv, k.bytes = 0;
+  Costs uneven(Collective::alltoallv, blocked(64, 32), {});
+  k.collective = Collective::alltoallv, k.bytes = 0, k.costs = &uneven;
   EXPECT_TRUE(select(k, {}).by_load);
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "the model looks at each call";
+}
+
+// Any algorithm that can serve may be the model's choice, and what cannot serve is passed over.
+TEST(Select, TheModelChoosesAmongAllThatCanServe) {
+  const Model model = aries_nodes();
+  for (const Collective c : {Collective::alltoall, Collective::allgather, Collective::allgatherv}) {
+    SCOPED_TRACE(name_of(c));
+    Costs costs(c, blocked(128, 16), {});
+    GlobalKey k = key(c, 64);
+    k.ranks = 128, k.nodes = 8, k.ranks_on_node = 16, k.inbox = false, k.direct = true, k.model = &model, k.costs = &costs;
+    EXPECT_EQ(chosen(k).find("leaders:"), 0U) << chosen(k);
+    EXPECT_NE(select(k, {}).why.find("the cost model expects"), std::string::npos) << select(k, {}).why;
+    k.direct = false;
+    EXPECT_EQ(chosen(k).find("leaders:"), std::string::npos) << "no memory is shared";
+    k.bytes = 4 << 20;
+    EXPECT_EQ(chosen(k), "mpi") << "nothing is a tenth faster";
+  }
+  Costs costs(Collective::alltoallw, blocked(128, 16), {});
+  GlobalKey k = key(Collective::alltoallw, 0);
+  k.ranks = 128, k.nodes = 8, k.ranks_on_node = 16, k.inbox = false, k.direct = true, k.model = &model, k.costs = &costs;
+  EXPECT_TRUE(select(k, {}).by_load);
+  EXPECT_EQ(fastest(k, {64, 64}).choice.algorithm->name, "leaders");
+  k.direct = false;
+  EXPECT_NE(fastest(k, {64, 64}).choice.algorithm->name, "leaders");
 }
 
 TEST(Select, TriesTheOrdersOfLargeBlocksOnANodeOfManyRanks) {
@@ -179,7 +211,8 @@ TEST(Select, ObeysWhatWasMeasured) {
 TEST(Select, ObeysWhatWasMeasuredBetweenNodesBeforeTheModel) {
   const Model model{{1e-6, 1e-9, 0}, {1, 1, 0}};  // ours is as good as nothing beside the MPI's
   GlobalKey k = key(Collective::alltoall, 8);
-  k.nodes = 4, k.model = &model;
+  Costs costs(k.collective, blocked(k.ranks, (k.ranks + 3) / 4), {});
+  k.nodes = 4, k.model = &model, k.costs = &costs;
   const std::string modelled = chosen(k);
   EXPECT_NE(modelled, "mpi");
   SizedChoices measured = {{10, plain(Collective::alltoall, "mpi")}, {20, {}}};

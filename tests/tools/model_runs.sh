@@ -17,12 +17,12 @@ expect 0 - "2048       S" "$TOOL" show --map --model paper --map-ranks 256
 
 # Messages of the MPI's own are made dear in the table, then cheap; $2: those of Quadrille.
 price() {
-  python3 - "$file" "$1" "${2:-100}" <<'PYTHON'
+  python3 - "$file" "$1" "${2:-10000}" <<'PYTHON'
 import json, sys
 table = json.load(open(sys.argv[1]))
 assert sorted(m["ranks"] for m in table["models"]) == [2, 3], table
 for model in table["models"]:
-    model["quadrille"] = {"message": float(sys.argv[3]), "byte": 1000, "copied_byte": 0, "copied_block": 0, "round": 0}
+    model["quadrille"] = {"message": float(sys.argv[3]), "byte": 100, "copied_byte": 0, "copied_block": 1, "round": 0}
     model["mpi"] = {"message": float(sys.argv[2]), "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}
 for crowded in (True, False):
     if not any(m["ranks"] == 3 and m["crowded"] == crowded for m in table["models"]):
@@ -57,10 +57,10 @@ served mpi
 cp "$work/b.json" "$work/v.json"
 # Neighbours: 8 messages and blocks, or 2 messages and 12 blocks, so the cut-off is 1.5 message / byte.
 around="$TOOL bench neighbor_alltoall --no-node --neighborhood moore:2,1 --iterations 20 --warmup 3"
-price 1 4e7
+price 1 4e6
 expect 0 - "" $MPIRUN -n 4 $around --sizes 1K,50K,70K --json "$work/b.json"
 served torus torus direct
-price 1 4e4
+price 1 4e3
 QUADRILLE_EXPLAIN=1 expect 0 - "better for blocks below 60 bytes by the cost model" \
   $MPIRUN -n 4 $around --sizes 8,100 --json "$work/b.json"
 served torus direct
@@ -84,7 +84,11 @@ PYTHON
 export QUADRILLE_TUNING=$work/two
 bench="$TOOL bench alltoall --sizes 8 --iterations 20 --json $work/b.json"
 expect 0 - "" $MPIRUN -n 4 $bench --nodes blocked:2
-served zero-rotation-bruck
+served leaders
+expect 0 - "" $MPIRUN -n 4 $TOOL bench allgather --sizes 8 --iterations 20 --json "$work/b.json" --nodes blocked:2
+served leaders
+expect 0 - "" $MPIRUN -n 4 $TOOL bench alltoallv --sizes 8 --iterations 20 --json "$work/b.json" --nodes blocked:2
+served leaders
 expect 0 - "" $MPIRUN -n 4 $bench --no-node
 served mpi
 expect 0 - "" $MPIRUN -n 4 $bench

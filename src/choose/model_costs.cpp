@@ -1,0 +1,305 @@
+#include "choose/model_costs.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "plan/bruck_index.hpp"
+
+namespace quadrille::choose {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+// The smallest load that is looked at when asking whether anything can win.
+constexpr double small_block = 8;
+// Blocks of up to so many bytes go through inboxes inside a node: written and read, so copied twice.
+constexpr double most_of_inbox = 1024;
+constexpr int most_passes = 3;
+// Of an uneven block its size lies in its place, too.
+constexpr double size_beside = 4;
+
+Choice standard(const Algorithm& algorithm) {
+  Choice choice{&algorithm, {}};
+  for (const ParameterRange& range : algorithm.parameters) choice.parameters.push_back({std::string(range.name), range.standard});
+  return choice;
+}
+
+Choice named(Collective collective, const char* text) {
+  Choice choice;
+  parse_choice(collective, text, choice);
+  return choice;
+}
+
+// For which of ours the MPI's own may be taken.
+std::vector<Choice> stand_ins(Collective collective) {
+  std::vector<Choice> list;
+  const auto add = [&](const char* text) {
+    Choice choice = named(collective, text);
+    if (choice.algorithm != nullptr) list.push_back(std::move(choice));
+  };
+  if (is_allgather(collective)) {
+    for (const char* text : {"ring", "bruck", "recursive-doubling"}) add(text);
+  } else {
+    add("spread-out");
+    if (is_sized(collective)) add("zero-rotation-bruck");
+  }
+  return list;
+}
+
+void add(plan::Amounts& sum, const plan::Amounts& more, double weight = 1) {
+  for (std::size_t t = 0; t < plan::terms; ++t) sum[t] += weight * more[t];
+}
+
+plan::BlockBytes bytes_of(const Load& load) {
+  return {load.mean, load.node < 0 ? load.mean : load.node, load.largest};
+}
+// All blocks as large as the largest.
+plan::BlockBytes padded(const Load& load) { return {load.largest, load.largest, load.largest}; }
+
+// A reduction of 16 bytes among all ranks.
+plan::Amounts agreement_amounts(const Costs& costs) {
+  const double steps = plan::bruck::positions(costs.map().ranks(), 2);
+  plan::Amounts amounts{};
+  of(amounts, plan::Term::message) = of(amounts, plan::Term::round) = steps;
+  of(amounts, plan::Term::node_message) = steps * costs.map().ranks_on_fullest_node();
+  of(amounts, plan::Term::byte) = 16 * steps;
+  return amounts;
+}
+
+// Padding writes and reads each block once more.
+plan::Amounts padding_amounts(const Load& load, const Costs& costs) {
+  plan::Amounts amounts = agreement_amounts(costs);
+  const double blocks = 2.0 * costs.map().ranks();
+  of(amounts, plan::Term::copied_block) += blocks;
+  of(amounts, plan::Term::copied_byte) += blocks * load.mean;
+  return amounts;
+}
+
+// The blocks inside a node that go pair by pair through its memory.
+plan::Amounts pairs_in_node(const Load& load, const Costs& costs) {
+  plan::Amounts sum = plan::amounts(costs.inside(), bytes_of(load));
+  if (load.mean <= most_of_inbox) add(sum, sum);
+  return sum;
+}
+
+// Of uneven blocks those that no place holds go straight to their ranks: of sizes from 0 to the largest so many.
+plan::Amounts through_leaders(const Choice& choice, const Load& load, Costs& costs) {
+  const plan::PlacedCost& cost = costs.of(choice);
+  const bool uneven = leaders_kind_of(costs.collective()) == plan::LeadersKind::uneven;
+  if (!uneven || load.largest <= cost.piece) return plan::amounts(cost, bytes_of(load));
+  const double share = load.mean >= load.largest ? 1 : (load.largest - cost.piece) / load.largest;
+  const double left = std::min(load.mean, cost.piece) * (1 - share);
+  plan::Amounts sum = plan::amounts(cost, {left, left, left});
+  add(sum, plan::amounts(costs.of(named(costs.collective(), "spread-out")), bytes_of(load)), share);
+  return sum;
+}
+
+// By the one of its stand-ins that is fastest.
+Priced price_mpi(const plan::BlockBytes& bytes, const Model& model, Costs& costs) {
+  Priced best;
+  best.seconds = never;
+  for (const Choice& choice : stand_ins(costs.collective())) {
+    const plan::Amounts amounts = plan::amounts(costs.of(choice), bytes);
+    const double seconds = plan::time(amounts, model.mpi);
+    if (seconds < best.seconds) best = {{}, seconds, {}, amounts, to_string(choice)};
+  }
+  return best;
+}
+
+plan::Amounts amounts_of(const Choice& choice, const Load& load, Costs& costs) {
+  switch (choice.algorithm->engine) {
+    case Engine::leaders:
+      return through_leaders(choice, load, costs);
+    case Engine::inbox:
+      return pairs_in_node(load, costs);
+    case Engine::exchange: {
+      plan::Amounts sum = plan::amounts(costs.of(choice), bytes_of(load));
+      add(sum, pairs_in_node(load, costs));
+      return sum;
+    }
+    case Engine::padded: {
+      plan::Amounts sum = padding_amounts(load, costs);
+      if (choice.algorithm->build != nullptr) add(sum, plan::amounts(costs.of(choice), padded(load)));
+      return sum;
+    }
+    default:
+      return plan::amounts(costs.of(choice), bytes_of(load));
+  }
+}
+
+}  // namespace
+
+Costs::Costs(Collective collective, plan::NodeMap map, const CostsSetting& setting)
+    : collective_(collective),
+      map_(std::move(map)),
+      setting_(setting),
+      per_node_(map_.ranks_on_fullest_node()),
+      sampled_(plan::sample_ranks(map_, setting.limits)) {
+  plan::CostSum sum(plan::Sizes::known, setting_.processors);
+  sum.add({{plan::exchange_in_node(per_node_, 1)}}, per_node_);
+  sum.end_node(per_node_);
+  inside_ = sum.take();
+}
+
+std::size_t Costs::ranks_looked_at() const {
+  std::size_t count = 0;
+  for (const plan::SampledNode& node : sampled_) count += node.size();
+  return count;
+}
+
+const plan::PlacedCost& Costs::of(const Choice& choice) {
+  const std::string key = to_string(choice);
+  const auto found = known_.find(key);
+  return found != known_.end() ? found->second : known_.emplace(key, count(choice)).first->second;
+}
+
+plan::PlacedCost Costs::count(const Choice& choice) const {
+  const Algorithm& algorithm = *choice.algorithm;
+  const bool leads = row_of(algorithm.engine).plans == Plans::leaders;
+  double place = 0;
+  const auto problem = [&](int rank) {
+    return plan::Problem{map_.ranks(), rank, &map_, choice.parameters, {}, setting_.away_steps};
+  };
+  // An MPI looks each block of a derived datatype up, and most copy it into buffers of their own.
+  const double scattered = algorithm.needs.derived_types ? 2 : 1;
+  plan::Sizes sizes = plan::Sizes::known;
+  const auto size_of = [&](const plan::SampledNode& node) {
+    double all = 0;
+    for (const plan::SampledRank& one : node) all += one.weight;
+    return static_cast<int>(all + 0.5);
+  };
+  std::vector<std::vector<std::pair<plan::RankWork, double>>> nodes;
+  for (const plan::SampledNode& node : sampled_) {
+    auto& ranks = nodes.emplace_back();
+    double looked_at[2] = {0, 0}, all[2] = {0, 0};
+    std::vector<bool> leading;
+    for (const plan::SampledRank& one : node) {
+      if (leads) {
+        const plan::LeadersPlan plan = plan::leaders_plan(problem(one.rank), leaders_kind_of(collective_));
+        place = static_cast<double>(plan::most_a_place(plan));
+        if (plan.kind == plan::LeadersKind::uneven) place = std::max(place - size_beside, size_beside);
+        leading.push_back(plan.leads >= 0);
+        all[1] = plan.leaders, all[0] = size_of(node) - plan.leaders;
+        looked_at[leading.back() ? 1 : 0] += 1;
+        ranks.emplace_back(plan::work_of(plan, map_), one.weight);
+      } else {
+        const plan::Schedule schedule = algorithm.build(problem(one.rank));
+        sizes = schedule.sizes;
+        ranks.emplace_back(plan::work_of(schedule, one.rank, map_, scattered), one.weight);
+      }
+    }
+    // Leaders do what others do not: each kind stands for its own.
+    for (std::size_t i = 0; i < leading.size(); ++i) {
+      const std::size_t kind = leading[i] ? 1 : 0;
+      ranks[i].second = all[kind] / looked_at[kind];
+    }
+  }
+  plan::CostSum sum(sizes, setting_.processors);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    for (const auto& [work, weight] : nodes[n]) sum.add(work, weight);
+    sum.end_node(size_of(sampled_[n]));
+  }
+  plan::PlacedCost cost = sum.take();
+  cost.eager = static_cast<double>(plan::value_of(choice.parameters, "eager", 0));
+  if (leads) cost.piece = std::min(place, static_cast<double>(plan::value_of(choice.parameters, "piece", 65536)));
+  return cost;
+}
+
+plan::SampleLimits limits_within_a_call(int ranks) {
+  return ranks <= 256 ? plan::SampleLimits{2, 6} : plan::SampleLimits{1, 4};
+}
+
+std::string why_no_cost(const Algorithm& algorithm) {
+  if (is_of_the_mpi(algorithm) || algorithm.engine == Engine::inbox || algorithm.build != nullptr ||
+      algorithm.engine == Engine::padded) {
+    return {};
+  }
+  return "it has no schedule that is known before the call";
+}
+
+Priced price(const Choice& choice, const Load& load, const Model& model, Costs& costs) {
+  assert(why_no_cost(*choice.algorithm).empty());
+  Priced result;
+  const bool pads = choice.algorithm->engine == Engine::padded;
+  const bool by_the_mpi = is_of_the_mpi(*choice.algorithm) || (pads && choice.algorithm->build == nullptr);
+  if (by_the_mpi) result = price_mpi(pads ? padded(load) : bytes_of(load), model, costs);
+  result.choice = choice;
+  if (!is_of_the_mpi(*choice.algorithm)) result.ours = amounts_of(choice, load, costs);
+  result.seconds = plan::time(result.ours, model.quadrille) + plan::time(result.mpis, model.mpi);
+  return result;
+}
+
+std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const ParameterRange& range, int ranks, int nodes,
+                                        int per_node) {
+  std::vector<std::int64_t> values;
+  // Those between whom messages go.
+  const int group = row_of(algorithm.engine).plans == Plans::leaders ? nodes : ranks;
+  const auto doubling = [&](std::int64_t from, std::int64_t most) {
+    for (std::int64_t value = from; value < most; value *= 2) values.push_back(value);
+    values.push_back(std::max<std::int64_t>(most, 1));
+  };
+  if (!range.names.empty()) {
+    for (std::int64_t value = range.least; value <= range.most; ++value) values.push_back(value);
+  } else if (range.name == "radix") {
+    values = radices(group);
+    // Some go by digits inside the node alone.
+    const std::vector<std::int64_t> inside = radices(per_node);
+    if (per_node > 2 && group != per_node) values.insert(values.end(), inside.begin(), inside.end());
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+  } else if (range.name == "stride" || range.name == "burst") {
+    doubling(2, std::min(group, 64));
+  } else if (range.name == "leaders") {
+    doubling(1, per_node);
+  } else {
+    values.push_back(range.standard);
+  }
+  return values;
+}
+
+Priced best_of(const Algorithm& algorithm, const Load& load, const Model& model, Costs& costs) {
+  Priced best = price(standard(algorithm), load, model, costs);
+  const plan::NodeMap& map = costs.map();
+  const int per_node = map.ranks_on_fullest_node();
+  for (int pass = 0; pass < most_passes; ++pass) {
+    bool better = false;
+    for (std::size_t p = 0; p < algorithm.parameters.size(); ++p) {
+      for (const std::int64_t value : values_to_try(algorithm, algorithm.parameters[p], map.ranks(), map.nodes, per_node)) {
+        Choice choice = best.choice;
+        if (choice.parameters[p].value == value) continue;
+        choice.parameters[p].value = value;
+        Priced priced = price(choice, load, model, costs);
+        if (priced.seconds >= best.seconds) continue;
+        best = std::move(priced);
+        better = true;
+      }
+    }
+    if (!better) break;
+  }
+  return best;
+}
+
+Priced fastest(const Load& load, const Model& model, Costs& costs,
+               const std::function<bool(const Algorithm&)>& can_serve) {
+  Priced best, own;
+  best.seconds = own.seconds = never;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!serves(algorithm, costs.collective()) || !why_no_cost(algorithm).empty() || !can_serve(algorithm)) continue;
+    Priced priced = best_of(algorithm, load, model, costs);
+    Priced& kept = is_of_the_mpi(algorithm) ? own : best;
+    if (priced.seconds < kept.seconds) kept = std::move(priced);
+  }
+  return own.choice.algorithm == nullptr || best.seconds < model_margin * own.seconds ? best : own;
+}
+
+bool worth_agreeing(const Model& model, Costs& costs, const std::function<bool(const Algorithm&)>& can_serve) {
+  const Load least{small_block, small_block};
+  const Choice own = named(costs.collective(), "mpi");
+  const Priced best = fastest(least, model, costs, can_serve);
+  return best.choice.algorithm != nullptr && !is_of_the_mpi(*best.choice.algorithm) &&
+         best.seconds + agreement(costs.map().ranks(), model) < model_margin * price(own, least, model, costs).seconds;
+}
+
+}  // namespace quadrille::choose

@@ -1,0 +1,327 @@
+#include "plan/placed_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille::plan {
+namespace {
+
+constexpr double bytes_of_a_size = 4;
+// Of blocks with sizes in one buffer the length always travels alone.
+constexpr double always_alone = 1e300;
+
+bool is_away(const NodeMap& nodes, int one, int other) {
+  return nodes.node_of[static_cast<std::size_t>(one)] != nodes.node_of[static_cast<std::size_t>(other)];
+}
+
+bool is_one_run(const Schedule& schedule, const Message& message) {
+  for (std::uint32_t i = 1; i < message.spans.count; ++i) {
+    const Span& last = schedule.spans[message.spans.first + i - 1];
+    const Span& span = schedule.spans[message.spans.first + i];
+    if (span.buffer != last.buffer || span.block != last.block + 1) return false;
+  }
+  return true;
+}
+
+// Of `pairs` messages under way together.
+double flight_of(double pairs) { return pairs > 1 ? pairs * std::log2(pairs) : 0; }
+
+// Reads a schedule of rank `me`. blocks_of(message, sends) tells how many blocks a message has.
+template <class BlocksOf>
+class Reader {
+ public:
+  Reader(const Schedule& schedule, int me, const NodeMap& nodes, BlocksOf blocks_of)
+      : schedule_(schedule), me_(me), nodes_(nodes), blocks_of_(blocks_of) {}
+
+  RoundWork read(const Round& round, double scattered) const {
+    RoundWork work;
+    const std::uint32_t pairs = std::max(round.sends.count, round.receives.count);
+    const std::uint32_t window = round.window.pairs == 0 ? pairs : round.window.pairs;
+    for (std::uint32_t first = 0; first < pairs; first += window) {
+      double sent = 0, received = 0;
+      for (std::uint32_t i = first; i < std::min(first + window, pairs); ++i) {
+        if (i < round.sends.count) sent += add(work, round.sends.first + i, true, scattered);
+        if (i < round.receives.count) received += add(work, round.receives.first + i, false, scattered);
+      }
+      const double together = std::max(sent, received);
+      work.rounds += together > 0 ? 1 : 0;
+      work.flight += flight_of(together);
+    }
+    add_copies(work, round.before);
+    add_copies(work, round.after);
+    work.fences = round.node_fence ? 1 : 0;
+    return work;
+  }
+
+ private:
+  // 1, or 0 if there is none.
+  double add(RoundWork& work, std::uint32_t number, bool sends, double scattered) const {
+    const Message& message = schedule_.messages[number];
+    if (is_none(message)) return 0;
+    const double blocks = blocks_of_(message, sends);
+    const bool away = is_away(nodes_, me_, message.peer);
+    (away ? (sends ? work.away_out : work.away_in) : (sends ? work.near_out : work.near_in)) += 1;
+    (away ? (sends ? work.away_blocks_out : work.away_blocks_in) : (sends ? work.near_blocks_out : work.near_blocks_in)) +=
+        blocks;
+    if (!is_one_run(schedule_, message)) work.copied += scattered * blocks;
+    if (sends && message.told > 0) {
+      (away ? work.away_told : work.near_told) += 1;
+      (away ? work.away_sizes : work.near_sizes) += message.told;
+      work.most_told = std::max(work.most_told, blocks);
+    }
+    return 1;
+  }
+  void add_copies(RoundWork& work, Range range) const {
+    for (std::uint32_t i = 0; i < range.count; ++i) {
+      const Copy& copy = schedule_.copies[range.first + i];
+      const bool shared = copy.from.owner != me_ || copy.to.owner != me_;
+      (shared ? work.shared : work.copied) += 1;
+      work.shared_data += shared ? 1 : 0;
+    }
+  }
+
+  const Schedule& schedule_;
+  const int me_;
+  const NodeMap& nodes_;
+  const BlocksOf blocks_of_;
+};
+
+void join(RoundWork& work, const RoundWork& other, double weight, double& (*keep)(double&, double)) {
+  constexpr double RoundWork::* all[] = {
+      &RoundWork::away_out,        &RoundWork::away_in,        &RoundWork::near_out,        &RoundWork::near_in,
+      &RoundWork::away_blocks_out, &RoundWork::away_blocks_in, &RoundWork::near_blocks_out, &RoundWork::near_blocks_in,
+      &RoundWork::away_told,       &RoundWork::near_told,      &RoundWork::away_sizes,      &RoundWork::near_sizes,
+      &RoundWork::most_told,       &RoundWork::copied,         &RoundWork::shared,          &RoundWork::shared_data,
+      &RoundWork::rounds,          &RoundWork::flight,         &RoundWork::fences};
+  for (const auto field : all) keep(work.*field, other.*field * weight);
+}
+double& larger(double& a, double b) { return a = std::max(a, b); }
+double& plus(double& a, double b) { return a += b; }
+
+// The amounts of the busiest so far.
+void raise(Amounts& amounts, Term term, double amount) { larger(of(amounts, term), amount); }
+
+}  // namespace
+
+constexpr std::array<TermRow, terms> term_rows = {{
+    {Term::message, "message", &Machine::alpha, "messages between nodes of a rank"},
+    {Term::byte, "byte", &Machine::beta, "bytes between nodes of a rank"},
+    {Term::node_message, "node_message", &Machine::node_message, "messages between nodes of a node's adapter"},
+    {Term::node_byte, "node_byte", &Machine::node_byte, "bytes between nodes of a node's adapter"},
+    {Term::near_message, "near_message", &Machine::near_message, "messages inside a node"},
+    {Term::near_byte, "near_byte", &Machine::near_byte, "bytes of messages inside a node"},
+    {Term::copied_byte, "copied_byte", &Machine::gamma, "bytes copied in a rank's own memory"},
+    {Term::copied_block, "copied_block", &Machine::delta, "blocks copied in a rank's own memory"},
+    {Term::shared_byte, "shared_byte", &Machine::shared_byte, "bytes copied through a node's shared memory"},
+    {Term::shared_block, "shared_block", &Machine::shared_block, "blocks copied through a node's shared memory"},
+    {Term::round, "round", &Machine::rho, "rounds of waiting for peers"},
+    {Term::fence, "fence", &Machine::fence, "waits of a node's ranks for each other"},
+    {Term::flight, "flight", &Machine::flight, "doublings of the messages under way together"},
+}};
+
+double time(const Amounts& amounts, const Machine& machine) {
+  double seconds = 0;
+  for (const TermRow& row : term_rows) {
+    const double amount = of(amounts, row.term);
+    if (amount > 0) seconds += amount * machine.*row.constant;
+  }
+  return seconds;
+}
+
+Amounts amounts(const PlacedCost& cost, const BlockBytes& bytes) {
+  const double pieces = cost.piece > 0 ? std::max(1.0, std::ceil(bytes.largest / cost.piece)) : 1;
+  Amounts result{};
+  for (std::size_t t = 0; t < terms; ++t) {
+    const bool of_node = static_cast<Term>(t) == Term::node_byte;
+    result[t] = cost.fixed[t] * pieces + cost.per_byte[t] * (of_node ? bytes.node : bytes.rank);
+  }
+  for (const PlacedCost::Told& told : cost.told) {
+    if (told.blocks * bytes.rank <= cost.eager) continue;
+    for (std::size_t t = 0; t < terms; ++t) result[t] += told.alone[t];
+  }
+  return result;
+}
+
+std::vector<SampledNode> sample_ranks(const NodeMap& nodes, SampleLimits limits) {
+  std::vector<std::vector<int>> members(static_cast<std::size_t>(nodes.nodes));
+  for (int r = 0; r < nodes.ranks(); ++r) members[static_cast<std::size_t>(nodes.node_of[static_cast<std::size_t>(r)])].push_back(r);
+  // `count` of `all` numbers at equal distances, the first and the last among them.
+  const auto spread = [](std::size_t all, int most) {
+    const std::size_t count = std::min(all, static_cast<std::size_t>(most));
+    std::vector<std::size_t> list;
+    for (std::size_t i = 0; i < count; ++i) list.push_back(count == 1 ? 0 : i * (all - 1) / (count - 1));
+    return list;
+  };
+  std::vector<std::size_t> chosen = spread(members.size(), limits.nodes);
+  const auto fullest = static_cast<std::size_t>(
+      std::max_element(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); }) -
+      members.begin());
+  const bool has_fullest = std::any_of(chosen.begin(), chosen.end(),
+                                       [&](std::size_t n) { return members[n].size() == members[fullest].size(); });
+  if (!has_fullest) chosen.push_back(fullest);
+  std::vector<SampledNode> sampled;
+  for (const std::size_t node : chosen) {
+    SampledNode ranks;
+    const auto at = spread(members[node].size(), limits.ranks);
+    const auto all = static_cast<double>(members[node].size()), some = static_cast<double>(at.size());
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const bool outer = at.size() > 2 && (i == 0 || i + 1 == at.size());
+      ranks.push_back({members[node][at[i]], outer ? 1 : at.size() > 2 ? (all - 2) / (some - 2) : all / some});
+    }
+    sampled.push_back(std::move(ranks));
+  }
+  return sampled;
+}
+
+RankWork work_of(const Schedule& schedule, int me, const NodeMap& nodes, double scattered) {
+  const Reader reader(schedule, me, nodes,
+                      [](const Message& message, bool) { return static_cast<double>(message.spans.count); });
+  RankWork work(1);
+  for (const Round& round : schedule.rounds) {
+    work.back().push_back(reader.read(round, scattered));
+    if (round.node_fence) work.emplace_back();
+  }
+  return work;
+}
+
+RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes) {
+  const bool uneven = plan.kind == LeadersKind::uneven;
+  RankWork work(3);
+  RoundWork pack, unpack;
+  pack.shared = pack.shared_data = plan.gathers() ? 1 : plan.ranks;
+  pack.fences = 1;
+  work[0].push_back(pack);
+  // Blocks of one size that lie one behind the other are copied together.
+  unpack.shared = uneven ? plan.ranks : static_cast<double>(plan.received.size());
+  unpack.shared_data = plan.ranks;
+  work[2].push_back(unpack);
+  work[1].emplace_back().fences = 1;
+  if (plan.leads < 0) return work;
+
+  const auto stream_of = [&](const Span& span) -> const LeadersStream& {
+    const auto parts = uneven && span.buffer == Buffer::send ? 1 + plan.members.size() : 1;
+    const std::size_t number = static_cast<std::size_t>(span.block) / parts;
+    return plan.streams[number];
+  };
+  const auto own = std::find_if(plan.streams.begin(), plan.streams.end(),
+                                [&](const LeadersStream& stream) { return stream.peer == plan.me; });
+  const auto blocks_of_span = [&](const Span& span) {
+    if (span.buffer == Buffer::scratch) return static_cast<double>(plan.slot);
+    if (plan.gathers() && span.buffer == Buffer::send) return static_cast<double>(own->send_count);
+    const LeadersStream& stream = stream_of(span);
+    return static_cast<double>(span.buffer == Buffer::send ? stream.send_count : stream.recv_count);
+  };
+  // An allgather's own blocks are received where they are sent from.
+  const auto lies_there = [&](const Copy& copy) {
+    return plan.gathers() && copy.from.buffer == Buffer::send && copy.to.buffer == Buffer::recv && &stream_of(copy.to) == &*own;
+  };
+  const auto blocks_of = [&](const Message& message, bool) {
+    if (uneven) return blocks_of_span(plan.exchange.spans[message.spans.first]);
+    double blocks = 0;
+    for (std::uint32_t s = 0; s < message.spans.count; ++s) blocks += blocks_of_span(plan.exchange.spans[message.spans.first + s]);
+    return blocks;
+  };
+  const Reader reader(plan.exchange, plan.me, nodes, blocks_of);
+  std::vector<RoundWork> rounds;
+  for (const Round& round : plan.exchange.rounds) {
+    RoundWork one = reader.read(round, 0);
+    if (uneven) one.away_sizes = one.away_blocks_out;
+    // Copies of the exchange are of streams, within shared memory.
+    one.copied = one.shared = one.shared_data = 0;
+    for (const Range range : {round.before, round.after}) {
+      for (std::uint32_t c = 0; c < range.count; ++c) {
+        const Copy& copy = plan.exchange.copies[range.first + c];
+        const double blocks = lies_there(copy) ? 0 : std::min(blocks_of_span(copy.from), blocks_of_span(copy.to));
+        one.shared += blocks > 0 ? 1 : 0;
+        one.shared_data += blocks;
+      }
+    }
+    rounds.push_back(one);
+  }
+  if (!rounds.empty()) {
+    rounds.front().fences = 1;
+    work[1] = std::move(rounds);
+  }
+  return work;
+}
+
+RoundWork exchange_in_node(int ranks_on_node, double times) {
+  RoundWork work;
+  work.shared = work.shared_data = times * ranks_on_node;
+  return work;
+}
+
+void CostSum::add(const RankWork& work, double weight) {
+  if (rounds_.size() < work.size()) rounds_.resize(work.size());
+  for (std::size_t phase = 0; phase < work.size(); ++phase) {
+    std::vector<Round>& rounds = rounds_[phase];
+    if (rounds.size() < work[phase].size()) rounds.resize(work[phase].size());
+    for (std::size_t r = 0; r < work[phase].size(); ++r) {
+      join(rounds[r].most, work[phase][r], 1, larger);
+      join(rounds[r].sum, work[phase][r], weight, plus);
+    }
+  }
+}
+
+void CostSum::end_node(int ranks_on_node) {
+  for (std::vector<Round>& rounds : rounds_) {
+    for (Round& round : rounds) close(round, ranks_on_node);
+  }
+}
+
+void CostSum::close(Round& round, int ranks_on_node) const {
+  const RoundWork &most = round.most, &sum = round.sum;
+  // What needs a processor.
+  const auto work = [&](double RoundWork::* field) {
+    return processors_ > 0 ? std::max(most.*field, sum.*field / processors_) : most.*field;
+  };
+  const auto either = [&](const RoundWork& of, double RoundWork::* out, double RoundWork::* in) {
+    return std::max(of.*out, of.*in);
+  };
+  raise(round.fixed, Term::message, std::max(work(&RoundWork::away_out), work(&RoundWork::away_in)));
+  raise(round.fixed, Term::node_message, either(sum, &RoundWork::away_out, &RoundWork::away_in));
+  raise(round.fixed, Term::near_message, std::max(work(&RoundWork::near_out), work(&RoundWork::near_in)));
+  raise(round.fixed, Term::byte, bytes_of_a_size * most.away_sizes);
+  raise(round.fixed, Term::node_byte, bytes_of_a_size * sum.away_sizes);
+  raise(round.fixed, Term::near_byte, bytes_of_a_size * work(&RoundWork::near_sizes));
+  raise(round.fixed, Term::copied_block, work(&RoundWork::copied));
+  raise(round.fixed, Term::shared_block, work(&RoundWork::shared));
+  raise(round.fixed, Term::round, most.rounds);
+  raise(round.fixed, Term::flight, most.flight);
+  const double waits = std::log2(static_cast<double>(ranks_on_node));
+  raise(round.fixed, Term::fence, most.fences * (processors_ > 0 ? std::max(waits, (ranks_on_node - 1) / processors_) : waits));
+  raise(round.per_byte, Term::byte, either(most, &RoundWork::away_blocks_out, &RoundWork::away_blocks_in));
+  raise(round.per_byte, Term::node_byte, either(sum, &RoundWork::away_blocks_out, &RoundWork::away_blocks_in));
+  raise(round.per_byte, Term::near_byte, std::max(work(&RoundWork::near_blocks_out), work(&RoundWork::near_blocks_in)));
+  raise(round.per_byte, Term::copied_byte, work(&RoundWork::copied));
+  raise(round.per_byte, Term::shared_byte, work(&RoundWork::shared_data));
+  if (sizes_ != Sizes::known && most.away_told + most.near_told > 0) {
+    raise(round.alone, Term::message, work(&RoundWork::away_told));
+    raise(round.alone, Term::node_message, sum.away_told);
+    raise(round.alone, Term::near_message, work(&RoundWork::near_told));
+    raise(round.alone, Term::round, most.rounds);
+    larger(round.most_told, sizes_ == Sizes::coupled ? always_alone : most.most_told);
+  }
+  round.most = round.sum = {};
+}
+
+PlacedCost CostSum::take() const {
+  PlacedCost cost;
+  for (const std::vector<Round>& rounds : rounds_) {
+    for (const Round& round : rounds) {
+      for (std::size_t t = 0; t < terms; ++t) {
+        cost.fixed[t] += round.fixed[t];
+        cost.per_byte[t] += round.per_byte[t];
+      }
+      if (round.most_told == 0) continue;
+      const auto known = std::find_if(cost.told.begin(), cost.told.end(),
+                                      [&](const PlacedCost::Told& told) { return told.blocks == round.most_told; });
+      PlacedCost::Told& told = known == cost.told.end() ? cost.told.emplace_back() : *known;
+      told.blocks = round.most_told;
+      for (std::size_t t = 0; t < terms; ++t) told.alone[t] += round.alone[t];
+    }
+  }
+  return cost;
+}
+
+}  // namespace quadrille::plan

@@ -1,0 +1,144 @@
+// What a call costs where several ranks share a node: counted from the schedules of its ranks, or of some of them.
+//
+// Idea    A round takes what its busiest rank takes, and what the busiest node takes for the bytes and messages that all
+//         its ranks send to other nodes, which share one adapter. Of each kind of work (Term) the amounts of the rounds
+//         are added up; the time of a call is the sum of all amounts, each times a constant of the machine. Where ranks
+//         share processors, work of processors (messages, copies) is at least what the node's ranks have together,
+//         divided by its processors.
+// Source  The model of Fan et al. (HPDC 2022, section 3.3), with what several ranks a node add; the shared adapter as in
+//         the max-rate model of Gropp, Olson and Samfass (EuroMPI 2016), as a sum in place of a maximum, so that it can
+//         be fitted by linear least squares.
+// Cost    A schedule for each rank that is looked at. With many ranks some stand for all (sample_ranks): ranks of a node
+//         at equal distances, on nodes at equal distances. The first and the last rank of a node are among them and stand
+//         for themselves: often they alone have neighbours on other nodes.
+//
+// Amounts depend on the bytes of a block in a simple way, so they are counted once for all sizes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "plan/cost.hpp"
+#include "plan/leaders.hpp"
+#include "plan/problem.hpp"
+
+namespace quadrille::plan {
+
+enum class Term : std::uint8_t {
+  message,
+  byte,
+  node_message,
+  node_byte,
+  near_message,
+  near_byte,
+  copied_byte,
+  copied_block,
+  shared_byte,
+  shared_block,
+  round,
+  fence,
+  flight,
+};
+inline constexpr std::size_t terms = static_cast<std::size_t>(Term::flight) + 1;
+
+struct TermRow {
+  Term term;
+  std::string_view name;  // in tuning tables
+  double Machine::* constant;
+  std::string_view what;  // is counted, in words
+};
+// [term]
+extern const std::array<TermRow, terms> term_rows;
+
+// [term] how often its constant counts.
+using Amounts = std::array<double, terms>;
+constexpr double& of(Amounts& amounts, Term term) { return amounts[static_cast<std::size_t>(term)]; }
+constexpr double of(const Amounts& amounts, Term term) { return amounts[static_cast<std::size_t>(term)]; }
+
+double time(const Amounts& amounts, const Machine& machine);
+
+struct PlacedCost {
+  Amounts fixed{};     // whatever the size of blocks
+  Amounts per_byte{};  // for each byte of a block
+  // Messages of sizes that travel before their data, and not with them, where these are more than `eager` bytes.
+  struct Told {
+    double blocks = 0;  // of the data
+    Amounts alone{};
+    friend bool operator==(const Told&, const Told&) = default;
+  };
+  std::vector<Told> told;
+  double eager = 0;
+  double piece = 0;  // bytes of a block that move at a time: all of it again for each piece; 0: all of them
+};
+
+// For blocks of `bytes` bytes on the busiest rank, of `node_bytes` in the mean of its node, the largest of `largest`.
+struct BlockBytes {
+  double rank, node, largest;
+};
+Amounts amounts(const PlacedCost& cost, const BlockBytes& bytes);
+
+// ---- Whose schedules are looked at ----
+
+struct SampledRank {
+  int rank;
+  double weight;  // of how many ranks of its node it stands for
+};
+using SampledNode = std::vector<SampledRank>;
+
+// At most so many nodes, and ranks of each.
+struct SampleLimits {
+  int nodes = 4, ranks = 8;
+};
+std::vector<SampledNode> sample_ranks(const NodeMap& nodes, SampleLimits limits);
+
+// ---- Counting ----
+
+// What a rank does in a round, in blocks and messages.
+struct RoundWork {
+  double away_out = 0, away_in = 0, near_out = 0, near_in = 0;              // messages to other nodes, and inside its own
+  double away_blocks_out = 0, away_blocks_in = 0, near_blocks_out = 0, near_blocks_in = 0;
+  double away_told = 0, near_told = 0;        // messages with sizes
+  double away_sizes = 0, near_sizes = 0;      // in them
+  double most_told = 0;                       // blocks of the largest of these messages
+  double copied = 0, shared = 0;              // blocks copied in private and in shared memory
+  double shared_data = 0;                     // of those in shared memory, how many blocks' bytes
+  double rounds = 0, flight = 0, fences = 0;
+};
+// [fences passed before][round]
+using RankWork = std::vector<std::vector<RoundWork>>;
+
+// A block of a message that is not one run counts as `scattered` copies, on each side: it is packed and unpacked.
+RankWork work_of(const Schedule& schedule, int me, const NodeMap& nodes, double scattered = 1);
+// Through leaders: as the engine goes, which packs in shared memory, exchanges, and unpacks.
+RankWork work_of(const LeadersPlan& plan, const NodeMap& nodes);
+// Each rank exchanges blocks with all ranks of its node through shared memory; each is copied `times` times.
+RoundWork exchange_in_node(int ranks_on_node, double times);
+
+// Adds up what ranks do, one node after the other.
+class CostSum {
+ public:
+  // `processors` of a node; 0: as many as ranks.
+  CostSum(Sizes sizes, double processors) : sizes_(sizes), processors_(processors) {}
+  void add(const RankWork& work, double weight);
+  void end_node(int ranks_on_node);
+  PlacedCost take() const;
+
+ private:
+  struct Round {
+    RoundWork most;       // of a rank of this node
+    RoundWork sum;        // of the ranks of this node
+    Amounts fixed{}, per_byte{}, alone{};  // of the busiest node, and ranks
+    double most_told = 0;
+  };
+  void close(Round& round, int ranks_on_node) const;
+
+  Sizes sizes_;
+  double processors_;
+  std::vector<std::vector<Round>> rounds_;
+};
+
+}  // namespace quadrille::plan
