@@ -17,6 +17,7 @@ constexpr double small_block = 8;
 // Blocks of up to so many bytes go through inboxes inside a node: written and read, so copied twice.
 constexpr double most_of_inbox = 1024;
 constexpr int most_passes = 3;
+constexpr int most_values = 1000;
 // Of an uneven block its size lies in its place, too.
 constexpr double size_beside = 4;
 
@@ -181,7 +182,8 @@ plan::PlacedCost Costs::count(const Choice& choice) const {
         place = static_cast<double>(plan::most_a_place(plan));
         if (plan.kind == plan::LeadersKind::uneven) place = std::max(place - size_beside, size_beside);
         leading.push_back(plan.leads >= 0);
-        all[1] = plan.leaders, all[0] = size_of(node) - plan.leaders;
+        // Of all that act as nodes in this node.
+        all[1] = plan.leaders * static_cast<double>(size_of(node)) / plan.here(), all[0] = size_of(node) - all[1];
         looked_at[leading.back() ? 1 : 0] += 1;
         ranks.emplace_back(plan::work_of(plan, map_), one.weight);
       } else {
@@ -240,7 +242,9 @@ std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const Parame
     for (std::int64_t value = from; value < most; value *= 2) values.push_back(value);
     values.push_back(std::max<std::int64_t>(most, 1));
   };
-  if (!range.names.empty()) {
+  if (range.name == "order") {  // counts do not see it
+    values.push_back(range.standard);
+  } else if (!range.names.empty()) {
     for (std::int64_t value = range.least; value <= range.most; ++value) values.push_back(value);
   } else if (range.name == "radix") {
     values = radices(group);
@@ -255,6 +259,7 @@ std::vector<std::int64_t> values_to_try(const Algorithm& algorithm, const Parame
     doubling(1, per_node);
   } else {
     values.push_back(range.standard);
+    if (range.name == "group" && per_node >= 8) values.insert(values.end(), {per_node / 2, per_node / 4});
   }
   return values;
 }
@@ -266,11 +271,13 @@ Priced best_of(const Algorithm& algorithm, const Load& load, const Model& model,
   for (int pass = 0; pass < most_passes; ++pass) {
     bool better = false;
     for (std::size_t p = 0; p < algorithm.parameters.size(); ++p) {
+      int alike = 0;  // of a parameter that the others make useless not all values are tried
       for (const std::int64_t value : values_to_try(algorithm, algorithm.parameters[p], map.ranks(), map.nodes, per_node)) {
         Choice choice = best.choice;
-        if (choice.parameters[p].value == value) continue;
+        if (choice.parameters[p].value == value || alike == 2) continue;
         choice.parameters[p].value = value;
         Priced priced = price(choice, load, model, costs);
+        alike = priced.seconds == best.seconds ? alike + 1 : -most_values;
         if (priced.seconds >= best.seconds) continue;
         best = std::move(priced);
         better = true;

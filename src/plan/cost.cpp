@@ -1,7 +1,6 @@
 #include "plan/cost.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace quadrille::plan {
 namespace {
@@ -78,13 +77,19 @@ Machine flat(const Machine& machine, int per_node) {
   return plain;
 }
 
+double doublings(double number) {
+  double power = 1, count = 0;
+  while (2 * power <= number) power *= 2, count += 1;
+  return count + (number - power) / power;
+}
+
 double time(const Counts& counts, const Machine& shared, double block_bytes) {
   constexpr double bytes_of_a_size = 4;
   const Machine machine = flat(shared, 1);
   const auto messages = static_cast<double>(counts.messages);
   const double together = messages / static_cast<double>(std::max<std::uint64_t>(counts.rounds, 1));
   return machine.alpha * static_cast<double>(counts.messages + counts.size_messages) +
-         machine.flight * messages * std::log2(std::max(together, 1.0)) +
+         machine.flight * messages * doublings(std::max(together, 1.0)) +
          machine.beta * bytes_of_a_size * static_cast<double>(counts.sizes_sent) +
          machine.beta * block_bytes * static_cast<double>(counts.blocks_sent) +
          (machine.gamma * block_bytes + machine.delta) * static_cast<double>(counts.blocks_copied) +

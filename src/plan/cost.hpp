@@ -49,6 +49,10 @@ Machine one_class(Machine machine);
 // `flight`: of a message and a byte a rank's share of the adapter is part.
 Machine flat(const Machine& machine, int per_node);
 
+// How often 1 is doubled to make `number`, which is 1 at least: the logarithm, with straight lines between powers of two. Not
+// of the C library, whose last bits differ between processors: ranks that choose by them must have the same.
+double doublings(double number);
+
 // Seconds that one rank needs, with blocks of `block_bytes` bytes; in the mean, if sizes differ. A size takes
 // 4 bytes. Each of `size_messages` costs alpha. All messages are between nodes of one rank, and of a round are under way
 // together.

@@ -24,7 +24,7 @@ bool is_one_run(const Schedule& schedule, const Message& message) {
 }
 
 // Of `pairs` messages under way together.
-double flight_of(double pairs) { return pairs > 1 ? pairs * std::log2(pairs) : 0; }
+double flight_of(double pairs) { return pairs > 1 ? pairs * doublings(pairs) : 0; }
 
 // Reads a schedule of rank `me`. blocks_of(message, sends) tells how many blocks a message has.
 template <class BlocksOf>
@@ -288,7 +288,7 @@ void CostSum::close(Round& round, int ranks_on_node) const {
   raise(round.fixed, Term::shared_block, work(&RoundWork::shared));
   raise(round.fixed, Term::round, most.rounds);
   raise(round.fixed, Term::flight, most.flight);
-  const double waits = std::log2(static_cast<double>(ranks_on_node));
+  const double waits = doublings(ranks_on_node);
   raise(round.fixed, Term::fence, most.fences * (processors_ > 0 ? std::max(waits, (ranks_on_node - 1) / processors_) : waits));
   raise(round.per_byte, Term::byte, either(most, &RoundWork::away_blocks_out, &RoundWork::away_blocks_in));
   raise(round.per_byte, Term::node_byte, either(sum, &RoundWork::away_blocks_out, &RoundWork::away_blocks_in));

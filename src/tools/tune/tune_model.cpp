@@ -1,139 +1,175 @@
+// Idea    Calls of few algorithms that differ in what they have much of: messages, bytes, rounds, copies, messages of a
+//         window; with several ranks a node also of leaders and of copies in shared memory. What a call has of each term is
+//         counted as for a choice (choose/model_costs.hpp); least squares find the constants. Of the MPI's own those of
+//         what it is taken for, which the constants decide in turn: some rounds of both.
+// Cost    About 20 algorithms * 8 sizes * batches * 2 ms; where a call takes longer, that of a call.
 #include "tools/tune/tune_model.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "plan/closed_forms.hpp"
+#include "choose/model_costs.hpp"
 #include "quadrille.h"
+#include "team/switch_points.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/statistics.hpp"
 #include "tools/tune/batch.hpp"
 #include "tools/tune/fit.hpp"
+#include "tools/tune/uniform.hpp"
 
 namespace quadrille::tools {
 namespace {
 
-
 constexpr double model_batch_seconds = 0.002;
 constexpr std::size_t most_bytes = std::size_t{64} << 20;  // of a rank's buffer
 const std::vector<std::size_t> sizes = {8, 32, 100, 256, 700, 2048, 6000, 16384};
+constexpr int rounds_of_mpi = 10;
+constexpr int all_ranks_up_to = 512;
 
 struct Case {
   choose::Choice choice;
+  Collective collective;
   std::size_t bytes;
-  Sample sample;
+  Sample sample{};
 };
 
-// In the units of the model, as choose::predict() counts.
-Sample sample_of(const choose::Choice& choice, int ranks, double bytes) {
-  const std::string_view name = choice.algorithm->name;
-  const std::int64_t radix = plan::value_of(choice.parameters, "radix", 2);
-  plan::Counts counts = plan::count_spread_out(ranks);
-  double again = 0;
-  if (name == "pairwise") counts.rounds = counts.messages;
-  if (name == "two-phase-bruck") {
-    counts = plan::count_two_phase_bruck(ranks, radix);
-    const auto eager = static_cast<double>(plan::value_of(choice.parameters, "eager", 0));
-    counts.size_messages = plan::count_sizes_alone(ranks, radix, bytes, eager);
-    again = counts.size_messages > 0 ? static_cast<double>(counts.rounds) : 0;
+// What is measured of a collective.
+std::vector<std::string> contenders(Collective collective, int per_node) {
+  std::vector<std::string> names;
+  const auto add = [&](std::initializer_list<const char*> more) { names.insert(names.end(), more.begin(), more.end()); };
+  if (is_allgather(collective)) {
+    add({"mpi", "ring", "bruck:radix=2"});
+  } else if (is_sized(collective)) {
+    add({"mpi", "zero-rotation-bruck:radix=2", "waitall-stride:stride=4"});
+  } else {
+    add({"mpi", "spread-out", "pairwise", "two-phase-bruck:radix=2", "two-phase-bruck:radix=4", "two-phase-bruck:radix=8"});
   }
-  // Amounts are what the model says if one constant is 1 and the others are 0.
-  const auto amount = [&](double plan::Machine::*constant) {
-    plan::Machine unit{};
-    unit.*constant = 1;
-    return plan::time(counts, unit, bytes);
-  };
-  return {amount(&plan::Machine::alpha),       amount(&plan::Machine::beta),
-          amount(&plan::Machine::gamma),       amount(&plan::Machine::delta),
-          amount(&plan::Machine::rho) + again, 0};
+  if (per_node == 1) return names;
+  if (!is_sized(collective)) add({"single-copy", "hint-row"});
+  names.push_back("leaders:leaders=1");
+  if (!is_allgather(collective)) names.push_back(fmt::format("leaders:leaders={}", per_node));
+  return names;
 }
 
 class ModelTuner {
  public:
-  ModelTuner(team::Team& team, int batches)
-      : team_(team), batches_(batches), progress_(team.group.me == 0) {}
+  ModelTuner(team::Team& team, int batches) : team_(team), batches_(batches), progress_(team.group.me == 0) {}
 
   choose::Model run() {
-    const std::size_t ranks = static_cast<std::size_t>(team_.group.ranks);
-    std::vector<Case> own, mpis;
-    for (const std::size_t bytes : sizes) {
-      if (bytes * ranks > most_bytes) break;
-      measure(bytes, own, mpis);
-    }
-    forget();
     choose::Model model;
-    model.quadrille = fitted(own);
-    // All at one number of ranks: waiting cannot be told from sending.
-    for (Case& c : mpis) c.sample.rounds = c.sample.copied_bytes = c.sample.copied_blocks = 0;
-    model.mpi = fitted(mpis);
-    show(own, model.quadrille);
-    show(mpis, model.mpi);
+    if (team_.crowded) model.processors = std::min(processors(), per_node());
+    std::vector<Case> own, mpis;
+    for (const Collective collective : {Collective::alltoallv, Collective::alltoall, Collective::allgather}) {
+      make_costs(collective, model.processors);
+      for (const std::size_t bytes : sizes) {
+        if (bytes * ranks() > most_bytes) break;
+        measure(collective, bytes, own, mpis);
+      }
+      use(collective, {});
+    }
+    for (Case& c : own) c.sample.amounts = priced(c, model).ours;
+    model.quadrille = model.mpi = fitted(own);
+    for (int round = 0; round < rounds_of_mpi; ++round) {
+      for (Case& c : mpis) c.sample.amounts = priced(c, model).mpis;
+      model.mpi = fitted(mpis);
+    }
+    show(own, model.quadrille, "");
+    show(mpis, model.mpi, "the MPI's own: ");
     return model;
   }
 
  private:
-  static plan::Machine fitted(const std::vector<Case>& cases) { return fit(samples(cases)); }
+  std::size_t ranks() const { return static_cast<std::size_t>(team_.group.ranks); }
+  int per_node() const { return team_.nodes.ranks_on_fullest_node(); }
+  // Of the node of rank 0.
+  int processors() const {
+    int count = team::this_machine().cores;
+    mpi().Bcast(&count, 1, mpi().int_type, 0, team_.user);
+    return count;
+  }
+
+  void make_costs(Collective collective, double processors) {
+    choose::CostsSetting setting{processors, {4, 8}, team_.agreed().away_steps};
+    if (team_.group.ranks <= all_ranks_up_to) setting.limits = {all_ranks_up_to, all_ranks_up_to};
+    costs_[collective] = std::make_unique<choose::Costs>(collective, team_.nodes, setting);
+  }
+  choose::Priced priced(const Case& c, const choose::Model& model) {
+    const auto bytes = static_cast<double>(c.bytes);
+    return price(c.choice, {bytes, bytes}, model, *costs_[c.collective]);
+  }
+
+  static plan::Machine fitted(const std::vector<Case>& cases) {
+    const std::vector<Sample> list = samples(cases);
+    plan::Machine machine = fit(list);
+    fill_unknown(machine, list);
+    return machine;
+  }
   static std::vector<Sample> samples(const std::vector<Case>& cases) {
     std::vector<Sample> list;
     for (const Case& c : cases) list.push_back(c.sample);
     return list;
   }
 
-  void use(const choose::Choice& choice) {
-    team::force(team_, Collective::alltoallv, choice);
+  void use(Collective collective, const choose::Choice& choice) { team::force(team_, collective, choice); }
+  // The same on all ranks.
+  bool can_serve(Collective collective, const choose::Choice& choice, std::size_t bytes) {
+    use(collective, choice);
+    const std::size_t known = is_sized(collective) ? bytes : 0;
+    return team::selection_of(team_, collective, known, 0).selection.choice.algorithm == choice.algorithm;
   }
-  void forget() { use({}); }
 
   // Seconds a call takes the slowest rank.
-  double batch(int calls) {
+  double batch(Collective collective, std::size_t bytes, int calls) {
     return seconds_of_batch(team_.user, calls, [&] {
-      Quadrille_Alltoallv(send_.data(), counts_.data(), places_.data(), mpi().byte, recv_.data(), counts_.data(),
-                          places_.data(), mpi().byte, team_.user);
+      const int count = static_cast<int>(bytes);
+      if (const UniformFunction function = uniform_function(collective); function != nullptr) {
+        function(send_.data(), count, mpi().byte, recv_.data(), count, mpi().byte, team_.user);
+      } else {
+        Quadrille_Alltoallv(send_.data(), counts_.data(), places_.data(), mpi().byte, recv_.data(), counts_.data(),
+                            places_.data(), mpi().byte, team_.user);
+      }
     });
   }
 
   void prepare(std::size_t bytes) {
-    const std::size_t ranks = static_cast<std::size_t>(team_.group.ranks);
-    send_.assign(ranks * bytes, std::byte{1});
-    recv_.assign(ranks * bytes, std::byte{0});
-    counts_.assign(ranks, static_cast<int>(bytes));
-    places_.resize(ranks);
-    for (std::size_t r = 0; r < ranks; ++r) places_[r] = static_cast<int>(r * bytes);
+    send_.assign(ranks() * bytes, std::byte{1});
+    recv_.assign(ranks() * bytes, std::byte{0});
+    counts_.assign(ranks(), static_cast<int>(bytes));
+    places_.resize(ranks());
+    for (std::size_t r = 0; r < ranks(); ++r) places_[r] = static_cast<int>(r * bytes);
   }
 
-  void measure(std::size_t bytes, std::vector<Case>& own, std::vector<Case>& mpis) {
+  void measure(Collective collective, std::size_t bytes, std::vector<Case>& own, std::vector<Case>& mpis) {
     prepare(bytes);
     std::vector<Case> cases;
-    for (const char* text :
-         {"mpi", "spread-out", "pairwise", "two-phase-bruck:radix=2", "two-phase-bruck:radix=3",
-          "two-phase-bruck:radix=4", "two-phase-bruck:radix=8"}) {
-      Case c;
-      choose::parse_choice(Collective::alltoallv, text, c.choice);
-      if (plan::value_of(c.choice.parameters, "radix", 2) > std::max(team_.group.ranks, 2))
-        continue;
-      c.bytes = bytes;
-      c.sample = sample_of(c.choice, team_.group.ranks, static_cast<double>(bytes));
-      cases.push_back(c);
+    for (const std::string& text : contenders(collective, per_node())) {
+      Case c{{}, collective, bytes};
+      parse_choice(collective, text, c.choice);
+      if (plan::value_of(c.choice.parameters, "radix", 2) > std::max(team_.group.ranks, 2)) continue;
+      if (can_serve(collective, c.choice, bytes)) cases.push_back(c);
     }
     double estimate = 0;
     for (const Case& c : cases) {
-      use(c.choice);
-      batch(2);
-      estimate = std::max(estimate, batch(2));
+      use(collective, c.choice);
+      batch(collective, bytes, 1);
+      estimate = std::max(estimate, batch(collective, bytes, 2));
     }
     const int calls = calls_of_batch(model_batch_seconds, estimate);
     std::vector<std::vector<double>> times(cases.size());
     for (int b = 0; b < batches_; ++b) {
-      progress_.show(fmt::format("{} bytes: batch {} of {}", bytes, b + 1, batches_));
+      progress_.show(fmt::format("{}, {} bytes: batch {} of {}", name_of(collective), bytes, b + 1, batches_));
       for (std::size_t i = 0; i < cases.size(); ++i) {
         const std::size_t turn = (i + static_cast<std::size_t>(b)) % cases.size();
-        use(cases[turn].choice);
-        batch(1);
-        times[turn].push_back(batch(calls));
+        use(collective, cases[turn].choice);
+        batch(collective, bytes, 1);
+        times[turn].push_back(batch(collective, bytes, calls));
       }
     }
     for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -142,28 +178,38 @@ class ModelTuner {
     }
   }
 
-  void show(const std::vector<Case>& cases, const plan::Machine& machine) {
+  static std::string short_name(const Case& c) {
+    std::string text(c.choice.algorithm->name);
+    for (const char* parameter : {"radix", "stride", "leaders"}) {
+      const std::int64_t value = plan::value_of(c.choice.parameters, parameter, 0);
+      if (value == 0 || (text.starts_with("leaders") && parameter[0] != 'l')) continue;
+      text += fmt::format("{}{}={}", text.find(':') == std::string::npos ? ":" : ",", parameter, value);
+    }
+    return text;
+  }
+
+  void show(const std::vector<Case>& cases, const plan::Machine& machine, const char* whose) {
     if (team_.group.me != 0) return;
     progress_.clear();
-    fmt::print("  {:>8}  {:<28} {:>12} {:>12}\n", "bytes", "algorithm", "measured us", "model us");
+    fmt::print("  {:>10} {:>8}  {:<28} {:>12} {:>12}\n", "", "bytes", "algorithm", "measured us", "model us");
     for (const Case& c : cases) {
-      const std::string_view name = c.choice.algorithm->name;
-      const std::int64_t radix = plan::value_of(c.choice.parameters, "radix", 0);
-      fmt::print("  {:>8}  {:<28} {:>12.2f} {:>12.2f}\n", c.bytes,
-                 radix == 0 ? std::string(name) : fmt::format("{}:radix={}", name, radix),
-                 c.sample.seconds * 1e6, modelled(c.sample, machine) * 1e6);
+      fmt::print("  {:>10} {:>8}  {:<28} {:>12.2f} {:>12.2f}\n", name_of(c.collective), c.bytes, short_name(c),
+                 c.sample.seconds * 1e6, plan::time(c.sample.amounts, machine) * 1e6);
     }
-    fmt::print(
-        "  message {:.1f} ns, byte {:.3f} ns, copied byte {:.3f} ns, copied block {:.1f} ns, "
-        "round {:.1f} ns; median error {:.0f}%\n",
-        machine.alpha * 1e9, machine.beta * 1e9, machine.gamma * 1e9, machine.delta * 1e9,
-        machine.rho * 1e9, median_error(samples(cases), machine) * 100);
+    std::string constants;
+    for (const plan::TermRow& row : plan::term_rows) {
+      constants += fmt::format("{}{} {:.3f} ns", constants.empty() ? "" : ", ", row.name, machine.*row.constant * 1e9);
+    }
+    fmt::print("  {}{}; median error {:.0f}%\n", whose, constants, median_error(samples(cases), machine) * 100);
+    const std::vector<std::string> unknown = not_told_apart(samples(cases));
+    if (!unknown.empty()) fmt::print("  {}{}\n", whose, fmt::join(unknown, "; "));
     std::fflush(stdout);
   }
 
   team::Team& team_;
   int batches_;
   Progress progress_;
+  std::map<Collective, std::unique_ptr<choose::Costs>> costs_;
   std::vector<std::byte> send_, recv_;
   std::vector<int> counts_, places_;
 };
@@ -172,9 +218,8 @@ class ModelTuner {
 
 choose::ModelEntry tune_model(team::Team& team, int batches) {
   if (team.group.me == 0) {
-    fmt::print("{} ranks, at most {} on a node, {}; Alltoallv over messages\n", team.group.ranks,
-               team.nodes.ranks_on_fullest_node(),
-               team.crowded ? "more than processors" : "a processor each");
+    fmt::print("{} ranks, at most {} on a node, {}; between {} nodes\n", team.group.ranks, team.nodes.ranks_on_fullest_node(),
+               team.crowded ? "more than processors" : "a processor each", team.nodes.nodes);
   }
   choose::Model model = ModelTuner(team, batches).run();
   // Times differ between ranks by nothing: all have the same maxima, so all have the same model.
