@@ -287,19 +287,10 @@ int BoundRun::begin_moving() {
   if (pack_send_ && (has_room_ || (!known && send_places_.front().address != nullptr))) {
     if (const int error = pack_all(send_, send_places_, traffic_.quiet); error != MPI_SUCCESS) return error;
   }
-  if (known) {
-    if (!known_) known_.emplace(schedule_, binding_, transport_);
-    known_->begin();
-  } else {
-    carried_.emplace(schedule_, binding_, transport_, memory_.carried, CarriedLimits{.eager = moving_.eager});
-  }
+  if (!run_ && known) run_.emplace(schedule_, binding_, transport_);
+  if (!run_) run_.emplace(schedule_, binding_, transport_, memory_.carried, CarriedLimits{.eager = moving_.eager});
+  run_->begin();
   return MPI_SUCCESS;
-}
-
-int BoundRun::advance_moving(bool block, bool& finished) {
-  const int error = known_ ? known_->advance(block) : carried_->advance(block);
-  finished = known_ ? known_->done() : carried_->done();
-  return error;
 }
 
 int BoundRun::advance(bool block) {
@@ -310,9 +301,8 @@ int BoundRun::advance(bool block) {
     if (error == MPI_SUCCESS) error = answered();
   }
   if (phase_ == Phase::moving && error == MPI_SUCCESS) {
-    bool finished = false;
-    error = advance_moving(block, finished);
-    if (error == MPI_SUCCESS && !finished) return error;
+    error = run_->advance(block);
+    if (error == MPI_SUCCESS && !run_->done()) return error;
     if (error == MPI_SUCCESS) error = finish();
   }
   phase_ = Phase::idle;

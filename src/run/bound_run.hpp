@@ -101,7 +101,6 @@ class BoundRun {
   int largest_known();
   int begin_moving();
   void take_part_without_room();
-  int advance_moving(bool block, bool& finished);
   int finish();
 
   const plan::Schedule& schedule_;
@@ -118,8 +117,7 @@ class BoundRun {
   bool has_room_ = true, all_have_room_ = false;
   Binding binding_;
   MpiTransport transport_;
-  std::optional<Execution> known_;  // one of these two
-  std::optional<CarriedExecution> carried_;
+  std::optional<Execution> run_;
   std::optional<Agreement> agreement_;
   Question question_ = Question::largest;
   Phase phase_ = Phase::idle;

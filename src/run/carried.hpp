@@ -1,10 +1,10 @@
-// Runs schedules whose sizes travel: two-phase Bruck and SLOAV.
+// Blocks whose sizes travel, for the executor: two-phase Bruck, SLOAV, mn-co of uneven blocks.
 //
-// A round has up to two phases of messages. With `carried`, sizes go first, one number of 4 bytes for each
-// block of whose size the receiver must be told; then the data. If the data of a message are at most `eager`
-// bytes, they go behind the sizes in one message: the receiver sees by the sizes that they are there. With
-// `coupled`, the length of each message goes first; then the message, with the sizes at its head. A number too
-// large for 4 bytes is replaced by a mark, and all sizes of that message follow once more in 8 bytes.
+// The messages of a round go in steps. With `carried`, sizes go first, one number of 4 bytes for each block of whose
+// size the receiver must be told; then the data. If the data of a message are at most `eager` bytes, they go behind the
+// sizes in one message: the receiver sees by the sizes that they are there. A number too large for 4 bytes is replaced
+// by a mark, and all sizes of that message follow once more in 8 bytes, in a step between. With `coupled`, the length
+// of each message goes first; then the message, with the sizes at its head.
 //
 // A block of scratch is nothing but an address and a size. What arrives stays where it arrived until it is
 // sent on or copied out.
@@ -16,13 +16,16 @@
 //                whatever the data are, and wasteful if N is far above the mean
 // By need is the standard: it never takes more than the data that pass through the rank.
 //
-// A rank that finds no memory for what a round brings drops that, and goes on: the others wait for it. A message that was
-// to hold a block that was dropped comes empty (with `coupled`: it is announced so), and then its blocks count as dropped
-// there, too. Who misses a block of its own returns MPI_ERR_NO_MEM, and so does who dropped one.
+// A rank that finds no memory for what a round brings drops that, and goes on: the others wait for it. A message that
+// was to hold a block that was dropped comes empty (with `coupled`: it is announced so), and then its blocks count as
+// dropped there, too. Who misses a block of its own returns MPI_ERR_NO_MEM, and so does who dropped one. It is the same
+// with a message that could not be started, or that failed on its way. Where that was one of sizes, nobody knows how
+// long its blocks were: what moves on of them comes empty from the first step on.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -30,7 +33,6 @@
 #include "memory/pool.hpp"
 #include "memory/spare.hpp"
 #include "plan/schedule.hpp"
-#include "run/executor.hpp"
 #include "run/transport.hpp"
 
 namespace quadrille::run {
@@ -59,16 +61,19 @@ struct CarriedMemory {
     std::byte* at;
     std::size_t bytes;
   };
-  std::vector<Held> held;               // [scratch block]
-  std::vector<std::size_t> known;       // [scratch block] its size, if a copy takes it to recv
-  std::vector<std::byte*> heads_out, heads_in;  // [message of the round] its sizes, and data behind them
-  std::vector<std::size_t> head_came;   // [message of the round] bytes of these that came
-  std::vector<std::uint64_t> wide_out, wide_in; // sizes of a round, one message after the other
+  std::vector<Held> held;                        // [scratch block]
+  std::vector<std::size_t> known;                // [scratch block] its size, if a copy takes it to recv
+  std::vector<std::byte*> heads_out, heads_in;   // [message of the round] its sizes, and data behind them
+  std::vector<std::size_t> head_came;            // [message of the round] bytes of these that came
+  std::vector<std::uint8_t> cut_out, cut_in;     // [message of the round] its sizes are not known: nothing follows
+  std::vector<std::uint64_t> wide_out, wide_in;  // sizes of a round, one message after the other
   std::vector<std::uint64_t> lengths_out, lengths_in;  // of combined messages
-  memory::Pool staging;                 // what a round sends
+  std::vector<Place> coming;  // [message of the round] where the data that do not come with sizes go
+  std::vector<Place> going;   // the places of a message that is started
+  memory::Pool staging;       // what a round sends
   memory::Pool sent_heads;
   std::vector<std::unique_ptr<memory::Pool>> heads, landing;  // [round] what it brings
-  SureRoom monolithic;                  // instead: P * N bytes, what a round sends, what it brings
+  SureRoom monolithic;  // instead: P * N bytes, what a round sends, what it brings
   // Gives large memory back.
   void trim();
 };
@@ -79,64 +84,80 @@ struct CarriedLimits {
   std::size_t wide_from = UINT32_MAX;  // sizes from here on take 8 bytes; for tests
 };
 
-class CarriedExecution {
+// What the executor needs to know of such blocks. For each step it asks for all messages of the round, in their order;
+// then it tells what came, in any order, and then that the step is over.
+class CarriedBlocks {
  public:
-  // All must outlive the execution. binding.scratch is the monolithic buffer, with block_bytes a slot; null:
-  // by need.
-  CarriedExecution(const plan::Schedule& schedule, const Binding& binding, Transport& transport,
-                   CarriedMemory& memory, CarriedLimits limits);
+  using Message = plan::Message;
 
-  // As Execution::advance().
-  int advance(bool block);
-  bool done() const { return round_ == schedule_.rounds.size(); }
+  // As the schedule says. All must outlive it, but for the limits.
+  static std::unique_ptr<CarriedBlocks> of(const plan::Schedule& schedule, const Binding& binding, Transport& transport,
+                                           CarriedMemory& memory, const CarriedLimits& limits);
+  CarriedBlocks(const plan::Schedule& schedule, const Binding& binding, Transport& transport, CarriedMemory& memory,
+                const CarriedLimits& limits)
+      : schedule_(schedule), binding_(binding), transport_(transport), memory_(memory), limits_(limits) {}
+  CarriedBlocks(const CarriedBlocks&) = delete;
+  CarriedBlocks& operator=(const CarriedBlocks&) = delete;
+  virtual ~CarriedBlocks() = default;
 
- private:
-  enum class Phase { enter, sizes, wide, data, leave };
+  void begin();  // a start: no block is held
+  // `after` the messages of a round. Before them, scratch blocks are brought together for these alone.
+  int copy(const plan::Copy& copy, bool after);
+
+  virtual int steps() const = 0;
+  // Both this and copy() return an MPI error code; the call goes on.
+  int begin_step(std::size_t round, int step);
+  // The places of a message. Nothing: there is no such message in this step, on either side.
+  virtual std::span<const Place> received(std::size_t message) = 0;
+  virtual std::span<const Place> sent(std::size_t message) = 0;
+  // A received message is complete. Fewer bytes than were expected came if a block was dropped on its way.
+  void came(std::size_t message, std::size_t bytes) {
+    if (!drops_) look_at(message, bytes);
+  }
+  // It could not be started, and went empty.
+  virtual void not_sent(std::size_t message) = 0;
+  void end_step();
+
+ protected:
   using Held = CarriedMemory::Held;
 
+  virtual void prepare() = 0;  // a step
+  virtual void look_at(std::size_t message, std::size_t bytes) = 0;
+  virtual void conclude() {}  // a step
+  // Has a block that came and stays a slot in scratch, into which it is moved?
+  virtual bool has_slots() const = 0;
+
   const plan::Round& round() const { return schedule_.rounds[round_]; }
-  bool coupled() const { return schedule_.sizes == plan::Sizes::coupled; }
-  std::span<const plan::Message> sends() const { return messages(round().sends); }
-  std::span<const plan::Message> receives() const { return messages(round().receives); }
-  std::span<const plan::Message> messages(plan::Range range) const {
+  std::span<const Message> sends() const { return messages(round().sends); }
+  std::span<const Message> receives() const { return messages(round().receives); }
+  std::span<const Message> messages(plan::Range range) const {
     return {schedule_.messages.data() + range.first, range.count};
   }
-  Held& held(const plan::Message& message, std::uint32_t span) {
+  Held& held(const Message& message, std::uint32_t span) {
     const plan::Span& s = schedule_.spans[message.spans.first + span];
     return memory_.held[static_cast<std::size_t>(s.block)];
   }
-  int step(bool block, bool& waits);
-  int wait(bool block, Phase next, bool& waits);
 
-  int enter();
-  int leave();
-  int copy_out(const plan::Copy& copy);
-  void keep(const plan::Copy& copy);
-  void note_known_sizes();
+  // Nowhere: it was dropped, could not be packed, or did not come.
+  static bool is_lost(const Held& block) { return block.at == nullptr && block.bytes > 0; }
+  static constexpr std::size_t unknown_bytes = SIZE_MAX;
+  bool is_lost(const Message& message);
+  bool has_unknown(const Message& message);
+  void lose(const Message& message);
+  std::size_t bytes_of(const Message& message);  // none of them unknown
+
   void move(std::byte* from, std::byte* to, std::size_t bytes);
-  void append_blocks(std::byte*& at, const plan::Message& message);
+  void append_blocks(std::byte*& at, const Message& message);
+  std::uint32_t narrow(std::size_t bytes) const {
+    return bytes < limits_.wide_from ? static_cast<std::uint32_t>(bytes) : wide_mark;
+  }
+  // Room for what comes now. Without memory all that comes in this step is dropped.
+  std::byte* take_landing(memory::Pool& pool, std::size_t bytes);
+  std::span<const Place> one(void* at, std::size_t bytes);
+  void also_send_blocks(const Message& message);
 
-  int start_sizes();
-  int start_lengths();
-  int start_combined();
-  int start_wide();
-  int start_data();
-  int start_receives();
-  int start_sends();
-  void append_sizes(std::byte*& at, const plan::Message& message, bool wide);
-  int send_heads_and_blocks();
-  int send_scattered(std::size_t index, const plan::Message& message);
-  std::byte* take_landing(std::size_t bytes);
-  bool is_lost(const plan::Message& message);
-  void lose(const plan::Message& message);
-  void look_what_came();
-  std::uint32_t narrow(std::size_t bytes) const;
-  bool has_wide(const plan::Message& message, const std::byte* head) const;
-  bool came_with_sizes(const plan::Message& message, const std::byte* head);
-  void take_sizes(const plan::Message& message, const std::byte* head, const std::uint64_t* wide);
-  std::size_t bytes_of(const plan::Message& message);
-  void take_combined();
-  int start(bool is_send, std::size_t index, int peer, void* at, std::size_t bytes);
+  // Stands for a size that does not fit 4 bytes.
+  static constexpr std::uint32_t wide_mark = UINT32_MAX;
 
   const plan::Schedule& schedule_;
   const Binding& binding_;
@@ -144,10 +165,26 @@ class CarriedExecution {
   CarriedMemory& memory_;
   const CarriedLimits limits_;
   std::size_t round_ = 0;
-  int error_ = 0;          // a block larger than its room, or one for which there was no memory
-  bool drops_ = false;     // what comes in this phase
-  std::size_t slots_ = 0;  // requests that this phase may wait for
-  Phase phase_ = Phase::enter;
+  int step_ = 0;
+  bool drops_ = false;             // what comes in this step
+  std::byte* next_out_ = nullptr;  // where the next message that is brought together begins
+
+ private:
+  int copy_out(const plan::Copy& copy);
+  void keep(const plan::Copy& copy);
+  void move_to_slot(std::int32_t block);
+  int error_ = 0;  // of this step
 };
+
+inline void append(std::byte*& at, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(at, from, bytes);
+  at += bytes;
+}
+
+// Sizes::carried (run/carried_ahead.cpp) and Sizes::coupled (run/carried_coupled.cpp).
+std::unique_ptr<CarriedBlocks> sizes_ahead(const plan::Schedule& schedule, const Binding& binding, Transport& transport,
+                                           CarriedMemory& memory, const CarriedLimits& limits);
+std::unique_ptr<CarriedBlocks> sizes_at_head(const plan::Schedule& schedule, const Binding& binding,
+                                             Transport& transport, CarriedMemory& memory, const CarriedLimits& limits);
 
 }  // namespace quadrille::run

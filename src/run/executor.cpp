@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
+#include "run/carried.hpp"
+
 namespace quadrille::run {
 namespace {
 
 using plan::Buffer;
 using plan::Round;
 using plan::Window;
-
-bool empty(std::span<const Place> places) {
-  return std::all_of(places.begin(), places.end(), [](const Place& p) { return p.bytes == 0; });
-}
 
 // In place: there is nothing to copy. Types with gaps may lead from one address to different bytes.
 bool is_the_same(const Place& from, const Place& to) {
@@ -21,8 +19,7 @@ bool is_the_same(const Place& from, const Place& to) {
 
 // Data of one type that continue where the place before them ends.
 bool continues(const Place& last, const Place& next) {
-  return last.type == next.type && last.dense && next.dense &&
-         last.address + last.bytes == next.address;
+  return last.type == next.type && last.dense && next.dense && last.address + last.bytes == next.address;
 }
 
 }  // namespace
@@ -30,17 +27,34 @@ bool continues(const Place& last, const Place& next) {
 Execution::Execution(const plan::Schedule& schedule, const Binding& binding, Transport& transport)
     : schedule_(schedule), binding_(binding), transport_(transport) {}
 
+Execution::Execution(const plan::Schedule& schedule, const Binding& binding, Transport& transport,
+                     CarriedMemory& memory, const CarriedLimits& limits)
+    : schedule_(schedule),
+      binding_(binding),
+      transport_(transport),
+      carried_(CarriedBlocks::of(schedule, binding, transport, memory, limits)) {
+  carried_->begin();
+}
+
+Execution::~Execution() = default;
+
+void Execution::begin(std::size_t round) {
+  round_ = round;
+  phase_ = Phase::enter;
+  error_ = 0;
+  if (carried_ != nullptr) carried_->begin();
+}
+
 int Execution::advance(bool block) {
   while (!done()) {
     const Round& round = schedule_.rounds[round_];
     if (phase_ == Phase::enter) {
       run_copies(round.before);
-      next_pair_ = open_requests_ = slots_ = 0;
-      slot_open_.assign(window(), 0);
+      begin_step(0);
       phase_ = Phase::messages;
     } else if (phase_ == Phase::messages) {
       if (!advance_messages(block)) return 0;
-      phase_ = Phase::leave;
+      end_step();
     } else {
       run_copies(round.after);
       phase_ = Phase::enter;
@@ -50,13 +64,30 @@ int Execution::advance(bool block) {
   return error_;
 }
 
+void Execution::begin_step(int step) {
+  step_ = step;
+  next_pair_ = open_requests_ = slots_ = 0;
+  flights_.assign(window(), {});
+  if (carried_ != nullptr) keep(carried_->begin_step(round_, step));
+}
+
+void Execution::end_step() {
+  const bool last = carried_ == nullptr || step_ + 1 == carried_->steps();
+  if (carried_ != nullptr) carried_->end_step();
+  if (last) {
+    phase_ = Phase::leave;
+  } else {
+    begin_step(step_ + 1);
+  }
+}
+
 std::size_t Execution::reserve() {
   std::size_t most_pairs = 0, most_places = 0;
   for (const Round& round : schedule_.rounds) most_pairs = std::max(most_pairs, window(round));
   for (const plan::Message& message : schedule_.messages) {
     most_places = std::max<std::size_t>(most_places, message.spans.count);
   }
-  slot_open_.reserve(most_pairs);
+  flights_.reserve(most_pairs);
   places_.reserve(most_places);
   return 2 * most_pairs;
 }
@@ -79,33 +110,26 @@ bool Execution::advance_messages(bool block) {
 bool Execution::advance_batch(bool block) {
   while (true) {
     if (slots_ > 0) {
-      if (!batch_is_complete(block)) return false;
+      bool complete = false;
+      const int error = transport_.all_done(slots_, block, complete);
+      keep(error);
+      if (error == 0 && !complete) return false;
+      for (std::size_t place = 0; carried_ != nullptr && place < slots_ / 2; ++place) tell_what_came(place);
       slots_ = 0;
     }
     if (next_pair_ == pairs()) return true;
     const std::size_t batch = std::min(window(), pairs() - next_pair_);
     for (std::size_t place = 0; place < batch; ++place) start_pair(next_pair_++, place);
-    slots_ = 2 * batch;
+    if (open_requests_ > 0) slots_ = 2 * batch;
+    open_requests_ = 0;
   }
-}
-
-bool Execution::batch_is_complete(bool block) {
-  bool complete = false;
-  const int error = transport_.all_done(slots_, block, complete);
-  keep(error);
-  if (error == 0 || complete) return complete;
-  transport_.all_done(slots_, true, complete);  // the others
-  return true;
 }
 
 // Waitany and testany: whenever a pair is complete, the next takes its place.
 bool Execution::advance_window(bool block) {
   const bool poll = schedule_.rounds[round_].window.wait == Window::Wait::test;
   slots_ = 2 * window();
-  for (std::size_t place = 0; place < window(); ++place) {
-    // A pair without data is complete at once, so a place may be filled several times.
-    while (slot_open_[place] == 0 && next_pair_ < pairs()) start_pair(next_pair_++, place);
-  }
+  for (std::size_t place = 0; place < window(); ++place) fill(place);
   while (open_requests_ > 0) {
     std::size_t slot = slots_;
     const int error = transport_.any_done(slots_, block, poll, slot);
@@ -116,31 +140,66 @@ bool Execution::advance_window(bool block) {
       return false;
     }
     const std::size_t place = slot / 2;
+    if (slot % 2 == 1) tell_what_came(place);
     --open_requests_;
-    --slot_open_[place];
-    while (slot_open_[place] == 0 && next_pair_ < pairs()) start_pair(next_pair_++, place);
+    --flights_[place].open;
+    fill(place);
   }
   return true;
 }
 
-void Execution::start_pair(std::size_t pair, std::size_t place) {
-  const Round& round = schedule_.rounds[round_];
-  // Receives first: a message that finds its receive posted needs no buffer.
-  if (pair < round.receives.count) start(schedule_.messages[round.receives.first + pair], false, 2 * place + 1);
-  if (pair < round.sends.count) start(schedule_.messages[round.sends.first + pair], true, 2 * place);
+// A pair without data is complete at once, so a place may be filled several times.
+void Execution::fill(std::size_t place) {
+  while (flights_[place].open == 0 && next_pair_ < pairs()) start_pair(next_pair_++, place);
 }
 
-void Execution::start(const plan::Message& message, bool is_send, std::size_t slot) {
-  const std::span<const Place> places = places_of(message);
+void Execution::start_pair(std::size_t pair, std::size_t place) {
+  const Round& round = schedule_.rounds[round_];
+  flights_[place] = {static_cast<std::uint32_t>(pair), 0, false};
+  // Receives first: a message that finds its receive posted needs no buffer.
+  if (pair < round.receives.count) start(pair, schedule_.messages[round.receives.first + pair], false, place);
+  if (pair < round.sends.count) start(pair, schedule_.messages[round.sends.first + pair], true, place);
+}
+
+void Execution::start(std::size_t index, const plan::Message& message, bool is_send, std::size_t place) {
+  const std::span<const Place> places = carried_ == nullptr ? places_of(message) : places_of_carried(index, is_send);
   // Both sides see the same bytes, so both sides leave an empty message out.
-  if (empty(places)) return;
-  const int error = is_send ? transport_.start_send(slot, message.peer, places)
-                            : transport_.start_receive(slot, message.peer, places);
+  if (places.empty()) return;
+  const std::size_t slot = 2 * place + (is_send ? 0 : 1);
+  int error = is_send ? transport_.start_send(slot, message.peer, places)
+                      : transport_.start_receive(slot, message.peer, places);
   keep(error);
+  if (error != 0 && carried_ != nullptr) error = replace(index, message, is_send, slot, error);
   if (error != 0) return;
   ++open_requests_;
-  ++slot_open_[slot / 2];
+  ++flights_[place].open;
+  flights_[place].receives = flights_[place].receives || !is_send;
 }
+
+// ---- Where sizes travel ----
+
+std::span<const Place> Execution::places_of_carried(std::size_t index, bool is_send) {
+  return is_send ? carried_->sent(index) : carried_->received(index);
+}
+
+// A message that could not be started. An empty one tells the receiver that it does not come.
+int Execution::replace(std::size_t index, const plan::Message& message, bool is_send, std::size_t slot, int error) {
+  if (!is_send) {
+    carried_->came(index, 0);
+    return error;
+  }
+  carried_->not_sent(index);
+  const Place nothing;
+  return transport_.start_send(slot, message.peer, {&nothing, 1});
+}
+
+void Execution::tell_what_came(std::size_t place) {
+  if (flights_[place].receives && carried_ != nullptr) {
+    carried_->came(flights_[place].pair, transport_.came(2 * place + 1));
+  }
+}
+
+// ---- Places ----
 
 std::span<const Place> Execution::places_of(const plan::Message& message) {
   places_.clear();
@@ -167,18 +226,20 @@ Place Execution::place_of(const plan::Span& span) const {
       break;
   }
   if (!binding_.scratch_places.empty()) return binding_.scratch_places[block];
-  return {binding_.scratch + block * binding_.block_bytes, binding_.block_bytes,
-          binding_.block_bytes, 0, true};
+  return {binding_.scratch + block * binding_.block_bytes, binding_.block_bytes, binding_.block_bytes, 0, true};
 }
 
 void Execution::run_copies(plan::Range copies) {
   for (std::uint32_t i = 0; i < copies.count; ++i) {
-    const plan::Copy& copy = schedule_.copies[copies.first + i];
-    const Place from = place_of(copy.from), to = place_of(copy.to);
-    // In-place calls bind the own block of both buffers to one address.
-    if (from.bytes == 0 || is_the_same(from, to)) continue;
-    keep(transport_.copy(from, to));
+    const plan::Copy& one = schedule_.copies[copies.first + i];
+    keep(carried_ != nullptr ? carried_->copy(one, phase_ == Phase::leave) : copy(one));
   }
+}
+
+int Execution::copy(const plan::Copy& copy) {
+  const Place from = place_of(copy.from), to = place_of(copy.to);
+  // In-place calls bind the own block of both buffers to one address.
+  return from.bytes == 0 || is_the_same(from, to) ? 0 : transport_.copy(from, to);
 }
 
 }  // namespace quadrille::run

@@ -47,16 +47,9 @@ int make_sink(std::size_t times, std::size_t rest, std::size_t bytes, MPI_Dataty
 // The error of the message that failed, instead of "there is one among them".
 int first_error(const std::vector<MPI_Status>& statuses) {
   for (const MPI_Status& status : statuses) {
-    if (status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING) {
-      return status.MPI_ERROR;
-    }
+    if (status.MPI_ERROR != MPI_SUCCESS) return status.MPI_ERROR;
   }
   return MPI_ERR_IN_STATUS;
-}
-
-bool any_pending(const std::vector<MPI_Status>& statuses) {
-  return std::any_of(statuses.begin(), statuses.end(),
-                     [](const MPI_Status& status) { return status.MPI_ERROR == MPI_ERR_PENDING; });
 }
 
 }  // namespace
@@ -232,17 +225,33 @@ int MpiTransport::all_done(std::size_t slots, bool block, bool& done) {
   statuses_.resize(slots);
   int error = block ? mpi().Waitall(count, requests_.data(), statuses_.data())
                     : mpi().Testall(count, requests_.data(), &flag, statuses_.data());
-  // It may come back with an error while others are under way still.
-  if (block && error == MPI_ERR_IN_STATUS && any_pending(statuses_)) {
+  last_error_ = error;
+  if (error == MPI_ERR_IN_STATUS) {
+    wait_for_pending();
     error = first_error(statuses_);
+  } else if (error != MPI_SUCCESS) {
     mpi().Waitall(count, requests_.data(), MPI_STATUSES_IGNORE);
   }
-  done = flag != 0;
+  done = flag != 0 || error != MPI_SUCCESS;
   for (std::size_t slot = 0; done && error == MPI_SUCCESS && slot < slots; ++slot) unpack(slot);
-  return error_of(error == MPI_ERR_IN_STATUS ? first_error(statuses_) : error);
+  return error_of(error);
 }
 
-std::size_t MpiTransport::came(std::size_t slot) const { return bytes_of(statuses_[slot]); }
+// After an error others may be under way still.
+void MpiTransport::wait_for_pending() {
+  for (std::size_t slot = 0; slot < statuses_.size(); ++slot) {
+    MPI_Status& status = statuses_[slot];
+    if (status.MPI_ERROR != MPI_ERR_PENDING) continue;
+    const int error = mpi().Waitall(1, &requests_[slot], &status);
+    if (error != MPI_ERR_IN_STATUS) status.MPI_ERROR = error;
+  }
+}
+
+std::size_t MpiTransport::came(std::size_t slot) const {
+  const MPI_Status& status = statuses_[slot];
+  if (last_error_ == MPI_SUCCESS) return bytes_of(status);
+  return last_error_ == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_SUCCESS ? bytes_of(status) : 0;
+}
 
 // What is dropped is cut to nothing.
 int MpiTransport::error_of(int error) const {
@@ -255,12 +264,16 @@ int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t
   if (slots > 0) request(slots - 1);
   const int count = static_cast<int>(slots);
   int index = MPI_UNDEFINED, flag = 0, error;
+  MPI_Status status;
   if (block && !poll) {
-    error = mpi().Waitany(count, requests_.data(), &index, MPI_STATUS_IGNORE);
+    error = mpi().Waitany(count, requests_.data(), &index, &status);
   } else {
-    error = mpi().Testany(count, requests_.data(), &index, &flag, MPI_STATUS_IGNORE);
+    error = mpi().Testany(count, requests_.data(), &index, &flag, &status);
     if (!flag) index = MPI_UNDEFINED;
   }
+  last_error_ = error;
+  if (statuses_.size() < slots) statuses_.resize(slots);
+  if (index != MPI_UNDEFINED) statuses_[static_cast<std::size_t>(index)] = status;
   slot = index == MPI_UNDEFINED ? slots : static_cast<std::size_t>(index);
   if (error == MPI_SUCCESS && index != MPI_UNDEFINED) unpack(slot);
   return error_of(error);

@@ -76,6 +76,7 @@ class MpiTransport final : public Transport {
   Place piece_of(std::size_t slot, std::span<const Place> places);
   void unpack(std::size_t slot);
   int error_of(int error) const;
+  void wait_for_pending();
 
   MPI_Comm comm_;
   int me_;
@@ -85,7 +86,8 @@ class MpiTransport final : public Transport {
   std::size_t most_packed_ = 0;
   std::vector<Piece> pieces_;  // [slot]
   std::vector<MPI_Request> requests_;
-  std::vector<MPI_Status> statuses_;
+  std::vector<MPI_Status> statuses_;  // [slot] of what was told to be complete
+  int last_error_ = 0;                // of the MPI then
   bool keeps_ = false;
   std::size_t next_kept_ = 0;
   std::vector<Argument> kept_;  // those with a type of ours, in the order of their messages

@@ -20,6 +20,15 @@ struct Place {
   bool dense = true;
 };
 
+// The addresses for one start of a schedule.
+struct Binding {
+  std::span<const Place> send;      // [block]
+  std::span<const Place> recv;      // [block]
+  std::byte* scratch = nullptr;     // schedule.scratch_blocks * block_bytes bytes
+  std::size_t block_bytes = 0;      // size of a scratch block
+  std::span<const Place> scratch_places = {};  // [block] where the scratch blocks differ in size
+};
+
 // A message layer. Requests live in numbered slots that the executor reuses. Messages between two
 // ranks arrive in the order in which they were started. Functions return an error code, 0 for success.
 class Transport {
@@ -28,14 +37,16 @@ class Transport {
   // Starts a message of these places, in order, without gaps between them.
   virtual int start_send(std::size_t slot, int peer, std::span<const Place> places) = 0;
   virtual int start_receive(std::size_t slot, int peer, std::span<const Place> places) = 0;
-  // Are all requests of slots [0, slots) complete? If `block`, wait until they are.
+  // Are all requests of slots [0, slots) complete? If `block`, wait until they are. With an error, too, all are: it
+  // waits for the others.
   virtual int all_done(std::size_t slots, bool block, bool& done) = 0;
   // A slot among [0, slots) whose request has completed since it was started, each reported once;
   // `slots` if there is none. If `block`, wait for one. `poll` asks for testany instead of waitany.
   virtual int any_done(std::size_t slots, bool block, bool poll, std::size_t& slot) = 0;
   // From now on what is received is dropped, for which there is no memory, and that it did not fit is no error; or not.
   virtual void drop_received(bool) {}
-  // Bytes that came in this slot, of those of the last all_done(); SIZE_MAX where that is not known.
+  // Bytes that came in this slot, which the last all_done() or any_done() told to be complete; none if that failed.
+  // SIZE_MAX where it is not known.
   virtual std::size_t came(std::size_t) const { return SIZE_MAX; }
   // Moves one block inside this rank; the two places hold the same data in possibly different types.
   virtual int copy(const Place& from, const Place& to) = 0;

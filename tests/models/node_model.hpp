@@ -536,7 +536,7 @@ inline void NodeModel::finish_away(int me, const Ways& ways) {
     std::vector<Choice> choices = advances(me, ways);
     if (wrong_ == NodeWrong::no_answers_while_away) choices.clear();
     const int started = cell("started", partner), number = 2 * calls_ + batch;
-    choices.push_back({"Execution::batch_is_complete", [=](Step& s) { return s.load(started) >= number; }});
+    choices.push_back({"Execution::advance_batch", [=](Step& s) { return s.load(started) >= number; }});
     machine_.choose(me, choices);
   }
 }

@@ -9,6 +9,7 @@
 
 #include "choose/registry.hpp"
 #include "run/carried.hpp"
+#include "run/executor.hpp"
 
 namespace quadrille {
 namespace {
@@ -103,7 +104,7 @@ void run_huge(const std::string& text, const plan::NodeMap& nodes) {
     run::Binding binding;
     run::CarriedMemory memory;
     std::unique_ptr<Phantom> transport;
-    std::unique_ptr<run::CarriedExecution> execution;
+    std::unique_ptr<run::Execution> execution;
   };
   Wires wires{std::vector<std::vector<Posted>>(static_cast<std::size_t>(ranks)),
               std::vector<std::size_t>(static_cast<std::size_t>(ranks))};
@@ -119,8 +120,8 @@ void run_huge(const std::string& text, const plan::NodeMap& nodes) {
     r.binding.recv = r.recv;
     r.transport = std::make_unique<Phantom>(wires, me);
     const auto eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
-    r.execution = std::make_unique<run::CarriedExecution>(r.schedule, r.binding, *r.transport, r.memory,
-                                                          run::CarriedLimits{eager});
+    r.execution = std::make_unique<run::Execution>(r.schedule, r.binding, *r.transport, r.memory,
+                                                   run::CarriedLimits{eager});
   }
   bool done = false;
   for (int turn = 0; turn < 100 && !done; ++turn) {

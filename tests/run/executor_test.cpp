@@ -40,10 +40,6 @@ struct Rank {
   Binding binding;
   run::CarriedMemory memory;
   std::unique_ptr<Execution> execution;
-  std::unique_ptr<run::CarriedExecution> carried;  // instead, if sizes travel
-
-  int advance() { return carried ? carried->advance(false) : execution->advance(false); }
-  bool done() const { return carried ? carried->done() : execution->done(); }
 };
 
 std::vector<Place> lay_out(std::vector<std::byte>& memory, const std::vector<std::size_t>& sizes) {
@@ -57,6 +53,35 @@ std::vector<Place> lay_out(std::vector<std::byte>& memory, const std::vector<std
     at += s + guard;
   }
   return places;
+}
+
+// Which send or receive of rank 0 fails. All others go on, and who misses a block says so.
+struct Settings {
+  unsigned seed = 1;
+  std::size_t wide_from = UINT32_MAX;
+  const plan::Window* window = nullptr;  // instead of the schedule's
+  test::Trouble trouble = {};
+};
+
+bool is_whole(const Place& place, int source, int destination) {
+  for (std::size_t i = 0; i < place.bytes; ++i) {
+    if (place.address[i] != expected(source, destination, i)) return false;
+  }
+  return true;
+}
+
+// A rank that has all of its blocks has nothing to report, but for one where something failed.
+void check_what_is_missing(const Rank& rank, int me, int error, bool trouble, const std::string& what) {
+  bool misses = false;
+  for (std::size_t s = 0; s < rank.recv_places.size(); ++s) {
+    misses = misses || !is_whole(rank.recv_places[s], static_cast<int>(s), me);
+  }
+  EXPECT_EQ(rank.send, rank.send_before) << what;
+  if (trouble) {
+    EXPECT_EQ(error, test::Trouble::error) << what;
+  } else {
+    EXPECT_EQ(error != 0, misses) << what << " rank " << me << " error " << error;
+  }
 }
 
 void check_recv(const Rank& rank, int me, bool gather, const std::string& what) {
@@ -81,15 +106,24 @@ std::size_t largest_size(Sizes size, int ranks) {
   return largest;
 }
 
-void run_all(const choose::Algorithm& algorithm, Collective collective,
-             const plan::Parameters& parameters, const plan::NodeMap& nodes, Sizes size, unsigned seed,
-             std::size_t wide_from = UINT32_MAX) {
+// The executor passes over fences, and knows no blocks of other ranks.
+void check_that_it_is_for_the_executor(const plan::Schedule& schedule, int me) {
+  for (const plan::Round& round : schedule.rounds) ASSERT_FALSE(round.node_fence);
+  for (const plan::Copy& copy : schedule.copies) {
+    ASSERT_EQ(copy.from.owner, me);
+    ASSERT_EQ(copy.to.owner, me);
+  }
+}
+
+void run_all(const choose::Algorithm& algorithm, Collective collective, const plan::Parameters& parameters,
+             const plan::NodeMap& nodes, Sizes size, const Settings& settings) {
   const int ranks = nodes.ranks();
-  const run::CarriedLimits limits{
-      static_cast<std::size_t>(plan::value_of(parameters, "eager", 0)), wide_from};
+  const run::CarriedLimits limits{static_cast<std::size_t>(plan::value_of(parameters, "eager", 0)), settings.wide_from};
   const bool gather = collective == Collective::allgather || collective == Collective::allgatherv;
-  test::Network network(ranks, seed);
-  network.may_be_shorter = limits.eager > 0;
+  const bool trouble = settings.trouble.send + settings.trouble.receive > 0;
+  test::Network network(ranks, settings.seed);
+  network.may_be_shorter = limits.eager > 0 || trouble;
+  network.rank(0).trouble = settings.trouble;
   std::vector<Rank> all(static_cast<std::size_t>(ranks));
   for (int me = 0; me < ranks; ++me) {
     Rank& r = all[static_cast<std::size_t>(me)];
@@ -108,6 +142,9 @@ void run_all(const choose::Algorithm& algorithm, Collective collective,
     }
     r.send_before = r.send;
     r.schedule = algorithm.build({ranks, me, &nodes, parameters});
+    check_that_it_is_for_the_executor(r.schedule, me);
+    for (plan::Round& round : r.schedule.rounds)
+      round.window = settings.window != nullptr ? *settings.window : round.window;
     r.binding.send = r.send_places;
     r.binding.recv = r.recv_places;
     if (r.schedule.sizes != plan::Sizes::known) {
@@ -117,7 +154,7 @@ void run_all(const choose::Algorithm& algorithm, Collective collective,
         r.scratch.assign(plan::waiting_slots(r.schedule) * r.binding.block_bytes + 1, poison);
         r.binding.scratch = r.scratch.data();
       }
-      r.carried = std::make_unique<run::CarriedExecution>(r.schedule, r.binding, network.rank(me), r.memory, limits);
+      r.execution = std::make_unique<Execution>(r.schedule, r.binding, network.rank(me), r.memory, limits);
       continue;
     }
     r.binding.block_bytes = size(0, 0);
@@ -125,7 +162,10 @@ void run_all(const choose::Algorithm& algorithm, Collective collective,
     r.binding.scratch = r.scratch.data();
     r.execution = std::make_unique<Execution>(r.schedule, r.binding, network.rank(me));
   }
-  const std::string what = std::string(algorithm.name) + " P=" + std::to_string(ranks);
+  const std::string what = std::string(algorithm.name) + " P=" + std::to_string(ranks) + " failing send " +
+                           std::to_string(settings.trouble.send) + " or receive " +
+                           std::to_string(settings.trouble.receive);
+  std::vector<int> errors(all.size());
   // Ranks advance and messages arrive in random order. Now and then all ranks advance: if no message
   // can arrive then, nothing will ever move again.
   for (int step = 0;; ++step) {
@@ -133,24 +173,34 @@ void run_all(const choose::Algorithm& algorithm, Collective collective,
     const std::size_t lucky = network.random()() % all.size();
     for (std::size_t r = 0; r < all.size(); ++r) {
       if (!sweep && r != lucky) continue;
-      ASSERT_EQ(all[r].advance(), 0) << what;
+      if (const int error = all[r].execution->advance(false); errors[r] == 0) errors[r] = error;
     }
     const bool delivered = (sweep || network.random()() % 2 == 0) && network.deliver_one();
     if (sweep && !delivered) break;
   }
   for (int me = 0; me < ranks; ++me) {
     const Rank& r = all[static_cast<std::size_t>(me)];
-    ASSERT_TRUE(r.done()) << what << ": rank " << me << " is stuck";
+    ASSERT_TRUE(r.execution->done()) << what << ": rank " << me << " is stuck";
+    if (settings.window != nullptr && settings.window->pairs > 0) {
+      EXPECT_LE(network.rank(me).slots.size(), 2 * settings.window->pairs)
+          << what << ": more in flight than the window";
+    }
+    if (trouble) {
+      const bool mine = me == 0 && network.rank(0).trouble.send + network.rank(0).trouble.receive == 0;
+      check_what_is_missing(r, me, errors[static_cast<std::size_t>(me)], mine, what);
+      continue;
+    }
+    ASSERT_EQ(errors[static_cast<std::size_t>(me)], 0) << what;
     check_recv(r, me, gather, what);
-    if (r.carried && !r.scratch.empty()) {
+    if (r.schedule.sizes != plan::Sizes::known && !r.scratch.empty()) {
       ASSERT_EQ(r.scratch.back(), poison) << what << ": written behind the slots";
     }
   }
 }
 
 void run_all(const choose::Algorithm& algorithm, Collective collective, const plan::Parameters& parameters, int ranks,
-             Sizes size, unsigned seed, std::size_t wide_from = UINT32_MAX) {
-  run_all(algorithm, collective, parameters, plan::one_node(ranks), size, seed, wide_from);
+             Sizes size, const Settings& settings) {
+  run_all(algorithm, collective, parameters, plan::one_node(ranks), size, settings);
 }
 
 std::size_t uniform_size(int, int) { return 12; }
@@ -187,8 +237,7 @@ TEST(Executor, RunsEveryAlgorithmOnEveryCollective) {
       for (const plan::Parameters& parameters : settings_of(algorithm)) {
         for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 9, 13, 16}) {
           for (unsigned seed = 0; seed < seeds; ++seed) {
-            run_all(algorithm, collective, parameters, ranks, sized ? uniform_size : ragged_size,
-                    seed);
+            run_all(algorithm, collective, parameters, ranks, sized ? uniform_size : ragged_size, {.seed = seed});
             if (HasFatalFailure()) return;
             ++cases;
           }
@@ -215,9 +264,28 @@ TEST(Carried, SizesOfEightBytesAndAllKindsOfMatrices) {
       for (const Sizes size : {ragged_size, one_giant, nothing, zero_rows, zero_columns}) {
         for (const int ranks : {2, 3, 4, 6, 9, 16}) {
           for (const std::size_t wide_from : {std::size_t{3}, std::size_t{UINT32_MAX}}) {
-            run_all(*algorithm, Collective::alltoallv, parameters, ranks, size, 5, wide_from);
+            run_all(*algorithm, Collective::alltoallv, parameters, ranks, size, {5, wide_from});
             if (HasFatalFailure()) return;
           }
+        }
+      }
+    }
+  }
+}
+
+// A round of several messages in a window: each of its steps keeps to it.
+TEST(Carried, KeepsToTheWindow) {
+  using Wait = plan::Window::Wait;
+  for (const char* text : {"two-phase-bruck:radix=6", "two-phase-bruck:radix=6,eager=0", "sloav:radix=6"}) {
+    choose::Choice choice;
+    ASSERT_EQ(choose::parse_choice(Collective::alltoallv, text, choice), "");
+    for (const plan::Window& window :
+         {plan::Window{Wait::all, 1}, plan::Window{Wait::all, 2}, plan::Window{Wait::any, 1},
+          plan::Window{Wait::any, 2}, plan::Window{Wait::test, 3}, plan::Window{Wait::any, 0}}) {
+      for (const Sizes size : {ragged_size, one_giant, zero_rows}) {
+        for (const std::size_t wide_from : {std::size_t{3}, std::size_t{UINT32_MAX}}) {
+          run_all(*choice.algorithm, Collective::alltoallv, choice.parameters, 16, size, {7, wide_from, &window});
+          if (HasFatalFailure()) return;
         }
       }
     }
@@ -240,20 +308,58 @@ TEST(Executor, TunaOnSeveralNodes) {
               plan::Parameters parameters = {{"radix", radix}, {"exchange", exchange}, {"burst", burst}};
               if (!sized) parameters.push_back({"eager", burst == 3 ? 0 : 1024});
               const auto run = [&](Sizes size, std::size_t wide_from) {
-                run_all(*algorithm, collective, parameters, nodes, size, 7, wide_from);
+                run_all(*algorithm, collective, parameters, nodes, size, {7, wide_from});
               };
               if (sized) {
                 run(uniform_size, UINT32_MAX);
               } else {
-                for (const Sizes size : {ragged_size, one_giant, nothing, zero_rows, zero_columns}) run(size, UINT32_MAX);
+                for (const Sizes size : {ragged_size, one_giant, nothing, zero_rows, zero_columns})
+                  run(size, UINT32_MAX);
                 run(ragged_size, 3);
               }
-              ASSERT_FALSE(HasFatalFailure()) << map << ", radix " << radix << ", exchange " << exchange << ", burst " << burst;
+              ASSERT_FALSE(HasFatalFailure())
+                  << map << ", radix " << radix << ", exchange " << exchange << ", burst " << burst;
             }
           }
         }
       }
     }
+  }
+}
+
+std::size_t never_nothing(int source, int destination) { return 1 + ragged_size(source, destination); }
+
+// The others do not wait for what a rank could not send, and do not take it for what it is not.
+TEST(Carried, GoesOnAfterAnError) {
+  constexpr int ranks = 9;
+  const auto run = [](const char* text, const plan::Window* window, test::Trouble trouble, std::size_t wide_from) {
+    choose::Choice choice;
+    ASSERT_EQ(choose::parse_choice(Collective::alltoallv, text, choice), "");
+    run_all(*choice.algorithm, Collective::alltoallv, choice.parameters, ranks, never_nothing,
+            {3, wide_from, window, trouble});
+  };
+  const plan::Window two{plan::Window::Wait::any, 2};
+  for (const char* text :
+       {"two-phase-bruck", "two-phase-bruck:eager=0", "two-phase-bruck:radix=3,eager=4",
+        "two-phase-bruck:radix=3,monolithic=1", "sloav", "sloav:radix=3", "mn-co:eager=0", "mn-co"}) {
+    for (const plan::Window* window : {static_cast<const plan::Window*>(nullptr), &two}) {
+      for (const std::size_t wide_from : {std::size_t{3}, std::size_t{UINT32_MAX}}) {
+        for (int which = 1; which <= 12; ++which) {
+          run(text, window, {.send = which}, wide_from);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+  // What fails on its way. Of a receive that fails nobody tells its sender, who goes on as if it had come: so not the
+  // sizes of a message whose data follow.
+  for (int which = 1; which <= 8; ++which) {
+    run("two-phase-bruck", nullptr, {.receive = which}, UINT32_MAX);
+    run("two-phase-bruck:radix=3", &two, {.receive = which}, UINT32_MAX);
+    run("mn-co", nullptr, {.receive = which}, UINT32_MAX);
+    run("two-phase-bruck:eager=0", nullptr, {.receive = which < 7 ? 2 * ((which + 1) / 2) : 7}, UINT32_MAX);
+    run("sloav", nullptr, {.receive = 2 * which}, UINT32_MAX);
+    if (HasFatalFailure()) return;
   }
 }
 
@@ -346,9 +452,7 @@ TEST(Executor, JoinsBlocksOfOneTypeAlone) {
 TEST(Executor, LeavesOutEmptyMessagesOnBothSides) {
   const choose::Algorithm* algorithm = choose::find(Collective::alltoallv, "waitany-stride");
   ASSERT_NE(algorithm, nullptr);
-  run_all(*algorithm, Collective::alltoallv, {{"stride", 2}}, 6, [](int, int) -> std::size_t {
-    return 0;
-  }, 1);
+  run_all(*algorithm, Collective::alltoallv, {{"stride", 2}}, 6, [](int, int) -> std::size_t { return 0; }, {});
 }
 
 // The others wait for what this rank sends, and its memory for what it receives.

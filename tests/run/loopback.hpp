@@ -19,6 +19,15 @@ struct Posted {
   bool reported = true;
   int peer = -1;
   std::vector<run::Place> places;
+  std::size_t came = 0;  // bytes
+  bool fails = false;    // on its way: nothing comes
+};
+
+// What goes wrong for one rank: the n-th send it starts cannot be started, or the n-th receive fails. From 1 on; 0:
+// none.
+struct Trouble {
+  int send = 0, receive = 0;
+  static constexpr int error = 17;
 };
 
 class Network;
@@ -34,7 +43,9 @@ class Loopback final : public run::Transport {
     std::memcpy(to.address, from.address, to.bytes);
     return 0;
   }
+  std::size_t came(std::size_t slot) const override { return slots[slot].came; }
   std::vector<Posted> slots;
+  Trouble trouble;
 
  private:
   int start(std::size_t slot, bool is_send, int peer, std::span<const run::Place> places);
@@ -85,14 +96,14 @@ class Network {
   bool first_of_its_pair(const Entry& send) {
     for (const Entry& other : order_) {
       if (other == send) return true;
-      if (posted(other).is_send && other.rank == send.rank &&
-          posted(other).peer == posted(send).peer) {
+      if (posted(other).is_send && other.rank == send.rank && posted(other).peer == posted(send).peer) {
         return false;
       }
     }
     return true;
   }
-  void move_data(const Posted& send, const Posted& receive) {
+  void move_data(const Posted& send, Posted& receive) {
+    if (receive.fails) return;
     std::vector<std::byte> data;
     for (const run::Place& p : send.places) data.insert(data.end(), p.address, p.address + p.bytes);
     std::size_t at = 0;
@@ -105,31 +116,38 @@ class Network {
       at += bytes;
     }
     if (at != data.size()) throw std::logic_error("receive is smaller than its send");
+    receive.came = at;
   }
   std::vector<Entry> order_;
   std::deque<Loopback> ranks_;
   std::mt19937 random_;
 };
 
-inline int Loopback::start(std::size_t slot, bool is_send, int peer,
-                           std::span<const run::Place> places) {
+inline int Loopback::start(std::size_t slot, bool is_send, int peer, std::span<const run::Place> places) {
   if (slot >= slots.size()) slots.resize(slot + 1);
   if (!slots[slot].complete) throw std::logic_error("a slot in use was started again");
-  slots[slot] = {is_send, false, false, peer, {places.begin(), places.end()}};
+  int& left = is_send ? trouble.send : trouble.receive;
+  const bool fails = left > 0 && --left == 0;
+  if (fails && is_send) return Trouble::error;
+  slots[slot] = {is_send, false, false, peer, {places.begin(), places.end()}, 0, fails};
   network_.post(me_, slot);
   return 0;
 }
 inline int Loopback::start_send(std::size_t slot, int peer, std::span<const run::Place> places) {
   return start(slot, true, peer, places);
 }
-inline int Loopback::start_receive(std::size_t slot, int peer,
-                                   std::span<const run::Place> places) {
+inline int Loopback::start_receive(std::size_t slot, int peer, std::span<const run::Place> places) {
   return start(slot, false, peer, places);
 }
 inline int Loopback::all_done(std::size_t count, bool, bool& done) {
   done = true;
   for (std::size_t s = 0; s < std::min(count, slots.size()); ++s) done = done && slots[s].complete;
-  return 0;
+  int error = 0;
+  for (std::size_t s = 0; done && s < std::min(count, slots.size()); ++s) {
+    if (slots[s].fails && !slots[s].reported) error = Trouble::error;
+    slots[s].reported = true;
+  }
+  return error;
 }
 inline int Loopback::any_done(std::size_t count, bool, bool, std::size_t& slot) {
   slot = count;
@@ -137,7 +155,7 @@ inline int Loopback::any_done(std::size_t count, bool, bool, std::size_t& slot) 
     if (slots[s].complete && !slots[s].reported) {
       slots[s].reported = true;
       slot = s;
-      return 0;
+      return slots[s].fails ? Trouble::error : 0;
     }
   }
   return 0;

@@ -1,0 +1,265 @@
+// Sizes::carried: sizes go ahead of the data, small data with them.
+#include "run/carried.hpp"
+
+namespace quadrille::run {
+namespace {
+
+using plan::Buffer;
+
+std::uint32_t size_at(const std::byte* head, std::uint32_t index) {
+  std::uint32_t size;
+  std::memcpy(&size, head + index * sizeof size, sizeof size);
+  return size;
+}
+
+class SizesAhead final : public CarriedBlocks {
+ public:
+  using CarriedBlocks::CarriedBlocks;
+
+  int steps() const override { return 3; }
+  std::span<const Place> received(std::size_t i) override;
+  std::span<const Place> sent(std::size_t i) override;
+  void not_sent(std::size_t i) override;
+
+ private:
+  enum Step : int { sizes, wide, data };
+
+  void prepare() override;
+  void look_at(std::size_t i, std::size_t bytes) override;
+  bool has_slots() const override { return binding_.scratch != nullptr; }
+
+  void prepare_sizes();
+  void prepare_wide();
+  void prepare_receives();
+  void prepare_sends();
+  std::span<const Place> size_message(std::size_t i);
+  std::span<const Place> wide_message(std::size_t i);
+  std::span<const Place> data_message(std::size_t i);
+  void note_known_sizes();
+  std::size_t room_of(const Message& m) const { return head_bytes(m) + limits_.eager; }
+  static std::size_t head_bytes(const Message& m) { return m.told * sizeof(std::uint32_t); }
+  static bool has_wide(const Message& m, const std::byte* head);
+  bool comes_with_sizes(const Message& m, const std::byte* head);
+  void take_sizes(std::size_t i, const std::uint64_t* wide_sizes);
+
+  std::uint64_t* next_wide_in_ = nullptr;
+  std::uint64_t* next_wide_out_ = nullptr;
+  bool staged_ = false;  // there is memory to bring blocks together
+};
+
+void SizesAhead::prepare() {
+  if (step_ == Step::sizes) prepare_sizes();
+  if (step_ == Step::wide) prepare_wide();
+  if (step_ == Step::data) prepare_receives(), prepare_sends();
+}
+
+std::span<const Place> SizesAhead::received(std::size_t i) {
+  const Message& m = receives()[i];
+  if (step_ == Step::sizes) return m.told > 0 ? one(memory_.heads_in[i], room_of(m)) : std::span<const Place>{};
+  if (step_ == Step::data) return {&memory_.coming[i], memory_.coming[i].bytes > 0 ? 1U : 0U};
+  std::uint64_t* const at = next_wide_in_;
+  next_wide_in_ += m.told;
+  const bool comes = memory_.cut_in[i] == 0 && has_wide(m, memory_.heads_in[i]);
+  return comes ? one(at, m.told * sizeof *at) : std::span<const Place>{};
+}
+
+std::span<const Place> SizesAhead::sent(std::size_t i) {
+  if (step_ == Step::sizes) return size_message(i);
+  return step_ == Step::wide ? wide_message(i) : data_message(i);
+}
+
+// Without its sizes nothing of it can follow.
+void SizesAhead::not_sent(std::size_t i) {
+  if (step_ != Step::data) memory_.cut_out[i] = 1;
+}
+
+void SizesAhead::look_at(std::size_t i, std::size_t bytes) {
+  const Message& m = receives()[i];
+  if (step_ == Step::sizes) {
+    memory_.head_came[i] = bytes;
+    if (bytes < head_bytes(m)) memory_.cut_in[i] = 1;
+  } else if (step_ == Step::wide) {
+    if (bytes < m.told * sizeof(std::uint64_t)) memory_.cut_in[i] = 1;
+  } else if (bytes < memory_.coming[i].bytes) {
+    lose(m);
+  }
+}
+
+// ---- Sizes ----
+
+void SizesAhead::prepare_sizes() {
+  note_known_sizes();
+  memory_.heads_in.assign(receives().size(), nullptr);
+  memory_.heads_out.assign(sends().size(), nullptr);
+  memory_.head_came.assign(receives().size(), 0);
+  memory_.cut_in.assign(receives().size(), 0);
+  memory_.cut_out.assign(sends().size(), 0);
+  const auto lay_out = [this](std::span<const Message> all, std::vector<std::byte*>& heads, memory::Pool& pool) {
+    std::size_t total = 0;
+    for (const Message& m : all) total += m.told > 0 ? room_of(m) : 0;
+    std::byte* at = total > 0 ? pool.take(total) : nullptr;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].told == 0) continue;
+      heads[i] = at;
+      at += room_of(all[i]);
+    }
+  };
+  lay_out(receives(), memory_.heads_in, *memory_.heads[round_]);
+  lay_out(sends(), memory_.heads_out, memory_.sent_heads);
+}
+
+std::span<const Place> SizesAhead::size_message(std::size_t i) {
+  const Message& m = sends()[i];
+  if (m.told == 0) return {};
+  std::byte* const head = memory_.heads_out[i];
+  if (has_unknown(m)) {
+    memory_.cut_out[i] = 1;
+    return one(head, 0);
+  }
+  std::byte* at = head;
+  for (std::uint32_t t = 0; t < m.told; ++t) {
+    const std::uint32_t size = narrow(held(m, m.spans.count - m.told + t).bytes);
+    append(at, &size, sizeof size);
+  }
+  if (comes_with_sizes(m, head) && !is_lost(m)) append_blocks(at, m);
+  return one(head, static_cast<std::size_t>(at - head));
+}
+
+bool SizesAhead::has_wide(const Message& m, const std::byte* head) {
+  for (std::uint32_t t = 0; t < m.told; ++t) {
+    if (size_at(head, t) == wide_mark) return true;
+  }
+  return false;
+}
+
+// Do the data of this message follow its sizes? Its blocks are known on the side that asks.
+bool SizesAhead::comes_with_sizes(const Message& m, const std::byte* head) {
+  return m.told > 0 && !has_wide(m, head) && bytes_of(m) <= limits_.eager;
+}
+
+// For messages with a size that 4 bytes cannot hold.
+void SizesAhead::prepare_wide() {
+  const auto room_for = [](std::span<const Message> all, std::vector<std::uint64_t>& numbers) {
+    std::size_t told = 0;
+    for (const Message& m : all) told += m.told;
+    numbers.resize(told);
+    return numbers.data();
+  };
+  next_wide_in_ = room_for(receives(), memory_.wide_in);
+  next_wide_out_ = room_for(sends(), memory_.wide_out);
+}
+
+std::span<const Place> SizesAhead::wide_message(std::size_t i) {
+  const Message& m = sends()[i];
+  std::uint64_t* const at = next_wide_out_;
+  next_wide_out_ += m.told;
+  if (memory_.cut_out[i] != 0 || !has_wide(m, memory_.heads_out[i])) return {};
+  for (std::uint32_t t = 0; t < m.told; ++t) at[t] = held(m, m.spans.count - m.told + t).bytes;
+  return one(at, m.told * sizeof *at);
+}
+
+// Of the blocks that the after-copies of this round take to the receive buffer.
+void SizesAhead::note_known_sizes() {
+  for (std::uint32_t i = 0; i < round().after.count; ++i) {
+    const plan::Copy& copy = schedule_.copies[round().after.first + i];
+    if (copy.to.buffer != Buffer::recv || copy.from.buffer != Buffer::scratch) continue;
+    memory_.known[static_cast<std::size_t>(copy.from.block)] =
+        binding_.recv[static_cast<std::size_t>(copy.to.block)].bytes;
+  }
+}
+
+// The sizes of the blocks of a message that comes. `wide_sizes` are those told, if they came in 8 bytes.
+void SizesAhead::take_sizes(std::size_t i, const std::uint64_t* wide_sizes) {
+  const Message& m = receives()[i];
+  const std::byte* const head = memory_.heads_in[i];
+  const bool is_cut = memory_.cut_in[i] != 0, is_wide = !is_cut && has_wide(m, head);
+  const std::uint32_t untold = m.spans.count - m.told;
+  for (std::uint32_t s = 0; s < m.spans.count; ++s) {
+    Held& block = held(m, s);
+    if (s < untold) {
+      block.bytes = memory_.known[static_cast<std::size_t>(&block - memory_.held.data())];
+    } else if (is_cut) {
+      block.bytes = unknown_bytes;
+    } else {
+      block.bytes = is_wide ? wide_sizes[s - untold] : size_at(head, s - untold);
+    }
+  }
+}
+
+// ---- Data ----
+
+void SizesAhead::prepare_receives() {
+  const std::uint64_t* wide_sizes = memory_.wide_in.data();
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < receives().size(); ++i) {
+    const Message& m = receives()[i];
+    take_sizes(i, wide_sizes);
+    wide_sizes += m.told;
+    if (memory_.cut_in[i] == 0 && !comes_with_sizes(m, memory_.heads_in[i])) total += bytes_of(m);
+  }
+  // What moves on is copied out of the monolithic buffer in the same round; by need it stays until the end.
+  std::byte* landing = take_landing(has_slots() ? memory_.monolithic.recv : *memory_.landing[round_], total);
+  memory_.coming.assign(receives().size(), {});
+  for (std::size_t i = 0; i < receives().size(); ++i) {
+    const Message& m = receives()[i];
+    if (memory_.cut_in[i] != 0) {
+      lose(m);
+      continue;
+    }
+    const bool is_here = comes_with_sizes(m, memory_.heads_in[i]);
+    std::byte* const begin = is_here ? memory_.heads_in[i] + head_bytes(m) : landing;
+    std::size_t bytes = 0;
+    for (std::uint32_t s = 0; s < m.spans.count; ++s) {
+      held(m, s).at = begin == nullptr ? nullptr : begin + bytes;
+      bytes += held(m, s).bytes;
+    }
+    if (is_here) {
+      if (memory_.head_came[i] < head_bytes(m) + bytes) lose(m);
+      continue;
+    }
+    if (landing != nullptr) landing += bytes;
+    memory_.coming[i] = {begin, bytes, bytes, 0, true};
+  }
+}
+
+void SizesAhead::prepare_sends() {
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < sends().size(); ++i) {
+    const Message& m = sends()[i];
+    if (m.spans.count < 2 || memory_.cut_out[i] != 0 || is_lost(m)) continue;
+    if (!comes_with_sizes(m, memory_.heads_out[i])) total += bytes_of(m);
+  }
+  staged_ = true;
+  try {
+    if (total > 0) next_out_ = (has_slots() ? memory_.monolithic.send : memory_.staging).take(total);
+  } catch (const std::bad_alloc&) {
+    staged_ = false;
+  }
+}
+
+std::span<const Place> SizesAhead::data_message(std::size_t i) {
+  const Message& m = sends()[i];
+  if (memory_.cut_out[i] != 0) return {};
+  if (has_unknown(m)) return one(nullptr, 0);
+  const std::size_t bytes = bytes_of(m);
+  if (bytes == 0 || comes_with_sizes(m, memory_.heads_out[i])) return {};
+  if (is_lost(m)) return one(nullptr, 0);
+  // One block is sent from where it is, and so are all without memory to bring them together.
+  if (m.spans.count == 1 || !staged_) {
+    memory_.going.clear();
+    also_send_blocks(m);
+    return memory_.going;
+  }
+  std::byte* const begin = next_out_;
+  append_blocks(next_out_, m);
+  return one(begin, bytes);
+}
+
+}  // namespace
+
+std::unique_ptr<CarriedBlocks> sizes_ahead(const plan::Schedule& schedule, const Binding& binding, Transport& transport,
+                                           CarriedMemory& memory, const CarriedLimits& limits) {
+  return std::make_unique<SizesAhead>(schedule, binding, transport, memory, limits);
+}
+
+}  // namespace quadrille::run
