@@ -109,6 +109,8 @@ void prepare_progress() {
   std::call_once(once, settle);
 }
 
+bool has_progress_thread() { return progress_thread.load(std::memory_order_acquire) != nullptr; }
+
 void wake_progress_thread() {
   if (ProgressThread* const thread = progress_thread.load(std::memory_order_acquire)) thread->wake();
 }

@@ -14,6 +14,9 @@ namespace quadrille::api {
 // needs to be locked.
 void prepare_progress();
 
+// After that: is there one?
+bool has_progress_thread();
+
 // A call has been started.
 void wake_progress_thread();
 

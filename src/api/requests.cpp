@@ -1,6 +1,7 @@
 // Starting requests and completing them.
 #include "api/requests.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -59,6 +60,7 @@ void State::look_what_it_needs() {
         }
       },
       run);
+  alone = queue == nullptr && std::holds_alternative<run::InboxRun>(run) && !api::has_progress_thread();
 }
 
 void State::start() {
@@ -141,6 +143,16 @@ int raise(int error) { return api::raise(mpi().comm_world, error); }
 // A null request, as what has been completed leaves it, is complete.
 bool is_active(const State* request) { return request != nullptr && request->active; }
 
+bool is_complete(State& request) {
+  if (request.complete.load(std::memory_order_acquire)) return true;
+  return request.alone && request.go_on(run::With::mpi);
+}
+
+bool all_alone(std::span<Quadrille_Request> requests) {
+  return std::all_of(requests.begin(), requests.end(),
+                     [](const State* request) { return !is_active(request) || request->alone; });
+}
+
 void go_on_with_all() {
   run::UnderWay& under_way = run::UnderWay::here();
   const run::UnderWay::Held held(under_way);
@@ -173,10 +185,15 @@ void drive_mpi(const sys::Waiter* waiter) {
 // Waits until `done()`, going on with all that is under way; gives the core away where peers need it.
 template <class Done>
 void wait_until(std::span<Quadrille_Request> requests, Done done) {
-  if (done()) return;
   const sys::Waiter* waiter = waiter_of(requests);
+  if (waiter != nullptr && all_alone(requests)) {
+    // As a blocking call does, but for those that are under way beside it.
+    return waiter->until([&] { return done() || (run::UnderWay::here().help(), false); });
+  }
+  if (done()) return;
+  go_on_with_all();
   const int turns = is_crowded(requests) ? turns_if_crowded : turns_before_yield;
-  for (int turn = 0; turn == 0 || !done(); ++turn) {
+  for (int turn = 0; !done(); ++turn) {
     if (turn < turns) {
       sys::pause();
     } else {
@@ -207,8 +224,8 @@ int finish(Quadrille_Request& request) {
 }
 
 bool all_complete(std::span<Quadrille_Request> requests) {
-  for (const State* request : requests) {
-    if (is_active(request) && !request->complete) return false;
+  for (State* request : requests) {
+    if (is_active(request) && !is_complete(*request)) return false;
   }
   return true;
 }
@@ -228,7 +245,7 @@ std::size_t find_complete(std::span<Quadrille_Request> requests, bool& any) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (!is_active(requests[i])) continue;
     any = true;
-    if (requests[i]->complete) return i;
+    if (is_complete(*requests[i])) return i;
   }
   return requests.size();
 }
@@ -263,10 +280,7 @@ int test_all(int count, Quadrille_Request* list, int* flag) {
 int wait_for_all(int count, Quadrille_Request* list) {
   if (!is_list(count, list)) return raise(MPI_ERR_ARG);
   const std::span requests(list, static_cast<std::size_t>(count));
-  if (!all_complete(requests)) {
-    go_on_with_all();
-    wait_until(requests, [&] { return all_complete(requests); });
-  }
+  wait_until(requests, [&] { return all_complete(requests); });
   return finish_all(requests);
 }
 
@@ -325,23 +339,26 @@ int guarded(Work&& work) {
 
 }  // namespace
 
-int api::start(Quadrille_Request_state& request) {
-  int error = MPI_SUCCESS;
-  {
-    run::UnderWay& under_way = run::UnderWay::here();
-    const run::UnderWay::Held held(under_way);
-    under_way.make_room();  // what is started must be gone on with
+// True if it is under way now.
+static bool begin(State& request) {
+  if (request.alone) {
     request.start();
-    if (!request.complete) {
-      under_way.add(request);
-      wake_progress_thread();
-      return MPI_SUCCESS;
-    }
-    if (request.error == MPI_SUCCESS) return MPI_SUCCESS;
-    request.active = false;
-    error = std::exchange(request.error, MPI_SUCCESS);
+    return !request.complete;
   }
-  return ::raise(request, error);
+  run::UnderWay& under_way = run::UnderWay::here();
+  const run::UnderWay::Held held(under_way);
+  under_way.make_room();  // what is started must be gone on with
+  request.start();
+  if (request.complete) return false;
+  under_way.add(request);
+  api::wake_progress_thread();
+  return true;
+}
+
+int api::start(Quadrille_Request_state& request) {
+  if (begin(request) || request.error == MPI_SUCCESS) return MPI_SUCCESS;
+  request.active = false;
+  return ::raise(request, std::exchange(request.error, MPI_SUCCESS));
 }
 
 int Quadrille_Start(Quadrille_Request* request) {

@@ -47,12 +47,15 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool crowded = false;  // ranks share processors: who looks in vain must let others run
   bool begun = false;    // since the last start
   bool needs_mpi = true;  // to go on with what has begun
+  // Peers need no more of this rank than its start, and no thread goes on with it: so it is in no list, and goes on when
+  // it is asked for.
+  bool alone = false;
   // All of the last start is done; it may be so long before somebody asks. Set last: then it may be freed.
   std::atomic<bool> complete = true;
   bool active = false;   // from a start until the user was told that it is complete
   int error = MPI_SUCCESS;
 
-  // Where run::UnderWay is held.
+  // Where run::UnderWay is held, unless it is alone.
   void start();
   bool go_on(quadrille::run::With with) override;
   bool can_go_on(quadrille::run::With with) const override {
