@@ -279,6 +279,7 @@ void BoundRun::take_part_without_room() {
 
 int BoundRun::begin_moving() {
   phase_ = Phase::moving;
+  transport_.drop_received(false);  // as a start may have left it that ended in an error
   const bool known = schedule_.sizes == plan::Sizes::known;
   if (!has_room_ && known) {
     if (moving_.as_bytes || send_.empty()) return MPI_ERR_NO_MEM;  // even the reserve is used up
