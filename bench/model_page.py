@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Writes docs/results/model.md: how well the cost model predicts calls that it was not fitted to.
+
+  model_page.py predict TOOL    asks `TOOL explain` about every measured row, and stores the answers
+  model_page.py                 writes the page from what is stored in docs/results/model
+
+Stored are table.json (the fitted model), fit.txt (what `quadrille tune --model` printed), a file of `quadrille bench
+--json` for each collective, and predicted.json.
+"""
+
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DATA = ROOT / 'docs/results/model'
+COLLECTIVES = ('alltoall', 'alltoallv', 'allgather')
+MPI = 'mpi'
+
+
+def measured():
+  """{(collective, bytes): {algorithm: microseconds}}, the MPI's own among them, and the rows of what was chosen."""
+  times, chosen = {}, []
+  for collective in COLLECTIVES:
+    file = DATA / f'{collective}.json'
+    if not file.exists():
+      continue
+    for row in json.loads(file.read_text())['rows']:
+      case = times.setdefault((collective, row['bytes']), {})
+      case.setdefault(MPI, []).append(row['mpi_us'])
+      if row['algorithm'] == 'default':
+        chosen.append(row)
+      elif row['served_by'].split(':')[0] == row['algorithm'].split(':')[0]:
+        case[row['algorithm']] = row['quadrille_us']
+  for case in times.values():
+    case[MPI] = statistics.median(case[MPI])
+  return times, chosen
+
+
+def shape():
+  row = json.loads(next(DATA.glob('all*.json')).read_text())['rows'][0]
+  return row['nodes'], row['ranks'] // row['nodes']
+
+
+def predict(tool):
+  times, _ = measured()
+  nodes, per_node = shape()
+  answers = []
+  for (collective, size), case in times.items():
+    words = [tool, 'explain', collective, '--nodes', str(nodes), '--per-node', str(per_node), '--size', str(size),
+             '--model', str(DATA / 'table.json'), '--json', '--algorithms']
+    for name in case:
+      answer = json.loads(subprocess.run(words + [name], check=True, capture_output=True, text=True).stdout)
+      if answer['ranking']:
+        answers.append({'collective': collective, 'bytes': size, 'algorithm': name, 'us': answer['ranking'][0]['us']})
+  (DATA / 'predicted.json').write_text(json.dumps(answers, indent=1) + '\n')
+
+
+def ranks_of(values):
+  order = sorted(range(len(values)), key=lambda i: values[i])
+  ranks = [0.0] * len(values)
+  for place, i in enumerate(order):
+    ranks[i] = place
+  return ranks
+
+
+def correlation(a, b):
+  """Spearman's."""
+  x, y = ranks_of(a), ranks_of(b)
+  mean = (len(x) - 1) / 2
+  spread = sum((v - mean) ** 2 for v in x)
+  return sum((p - mean) * (q - mean) for p, q in zip(x, y)) / spread if spread else 1.0
+
+
+def in_words(value):
+  return f'{value:.0f}' if value >= 100 else f'{value:.1f}'
+
+
+def page():
+  times, chosen = measured()
+  predicted = {(one['collective'], one['bytes'], one['algorithm']): one['us']
+               for one in json.loads((DATA / 'predicted.json').read_text())}
+  nodes, per_node = shape()
+  fit = (DATA / 'fit.txt').read_text()
+  fit_errors = [int(n) for n in re.findall(r'median error (\d+)%', fit)]
+  notes = [line.strip() for line in fit.splitlines() if 'not told apart' in line or 'not measured' in line or 'hardly told' in line]
+  fitted = sorted({m.group(1) for m in re.finditer(r'^\s+\w+\s+\d+\s+(\S+)\s+[\d.]+\s+[\d.]+$', fit, re.M)})
+  lines = [
+      '# How well the cost model predicts', '',
+      '<!-- Written by bench/model_page.py from docs/results/model. -->', '',
+      f'The [cost model](../tuning.md#the-cost-model) was fitted by `quadrille tune --model` on {nodes} hosts of {per_node} ranks, '
+      'which',
+      'one machine of two cores played (Open MPI 4.1, TCP; [how](hosts.md)). Then other sizes, and other algorithms or parameters,',
+      'were measured in runs of their own, and compared with what `quadrille explain` predicts.', '',
+      f'Fitted were 8 to 16384 bytes of: {", ".join(f"`{name}`" for name in fitted)}.', '',
+      f'In the fit the median error is {fit_errors[0]}% for our algorithms and {fit_errors[1]}% for the MPI\'s own.' if len(fit_errors) > 1 else '',
+  ]
+  if notes:
+    lines += ['', 'What the measurement did not tell:', ''] + [f'- {note}' for note in notes]
+  lines += ['', '## Calls that were not in the fit', '']
+  errors, correlations, regrets, good = [], [], [], 0
+  tables = []
+  for (collective, size), case in times.items():
+    names = [name for name in case if (collective, size, name) in predicted]
+    actual = [case[name] for name in names]
+    model = [predicted[collective, size, name] for name in names]
+    rank = correlation(actual, model)
+    best = min(actual)
+    pick = names[model.index(min(model))]
+    regret = case[pick] / best
+    correlations.append(rank), regrets.append(regret)
+    errors += [abs(m / a - 1) for m, a, name in zip(model, actual, names) if name != MPI]
+    good += regret <= 1.25
+    tables += ['', f'### {collective}, {size} bytes', '',
+               f'Rank correlation {rank:.2f}. The model\'s first, `{pick}`, took {regret:.2f} times the time of the fastest.', '',
+               '| algorithm | measured us | predicted us | predicted / measured |', '|---|---|---|---|']
+    tables += [f'| `{n}` | {in_words(a)} | {in_words(m)} | {m / a:.2f} |'
+               for a, m, n in sorted(zip(actual, model, names))]
+  lines += [
+      f'{len(errors)} times of ours over {len(times)} cases (a collective and a size):', '',
+      '| | |', '|---|---|',
+      f'| median relative error | {statistics.median(errors) * 100:.0f}% |',
+      f'| rank correlation of algorithms, median and worst of the cases | {statistics.median(correlations):.2f}, {min(correlations):.2f} |',
+      f'| time of the model\'s first over that of the fastest, median and worst | {statistics.median(regrets):.2f}, {max(regrets):.2f} |',
+      f'| cases in which the model\'s first is within 25% of the fastest | {good} of {len(times)} |',
+  ]
+  if chosen:
+    lines += ['', '## What programs get', '',
+              'With this table and `QUADRILLE_TRIALS=off` the model alone chooses, among all that can serve:', '',
+              '| collective | bytes | chosen | its time over the MPI\'s own |', '|---|---|---|---|']
+    lines += [f'| {row["collective"]} | {row["bytes"]} | `{row["served_by"]}` | {row["ratio"]:.2f} |' for row in chosen]
+  lines += ['', '## All cases'] + tables
+  verdict = DATA / 'verdict.md'
+  if verdict.exists():
+    at = lines.index('## Calls that were not in the fit')
+    lines[at:at] = ['## Verdict', '', verdict.read_text().strip(), '']
+  (DATA.parent / 'model.md').write_text('\n'.join(lines) + '\n')
+
+
+if __name__ == '__main__':
+  if sys.argv[1:2] == ['predict'] and len(sys.argv) == 3:
+    predict(sys.argv[2])
+  elif len(sys.argv) == 1:
+    page()
+  else:
+    sys.exit(__doc__)
