@@ -73,8 +73,18 @@ bool by_inbox(Making& m, std::size_t bytes) {
   return true;
 }
 
+// Of the algorithms that exchange each block once: that between nodes, where a choice names it and it serves all ranks
+// of a call, too; else all messages at once.
+choose::Choice messages_of(const Making& m, const choose::Choice* asked) {
+  choose::Choice messages;
+  if (asked != nullptr && choose::parse_choice(m.call.collective, choose::exchange_of(*asked), messages).empty()) {
+    return messages;
+  }
+  return choose::plain(m.call.collective, "spread-out");
+}
+
 template <class Why>
-int by_shared_memory_or_messages(Making& m, std::size_t bytes, Why why) {
+int by_shared_memory_or_messages(Making& m, std::size_t bytes, Why why, const choose::Choice* asked = nullptr) {
   const bool in_node = m.team.eligible && m.team.nodes.nodes == 1 && m.team.group.reach().rings;
   if (in_node && by_inbox(m, bytes)) {
     m.explain("inbox", why);
@@ -89,10 +99,12 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Why why) {
       return MPI_SUCCESS;
     }
   }
-  m.explain("spread-out", [&] { return in_node ? why() + "; there is no shared memory left for rings" : why(); });
+  const choose::Choice messages = messages_of(m, in_node ? nullptr : asked);
+  m.explain(m.team.counted.explains ? choose::to_string(messages).c_str() : "",
+            [&] { return in_node ? why() + "; there is no shared memory left for rings" : why(); });
   int error = MPI_SUCCESS;
   if (!has_messages(m, error)) return error;
-  return make_by(m, team::prepare(m.team, m.call.collective, choose::plain(m.call.collective, "spread-out")));
+  return make_by(m, team::prepare(m.team, m.call.collective, messages));
 }
 
 // ---- Neighbours ----
@@ -153,7 +165,8 @@ int make_schedule(Making& m, team::CachedSelection& selected) {
 int make_in_node(Making& m, team::CachedSelection& selected) {
   const choose::Selection& selection = selected.selection;
   return by_shared_memory_or_messages(
-      m, selected.bytes, [&] { return fmt::format("for {}: {}", choose::to_string(selection.choice), selection.why); });
+      m, selected.bytes, [&] { return fmt::format("for {}: {}", choose::to_string(selection.choice), selection.why); },
+      &selection.choice);
 }
 
 namespace {

@@ -2,8 +2,10 @@
 #include "choose/registry.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "plan/algorithms.hpp"
+#include "plan/hint_network.hpp"
 #include "plan/leaders.hpp"
 #include "plan/neighbor_copies.hpp"
 #include "plan/neighborhood.hpp"
@@ -43,6 +45,10 @@ constexpr std::string_view kLiNuma = "Li, Zhang and Hoefler, section 2.4";
 constexpr std::string_view kLiLeaders =
     "Li, Zhang and Hoefler, section 2.5; Kinkead et al., SC Workshops 2025";
 constexpr std::string_view kHint = "Ramesh et al., HINT, sections V.A to V.C";
+constexpr std::string_view kHintOther = "Ramesh et al., HINT, section V.F";
+constexpr std::string_view kHintNetwork = "Ramesh et al., HINT, section V.F, algorithm 5";
+constexpr std::string_view kRests[] = {"row", "column", "morton"};
+constexpr ParameterRange kRest = {"rest", 0, 2, 0, "order of the rest of the square", kRests};
 
 constexpr ParameterRange kPorts = {"ports", 0, kMost, 1,
                                    "messages that may share a round if no block needs two of them; 0: any"};
@@ -111,8 +117,21 @@ Algorithm through_leaders(const std::vector<Collective>& collectives, plan::Lead
 }
 
 Algorithm node_copies(std::string_view name, const std::vector<Collective>& collectives,
-                      std::string_view line, std::string_view source, plan::Build build) {
-  return {name, collectives, Engine::node, kReached, {}, line, source, build};
+                      std::string_view line, std::string_view source, plan::Build build,
+                      std::vector<ParameterRange> parameters = {}) {
+  return {name, collectives, Engine::node, kReached, std::move(parameters), line, source, build};
+}
+
+// The order of the copies inside a node, by which algorithm the ranks exchange with those of other nodes, and when.
+Algorithm node_then_network(const std::vector<Collective>& collectives, plan::Build build) {
+  const auto named = [](std::string_view name, std::string_view meaning, std::span<const std::string_view> names) {
+    return ParameterRange{name, 0, static_cast<std::int64_t>(names.size()) - 1, 0, meaning, names};
+  };
+  return node_copies("hint-network", collectives,
+                     "copies of a node in one of the orders, then messages to the ranks of other nodes", kHintNetwork, build,
+                     {named("exchange", "with ranks of other nodes", plan::network_exchange_names()),
+                      named("messages", "when: after the copies, or beside them", plan::network_messages_names()),
+                      named("order", "of the copies", plan::network_order_names()), kStride});
 }
 
 Algorithm single_copy(const std::vector<Collective>& collectives, plan::Build build) {
@@ -290,6 +309,14 @@ std::vector<Algorithm> make_table() {
                   kHint, plan::hint_hilbert),
       node_copies("hint-hilbert", gathers(), "copies of a node in the order of a Hilbert curve",
                   kHint, plan::allgather_hint_hilbert),
+      node_copies("hint-hilbert-square", all_to_alls(),
+                  "a Hilbert curve through a square of a power of two, the rest in another order", kHintOther,
+                  plan::hint_hilbert_square, {kRest}),
+      node_copies("hint-hilbert-square", gathers(),
+                  "a Hilbert curve through a square of a power of two, the rest in another order", kHintOther,
+                  plan::allgather_hint_hilbert_square, {kRest}),
+      node_then_network(all_to_alls(), plan::hint_network),
+      node_then_network(gathers(), plan::allgather_hint_network),
       {"inbox",
        all,
        Engine::inbox,
@@ -399,6 +426,11 @@ const std::vector<Algorithm>& algorithms() {
 bool serves(const Algorithm& algorithm, Collective collective) {
   const auto& served = algorithm.collectives;
   return std::find(served.begin(), served.end(), collective) != served.end();
+}
+
+bool is_another_on_one_node(const Algorithm& algorithm, int ranks) {
+  return algorithm.name == "hint-network" ||
+         (algorithm.name == "hint-hilbert-square" && std::has_single_bit(static_cast<unsigned>(ranks)));
 }
 
 const Algorithm* find(Collective collective, std::string_view name) {

@@ -73,6 +73,10 @@ const std::vector<Algorithm>& algorithms();
 
 bool serves(const Algorithm& algorithm, Collective collective);
 
+// On one node of so many ranks some do what another does: what follows the copies, or is beside a square of a power of two,
+// is not there.
+bool is_another_on_one_node(const Algorithm& algorithm, int ranks);
+
 // The algorithm called `name` for `collective`, or null.
 const Algorithm* find(Collective collective, std::string_view name);
 
@@ -84,6 +88,9 @@ struct Choice {
 
 // "zero-rotation-bruck:radix=4". The inverse of parse_choice.
 std::string to_string(const Choice& choice);
+
+// Of copies inside nodes and an exchange between them: that exchange, "waitall-stride:stride=3". Empty of any other choice.
+std::string exchange_of(const Choice& choice);
 
 // Reads "name" or "name:parameter=value,parameter=value" for `collective`. Missing parameters get
 // their standard value. Returns an empty string and fills `choice`, or one line that says what is

@@ -125,6 +125,18 @@ std::string value_text(const ParameterRange& range, std::int64_t value) {
   return range.names.empty() ? std::to_string(value) : std::string(range.names[static_cast<std::size_t>(value)]);
 }
 
+std::string exchange_of(const Choice& choice) {
+  if (row_of(choice.algorithm->engine).plans != Plans::node_copies) return {};
+  std::string exchange;
+  for (std::size_t i = 0; i < choice.parameters.size(); ++i) {
+    const ParameterRange& range = choice.algorithm->parameters[i];
+    const std::string value = value_text(range, choice.parameters[i].value);
+    if (range.name == "exchange") exchange = value;
+    if (range.name == "stride" && exchange.ends_with("-stride")) exchange += ":stride=" + value;
+  }
+  return exchange;
+}
+
 std::string to_string(const Choice& choice) {
   if (choice.algorithm == nullptr) return {};
   std::string text(choice.algorithm->name);

@@ -45,7 +45,8 @@ std::vector<Choice> orders(const GlobalKey& key) {
   if (!key.tries || !key.load_store || key.ranks < fewest_ranks_for_orders || !is_sized(key.collective)) return {};
   std::vector<Choice> all;
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.engine == Engine::node && serves(algorithm, key.collective)) {
+    if (algorithm.engine == Engine::node && serves(algorithm, key.collective) &&
+        !is_another_on_one_node(algorithm, key.ranks)) {
       all.push_back(plain(key.collective, algorithm.name));
     }
   }

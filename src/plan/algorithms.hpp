@@ -47,6 +47,7 @@ Schedule sh_numa_co(const Problem& problem);
 Schedule hint_row(const Problem& problem);
 Schedule hint_column(const Problem& problem);
 Schedule hint_hilbert(const Problem& problem);
+Schedule hint_hilbert_square(const Problem& problem);
 
 // Of all-to-all and of allgather what is between nodes.
 Schedule alltoall_between_nodes(const Problem& problem);
@@ -59,6 +60,11 @@ Schedule allgather_sh_numa_co(const Problem& problem);
 Schedule allgather_hint_row(const Problem& problem);
 Schedule allgather_hint_column(const Problem& problem);
 Schedule allgather_hint_hilbert(const Problem& problem);
+Schedule allgather_hint_hilbert_square(const Problem& problem);
+
+// Both on several nodes: copies inside them, then messages.
+Schedule hint_network(const Problem& problem);
+Schedule allgather_hint_network(const Problem& problem);
 
 // Alltoall on several nodes, of uneven blocks, and allgather; by plan/leaders.hpp.
 Schedule leaders(const Problem& problem);

@@ -5,9 +5,8 @@
 //         steps are under way at a time, and waited for together. A step whose peer is on the own node has no message,
 //         but keeps its place: so a batch is the same steps on all ranks, and each message meets its other half in it.
 // Cost    On a node of p of P ranks P - p messages of one block, in at most ceil((P - 1) / steps) batches.
-// Source  Ramesh et al., HINT, section V.F, algorithm 5. There they follow what is done inside the nodes; here they may
-// be
-//         under way meanwhile.
+// Source  Ramesh et al., HINT, section V.F, algorithm 5. There they follow what is done inside the nodes, one step after
+//         the other (hint_network.cpp); here they may be under way meanwhile.
 //
 // Example, P = 4, ranks 0 and 2 on one node, rank 2:
 //   send  to 3: send[3]     to 1: send[1]
@@ -27,16 +26,15 @@ Schedule alone(const Problem& problem, bool blocks) {
 
 }  // namespace
 
-void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builder) {
+void exchange_between_nodes(const Problem& problem, bool blocks, Window window, Away away, Builder& builder) {
   if (problem.nodes->nodes == 1) return;
   const std::vector<int>& nodes = problem.nodes->node_of;
   const auto is_away = [&](int rank) {
     return nodes[static_cast<std::size_t>(rank)] != nodes[static_cast<std::size_t>(problem.me)];
   };
   const int steps = problem.ranks - 1;
-  const int window = problem.away_steps < steps ? problem.away_steps : 0;
-  builder.begin_round({Window::Wait::all, static_cast<std::uint32_t>(window)});
-  builder.beside();
+  builder.begin_round(window);
+  if (away == Away::beside) builder.beside();
   for (int step = 1; step <= steps; ++step) {
     const int to = (problem.me + step) % problem.ranks;
     builder.send(to);
@@ -47,6 +45,11 @@ void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builde
     builder.receive(from);
     if (is_away(from)) builder.span(Buffer::recv, from);
   }
+}
+
+void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builder) {
+  const int window = problem.away_steps < problem.ranks - 1 ? problem.away_steps : 0;
+  exchange_between_nodes(problem, blocks, {Window::Wait::all, static_cast<std::uint32_t>(window)}, Away::beside, builder);
 }
 
 Schedule alltoall_between_nodes(const Problem& problem) { return alone(problem, true); }

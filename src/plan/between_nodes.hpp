@@ -6,8 +6,13 @@
 
 namespace quadrille::plan {
 
+// When they are under way: beside the rounds before theirs, or when these are done.
+enum class Away : std::uint8_t { beside, after };
+
 // Ends the schedule with a round of them, if there are any. `blocks`: send buffers have a block for each destination;
-// else block 0 is for all.
+// else block 0 is for all. In step i a rank sends to the i-th rank after it and receives from the i-th before.
+void exchange_between_nodes(const Problem& problem, bool blocks, Window window, Away away, Builder& builder);
+// In batches of Problem::away_steps, beside the rounds before.
 void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builder);
 
 }  // namespace quadrille::plan

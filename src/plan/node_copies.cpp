@@ -1,5 +1,5 @@
 // All-to-all and allgather by copies inside a node, and messages between nodes: sh-naive, sh-co, sh-numa-co, hint-row,
-// hint-column, hint-hilbert. They differ in the order of the copies (order.hpp), and in nothing
+// hint-column, hint-hilbert, hint-hilbert-square. They differ in the order of the copies (order.hpp), and in nothing
 // else.
 //
 // Idea    All send and recv buffers can be reached by load and store, so each block moves once,
@@ -18,9 +18,11 @@
 //           hint-column   a rank empties its own send buffer, from destination 0 on
 //           hint-hilbert  a rank takes a box of about sqrt(P) * sqrt(P) blocks, in the order of the
 //                         Hilbert curve; an equal piece of the curve if P is not a power of two
+//           hint-hilbert-square  such a box of the largest square that is a power of two, and a part of the rest
+//                         (section V.F)
 //         HINT is about the all-to-all; its orders serve the allgather too.
-//         On several nodes: HINT, section V.F, algorithm 5. There the messages follow the copies; here they may be
-//         under way meanwhile (between_nodes.cpp).
+//         On several nodes: HINT, section V.F, algorithm 5. There the messages follow the copies (hint_network.cpp);
+//         here they may be under way meanwhile (between_nodes.cpp).
 // Cost    On one node no messages, P copies a rank, no scratch, two fences of the node. On a node of p of P ranks p
 //         copies and P - p messages of one block.
 //
@@ -40,11 +42,12 @@
 //   fence
 //   send  to 3: send[3]     to 1: send[1]
 //   recv  from 1: recv[1]   from 3: recv[3]
+#include "plan/node_copies.hpp"
+
 #include <vector>
 
 #include "plan/algorithms.hpp"
 #include "plan/between_nodes.hpp"
-#include "plan/order.hpp"
 
 namespace quadrille::plan {
 namespace {
@@ -69,10 +72,26 @@ Node node_of(const Problem& problem) {
 }
 
 Schedule copies(const Problem& problem, Order order, bool blocks) {
+  Builder builder(problem.me);
+  copy_inside_node(problem, order, blocks, builder);
+  exchange_between_nodes(problem, blocks, builder);
+  return builder.take();
+}
+
+Schedule alltoall(const Problem& problem, Order order) { return copies(problem, order, true); }
+Schedule allgather(const Problem& problem, Order order) { return copies(problem, order, false); }
+
+Schedule square(const Problem& problem, bool blocks) {
+  constexpr Order rests[] = {Order::square_and_row, Order::square_and_column, Order::square_and_morton};
+  return copies(problem, rests[static_cast<std::size_t>(value_of(problem.parameters, "rest", 0))], blocks);
+}
+
+}  // namespace
+
+void copy_inside_node(const Problem& problem, Order order, bool blocks, Builder& builder) {
   const Node node = node_of(problem);
   const auto here = node.members.size();
   const auto away = static_cast<std::size_t>(problem.ranks) - here;
-  Builder builder(problem.me);
   const auto steps = away > 0 ? 2 * static_cast<std::size_t>(problem.ranks - 1) : 0;
   builder.reserve(away > 0 ? 3 : 2, steps, 2 * away, here);
   builder.begin_round();
@@ -85,14 +104,7 @@ Schedule copies(const Problem& problem, Order order, bool blocks) {
                  Span{destination, source, Buffer::recv});
   }
   builder.node_fence();
-  exchange_between_nodes(problem, blocks, builder);
-  return builder.take();
 }
-
-Schedule alltoall(const Problem& problem, Order order) { return copies(problem, order, true); }
-Schedule allgather(const Problem& problem, Order order) { return copies(problem, order, false); }
-
-}  // namespace
 
 Schedule sh_naive(const Problem& problem) { return alltoall(problem, Order::row_numa); }
 Schedule sh_co(const Problem& problem) { return alltoall(problem, Order::morton); }
@@ -100,6 +112,7 @@ Schedule sh_numa_co(const Problem& problem) { return alltoall(problem, Order::mo
 Schedule hint_row(const Problem& problem) { return alltoall(problem, Order::row); }
 Schedule hint_column(const Problem& problem) { return alltoall(problem, Order::column); }
 Schedule hint_hilbert(const Problem& problem) { return alltoall(problem, Order::hilbert); }
+Schedule hint_hilbert_square(const Problem& problem) { return square(problem, true); }
 
 Schedule allgather_sh_naive(const Problem& problem) { return allgather(problem, Order::row_numa); }
 Schedule allgather_sh_co(const Problem& problem) { return allgather(problem, Order::morton); }
@@ -111,5 +124,6 @@ Schedule allgather_hint_column(const Problem& problem) { return allgather(proble
 Schedule allgather_hint_hilbert(const Problem& problem) {
   return allgather(problem, Order::hilbert);
 }
+Schedule allgather_hint_hilbert_square(const Problem& problem) { return square(problem, false); }
 
 }  // namespace quadrille::plan

@@ -89,26 +89,18 @@ std::vector<Pair> morton_numa_part(const Domains& domains, int me) {
   return pairs;
 }
 
-// For a power of two a rank has a box of the paper's algorithm 1, about a square; boxes of
-// consecutive ranks lie side by side along the destinations. For other P the square does not fall
+// For a power of two a rank has its box of the paper's algorithm 1. For other P the square does not fall
 // into P equal boxes, and a rank has the next P places of the curve.
 std::vector<Pair> hilbert_part(int ranks, int me) {
   const Box square = {0, 0, ranks, ranks};
   const Piece whole = {0, pairs_in(square)};
   std::vector<Pair> pairs;
   pairs.reserve(static_cast<std::size_t>(ranks));
-  if (!std::has_single_bit(static_cast<unsigned>(ranks))) {
+  if (std::has_single_bit(static_cast<unsigned>(ranks))) {
+    append_hilbert(ranks, whole, hilbert_box(ranks, me), pairs);
+  } else {
     append_hilbert(ranks, equal_piece(whole.end, me, ranks), square, pairs);
-    return pairs;
   }
-  const int bits = std::countr_zero(static_cast<unsigned>(ranks));
-  const int sources = 1 << ((bits + 1) / 2);
-  const int destinations = ranks / sources;
-  const int boxes_in_row = ranks / destinations;
-  append_hilbert(
-      ranks, whole,
-      {me / boxes_in_row * sources, me % boxes_in_row * destinations, sources, destinations},
-      pairs);
   return pairs;
 }
 
@@ -144,6 +136,10 @@ std::vector<Pair> part_of_order(Order order, int ranks, int me, std::span<const 
       return hilbert_part(ranks, me);
     case Order::row_numa:
       return row_numa_part(sort_domains(ranks, domains), me);
+    case Order::square_and_row:
+    case Order::square_and_column:
+    case Order::square_and_morton:
+      return square_part(order, ranks, me);
     case Order::morton_numa:
       break;
   }
@@ -167,6 +163,9 @@ std::vector<Pair> curve(Order order, int ranks, std::span<const int> domains) {
       }
     }
     return pairs;
+  }
+  if (order == Order::square_and_row || order == Order::square_and_column || order == Order::square_and_morton) {
+    return square_curve(order, ranks);
   }
   // The parts of the other orders are the pieces of the curve, one behind the other.
   for (int me = 0; me < ranks; ++me) {

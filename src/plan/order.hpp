@@ -11,6 +11,8 @@
 //   column       a rank empties its own send buffer, destinations in the order of their ranks
 //   morton       the Z curve, cut into equal pieces
 //   hilbert      the Hilbert curve; a rank copies a box of the square, in the order of the curve
+//   square_...   the Hilbert curve through the largest square whose side is a power of two, a box for each of its
+//                ranks; the rest by rows, by columns, or along a Z curve (order_square.cpp)
 //   row_numa     as row, but a rank begins with the sources of its own domain, then those of the
 //                next, and so on round; in each domain the readers begin at different ranks, in its own with
 //                themselves, so that they do not all read from one
@@ -19,7 +21,7 @@
 //
 // Sources. row, morton, row_numa and morton_numa: Li, Zhang and Hoefler, "Cache-oblivious MPI
 // all-to-all communications based on Morton order", sections 2.1, 2.2, 2.4 and 4. row, column and
-// hilbert: Ramesh et al., "HINT", section V.A, figure 5 and algorithm 1.
+// hilbert: Ramesh et al., "HINT", section V.A, figure 5 and algorithm 1; square_...: section V.F.
 //
 // Every rank has exactly P pairs in every order. A part costs O(P) memory, and O(P log P) time or
 // less, but hilbert for a P that is not a power of two may need a little more.
@@ -37,7 +39,17 @@ struct Pair {
   friend bool operator==(const Pair&, const Pair&) = default;
 };
 
-enum class Order : std::uint8_t { row, column, morton, hilbert, row_numa, morton_numa };
+enum class Order : std::uint8_t {
+  row,
+  column,
+  morton,
+  hilbert,
+  row_numa,
+  morton_numa,
+  square_and_row,
+  square_and_column,
+  square_and_morton,
+};
 
 // What rank `me` copies, in this order. `ranks` >= 1 is at most 32,768, 0 <= me < ranks. `domains`
 // has the NUMA domain of each rank as any label, or is empty: then there is one domain. Domains may

@@ -19,6 +19,7 @@
 //    4  7  8 11
 //    5  6  9 10
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "plan/order_parts.hpp"
@@ -114,6 +115,15 @@ class Walk {
 
 void append_hilbert(int ranks, Piece piece, const Box& box, std::vector<Pair>& pairs) {
   Walk(piece, box, pairs).cross({{0, 0}, {0, 1}, {1, 0}, ranks, ranks});
+}
+
+// Algorithm 1 of the paper: about a square; boxes of consecutive ranks lie side by side along the destinations.
+Box hilbert_box(int ranks, int me) {
+  const int bits = std::countr_zero(static_cast<unsigned>(ranks));
+  const int sources = 1 << ((bits + 1) / 2);
+  const int destinations = ranks / sources;
+  const int boxes_in_row = ranks / destinations;
+  return {me / boxes_in_row * sources, me % boxes_in_row * destinations, sources, destinations};
 }
 
 }  // namespace quadrille::plan

@@ -70,4 +70,11 @@ void append_morton(const Box& box, Piece piece, std::vector<Pair>& pairs);
 // that lie in `box`.
 void append_hilbert(int ranks, Piece piece, const Box& box, std::vector<Pair>& pairs);
 
+// The box of a rank in the square of so many ranks, a power of two.
+Box hilbert_box(int ranks, int me);
+
+// What rank `me` copies in one of the orders square_..., and all of it.
+std::vector<Pair> square_part(Order order, int ranks, int me);
+std::vector<Pair> square_curve(Order order, int ranks);
+
 }  // namespace quadrille::plan

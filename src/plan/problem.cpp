@@ -104,6 +104,13 @@ NodeMap node_map_from_labels(const std::vector<int>& labels) {
   return map;
 }
 
+NodeMap nodes_of(const NodeMap& all, std::span<const int> ranks) {
+  std::vector<int> labels;
+  labels.reserve(ranks.size());
+  for (const int rank : ranks) labels.push_back(all.node_of[static_cast<std::size_t>(rank)]);
+  return node_map_from_labels(labels);
+}
+
 std::string parse_node_map(std::string_view text, int ranks, NodeMap& map) {
   if (ranks < 1) return complain(text, "there must be at least one rank");
   const std::size_t colon = text.find(':');

@@ -25,6 +25,8 @@ struct NodeMap {
 NodeMap one_node(int ranks);
 // Renumbers arbitrary node labels, one a rank, to 0.. in order of first appearance.
 NodeMap node_map_from_labels(const std::vector<int>& labels);
+// The nodes of some of the ranks of a map, in the order that they are given in.
+NodeMap nodes_of(const NodeMap& all, std::span<const int> ranks);
 // Reads "blocked:2", "roundrobin:3", "ragged:1,3,4" or "permuted:SEED" for `ranks` ranks:
 //   blocked:K      K consecutive ranks a node
 //   roundrobin:N   rank r lives on node r mod N

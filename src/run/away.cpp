@@ -5,9 +5,10 @@
 namespace quadrille::run {
 namespace {
 
-std::size_t round_beside(const plan::Schedule& schedule) {
-  const auto found = std::find_if(schedule.rounds.begin(), schedule.rounds.end(),
-                                  [](const plan::Round& round) { return round.beside; });
+std::size_t round_of_messages(const plan::Schedule& schedule) {
+  const auto found = std::find_if(schedule.rounds.begin(), schedule.rounds.end(), [](const plan::Round& round) {
+    return round.sends.count + round.receives.count > 0;
+  });
   return static_cast<std::size_t>(found - schedule.rounds.begin());
 }
 
@@ -29,7 +30,8 @@ AwayMessages::AwayMessages(const Call& call, const plan::Schedule& schedule, Gro
       recv_places_(group.scratch.away_recv_places),
       transport_(group.messages().comm, group.me),
       run_(schedule, binding_, transport_),
-      round_(round_beside(schedule)) {
+      round_(round_of_messages(schedule)),
+      beside_(round_ < schedule.rounds.size() && schedule.rounds[round_].beside) {
   bind();
   has_room_ = take_room();
   if (!has_room_) error_ = MPI_ERR_NO_MEM;

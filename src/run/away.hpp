@@ -1,5 +1,5 @@
 // The blocks of a dense call between this rank and those of other nodes: the messages of a plan
-// (plan/between_nodes.cpp), which the executor runs, while the caller does what is inside the node.
+// (plan/between_nodes.cpp), which the executor runs, while the caller does what is inside the node, or afterwards.
 //
 // A block with gaps goes from and to where it lies. In place it is received over, so all blocks are copied before the
 // first arrives, and received packed: MPICH cuts a large packed message anywhere and then refuses to unpack part of an
@@ -17,13 +17,14 @@ namespace quadrille::run {
 
 class AwayMessages {
  public:
-  // `schedule`: its round that may be under way beside the others, if it has one. There are other nodes. All of these
-  // must outlive it.
+  // `schedule`: its round with messages, if it has one. There are other nodes. All of these must outlive it.
   AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group);
   AwayMessages(const AwayMessages&) = delete;
   AwayMessages& operator=(const AwayMessages&) = delete;
   ~AwayMessages();
 
+  // May it be begun before what is done inside the node?
+  bool is_beside() const { return beside_; }
   // Starts the first batch.
   void begin();
 
@@ -64,6 +65,7 @@ class AwayMessages {
   Binding binding_;
   Execution run_;
   const std::size_t round_;
+  const bool beside_;
   bool has_room_ = true;
   int error_ = MPI_SUCCESS;
 };

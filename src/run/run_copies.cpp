@@ -1,5 +1,5 @@
 // Runs a schedule that consists of copies between the buffers of a node's ranks (copies.hpp). The messages of the
-// schedule, between nodes, are under way meanwhile (away.hpp).
+// schedule, between nodes, are under way meanwhile, or afterwards, as it says (away.hpp).
 #include <optional>
 
 #include "run/away.hpp"
@@ -17,9 +17,10 @@ int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, S
   DenseBlocks dense(call, schedule, group, means.pairs);
   SharedBlocks shared(group, means.pairs);
   Copies copies(call, dense, shared, group, means, staging == Staging::little ? little : SIZE_MAX);
-  if (away) away->begin();
+  if (away && away->is_beside()) away->begin();
   int error = MPI_SUCCESS;
   if (!copies.run(error)) error = run_node(call, group, true);
+  if (away && !away->is_beside()) away->begin();
   if (away) keep(error, away->finish());
   return error;
 }

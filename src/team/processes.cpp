@@ -415,14 +415,12 @@ Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::
 
 Processes pick(const Processes& all, std::span<const int> ranks) {
   Processes some;
-  std::vector<int> labels;
   for (const int r : ranks) {
     const auto rank = static_cast<std::size_t>(r);
-    labels.push_back(all.nodes.node_of[rank]);
     some.crowded.push_back(all.crowded[rank]);
     some.ranks.push_back(all.ranks[rank]);
   }
-  some.nodes = plan::node_map_from_labels(labels);
+  some.nodes = plan::nodes_of(all.nodes, ranks);
   some.heaps_mapped = all.heaps_mapped;
   some.reached = all.reached;
   some.pool = all.pool;

@@ -53,16 +53,22 @@ void set_waiting(run::Group& group, bool crowded) {
 // What all ranks of a communicator go by.
 struct Found {
   Config settings;
+  std::vector<int> world_ranks;
   Processes processes;
 };
 
 // The settings of this process if all ranks have the same, else none; and what is known of the ranks.
 Found agree(Team& team) {
-  const std::vector<int> world_ranks = ranks_in_world(team.user);
-  const std::shared_ptr<const Processes> all = world();
-  if (world_has_met()) return {config(), pick(*all, world_ranks)};
-  bool all_know = all != nullptr;
   Found found;
+  found.world_ranks = ranks_in_world(team.user);
+  const std::vector<int>& world_ranks = found.world_ranks;
+  const std::shared_ptr<const Processes> all = world();
+  if (world_has_met()) {
+    found.settings = config();
+    found.processes = pick(*all, world_ranks);
+    return found;
+  }
+  bool all_know = all != nullptr;
   if (all_agree(team.user, fingerprint(config()), &all_know)) {
     found.settings = config();
   } else if (team.group.me == 0) {
@@ -76,15 +82,34 @@ Found agree(Team& team) {
   return found;
 }
 
-void apply_node_map(Team& team, const Config& settings, plan::NodeMap real) {
+// "ranks 0 1 4 5 of MPI_COMM_WORLD are on nodes 0 0 1 1"; of a large communicator the first ones.
+std::string node_map_line(const plan::NodeMap& nodes, std::span<const int> world_ranks) {
+  constexpr std::size_t most = 32;
+  const std::size_t shown = std::min(world_ranks.size(), most);
+  std::string ranks, on;
+  for (std::size_t r = 0; r < shown; ++r) {
+    ranks += fmt::format(" {}", world_ranks[r]);
+    on += fmt::format(" {}", nodes.node_of[r]);
+  }
+  const char* const more = shown < world_ranks.size() ? " ..." : "";
+  return fmt::format("ranks{}{} of MPI_COMM_WORLD are on nodes{}{}", ranks, more, on, more);
+}
+
+// The user's map is of MPI_COMM_WORLD; a communicator has that of its members.
+void apply_node_map(Team& team, const Config& settings, plan::NodeMap real, std::span<const int> world_ranks) {
   team.nodes = std::move(real);
   if (settings.nodes.empty()) return;
+  int all = 0;
+  mpi().Comm_size(mpi().comm_world, &all);
   plan::NodeMap asked;
-  const std::string why = plan::parse_node_map(settings.nodes, team.group.ranks, asked);
+  const std::string why = plan::parse_node_map(settings.nodes, all, asked);
   if (why.empty()) {
-    team.nodes = std::move(asked);
+    team.nodes = plan::nodes_of(asked, world_ranks);
+    if (team.counted.explains && team.group.me == 0) {
+      say_once(fmt::format("QUADRILLE_NODES=\"{}\": {}", settings.nodes, node_map_line(team.nodes, world_ranks)));
+    }
   } else if (team.group.me == 0) {
-    say(fmt::format("QUADRILLE_NODES=\"{}\" is ignored: {}", settings.nodes, why));
+    say_once(fmt::format("QUADRILLE_NODES=\"{}\" is ignored: {}", settings.nodes, why));
   }
 }
 
@@ -270,7 +295,7 @@ int setup(Team& team) {
   run::Group& group = team.group;
   const ErrorsReturned guard(team.user);
   print_warnings(config(), group.me);
-  auto [settings, processes] = agree(team);
+  auto [settings, world_ranks, processes] = agree(team);
   if (processes.quiet == nullptr) {
     team.eligible = false;
     team.why_not = no_communicator;
@@ -283,7 +308,7 @@ int setup(Team& team) {
   if (processes.crowded[static_cast<std::size_t>(group.me)] != 0) {
     share_processors(settings, settings.explain && group.me == 0);
   }
-  apply_node_map(team, settings, processes.nodes);
+  apply_node_map(team, settings, processes.nodes, world_ranks);
 
   if (settings.inbox_limit == 0) {
     team.inbox_obstacle = "inboxes are switched off";

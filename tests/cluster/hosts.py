@@ -110,9 +110,8 @@ def launcher(arguments, shell):
   # Each host believes that all cores are its own, so ranks that wait must be told to let others run.
   words = [*shlex.split(arguments.under), arguments.mpirun, '-n', str(arguments.ranks)]
   if arguments.mpi == 'openmpi':
-    order = 'slot' if arguments.blocked else 'node'
-    return words + ['--host', ','.join(names), '--map-by', order, '--oversubscribe',
-                    '--allow-run-as-root', '--bind-to', 'none',
+    places = ['--host', ','.join(names), '--map-by', 'slot' if arguments.blocked else 'node']
+    return words + [*places, '--oversubscribe', '--allow-run-as-root', '--bind-to', 'none',
                     '--mca', 'plm', 'rsh', '--mca', 'plm_rsh_agent', str(shell),
                     '--mca', 'mpi_yield_when_idle', '1',
                     '--mca', 'oob_tcp_if_include', INTERFACE,
@@ -124,14 +123,20 @@ def launcher(arguments, shell):
                   '-genv', 'MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT', '100']
 
 
-def run(arguments, folder):
+def make_hosts(count, delay=None):
+  """The switch, and the hosts on it."""
   switch = Host('switch', FIRST)
   call(*switch.enter(), 'ip', 'link', 'add', 'bridge', 'type', 'bridge')
   call(*switch.enter(), 'ip', 'link', 'set', 'bridge', 'up')
   hosts = []
-  for number in range(1, arguments.hosts + 1):
+  for number in range(1, count + 1):
     hosts.append(Host(f'host{number}', OTHERS if hosts else FIRST))
-    plug_in(switch, hosts[-1], number, arguments.delay)
+    plug_in(switch, hosts[-1], number, delay)
+  return switch, hosts
+
+
+def run(arguments, folder):
+  _, hosts = make_hosts(arguments.hosts, arguments.delay)
   shell = write_remote_shell(folder, hosts)
   # As a user who is logged in on the first host starts it.
   command = hosts[0].enter() + launcher(arguments, shell) + arguments.command
@@ -145,8 +150,9 @@ def die_with_parent():
   ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def enter_own_processes():
-  """Starts this program again as the first process of a namespace: with it all others end."""
+def enter_own_processes(look_afterwards=None):
+  """Starts this program again as the first process of a namespace: with it all others end. `look_afterwards` gets the
+  folder then, and returns what is wrong."""
   unshare = ['unshare', '--pid', '--mount', '--fork', '--kill-child', '--mount-proc']
   if subprocess.call([*unshare, 'true'], stderr=subprocess.DEVNULL) != 0:
     print('hosts: the system does not let us make namespaces (unshare); root may', file=sys.stderr)
@@ -157,10 +163,14 @@ def enter_own_processes():
     child = subprocess.Popen([*unshare, sys.executable, *sys.argv], preexec_fn=die_with_parent,
                              env=dict(os.environ, **{INSIDE: folder}))
     try:
-      return child.wait()
+      status = child.wait()
     finally:
       child.kill()
       child.wait()
+    wrong = look_afterwards(pathlib.Path(folder)) if look_afterwards else []
+    for line in wrong:
+      print(line)
+    return status or (1 if wrong else 0)
 
 
 def main():

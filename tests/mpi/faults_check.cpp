@@ -1,6 +1,6 @@
 // Calls collectives again and again, on the world and on communicators that come and go, and checks every element:
 //   faults_check CALLS    ends with "all right" after so many rounds; 0: goes on for half a minute
-// faults.py kills and stops its ranks.
+// Says when the first round is over. faults.py kills and stops its ranks, tests/cluster/failures.py on several hosts.
 #include <mpi.h>
 
 #include <cstdio>
@@ -55,6 +55,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int round = 0; rounds == 0 || round < rounds; ++round) {
     right = one_round(round) ? right : 0;
+    if (round == 0 && rank == 0) {
+      std::puts("first round");
+      std::fflush(stdout);
+    }
     int more = MPI_Wtime() - begin < 30 ? 1 : 0;
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (rounds == 0 && more == 0) break;

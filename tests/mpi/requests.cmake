@@ -66,6 +66,15 @@ foreach(form started persistent)
                      SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=roundrobin:2 ${leaders_in_turns}
                      ARGUMENTS ${${form}_filter} ${${form}_nodes_filter})
 endforeach()
+# On several nodes the messages of an exchange between them stand in.
+set(network hint-network:exchange=waitall-stride,stride=2)
+foreach(form started persistent)
+  quadrille_mpi_test(mpi.${form}-network.5 RANKS 5 PROGRAM quadrille_${form}_tests ARGUMENTS "--gtest_filter=All/*default*"
+                     SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=ragged:2,1 QUADRILLE_EXPLAIN=1
+                     "QUADRILLE_ALGORITHM=alltoall=${network};alltoallv=${network};alltoallw=${network};allgather=${network};allgatherv=${network}"
+                     WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
+                     "alltoallv on 5 ranks, 3 nodes -> waitall-stride:stride=2: .*for hint-network" --)
+endforeach()
 quadrille_mpi_test(mpi.persistent-off.3 RANKS 3 PROGRAM quadrille_persistent_tests
                    SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE=off ARGUMENTS ${persistent_filter})
 
@@ -88,7 +97,7 @@ quadrille_mpi_test(mpi.requests-copies.3 RANKS 3 PROGRAM quadrille_request_tests
 quadrille_mpi_test(mpi.requests-copies-by-thread.3 RANKS 3 PROGRAM quadrille_request_tests SETTINGS ${orders}
                    QUADRILLE_PROGRESS=thread)
 quadrille_mpi_test(mpi.requests-nodes.4 RANKS 4 PROGRAM quadrille_request_tests
-                   SETTINGS QUADRILLE_NODES=roundrobin:2 "QUADRILLE_ALGORITHM=alltoall=zero-rotation-bruck:radix=3\;allgather=ring")
+                   SETTINGS QUADRILLE_NODES=roundrobin:2 "QUADRILLE_ALGORITHM=alltoall=zero-rotation-bruck:radix=3;allgather=ring")
 quadrille_mpi_test(mpi.requests-leaders.4 RANKS 4 PROGRAM quadrille_request_tests CORE
                    SETTINGS QUADRILLE_NODES=blocked:2 ${leaders})
 quadrille_mpi_test(mpi.requests-leaders-by-thread.4 RANKS 4 PROGRAM quadrille_request_tests
@@ -100,7 +109,7 @@ foreach(level single multiple)
                      SETTINGS QUADRILLE_PROGRESS=thread QUADRILLE_TEST_EFFORT=30 ARGUMENTS --threads=${level})
   quadrille_mpi_test(mpi.requests-by-thread-${level}-nodes.4 RANKS 4 PROGRAM quadrille_request_tests
                      SETTINGS QUADRILLE_PROGRESS=thread QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=roundrobin:2
-                              "QUADRILLE_ALGORITHM=alltoall=zero-rotation-bruck:radix=3\;allgather=ring"
+                              "QUADRILLE_ALGORITHM=alltoall=zero-rotation-bruck:radix=3;allgather=ring"
                      ARGUMENTS --threads=${level})
 endforeach()
 quadrille_mpi_test(mpi.requests-off.3 RANKS 3 PROGRAM quadrille_request_tests SETTINGS QUADRILLE=off)

@@ -70,6 +70,17 @@ TEST(NodeMapTest, PermutedIsTheSameEverywhere) {
   EXPECT_THAT(parsed("permuted:7", 8), ElementsAre(0, 0, 1, 0, 2, 2, 2, 0));
 }
 
+TEST(NodeMapTest, SomeRanksHaveTheNodesThatTheyHaveAmongAll) {
+  NodeMap all;
+  ASSERT_EQ(parse_node_map("ragged:3,5", 8, all), "");
+  const auto some = [&](const std::vector<int>& ranks) { return nodes_of(all, ranks); };
+  EXPECT_THAT(some({0, 1, 2, 3}).node_of, ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(some({4, 5, 6, 7}).node_of, ElementsAre(0, 0, 0, 0));
+  EXPECT_EQ(some({4, 5, 6, 7}).nodes, 1);
+  EXPECT_THAT(some({6, 2}).node_of, ElementsAre(0, 1));  // numbered anew, by the first rank of each
+  EXPECT_EQ(some({0, 1, 2, 3, 4, 5, 6, 7}), all);
+}
+
 TEST(NodeMapTest, ErrorsAreOneLineAndLeaveTheMapAlone) {
   const std::vector<std::string> texts = {"",
                                           "blocked",

@@ -24,8 +24,10 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr Order kOrders[] = {Order::row,     Order::column,   Order::morton,
-                             Order::hilbert, Order::row_numa, Order::morton_numa};
+constexpr Order kSquares[] = {Order::square_and_row, Order::square_and_column, Order::square_and_morton};
+constexpr Order kOrders[] = {Order::row,            Order::column,            Order::morton,
+                             Order::hilbert,        Order::row_numa,          Order::morton_numa,
+                             Order::square_and_row, Order::square_and_column, Order::square_and_morton};
 constexpr int kLarge[] = {100, 127, 128, 129, 255, 256, 500, 512, 1000, 1023, 1024};
 
 // The labels of all kinds of maps from ranks to domains; the first is empty.
@@ -274,6 +276,84 @@ TEST(HilbertTest, OtherRanksTakePiecesOfTheCurve) {
       joined.insert(joined.end(), part.begin(), part.end());
     }
     EXPECT_EQ(joined, whole) << ranks << " ranks";
+  }
+}
+
+// --- Hilbert through a square, another order through the rest ------------------------------------
+
+TEST(SquareTest, TheRanksCopyEachPairOnceForAllPUpTo300) {
+#if defined(__SANITIZE_ADDRESS__)
+  constexpr int step = 7;  // several times as slow
+#else
+  constexpr int step = 1;
+#endif
+  for (const Order order : kSquares) {
+    for (int ranks = 1; ranks <= 300; ranks += step) ASSERT_NO_FATAL_FAILURE(expect_each_pair_once(order, ranks, {}));
+  }
+}
+
+TEST(SquareTest, PowersOfTwoAreHilbertAlone) {
+  for (const Order order : kSquares) {
+    for (int ranks = 1; ranks <= 256; ranks *= 2) {
+      EXPECT_EQ(curve(order, ranks), curve(Order::hilbert, ranks));
+      for (int me = 0; me < ranks; ++me) {
+        ASSERT_EQ(part_of_order(order, ranks, me), part_of_order(Order::hilbert, ranks, me)) << ranks;
+      }
+    }
+  }
+}
+
+// The first ranks begin with what they have of the square, as if they were alone; it is the largest.
+TEST(SquareTest, OthersBeginWithTheSquare) {
+  for (const Order order : kSquares) {
+    for (const int ranks : {3, 5, 6, 7, 12, 63, 65, 100, 300}) {
+      int side = 1;
+      while (2 * side <= ranks) side *= 2;
+      for (int me = 0; me < ranks; ++me) {
+        const std::vector<Pair> part = part_of_order(order, ranks, me);
+        const auto is_inside = [&](const Pair& pair) { return pair.source < side && pair.destination < side; };
+        const auto rest = part.begin() + (me < side ? side : 0);
+        if (me < side) {
+          ASSERT_EQ(std::vector<Pair>(part.begin(), rest), part_of_order(Order::hilbert, side, me));
+        }
+        ASSERT_TRUE(std::none_of(rest, part.end(), is_inside)) << ranks << " ranks, rank " << me;
+      }
+    }
+  }
+}
+
+TEST(SquareTest, TheExampleOfTheFile) {
+  const int who[6][6] = {{0, 0, 2, 2, 0, 0}, {0, 0, 2, 2, 1, 1}, {1, 1, 3, 3, 2, 2},
+                         {1, 1, 3, 3, 3, 3}, {4, 4, 4, 4, 4, 4}, {5, 5, 5, 5, 5, 5}};  // [destination][source]
+  for (int me = 0; me < 6; ++me) {
+    for (const Pair& pair : part_of_order(Order::square_and_row, 6, me)) {
+      EXPECT_EQ(who[pair.destination][pair.source], me);
+    }
+  }
+  EXPECT_THAT(part_of_order(Order::square_and_row, 6, 2),
+              ElementsAre(Pair{2, 0}, Pair{3, 0}, Pair{3, 1}, Pair{2, 1}, Pair{4, 2}, Pair{5, 2}));
+  EXPECT_THAT(part_of_order(Order::square_and_column, 5, 1),
+              ElementsAre(Pair{1, 3}, Pair{1, 2}, Pair{0, 2}, Pair{0, 3}, Pair{1, 4}));
+  // Of the strips with destinations 0 to 3 and sources 4 and 5, and with destinations 4 and 5.
+  EXPECT_THAT(part_of_order(Order::square_and_morton, 6, 3),
+              ElementsAre(Pair{2, 2}, Pair{3, 2}, Pair{3, 3}, Pair{2, 3}, Pair{4, 3}, Pair{5, 3}));
+  EXPECT_THAT(part_of_order(Order::square_and_morton, 6, 4),
+              ElementsAre(Pair{0, 4}, Pair{0, 5}, Pair{1, 4}, Pair{2, 4}, Pair{1, 5}, Pair{2, 5}));
+}
+
+// By rows a rank writes into no recv buffer but its own, and by columns reads no send buffer but its own, outside of the
+// square.
+TEST(SquareTest, TheRestIsTheOwnBuffer) {
+  for (const auto& [ranks, side] : {std::pair{5, 4}, std::pair{12, 8}, std::pair{100, 64}}) {
+    const auto is_outside = [side = side](const Pair& pair) { return pair.source >= side || pair.destination >= side; };
+    for (int me = 0; me < ranks; ++me) {
+      for (const Pair& pair : part_of_order(Order::square_and_row, ranks, me)) {
+        ASSERT_TRUE(pair.destination == me || !is_outside(pair));
+      }
+      for (const Pair& pair : part_of_order(Order::square_and_column, ranks, me)) {
+        ASSERT_TRUE(pair.source == me || !is_outside(pair));
+      }
+    }
   }
 }
 

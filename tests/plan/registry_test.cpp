@@ -111,7 +111,8 @@ TEST(RegistryTest, HoldsTheUnevenFamily) {
 // The orders serve everything, by the same names; the allgathers read one block.
 TEST(RegistryTest, HoldsTheCopiesOfANode) {
   for (const char* name :
-       {"sh-naive", "sh-co", "sh-numa-co", "hint-row", "hint-column", "hint-hilbert"}) {
+       {"sh-naive", "sh-co", "sh-numa-co", "hint-row", "hint-column", "hint-hilbert", "hint-hilbert-square",
+        "hint-network"}) {
     for (int i = 0; i < dense_collective_count; ++i) {
       const Algorithm* algorithm = find(static_cast<Collective>(i), name);
       ASSERT_NE(algorithm, nullptr) << name;

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "choose/registry.hpp"
+#include "fake_mpi.hpp"
 #include "node_calls.hpp"
 #include "run/engines.hpp"
 #include "threads_of_a_node.hpp"
@@ -46,7 +49,15 @@ std::size_t call(std::mt19937& random, std::uint32_t number, const Where& where,
                  run::Group& group) {
   constexpr Collective all[] = {Collective::alltoall, Collective::alltoallv, Collective::allgather,
                                 Collective::allgatherv};
-  constexpr const char* orders[] = {"sh-co", "hint-hilbert", "hint-row"};
+  constexpr const char* orders[] = {"sh-co",
+                                    "hint-hilbert",
+                                    "hint-row",
+                                    "hint-hilbert-square:rest=morton",
+                                    "hint-network",
+                                    "hint-network:exchange=spread-out,order=row",
+                                    "hint-network:exchange=waitany-stride,order=column,stride=2",
+                                    "hint-network:exchange=waitall-stride,messages=beside,stride=3",
+                                    "hint-network:exchange=testany-stride,stride=2"};
   const Collective collective = all[random() % std::size(all)];
   const char* const order = orders[random() % std::size(orders)];
   const bool copies = random() % 2 == 0 && may_copy;
@@ -82,6 +93,44 @@ TEST(BetweenNodes, BringEveryByteInBatches) {
     });
     ASSERT_EQ(wrong.load(), 0U) << "seed " << seed << ", " << settings.ranks << " ranks, " << where.steps
                                 << " steps, from call " << first.load() << " on";
+  }
+}
+
+// Rank 2 comes late: its node's other rank has not begun a message before, if they follow the copies.
+TEST(BetweenNodes, MessagesFollowTheNodeOrNot) {
+  constexpr int ranks = 4;
+  for (const bool beside : {false, true}) {
+    Where where;
+    ASSERT_EQ(plan::parse_node_map("roundrobin:2", ranks, where.nodes), "");
+    where.steps = plan::standard_away_steps;
+    NodeSettings settings;
+    settings.ranks = ranks;
+    settings.node_of = where.nodes.node_of;
+    settings.reaches.attach = 100;
+    settings.drawn = false;
+    ThreadsOfANode threads(settings);
+    const std::size_t before = messages_begun(0);
+    std::atomic<std::size_t> wrong{0}, begun{0};
+    threads.run([&](int me, run::Group& group) {
+      if (me == 2) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(beside ? 10000 : 50);
+        while (begun == 0 && std::chrono::steady_clock::now() < end) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          begun = messages_begun(0) - before;
+        }
+      }
+      std::mt19937 random(5);
+      const DrawnCall drawn = draw_call(random, 1, ranks, Collective::alltoall, true, 100);
+      RankCall mine(drawn, me);
+      mine.fill();
+      const plan::Schedule schedule =
+          plan_of(beside ? "hint-network:messages=beside" : "hint-network", Collective::alltoall, where, me);
+      const int error = run::run_copies(mine.call(), schedule, group, run::Staging::any);
+      wrong += (error == MPI_SUCCESS ? 0U : 1U) + mine.wrong();
+    });
+    EXPECT_EQ(wrong.load(), 0U);
+    EXPECT_EQ(begun.load() > 0, beside);
+    EXPECT_EQ(messages_begun(0) - before, 4U);
   }
 }
 

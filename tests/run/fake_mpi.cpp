@@ -242,6 +242,12 @@ Mpi* make_fake() {
 
 }  // namespace
 
+std::size_t messages_begun(int rank) {
+  const std::lock_guard lock(message_mutex);
+  return static_cast<std::size_t>(
+      std::count_if(messages.begin(), messages.end(), [rank](const Message& m) { return m.me == rank; }));
+}
+
 MPI_Comm fake_comm(int rank) { return handle_of<MPI_Comm>(first_comm + rank); }
 
 MPI_Datatype gapped_type() { return handle_of<MPI_Datatype>(gapped_kind); }

@@ -2,6 +2,8 @@
 // messages, also of pieces of bytes, which are complete when both sides have begun. Nobody may wait for one in the MPI: others have to go on.
 #pragma once
 
+#include <cstddef>
+
 #include "mpi/mpi.hpp"
 
 namespace quadrille::test {
@@ -11,6 +13,9 @@ void use_fake_mpi();
 
 // The communicator of all ranks as this one knows it.
 MPI_Comm fake_comm(int rank);
+
+// How many messages a rank has begun, to send or to receive, in all tests.
+std::size_t messages_begun(int rank);
 
 // A committed type whose elements are the bytes 0, 1, 4 and 5 of 8.
 MPI_Datatype gapped_type();

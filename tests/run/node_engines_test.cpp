@@ -49,7 +49,7 @@ Collective draw_collective(std::mt19937& random) {
 }
 
 plan::Schedule order_of(std::mt19937& random, Collective collective, int ranks, int me) {
-  constexpr const char* names[] = {"sh-co", "hint-hilbert", "hint-row"};
+  constexpr const char* names[] = {"sh-co", "hint-hilbert", "hint-row", "hint-hilbert-square:rest=column"};
   choose::Choice choice;
   EXPECT_EQ(choose::parse_choice(collective, names[random() % std::size(names)], choice), "");
   const plan::NodeMap nodes = plan::one_node(ranks);

@@ -156,7 +156,9 @@ TEST(Select, TriesTheOrdersOfLargeBlocksOnANodeOfManyRanks) {
   const Selection selection = select(k, {});
   EXPECT_EQ(to_string(selection.choice), "single-copy");
   EXPECT_EQ(names(selection.rivals), "sh-naive sh-co sh-numa-co hint-row hint-column hint-hilbert ");
-  k.bytes = 8;
+  k.ranks = 12;
+  EXPECT_TRUE(names(select(k, {}).rivals).ends_with(" hint-hilbert hint-hilbert-square:rest=row ")) << "no power of two";
+  k.ranks = 8, k.bytes = 8;
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "through inboxes";
   k.bytes = 100000, k.ranks = 4;
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "few ranks";

@@ -82,6 +82,8 @@ TEST(Orders, AreReadByName) {
   std::vector<plan::Order> orders;
   EXPECT_EQ(parse_orders("morton,row", orders), "");
   EXPECT_EQ(orders, (std::vector{plan::Order::morton, plan::Order::row}));
+  EXPECT_EQ(parse_orders("square-row,square-column,square-morton", orders), "");
+  EXPECT_EQ(orders.size(), 3u);
   EXPECT_THAT(parse_orders("row,", orders), testing::HasSubstr("unknown order ''"));
   EXPECT_THAT(parse_orders("peano", orders), testing::HasSubstr("row, column, morton, hilbert"));
 }

@@ -387,6 +387,12 @@ std::string_view name_of(plan::Order order) {
       return "morton";
     case plan::Order::hilbert:
       return "hilbert";
+    case plan::Order::square_and_row:
+      return "square-row";
+    case plan::Order::square_and_column:
+      return "square-column";
+    case plan::Order::square_and_morton:
+      return "square-morton";
     default:
       return "";  // the orders for NUMA need a map of domains
   }
@@ -399,13 +405,15 @@ std::string parse_orders(std::string_view text, std::vector<plan::Order>& orders
     const std::string_view word = text.substr(0, end);
     bool known = false;
     for (const plan::Order order :
-         {plan::Order::row, plan::Order::column, plan::Order::morton, plan::Order::hilbert}) {
+         {plan::Order::row, plan::Order::column, plan::Order::morton, plan::Order::hilbert, plan::Order::square_and_row,
+          plan::Order::square_and_column, plan::Order::square_and_morton}) {
       if (word != name_of(order)) continue;
       orders.push_back(order);
       known = true;
     }
     if (!known) {
-      return "unknown order '" + std::string(word) + "'; known are row, column, morton, hilbert";
+      return "unknown order '" + std::string(word) +
+             "'; known are row, column, morton, hilbert, square-row, square-column, square-morton";
     }
     if (end == text.size()) return "";
     text.remove_prefix(end + 1);

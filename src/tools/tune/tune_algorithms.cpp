@@ -55,7 +55,8 @@ struct Contender {
 };
 
 // May an algorithm be the best on so many nodes?
-bool is_worth_trying(const choose::Algorithm& algorithm, int nodes) {
+bool is_worth_trying(const choose::Algorithm& algorithm, int nodes, int ranks) {
+  if (nodes == 1 && is_another_on_one_node(algorithm, ranks)) return false;
   const choose::Measured where = row_of(algorithm.engine).measured;
   return where == choose::Measured::everywhere || (where == choose::Measured::on_several_nodes && nodes > 1);
 }
@@ -122,7 +123,7 @@ class AlgorithmTuner {
     std::vector<Contender> list;
     if (one_node) list = {{"inbox", {}, group_.reach().slot_limit, true}, {"single-copy", {}, 0, true}};
     for (const choose::Algorithm& algorithm : choose::algorithms()) {
-      if (!serves(algorithm, collective_) || !is_worth_trying(algorithm, team_.nodes.nodes)) continue;
+      if (!serves(algorithm, collective_) || !is_worth_trying(algorithm, team_.nodes.nodes, group_.ranks)) continue;
       add_contenders(algorithm, collective_, group_.ranks, list);
       if (is_of_the_mpi(algorithm) && !one_node) list.back().usual = true;
     }

@@ -1,0 +1,104 @@
+// HINT on several nodes: a step inside the nodes, then a step between them.
+//
+// Idea    First the ranks of each node copy what stays inside it, in one of the orders of copies (order.hpp). When all of
+//         a node are done, a rank exchanges with the ranks of other nodes: in step i it sends to the i-th rank after it
+//         and receives from the i-th before, and goes on when both are done. A step whose peer is on the own node has no
+//         message that way.
+// Source  Ramesh et al., HINT, section V.F, algorithm 5. The step between nodes "or any other inter-node algorithm": all
+//         that exchange each block once, straight from its source to its destination, by their windows
+//         (direct_exchange.cpp). That messages may be under way during the copies (messages=beside) is what the paper
+//         leaves to others, and what the orders of copies themselves do.
+//
+//         As printed the conditions of algorithm 5 are exchanged: it sends to dst if src is on another node, and receives
+//         from src if dst is. Then a rank sends what nobody receives, or what was copied before, and leaves out blocks,
+//         unless its i-th neighbours both ways are always on other nodes or both on its own: with one rank a node, or
+//         where ranks are dealt out to N nodes in turn and N divides P. tests/plan/hint_network_test.cpp shows both.
+//         What is meant is built here: each message depends on the rank that it goes to or comes from.
+// Cost    On a node of p of P ranks p copies, two fences, P - p messages of one block, each way. With `pairwise` in as many
+//         rounds as there are steps with a message: P - 1 less those of which both peers are on the own node.
+//
+// Example, P = 4, ranks 0 and 1 on one node, order row, rank 1:
+//   fence
+//   copy    send[1] of 0 -> recv[0]    send[1] -> recv[1]
+//   fence
+//   step 1  send[2] to 2
+//   step 2  send[3] to 3               recv[3] from 3
+//   step 3                             recv[2] from 2
+#include "plan/hint_network.hpp"
+
+#include <array>
+
+#include "plan/algorithms.hpp"
+#include "plan/between_nodes.hpp"
+#include "plan/node_copies.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+struct NetworkOrder {
+  std::string_view name;
+  Order order;
+};
+constexpr std::array<NetworkOrder, 9> network_orders = {{{"hilbert", Order::hilbert},
+                                                         {"row", Order::row},
+                                                         {"column", Order::column},
+                                                         {"morton", Order::morton},
+                                                         {"row-numa", Order::row_numa},
+                                                         {"morton-numa", Order::morton_numa},
+                                                         {"square-row", Order::square_and_row},
+                                                         {"square-column", Order::square_and_column},
+                                                         {"square-morton", Order::square_and_morton}}};
+
+// How many steps are under way at a time; `stride` where it is the parameter.
+struct NetworkExchange {
+  std::string_view name;
+  Window::Wait wait;
+  std::uint32_t pairs;
+};
+constexpr std::uint32_t by_stride = UINT32_MAX;
+constexpr std::array<NetworkExchange, 6> network_exchanges = {{{"pairwise", Window::Wait::all, 1},
+                                                               {"spread-out", Window::Wait::all, 0},
+                                                               {"nonblocking", Window::Wait::all, 0},
+                                                               {"waitall-stride", Window::Wait::all, by_stride},
+                                                               {"waitany-stride", Window::Wait::any, by_stride},
+                                                               {"testany-stride", Window::Wait::test, by_stride}}};
+
+constexpr std::array<std::string_view, 2> network_messages = {"after", "beside"};
+
+template <class Row, std::size_t count>
+constexpr std::array<std::string_view, count> names_of_rows(const std::array<Row, count>& rows) {
+  std::array<std::string_view, count> names;
+  for (std::size_t i = 0; i < count; ++i) names[i] = rows[i].name;
+  return names;
+}
+constexpr auto network_orders_named = names_of_rows(network_orders);
+constexpr auto network_exchanges_named = names_of_rows(network_exchanges);
+
+std::size_t choice_of(const Problem& problem, std::string_view parameter) {
+  return static_cast<std::size_t>(value_of(problem.parameters, parameter, 0));
+}
+
+Window window_of(const Problem& problem) {
+  const NetworkExchange& exchange = network_exchanges[choice_of(problem, "exchange")];
+  const auto stride = static_cast<std::uint32_t>(value_of(problem.parameters, "stride", 5));
+  return {exchange.wait, exchange.pairs == by_stride ? stride : exchange.pairs};
+}
+
+Schedule node_then_network(const Problem& problem, bool blocks) {
+  Builder builder(problem.me);
+  copy_inside_node(problem, network_orders[choice_of(problem, "order")].order, blocks, builder);
+  const Away away = choice_of(problem, "messages") == 1 ? Away::beside : Away::after;
+  exchange_between_nodes(problem, blocks, window_of(problem), away, builder);
+  return builder.take();
+}
+
+}  // namespace
+
+std::span<const std::string_view> network_order_names() { return network_orders_named; }
+std::span<const std::string_view> network_exchange_names() { return network_exchanges_named; }
+std::span<const std::string_view> network_messages_names() { return network_messages; }
+
+Schedule hint_network(const Problem& problem) { return node_then_network(problem, true); }
+Schedule allgather_hint_network(const Problem& problem) { return node_then_network(problem, false); }
+
+}  // namespace quadrille::plan

@@ -1,0 +1,75 @@
+// The Hilbert curve through a square whose side is a power of two, and another order through the rest.
+//
+// Idea    The largest power of two, Q, of the P ranks have the boxes of the paper among themselves. What is beside that
+//         square falls into two strips: what later ranks send to the first Q, and all that later ranks receive (by
+//         columns: what the first Q send to later ranks, and all that those send). Each rank gets as much of them as
+//         makes P pairs:
+//           square_and_row     it fills what is left of its recv buffer, sources in the order of their ranks
+//           square_and_column  it empties what is left of its send buffer
+//           square_and_morton  its piece of the Z curves through the strips
+// Source  Ramesh et al., HINT, section V.F, "extensions for non-powers of two": "a Hilbert curve for the square region
+//         with edge size a power-of-two in the alltoall matrix and filling the rest of the square with a different
+//         traversal". Which, and who does how much of it, the paper leaves open.
+// Cost    O(P) for a part. For a power of two it is the order `hilbert`.
+//
+// Example, P = 6, Q = 4, by rows: who copies each pair; sources are columns, destinations rows
+//   0 0 2 2 0 0
+//   0 0 2 2 1 1
+//   1 1 3 3 2 2
+//   1 1 3 3 3 3
+//   4 4 4 4 4 4
+//   5 5 5 5 5 5
+#include <bit>
+
+#include "plan/order_parts.hpp"
+
+namespace quadrille::plan {
+namespace {
+
+int side_of_square(int ranks) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks))); }
+
+// The strips, by rows: beside the first `side` destinations, and the other destinations. None has no pairs unless there
+// is no rest.
+struct Strips {
+  Box beside, beyond;
+};
+Strips strips_of(int ranks, int side) {
+  return {{side, 0, ranks - side, side}, {0, side, ranks, ranks - side}};
+}
+
+// A rank's piece of the Z curves: ranks - side pairs of the first strip, or `ranks` of the other.
+void append_rest_by_morton(int ranks, int side, int me, std::vector<Pair>& pairs) {
+  const auto [beside, beyond] = strips_of(ranks, side);
+  const bool first = me < side;
+  const Box& strip = first ? beside : beyond;
+  append_morton(strip, equal_piece(pairs_in(strip), first ? me : me - side, first ? side : ranks - side), pairs);
+}
+
+void append_rest(Order order, int ranks, int side, int me, std::vector<Pair>& pairs) {
+  if (order == Order::square_and_morton) return append_rest_by_morton(ranks, side, me, pairs);
+  for (int other = me < side ? side : 0; other < ranks; ++other) {
+    pairs.push_back(order == Order::square_and_row ? Pair{other, me} : Pair{me, other});
+  }
+}
+
+}  // namespace
+
+std::vector<Pair> square_part(Order order, int ranks, int me) {
+  const int side = side_of_square(ranks);
+  std::vector<Pair> pairs;
+  pairs.reserve(static_cast<std::size_t>(ranks));
+  if (me < side) append_hilbert(side, {0, Place{side} * side}, hilbert_box(side, me), pairs);
+  if (side < ranks) append_rest(order, ranks, side, me, pairs);
+  return pairs;
+}
+
+std::vector<Pair> square_curve(Order order, int ranks) {
+  const int side = side_of_square(ranks);
+  std::vector<Pair> pairs;
+  pairs.reserve(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks));
+  append_hilbert(side, {0, Place{side} * side}, {0, 0, side, side}, pairs);
+  for (int me = 0; me < ranks && side < ranks; ++me) append_rest(order, ranks, side, me, pairs);
+  return pairs;
+}
+
+}  // namespace quadrille::plan
