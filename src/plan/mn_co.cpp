@@ -121,7 +121,17 @@ class AllToAll {
         if (s != me_ && d != me_ && s != d) scratch_[pair(s, d)] = next++;
       }
     }
+    // Of blocks of one size all must agree how much room they need (run/bound_run.hpp).
+    for (int rank = 0; rank < ranks_ && !uneven_; ++rank) next = std::max(next, passed_on(of(rank), rank));
     builder_.scratch(static_cast<std::uint32_t>(next));
+  }
+  // Blocks of `box` that come to `rank` from others and are for others.
+  static int passed_on(const Box& box, int rank) {
+    if (is_empty(box)) return 0;
+    const bool from = has_source(box, rank), to = has_destination(box, rank);
+    const int end = std::min(box.source + box.sources, box.destination + box.destinations);
+    const int own = std::max(0, end - std::max(box.source, box.destination)) - (from && to ? 1 : 0);
+    return (box.sources - (from ? 1 : 0)) * (box.destinations - (to ? 1 : 0)) - own;
   }
 
   // Of uneven blocks all that travel are blocks of scratch, which is only to say where they are: own ones for `to`, those

@@ -1,28 +1,29 @@
 // Bruck of any radix inside each node, then one direct exchange between the nodes: tuna-hierarchical.
 //
 // Idea    Inside its node a rank hands each block to the rank there that has the same local number as the block's
-//         destination has on its own node: the carrier. All blocks with one carrier travel together, as one block of Bruck's
-//         algorithm does, with those that stay in the node. Then each rank carries Q blocks for each rank of its local
-//         number, one from each rank of its node, and sends them straight to their destination: all in one message
-//         (coalesced), or one message a block (staggered), in bursts. So of P - Q messages of a rank between nodes
-//         (P - Q) / Q are left, or as many as before, but none larger than a block.
-// Source  Fan, Domke, Ba and Kumar, HPDC 2025, "Parameterized algorithms for non-uniform all-to-all" (arXiv 2411.02581:
-//         hierarchical TuNA), for nodes of Q ranks each.
-// Cost    N nodes of Q ranks. Inside: the rounds and messages of Bruck's algorithm among Q ranks, each with N times the
-//         blocks. Between: N - 1 messages of Q blocks, or Q (N - 1) of one; ceil(steps / burst) rounds, where steps are as
-//         many as messages. Scratch: (Q - 1) (N - 1) blocks to be carried, and N for each block of Bruck's that waits
-//         or arrives to wait in a round.
+//         destination has on its own node: the carrier. All blocks with one carrier travel together, as one block of
+//         Bruck's algorithm does, with those that stay in the node. Then each rank carries Q blocks for each rank of
+//         its local number, one from each rank of its node, and sends them straight to their destination: all in one
+//         message (coalesced), or one message a block (staggered), in bursts. So of P - Q messages of a rank between
+//         nodes (P - Q) / Q are left, or as many as before, but none larger than a block.
+// Source  Fan, Domke, Ba and Kumar, HPDC 2025, "Parameterized algorithms for non-uniform all-to-all"
+//         (arXiv 2411.02581: hierarchical TuNA), for nodes of Q ranks each.
+// Cost    N nodes of Q ranks. Inside: the rounds and messages of Bruck's algorithm among Q ranks, each with N times
+//         the blocks. Between: N - 1 messages of Q blocks, or Q (N - 1) of one; ceil(steps / burst) rounds, where
+//         steps are as many as messages. Scratch: (Q - 1) (N - 1) blocks to be carried, and N for each block of
+//         Bruck's that waits or arrives to wait in a round. Where nodes differ, as much on all as the most.
 //
-// Nodes of other sizes: the carrier in a node of q ranks for local number n is its rank n mod q. So some ranks of a large
-// node carry nothing to a small one, and one of a small node sends to several of a large one. Between two nodes a message
-// goes to each rank of the destination node, whatever their sizes; each rank receives one from each other node.
+// Nodes of other sizes: the carrier in a node of q ranks for local number n is its rank n mod q. So some ranks of a
+// large node carry nothing to a small one, and one of a small node sends to several of a large one. Between two nodes
+// a message goes to each rank of the destination node, whatever their sizes; each rank receives one from each other
+// node.
 //
 // A burst is a round. A message is in the same step, so in the same burst, on both sides: steps are numbered by the
-// distance of the nodes, then by which of a carrier's destinations there it is, then, staggered, by the block. Where nodes
-// differ some steps of a rank are empty.
+// distance of the nodes, then by which of a carrier's destinations there it is, then, staggered, by the block. Where
+// nodes differ some steps of a rank are empty.
 //
-// Of uneven blocks the sizes of those that travel on go with the messages inside the node. All that comes from another node
-// is for its receiver, which knows the sizes: there nothing but data travels, and nothing for an empty block.
+// Of uneven blocks the sizes of those that travel on go with the messages inside the node. All that comes from another
+// node is for its receiver, which knows the sizes: there nothing but data travels, and nothing for an empty block.
 //
 // Example, ranks 0 and 1 on one node, 2 and 3 on another. Rank 1, "sd" the block from s to d:
 //   copy       11
@@ -30,7 +31,8 @@
 //   coalesced  send 13 03 to 3                              receive 31 21 from 3
 //   staggered  send 13 to 3; 03 to 3                        receive 31 from 3; 21 from 3
 #include <algorithm>
-#include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -44,25 +46,34 @@ namespace {
 
 using bruck::Moved;
 
-// Runs of scratch blocks, used again when they are given back.
+// Runs of as many scratch blocks each, used again when they are given back.
 class Runs {
  public:
-  explicit Runs(int first) : next_(first) {}
-  int take(int blocks) {
-    std::vector<int>& same = free_[blocks];
-    if (same.empty()) return add(blocks);
-    const int first = same.back();
-    same.pop_back();
+  Runs(int first, int blocks) : next_(first), blocks_(blocks) {}
+  int take() {
+    if (free_.empty()) return std::exchange(next_, next_ + blocks_);
+    const int first = free_.back();
+    free_.pop_back();
     return first;
   }
-  int add(int blocks) { return std::exchange(next_, next_ + blocks); }
-  void give_back(int first, int blocks) { free_[blocks].push_back(first); }
-  int all() const { return next_; }
+  void give_back(int first) { free_.push_back(first); }
 
  private:
-  std::map<int, std::vector<int>> free_;  // [blocks of a run]
-  int next_;
+  std::vector<int> free_;
+  int next_, blocks_;
 };
+
+// The most bundles of Bruck's algorithm among `ranks` ranks that wait before a round or come to wait in it.
+int most_waiting(int ranks, std::int64_t radix) {
+  std::int64_t most = 0;
+  for (std::int64_t weight = 1; weight < ranks; weight *= radix) {
+    const std::int64_t wait = ranks - weight - (ranks - 1) / weight;
+    const std::int64_t arrive = std::min<std::int64_t>(ranks, weight * radix) - weight;
+    const std::int64_t come = bruck::blocks_moved(ranks, radix, weight) - arrive;
+    most = std::max(most, wait + come);
+  }
+  return static_cast<int>(most);
+}
 
 // A message between nodes. The k-th of its blocks is that of the k-th rank after the carrier on its node.
 struct Away {
@@ -84,9 +95,10 @@ class Hierarchical {
         staggered_(value_of(problem.parameters, "exchange", 0) != 0),
         uneven_(uneven),
         members_(static_cast<std::size_t>(nodes_)),
-        runs_(uneven && ranks_ > 1 ? 2 * ranks_ : 0),
+        carried_(uneven && ranks_ > 1 ? 2 * ranks_ : 0),
         builder_(me_) {
     place_ranks(problem.nodes->node_of);
+    number_scratch();
   }
 
   Schedule build() {
@@ -95,7 +107,6 @@ class Hierarchical {
     builder_.copy(Buffer::send, me_, Buffer::recv, me_);
     for (std::int64_t weight = 1; weight < size_; weight *= radix_) add_inside(weight);
     add_between();
-    builder_.scratch(static_cast<std::uint32_t>(runs_.all()));
     return builder_.take();
   }
 
@@ -126,8 +137,27 @@ class Hierarchical {
       }
     }
     most_of_carrier_ = (most_ + least - 1) / least;
-    waiting_.assign(static_cast<std::size_t>(size_), {-1, 0});
-    carried_ = runs_.add((size_ - 1) * (static_cast<int>(bundle(local_).size()) - 1));
+  }
+
+  // The most blocks that one rank of a node of `size` ranks has for a carrier.
+  int widest(int size) const {
+    int blocks = 0;
+    for (const std::vector<int>& node : members_) blocks += (static_cast<int>(node.size()) + size - 1) / size;
+    return blocks;
+  }
+  int carried_blocks(int size) const { return (size - 1) * (widest(size) - 1); }
+
+  // As much on all ranks: of blocks of one size all must agree how much room they need (run/bound_run.hpp).
+  void number_scratch() {
+    std::set<int> sizes;
+    for (const std::vector<int>& node : members_) sizes.insert(static_cast<int>(node.size()));
+    int most = 0;
+    for (const int size : sizes) {
+      most = std::max(most, carried_blocks(size) + most_waiting(size, radix_) * widest(size));
+    }
+    builder_.scratch(static_cast<std::uint32_t>(carried_ + most));
+    runs_.emplace(carried_ + carried_blocks(size_), widest(size_));
+    waiting_.assign(static_cast<std::size_t>(size_), -1);
   }
 
   // ---- Where blocks are ----
@@ -187,24 +217,23 @@ class Hierarchical {
         for (const int destination : bundle(local_ - moved.block)) prepare(destination);
       });
     }
-    std::vector<Run> sent;
+    std::vector<int> sent;
     for (int digit = 1; digit <= digits; ++digit) {
       builder_.send(rank_here(local_ - digit * step));
       for_each(weight, digit, [&](const Moved& moved, int) { sent.push_back(waiting(moved)); });
       add_spans(weight, digit, local_, [&](const Moved& moved, int, const std::vector<int>& all, std::size_t k) {
-        add(moved.first ? own(all[k]) : Span{me_, waiting(moved).first + static_cast<int>(k), Buffer::scratch});
+        add(moved.first ? own(all[k]) : Span{me_, waiting(moved) + static_cast<int>(k), Buffer::scratch});
       });
     }
     for (int digit = 1; digit <= digits; ++digit) {
       const int from = local_ + digit * step;
       builder_.receive(rank_here(from));
       for_each(weight, digit, [&](const Moved& moved, int) {
-        const int blocks = static_cast<int>(bundle(from - moved.high * step).size());
-        if (moved.high >= radix_) waiting(moved) = {runs_.take(blocks), blocks};
+        if (moved.high >= radix_) waiting(moved) = runs_->take();
       });
       add_spans(weight, digit, from, [&](const Moved& moved, int lower, const std::vector<int>&, std::size_t k) {
         const int carried = static_cast<int>(k);
-        if (moved.high >= radix_) return add({me_, waiting(moved).first + carried, Buffer::scratch});
+        if (moved.high >= radix_) return add({me_, waiting(moved) + carried, Buffer::scratch});
         add(k == 0 ? arrived(rank_here(from + lower)) : to_carry(moved.block, carried));
       });
     }
@@ -213,8 +242,8 @@ class Hierarchical {
         if (moved.high < radix_) keep(rank_here(local_ + moved.block));
       });
     }
-    for (const Run& run : sent) {
-      if (run.blocks > 0) runs_.give_back(run.first, run.blocks);
+    for (const int run : sent) {
+      if (run >= 0) runs_->give_back(run);
     }
   }
 
@@ -298,22 +327,19 @@ class Hierarchical {
     }
   }
 
-  struct Run {
-    int first, blocks;
-  };
-  Run& waiting(const Moved& moved) { return waiting_[static_cast<std::size_t>(moved.block)]; }
+  int& waiting(const Moved& moved) { return waiting_[static_cast<std::size_t>(moved.block)]; }
 
   const int me_, ranks_, nodes_, node_;
   const std::int64_t radix_, burst_;
   const bool staggered_, uneven_;
   std::vector<std::vector<int>> members_;  // [node][local number]
   std::vector<std::vector<int>> bundles_;  // [local number]
-  std::vector<Run> waiting_;               // [block of Bruck's] where its bundle is
+  std::vector<int> waiting_;               // [block of Bruck's] where its bundle is; -1: in send
   int local_ = 0, size_ = 0;               // of this rank, of its node
   int most_ = 0;                           // ranks of a node
   int most_of_carrier_ = 1;                // destinations on one node
-  int carried_ = 0;                        // scratch
-  Runs runs_;
+  const int carried_;                      // scratch: the first of the blocks to be carried
+  std::optional<Runs> runs_;
   Builder builder_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -122,6 +123,27 @@ TEST(UnevenTest, CollectivesUseNoScratchUnlessSizesTravel) {
           EXPECT_EQ(s.scratch_blocks > 0, travel) << name;
         }
         EXPECT_EQ(s.sizes != plan::Sizes::known, travel) << name;
+      }
+    }
+  }
+}
+
+// Of blocks of one size a rank takes room for them all, and for scratch, after it has asked the others if that is more
+// than before. So all must need as much.
+TEST(SizedTest, AllRanksNeedAsMuchRoom) {
+  for (const auto& [algorithm, collective] : all_served()) {
+    if (algorithm->engine != choose::Engine::schedule || !is_sized(collective)) continue;
+    for (const int ranks : {2, 5, 13, 16, 24}) {
+      for (const plan::NodeMap& nodes : tools::node_maps(ranks)) {
+        for (const plan::Parameters& parameters : tools::parameter_cases(*algorithm, ranks)) {
+          const auto room = [&](int me) {
+            const std::uint32_t scratch = algorithm->build({ranks, me, &nodes, parameters}).scratch_blocks;
+            return std::max(scratch, static_cast<std::uint32_t>(ranks));
+          };
+          for (int me = 1; me < ranks; ++me) {
+            ASSERT_EQ(room(me), room(0)) << algorithm->name << ", " << ranks << " ranks, rank " << me;
+          }
+        }
       }
     }
   }

@@ -108,84 +108,116 @@ Inside inside_of(int ranks, int radix) {
 
 constexpr Build kTuna[] = {tuna_hierarchical, uneven_tuna_hierarchical};
 
-NodeMap map_of(const char* text, int ranks) {
+NodeMap map_of(const std::string& text, int ranks) {
   NodeMap nodes;
   EXPECT_EQ(parse_node_map(text, ranks, nodes), "");
   return nodes;
 }
 
+// Nodes of equal size, and how blocks go between them.
+struct Even {
+  int nodes, here, radix, exchange, burst;
+};
+
+void expect_counts(const Even& on, const NodeMap& map, const Inside& in, int me, bool uneven) {
+  const int ranks = on.nodes * on.here;
+  SCOPED_TRACE(testing::Message() << on.nodes << " nodes of " << on.here << ", radix " << on.radix << ", exchange "
+                                  << on.exchange << ", burst " << on.burst << ", rank " << me << ", uneven " << uneven);
+  const U others = static_cast<U>(on.nodes - 1), q = static_cast<U>(on.here), n = static_cast<U>(on.nodes);
+  const U burst = static_cast<U>(on.burst), away = on.exchange == 0 ? others : q * others;
+  const Parameters parameters = {{"radix", on.radix}, {"exchange", on.exchange}, {"burst", on.burst}};
+  const Counts c = count(kTuna[uneven]({ranks, me, &map, parameters}));
+  ASSERT_EQ(c.rounds, in.positions + (away + burst - 1) / burst);
+  ASSERT_EQ(c.messages, in.messages + away);
+  ASSERT_EQ(c.blocks_sent, n * in.moved + q * others);
+  ASSERT_EQ(c.sizes_sent, uneven ? n * in.moved - (q - 1) : 0);
+  ASSERT_EQ(c.size_messages, !uneven ? 0 : on.nodes > 1 ? in.messages : in.size_messages);
+  const U addresses = uneven && ranks > 1 ? 2 * n * q : 0;
+  ASSERT_EQ(c.scratch_blocks, addresses + (q - 1) * others + n * in.most_waiting);
+  ASSERT_EQ(c.blocks_copied, uneven ? 2 * n * q - 1 : 1);
+}
+
 TEST(HierarchicalTuna, CountsOnEvenNodes) {
   for (int nodes = 1; nodes <= 5; ++nodes) {
     for (int here = 1; here <= 10; ++here) {
-      for (const bool blocked : {true, false}) {
-        const int ranks = nodes * here;
-        const NodeMap map = map_of(((blocked ? "blocked:" : "roundrobin:") + std::to_string(blocked ? here : nodes)).c_str(), ranks);
-        for (int radix = 2; radix <= here + 1; ++radix) {
-          const Inside in = inside_of(here, radix);
-          for (const int exchange : {0, 1}) {
-            for (const int burst : {1, 3, 1000}) {
-              const U others = static_cast<U>(nodes - 1), q = static_cast<U>(here), n = static_cast<U>(nodes);
-              const U away = exchange == 0 ? others : q * others, bursts = (away + static_cast<U>(burst) - 1) / static_cast<U>(burst);
-              for (const bool uneven : {false, true}) {
-                for (const int me : {0, ranks / 2, ranks - 1}) {
-                  SCOPED_TRACE(testing::Message() << nodes << " nodes of " << here << ", radix " << radix << ", exchange " << exchange
-                                                  << ", burst " << burst << ", rank " << me << (uneven ? ", uneven" : ""));
-                  const Counts c = count(kTuna[uneven]({ranks, me, &map, {{"radix", radix}, {"exchange", exchange}, {"burst", burst}}}));
-                  ASSERT_EQ(c.rounds, in.positions + bursts);
-                  ASSERT_EQ(c.messages, in.messages + away);
-                  ASSERT_EQ(c.blocks_sent, n * in.moved + q * others);
-                  ASSERT_EQ(c.sizes_sent, uneven ? n * in.moved - (q - 1) : 0);
-                  ASSERT_EQ(c.size_messages, !uneven ? 0 : nodes > 1 ? in.messages : in.size_messages);
-                  const U told = uneven && ranks > 1 ? 2 * static_cast<U>(ranks) : 0;
-                  ASSERT_EQ(c.scratch_blocks, told + (q - 1) * others + n * in.most_waiting);
-                  ASSERT_EQ(c.blocks_copied, uneven ? 2 * static_cast<U>(ranks) - 1 : 1);
-                }
-              }
-            }
-          }
+      const int ranks = nodes * here;
+      const NodeMap maps[] = {map_of("blocked:" + std::to_string(here), ranks),
+                              map_of("roundrobin:" + std::to_string(nodes), ranks)};
+      for (int radix = 2; radix <= here + 1; ++radix) {
+        const Inside in = inside_of(here, radix);
+        for (int one = 0; one < 2 * 2 * 2 * 3 * 3; ++one) {
+          constexpr int bursts[] = {1, 3, 1000};
+          const Even on = {nodes, here, radix, one % 2, bursts[one / 2 % 3]};
+          const int me = one / 6 % 3 * (ranks - 1) / 2;
+          expect_counts(on, maps[one / 18 % 2], in, me, one / 36 == 0);
+          if (HasFatalFailure()) return;
         }
       }
     }
   }
 }
 
-// On nodes of any sizes: to each rank one message from each other node, or one for each block; and no sizes, as the
+// Of nodes of any sizes: to each rank one message from each other node, or one for each block; and no sizes, as the
 // receiver knows them.
+class Between {
+ public:
+  Between(const NodeMap& nodes, int exchange, std::uint32_t burst)
+      : nodes_(nodes), exchange_(exchange), burst_(burst), to_(static_cast<std::size_t>(nodes.nodes * nodes.ranks())) {}
+
+  void check() {
+    const Parameters parameters = {{"radix", 2}, {"exchange", exchange_}, {"burst", burst_}};
+    for (const Schedule& s : build_all(uneven_tuna_hierarchical, nodes_, parameters)) count_sent(s);
+    for (int from = 0; from < nodes_.nodes; ++from) {
+      const auto size = std::count(nodes_.node_of.begin(), nodes_.node_of.end(), from);
+      for (int to = 0; to < nodes_.ranks(); ++to) {
+        const bool other = node_of(to) != from;
+        EXPECT_EQ(sent(from, to).blocks, other ? size : 0);
+        EXPECT_EQ(sent(from, to).messages, !other ? 0 : exchange_ == 0 ? 1 : size);
+      }
+    }
+  }
+
+ private:
+  struct Sent {
+    long messages = 0, blocks = 0;
+  };
+  int node_of(int rank) const { return nodes_.node_of[static_cast<std::size_t>(rank)]; }
+  Sent& sent(int node, int rank) { return to_[static_cast<std::size_t>(node * nodes_.ranks() + rank)]; }
+
+  void count_sent(const Schedule& s) {
+    const int me = s.copies.front().from.owner;
+    for (const Round& round : s.rounds) {
+      std::uint32_t away = 0;
+      for (std::uint32_t i = 0; i < round.sends.count; ++i) {
+        const Message& m = s.messages[round.sends.first + i];
+        if (node_of(m.peer) == node_of(me)) continue;
+        ++away;
+        EXPECT_EQ(m.told, 0u);
+        ++sent(node_of(me), m.peer).messages;
+        sent(node_of(me), m.peer).blocks += m.spans.count;
+      }
+      EXPECT_LE(away, burst_);
+      EXPECT_TRUE(away == 0 || away == round.sends.count) << "a round inside the node and between nodes";
+    }
+  }
+
+  const NodeMap& nodes_;
+  const int exchange_;
+  const std::uint32_t burst_;
+  std::vector<Sent> to_;  // [node that sends, rank]
+};
+
 TEST(HierarchicalTuna, MessagesBetweenNodesOfAllKinds) {
-  for (const char* text : {"blocked:1", "blocked:3", "roundrobin:3", "ragged:1,3,4", "ragged:6,1", "permuted:1", "permuted:2"}) {
+  for (const char* text :
+       {"blocked:1", "blocked:3", "roundrobin:3", "ragged:1,3,4", "ragged:6,1", "permuted:1", "permuted:2"}) {
     for (int ranks = 2; ranks <= 24; ++ranks) {
       const NodeMap nodes = map_of(text, ranks);
-      const auto node_of = [&](int rank) { return nodes.node_of[static_cast<std::size_t>(rank)]; };
-      const auto size_of = [&](int node) { return std::count(nodes.node_of.begin(), nodes.node_of.end(), node); };
       for (const int exchange : {0, 1}) {
         for (const std::uint32_t burst : {1u, 2u, 1000u}) {
-          SCOPED_TRACE(testing::Message() << text << ", " << ranks << " ranks, exchange " << exchange << ", burst " << burst);
-          std::vector<long> blocks(static_cast<std::size_t>(nodes.nodes * ranks)), messages(blocks.size());
-          for (const Schedule& s : build_all(uneven_tuna_hierarchical, nodes, {{"radix", 2}, {"exchange", exchange}, {"burst", burst}})) {
-            const int me = s.copies.front().from.owner;
-            for (const Round& round : s.rounds) {
-              std::uint32_t away = 0;
-              for (std::uint32_t i = 0; i < round.sends.count; ++i) {
-                const Message& m = s.messages[round.sends.first + i];
-                if (node_of(m.peer) == node_of(me)) continue;
-                ++away;
-                ASSERT_EQ(m.told, 0u);
-                const auto at = static_cast<std::size_t>(node_of(me) * ranks + m.peer);
-                blocks[at] += m.spans.count;
-                ++messages[at];
-              }
-              ASSERT_LE(away, burst);
-              ASSERT_TRUE(away == 0 || away == round.sends.count) << "a round inside the node and between nodes";
-            }
-          }
-          for (int from = 0; from < nodes.nodes; ++from) {
-            for (int to = 0; to < ranks; ++to) {
-              const auto at = static_cast<std::size_t>(from * ranks + to);
-              const bool other = node_of(to) != from;
-              ASSERT_EQ(blocks[at], other ? size_of(from) : 0);
-              ASSERT_EQ(messages[at], !other ? 0 : exchange == 0 ? 1 : size_of(from));
-            }
-          }
+          SCOPED_TRACE(testing::Message() << text << ", " << ranks << " ranks, exchange " << exchange << ", burst "
+                                          << burst);
+          Between(nodes, exchange, burst).check();
+          if (HasFailure()) return;
         }
       }
     }
@@ -202,7 +234,8 @@ TEST(HierarchicalTuna, TheExample) {
             "scratch 1 block\n" + inside + "round 2\n  send  to 3: send[3], scratch[0]\n  recv  from 3: recv[3..2]\n");
   EXPECT_EQ(draw(tuna_hierarchical({4, 1, &nodes, {{"exchange", 1}}}), 1),
             "scratch 1 block\n" + inside +
-                "round 2\n  send  to 3: send[3]\n  send  to 3: scratch[0]\n  recv  from 3: recv[3]\n  recv  from 3: recv[2]\n");
+                "round 2\n  send  to 3: send[3]\n  send  to 3: scratch[0]\n"
+                "  recv  from 3: recv[3]\n  recv  from 3: recv[2]\n");
 }
 
 // A node of one rank and one of three: rank 0 sends to all of them, one of them sends to it.
