@@ -347,11 +347,15 @@ namespace {
 template <class Run>
 int start_and_wait(Run& run, const Group& group) {
   int error = run.start();
-  if (run.done()) return error;
-  group.waiter.until([&] {
-    keep(error, run.advance());
-    return run.done();
-  });
+  // Before it gives its processor away for something else than before, it looks a few times: a leader that has just begun
+  // to send would let its messages wait.
+  while (!run.done()) {
+    const std::size_t stage = run.stage();
+    group.waiter.until([&] {
+      keep(error, run.advance());
+      return run.done() || run.stage() != stage;
+    });
+  }
   return error;
 }
 

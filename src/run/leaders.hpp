@@ -68,6 +68,7 @@ class LeadersTurn {
   }
   // Of a leader of this node.
   int error() const { return error_; }
+  std::size_t step() const { return static_cast<std::size_t>(step_); }
 
  private:
   enum class Step : std::uint8_t { gathering, sending, waiting };
@@ -92,6 +93,8 @@ class EvenLeaders {
   int start();
   int advance();
   bool done() const { return phase_ == Phase::idle; }
+  // Another number whenever it waits for something else than before.
+  std::size_t stage() const { return 16 * turn_ + 4 * static_cast<std::size_t>(phase_) + exchange_.step(); }
 
  private:
   enum class Phase : std::uint8_t { idle, agreeing, exchanging };
@@ -151,6 +154,7 @@ class UnevenLeaders {
   int start();
   int advance();
   bool done() const { return phase_ == Phase::idle; }
+  std::size_t stage() const { return 4 * static_cast<std::size_t>(phase_) + exchange_.step(); }
 
  private:
   enum class Phase : std::uint8_t { idle, exchanging, ending };
