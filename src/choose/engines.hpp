@@ -54,17 +54,28 @@ constexpr bool are_for_neighbors(Plans plans) {
 // Where an algorithm may be the fastest for blocks whose size all ranks know. Messages between ranks of one node are
 // what the rest is there to spare.
 enum class Measured : std::uint8_t { nowhere, on_several_nodes, everywhere };
+// The same where the first calls of a program find it out, which have less time.
+enum class Tried : std::uint8_t {
+  nowhere,
+  on_one_node,           // where another order of copies may be faster
+  on_shared_nodes,       // on several, some with several ranks
+  with_one_rank_a_node,  // on several, where there is no memory to share
+  everywhere,            // beside others
+};
 
 struct EngineRow {
   Engine engine;
   std::string_view name;  // in `quadrille list`
   Plans plans;
   Measured measured;      // by `quadrille tune --algorithms`
+  Tried tried;            // by the first calls (choose/candidates.hpp)
   Answer answer;          // what it is if the model chose it (choose/asking.hpp)
   // Empty if it can serve the call, else why not, beyond what its algorithms need (Needs). Null: always.
   std::string (*why_not)(const GlobalKey&) = nullptr;
   // It pads blocks, and its plans are for blocks of one size. The algorithm that runs where that would be too much.
   std::string_view unpadded = {};
+  // It is tried with so many ranks and more: with fewer the order of copies does not count.
+  int fewest_ranks = 2;
 };
 
 // [engine]

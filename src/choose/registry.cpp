@@ -17,8 +17,9 @@ using enum Collective;
 
 constexpr std::int64_t kMost = 1 << 20;
 
-constexpr ParameterRange kRadix = {"radix", 2, kMost, 2,
-                                   "base of the digits: more messages a round, fewer rounds"};
+constexpr std::int64_t kTriedRadices[] = {2, 4, 8}, kTriedLeaders[] = {1, 2};
+constexpr ParameterRange kRadix = {"radix", 2, kMost, 2, "base of the digits: more messages a round, fewer rounds",
+                                   {}, {kTriedRadices}};
 constexpr ParameterRange kStride = {"stride", 1, kMost, 5, "pairs of messages in flight"};
 
 constexpr ParameterRange kEager = {"eager", 0, kMost, 1024,
@@ -81,14 +82,29 @@ const std::vector<Collective>& gathers() {
   return list;
 }
 
+// Blocks that are small enough to be passed on.
+constexpr std::size_t most_passed_on = 1024;
+// Above this leaders would send blocks in many pieces.
+constexpr std::size_t most_for_leaders = std::size_t{64} << 10;
+
+// The first calls of a program try it for blocks of at most so many bytes.
+Algorithm up_to(std::size_t bytes, Algorithm algorithm) {
+  algorithm.trial.up_to = bytes;
+  return algorithm;
+}
+// The first calls try another of its kind, or the MPI's own, which is likely to do the same.
+Algorithm kin(Algorithm algorithm) {
+  algorithm.trial.kin = true;
+  return algorithm;
+}
+
 Algorithm direct(std::string_view name, std::vector<ParameterRange> parameters,
                  std::string_view line, std::string_view source, plan::Build build) {
-  return {name,   all_to_alls(), Engine::schedule, kDirect, std::move(parameters), line,
-          source, build};
+  return kin({name, all_to_alls(), Engine::schedule, kDirect, std::move(parameters), line, source, build});
 }
 
 Algorithm bruck(std::string_view name, Needs needs, std::string_view line, plan::Build build) {
-  return {name, {alltoall}, Engine::schedule, needs, {kRadix}, line, kFan, build};
+  return up_to(most_passed_on, {name, {alltoall}, Engine::schedule, needs, {kRadix}, line, kFan, build});
 }
 
 Algorithm gather(std::string_view name, std::vector<ParameterRange> parameters,
@@ -102,7 +118,7 @@ Algorithm through_leaders(const std::vector<Collective>& collectives, plan::Lead
   const bool uneven = kind == plan::LeadersKind::uneven;
   const auto& names = plan::leaders_exchange_names(kind);
   std::vector<ParameterRange> parameters = {
-      {"leaders", 1, kMost, 1, "of a node; at most all of its ranks"},
+      {"leaders", 1, kMost, 1, "of a node; at most all of its ranks", {}, {kTriedLeaders, UpToRanks::all_of_a_node}},
       {"exchange", 0, static_cast<std::int64_t>(names.size()) - 1, 0, "among the leaders", names},
       uneven ? ParameterRange{"piece", 64, kMost, 16384, "larger blocks, and those without room, go straight to their ranks"}
              : ParameterRange{"piece", 64, kMost, 65536, "bytes of a block that move at a time, if there is room for so many"}};
@@ -112,8 +128,9 @@ Algorithm through_leaders(const std::vector<Collective>& collectives, plan::Lead
     parameters.push_back({"order", 0, static_cast<std::int64_t>(orders.size()) - 1, 0, "in which a rank packs", orders});
   }
   if (!uneven) parameters.push_back(kRadix);
+  if (!uneven) parameters.back().tried = {};  // of another exchange than the standard one
   if (kind != plan::LeadersKind::gather) parameters.push_back(kStride);
-  return {"leaders", collectives, Engine::leaders, {}, std::move(parameters), line, kLiLeaders, build};
+  return up_to(most_for_leaders, {"leaders", collectives, Engine::leaders, {}, std::move(parameters), line, kLiLeaders, build});
 }
 
 Algorithm node_copies(std::string_view name, const std::vector<Collective>& collectives,
@@ -213,33 +230,33 @@ std::vector<Algorithm> make_table() {
              kNamugwanya, plan::waitany_stride),
       direct("testany-stride", {kStride}, "a window of messages, refilled by polling", kNamugwanya,
              plan::testany_stride),
-      bruck("basic-bruck", kPacked, "log P rounds; rotates blocks before and after",
-            plan::basic_bruck),
-      bruck("basic-bruck-dt", kTyped, "basic-bruck that sends with derived datatypes",
-            plan::basic_bruck_dt),
-      bruck("modified-bruck", kPacked, "log P rounds; rotates blocks before only",
-            plan::modified_bruck),
-      bruck("modified-bruck-dt", kTyped, "modified-bruck that sends with derived datatypes",
-            plan::modified_bruck_dt),
-      bruck("zero-copy-bruck-dt", kTyped, "log P rounds; two buffers in turn, no copies in rounds",
-            plan::zero_copy_bruck_dt),
+      kin(bruck("basic-bruck", kPacked, "log P rounds; rotates blocks before and after",
+                plan::basic_bruck)),
+      kin(bruck("basic-bruck-dt", kTyped, "basic-bruck that sends with derived datatypes",
+                plan::basic_bruck_dt)),
+      kin(bruck("modified-bruck", kPacked, "log P rounds; rotates blocks before only",
+                plan::modified_bruck)),
+      kin(bruck("modified-bruck-dt", kTyped, "modified-bruck that sends with derived datatypes",
+                plan::modified_bruck_dt)),
+      kin(bruck("zero-copy-bruck-dt", kTyped, "log P rounds; two buffers in turn, no copies in rounds",
+                plan::zero_copy_bruck_dt)),
       bruck("zero-rotation-bruck", kPacked, "log P rounds; no rotation of blocks at all",
             plan::zero_rotation_bruck),
-      {"mn-co", {alltoall}, Engine::schedule, kPacked, {kPack},
-       "about sqrt(P) messages to carriers, and about as many from them", kLiLeaders, plan::mn_co},
+      up_to(most_passed_on, {"mn-co", {alltoall}, Engine::schedule, kPacked, {kPack},
+       "about sqrt(P) messages to carriers, and about as many from them", kLiLeaders, plan::mn_co}),
       uneven("mn-co", {kEager}, "about sqrt(P) messages to carriers, and about as many from them; sizes travel along",
              kLiLeaders, plan::uneven_mn_co),
       uneven("two-phase-bruck", {kRadix, kEager, kMonolithic},
              "log P rounds for blocks of different sizes; sizes first, then blocks",
              "Fan et al., HPDC 2022, section 3.2; of any radix Fan et al., HPDC 2025 (TuNA)", plan::two_phase_bruck),
-      {"tuna-hierarchical", {alltoall}, Engine::schedule, kPacked, {kRadix, kTunaExchange, kBurst, kPack},
-       "Bruck's algorithm inside each node, to the rank that sends straight to the other nodes", kTuna,
-       plan::tuna_hierarchical},
-      uneven("tuna-hierarchical", {kRadix, kTunaExchange, kBurst, kEager},
-             "two-phase-bruck inside each node, to the rank that sends straight to the other nodes", kTuna,
-             plan::uneven_tuna_hierarchical),
-      uneven("sloav", {kRadix}, "log P rounds; sizes and blocks in one buffer, a scan at the end",
-             "Fan et al., HPDC 2022, section 6.1", plan::sloav),
+      kin({"tuna-hierarchical", {alltoall}, Engine::schedule, kPacked, {kRadix, kTunaExchange, kBurst, kPack},
+           "Bruck's algorithm inside each node, to the rank that sends straight to the other nodes", kTuna,
+           plan::tuna_hierarchical}),
+      kin(uneven("tuna-hierarchical", {kRadix, kTunaExchange, kBurst, kEager},
+                 "two-phase-bruck inside each node, to the rank that sends straight to the other nodes", kTuna,
+                 plan::uneven_tuna_hierarchical)),
+      kin(uneven("sloav", {kRadix}, "log P rounds; sizes and blocks in one buffer, a scan at the end",
+                 "Fan et al., HPDC 2022, section 6.1", plan::sloav)),
       padded("padded-bruck", kPacked, {kRadix}, "blocks padded to the largest, then zero-rotation-bruck",
              plan::zero_rotation_bruck),
       padded("padded-alltoall", kPacked, {}, "blocks padded to the largest, then the MPI's own alltoall",
@@ -269,15 +286,15 @@ std::vector<Algorithm> make_table() {
       padded("padded-mn-co", kPacked, {kPack}, "blocks padded to the largest, then mn-co", plan::mn_co),
       padded("padded-tuna-hierarchical", kPacked, {kRadix, kTunaExchange, kBurst, kPack},
              "blocks padded to the largest, then tuna-hierarchical", plan::tuna_hierarchical),
-      gather("spread-out", {}, "all messages at once, beginning with the next rank",
-             "Fan et al., HPDC 2022, section 1", plan::allgather_spread_out),
-      gather("ring", {}, "each rank passes blocks on to the next", kThakur, plan::allgather_ring),
-      gather("recursive-doubling", {}, "log P rounds of exchanges that double in size", kThakur,
-             plan::allgather_recursive_doubling),
-      gather("mn-co", {}, "about sqrt(P) messages to carriers, and about as many from them", kLiLeaders,
-             plan::allgather_mn_co),
-      gather("bruck", {kRadix}, "log P rounds for any P; no rotation", kThakur,
-             plan::allgather_bruck),
+      kin(gather("spread-out", {}, "all messages at once, beginning with the next rank",
+                 "Fan et al., HPDC 2022, section 1", plan::allgather_spread_out)),
+      kin(gather("ring", {}, "each rank passes blocks on to the next", kThakur, plan::allgather_ring)),
+      kin(gather("recursive-doubling", {}, "log P rounds of exchanges that double in size", kThakur,
+                 plan::allgather_recursive_doubling)),
+      up_to(most_passed_on, gather("mn-co", {}, "about sqrt(P) messages to carriers, and about as many from them",
+                                   kLiLeaders, plan::allgather_mn_co)),
+      up_to(most_passed_on, gather("bruck", {kRadix}, "log P rounds for any P; no rotation", kThakur,
+                                   plan::allgather_bruck)),
       node_copies("sh-naive", all_to_alls(),
                   "a rank fills its own receive buffer, sources of its NUMA domain first", kLiNaive,
                   plan::sh_naive),

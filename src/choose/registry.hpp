@@ -40,16 +40,33 @@ struct Needs {
   bool operator==(const Needs&) const = default;
 };
 
+// Which values of a parameter are worth measuring beside the standard one, as far as they make a difference.
+enum class UpToRanks : std::uint8_t {
+  below_all,      // with fewer ranks than that they do not
+  all_of_a_node,  // at most as many as ranks on the fullest node; and that number
+};
+struct TriedValues {
+  std::span<const std::int64_t> values = {};
+  UpToRanks up_to = UpToRanks::below_all;
+};
+
 struct ParameterRange {
   std::string_view name;
   std::int64_t least, most, standard;
   std::string_view meaning;
   // Where values have names: that of value v is names[v], and is what users write.
   std::span<const std::string_view> names = {};
+  TriedValues tried = {};
 };
 
 // A value as users write it.
 std::string value_text(const ParameterRange& range, std::int64_t value);
+
+// What the first calls of a program go by (choose/candidates.hpp).
+struct TrialFacts {
+  std::size_t up_to = SIZE_MAX;  // larger blocks are not worth trying it
+  bool kin = false;              // another of its kind is tried in its place
+};
 
 struct Algorithm {
   std::string_view name;          // "zero-rotation-bruck"
@@ -63,6 +80,7 @@ struct Algorithm {
   plan::Build build = nullptr;
   plan::BuildNeighbors build_neighbors = nullptr;
   plan::BuildEdges build_edges = nullptr;
+  TrialFacts trial = {};
 };
 
 // The MPI's own collective.

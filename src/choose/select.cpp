@@ -2,33 +2,69 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "choose/candidates.hpp"
+
 namespace quadrille::choose {
 namespace {
+
+// ---- The default: the first rule that holds, and whose algorithm can serve the call ----
 
 // Up to so many ranks the sparse exchange goes by rounds.
 constexpr int most_ranks_for_rounds = 16;
 
 bool is_large(const GlobalKey& key) { return is_sized(key.collective) && key.bytes > key.inbox_limit; }
+bool names_partners(const GlobalKey& key) { return row_of(key.collective).partners == Partners::named; }
+bool in_one_node(const GlobalKey& key) { return why_no_inbox(key).empty(); }
 
-// No memory is shared, so only the number of ranks counts.
-Selection select_exchange(const GlobalKey& key, const Choice& forced) {
-  if (forced.algorithm != nullptr) return {forced, "forced"};
-  if (key.ranks <= most_ranks_for_rounds) {
-    return {plain(key.collective, "bruck"), "few ranks: a few rounds need no barrier"};
-  }
-  return {plain(key.collective, "consensus"), "many ranks: each block goes straight to its place"};
+struct Rule {
+  bool (*holds)(const GlobalKey&);
+  std::string_view algorithm, why;
+  bool tries = false;  // on one node: there may be something faster
+};
+constexpr Rule rules[] = {
+    {[](const GlobalKey& key) { return names_partners(key) && key.ranks <= most_ranks_for_rounds; }, "bruck",
+     "few ranks: a few rounds need no barrier"},
+    {names_partners, "consensus", "many ranks: each block goes straight to its place"},
+    {[](const GlobalKey& key) { return is_sized(key.collective) && !is_large(key); }, "inbox",
+     "one node, and the block fits the inboxes"},
+    {[](const GlobalKey& key) { return in_one_node(key) && is_sized(key.collective); }, "single-copy",
+     "one node, and the block is large: one copy is better", true},
+    {in_one_node, "single-copy", "one node; each block goes by the best way for its size"},
+    {in_one_node, "inbox", "one node; blocks that fit go through inboxes"},
+};
+
+// Other orders of copies, and the MPI's own beside them.
+std::vector<Choice> rivals_in_a_node(const GlobalKey& key) {
+  std::vector<Choice> rivals = tried_candidates(key);
+  const bool has_ours = std::any_of(rivals.begin(), rivals.end(), [](const Choice& c) { return !is_of_the_mpi(*c.algorithm); });
+  return has_ours ? rivals : std::vector<Choice>();
 }
 
-// Over several nodes, by the model alone.
-Selection select_by_model(const GlobalKey& key, const std::string& obstacle) {
-  Selection own{plain(key.collective, "mpi"), obstacle};
-  if (key.model == nullptr || key.costs == nullptr || key.nodes == 1) return own;
+Selection select_by_rules(const GlobalKey& key) {
+  for (const Rule& rule : rules) {
+    if (!rule.holds(key)) continue;
+    Choice choice = plain(key.collective, rule.algorithm);
+    if (!why_not(*choice.algorithm, key).empty()) continue;
+    Selection selection{std::move(choice), std::string(rule.why)};
+    if (rule.tries && key.tries) selection.rivals = rivals_in_a_node(key);
+    return selection;
+  }
+  const std::string obstacle = why_no_inbox(key);
+  return {plain(key.collective, "mpi"), obstacle.empty() ? too_large(key) : obstacle};
+}
+
+// ---- What is known of messages between nodes ----
+
+// Without algorithm if there is no model. Its choice can serve the call.
+Selection select_by_model(const GlobalKey& key) {
+  if (key.model == nullptr || key.costs == nullptr || key.nodes == 1) return {};
   if (!is_sized(key.collective)) {
     const auto can_serve = [&](const Algorithm& algorithm) { return why_not(algorithm, key).empty(); };
-    if (!worth_agreeing(*key.model, *key.costs, can_serve)) return own;
-    own.why = "the cost model chooses by the load";
-    own.by_load = true;
-    return own;
+    if (!worth_agreeing(*key.model, *key.costs, can_serve)) return {};
+    return {plain(key.collective, "mpi"), "the cost model chooses by the load", true};
   }
   const auto bytes = static_cast<double>(key.bytes);
   const Priced best = fastest(key, {bytes, bytes});
@@ -37,76 +73,39 @@ Selection select_by_model(const GlobalKey& key, const std::string& obstacle) {
                            : fmt::format("the cost model expects {:.1f} us", best.seconds * 1e6)};
 }
 
-// A node needs so many ranks for the order of its copies to count.
-constexpr int fewest_ranks_for_orders = 8;
-
-// The orders of copies that may replace single-copy, which copies row by row.
-std::vector<Choice> orders(const GlobalKey& key) {
-  if (!key.tries || !key.load_store || key.ranks < fewest_ranks_for_orders || !is_sized(key.collective)) return {};
-  std::vector<Choice> all;
-  for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.engine == Engine::node && serves(algorithm, key.collective) &&
-        !is_another_on_one_node(algorithm, key.ranks)) {
-      all.push_back(plain(key.collective, algorithm.name));
-    }
-  }
-  return all;
-}
-
-Choice named(Collective collective, const std::string& text) {
-  Choice choice;
-  parse_choice(collective, text, choice);
-  return choice;
-}
-
-// Above this leaders would send blocks in many pieces.
-constexpr std::size_t most_for_leaders = std::size_t{64} << 10;
-
-// Through leaders: one, two, and all ranks of each node.
-void add_leaders(const GlobalKey& key, std::vector<Choice>& rivals) {
-  if (find(key.collective, "leaders") == nullptr || (is_sized(key.collective) && key.bytes > most_for_leaders)) return;
-  for (const int leaders : {1, 2, key.ranks_on_node}) {
-    if (leaders > key.ranks_on_node || (leaders == 2 && key.ranks_on_node == 2)) continue;
-    rivals.push_back(named(key.collective, fmt::format("leaders:leaders={}", leaders)));
-  }
-}
-
-// Blocks that are small enough to be passed on.
-constexpr std::size_t most_passed_on = 1024;
-
-// With one rank a node there is no memory to share: what sends fewer messages.
-void add_fewer_messages(const GlobalKey& key, std::vector<Choice>& rivals) {
-  if (is_sized(key.collective) && key.bytes > most_passed_on) return;
-  for (const char* text : {"zero-rotation-bruck", "two-phase-bruck:radix=2", "two-phase-bruck:radix=4", "mn-co"}) {
-    if (const Choice choice = named(key.collective, text); choice.algorithm != nullptr) rivals.push_back(choice);
-  }
-}
-
-// The ranks of a node may share memory for their part of a call, in their order or in that of HINT, or for all of it.
-Selection try_between_nodes(const GlobalKey& key, Selection own) {
+// What may be faster than the MPI's own between nodes, with what the model chose in front. The MPI's own stays unless the
+// first calls show a gain, whatever the model says.
+void try_between_nodes(const GlobalKey& key, Selection& selection) {
   const bool alone = key.ranks == key.nodes;
-  if (!key.tries_between || (!alone && !key.direct) || key.nodes == 1 || own.by_load) return own;
-  if (!is_of_the_mpi(*own.choice.algorithm)) own.rivals.push_back(plain(key.collective, "mpi"));
-  if (alone) {
-    add_fewer_messages(key, own.rivals);
-    return own;
+  if (!key.tries_between || (!alone && !key.direct)) return;
+  std::vector<Choice> rivals = tried_candidates(key);
+  const std::string modelled = to_string(selection.choice);
+  std::erase_if(rivals, [&](const Choice& one) { return is_of_the_mpi(*one.algorithm) || to_string(one) == modelled; });
+  if (!is_of_the_mpi(*selection.choice.algorithm)) {
+    rivals.insert(rivals.begin(), std::exchange(selection.choice, plain(key.collective, "mpi")));
   }
-  own.rivals.push_back(plain(key.collective, "single-copy"));
-  add_leaders(key, own.rivals);
-  return own;
+  selection.rivals = std::move(rivals);
 }
 
-// What was measured to be best for blocks of this size; without algorithm: nothing was measured for it.
+Selection select_unmeasured(const GlobalKey& key) {
+  Selection selection = select_by_model(key);
+  if (selection.choice.algorithm == nullptr) selection = select_by_rules(key);
+  if (key.nodes > 1 && !selection.by_load && !names_partners(key)) try_between_nodes(key, selection);
+  return selection;
+}
+
+// ---- What was measured ----
+
+// Without algorithm: nothing was measured for blocks of this size.
 Selection select_measured(const GlobalKey& key) {
   const SizedChoice* found = key.measured == nullptr ? nullptr : choice_for(*key.measured, key.bytes);
   if (found == nullptr) return {};
   const Algorithm* algorithm = found->choice.algorithm;
   const std::string obstacle = algorithm == nullptr ? "" : why_not(*algorithm, key);
   if (algorithm != nullptr && obstacle.empty()) return {found->choice, "measured before, says the tuning table"};
-  GlobalKey unmeasured = key;
-  unmeasured.measured = nullptr;
-  unmeasured.tries = unmeasured.tries_between = false;
-  Selection selection = select(unmeasured, {});
+  GlobalKey known = key;
+  known.tries = known.tries_between = false;
+  Selection selection = select_unmeasured(known);
   selection.why += algorithm == nullptr
                        ? "; nothing faster was measured before, says the tuning table"
                        : fmt::format("; the measured {} cannot serve it: {}", algorithm->name, obstacle);
@@ -114,12 +113,6 @@ Selection select_measured(const GlobalKey& key) {
 }
 
 }  // namespace
-
-Choice plain(Collective collective, std::string_view name) {
-  Choice choice;
-  parse_choice(collective, name, choice);
-  return choice;
-}
 
 std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
   const EngineRow& engine = row_of(algorithm.engine);
@@ -132,12 +125,18 @@ std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
   return key.load_store ? "" : "not all ranks of a node reach each other's memory by load and store";
 }
 
+Choice plain(Collective collective, std::string_view name) {
+  Choice choice;
+  parse_choice(collective, name, choice);
+  return choice;
+}
+
 Priced fastest(const GlobalKey& key, const Load& load) {
-  return fastest(load, *key.model, *key.costs, [&](const Algorithm& algorithm) { return why_not(algorithm, key).empty(); });
+  const auto can_serve = [&](const Algorithm& algorithm) { return why_not(algorithm, key).empty(); };
+  return fastest(load, *key.model, *key.costs, can_serve);
 }
 
 Selection select(const GlobalKey& key, const Choice& forced) {
-  if (row_of(key.collective).partners == Partners::named) return select_exchange(key, forced);
   if (forced.algorithm != nullptr) {
     const std::string obstacle = why_not(*forced.algorithm, key);
     if (obstacle.empty()) return {forced, "forced"};
@@ -145,20 +144,7 @@ Selection select(const GlobalKey& key, const Choice& forced) {
             fmt::format("the forced {} cannot serve it: {}", forced.algorithm->name, obstacle)};
   }
   if (Selection measured = select_measured(key); measured.choice.algorithm != nullptr) return measured;
-  if (const std::string obstacle = why_no_inbox(key); !obstacle.empty()) {
-    return try_between_nodes(key, select_by_model(key, obstacle));
-  }
-  if (is_sized(key.collective) && (!is_large(key) || (!key.direct && key.bytes <= key.slot_limit))) {
-    return {plain(key.collective, "inbox"), "one node, and the block fits the inboxes"};
-  }
-  if (key.direct) {
-    return {plain(key.collective, "single-copy"),
-            is_sized(key.collective) ? "one node, and the block is large: one copy is better"
-                                     : "one node; each block goes by the best way for its size",
-            false, orders(key)};
-  }
-  if (is_large(key)) return {plain(key.collective, "mpi"), too_large(key)};
-  return {plain(key.collective, "inbox"), "one node; blocks that fit go through inboxes"};
+  return select_unmeasured(key);
 }
 
 }  // namespace quadrille::choose

@@ -45,17 +45,17 @@ struct Selection {
   std::vector<Choice> rivals = {};
 };
 
-// The algorithm of this name, which must exist, with the standard values of its parameters.
-Choice plain(Collective collective, std::string_view name);
-
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const GlobalKey& key);
+
+// The algorithm of this name, which must exist, with the standard values of its parameters.
+Choice plain(Collective collective, std::string_view name);
 
 // What the model of `key`, which must have one, likes best for such a load of what can serve.
 Priced fastest(const GlobalKey& key, const Load& load);
 
-// By what is forced, then by what was measured, then by default. `forced` may be without algorithm. The result always
-// has one.
+// By what is forced, then by what was measured, then by the model, then by the first of the default rules (select.cpp)
+// whose algorithm can serve it. `forced` may be without algorithm. The result always has one.
 Selection select(const GlobalKey& key, const Choice& forced);
 
 }  // namespace quadrille::choose

@@ -1,8 +1,11 @@
+#include "choose/candidates.hpp"
 #include "choose/select.hpp"
 #include "choose/select_neighbors.hpp"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace quadrille::choose {
 namespace {
@@ -85,7 +88,7 @@ TEST(Select, TriesTheNodesPartOnSeveralNodes) {
     const Selection selection = select(k, {});
     EXPECT_EQ(to_string(selection.choice), "mpi");
     const bool leads = find(c, "leaders") != nullptr;
-    ASSERT_EQ(selection.rivals.size(), leads ? 4U : 1U);
+    ASSERT_EQ(selection.rivals.size(), leads ? 4U : 1U) << names(selection.rivals);
     EXPECT_EQ(to_string(selection.rivals[0]), "single-copy");
     for (std::size_t i = 1; i < selection.rivals.size(); ++i) {
       EXPECT_EQ(to_string(selection.rivals[i]).find(fmt::format("leaders:leaders={},", 1 << (i - 1))), 0U);
@@ -96,14 +99,62 @@ TEST(Select, TriesTheNodesPartOnSeveralNodes) {
   }
 }
 
+// All that is registered, unless its entry or its engine says otherwise: no list of names is to be kept.
+TEST(Select, CandidatesComeFromTheRegistry) {
+  GlobalKey k = key(Collective::alltoall, 100);
+  k.ranks = 16, k.nodes = 4, k.ranks_on_node = 4, k.inbox = false, k.direct = k.load_store = k.tries = k.tries_between = true;
+  for (const auto& [ranks, nodes] : {std::pair(16, 4), std::pair(16, 16), std::pair(16, 1)}) {
+    k.ranks = ranks, k.nodes = nodes, k.ranks_on_node = ranks / nodes;
+    for (const Collective c : those(is_dense)) {
+      k.collective = c;
+      const std::vector<Choice> tried = tried_candidates(k), measured = measured_candidates(c, ranks, nodes, ranks / nodes);
+      for (const Choice& one : tried) {
+        EXPECT_TRUE(why_not(*one.algorithm, k).empty());
+        EXPECT_TRUE(serves(*one.algorithm, c) && !one.algorithm->trial.kin);
+        EXPECT_EQ(one.parameters.size(), one.algorithm->parameters.size());
+        Choice read;
+        EXPECT_EQ(parse_choice(c, to_string(one), read), "");
+        EXPECT_EQ(read.parameters, one.parameters);
+      }
+      for (const Algorithm& algorithm : algorithms()) {
+        const auto is_it = [&](const Choice& one) { return one.algorithm == &algorithm; };
+        const Measured where = row_of(algorithm.engine).measured;
+        const bool worth = where == Measured::everywhere || (where == Measured::on_several_nodes && nodes > 1);
+        const bool other = nodes == 1 && is_another_on_one_node(algorithm, ranks);
+        EXPECT_EQ(std::any_of(measured.begin(), measured.end(), is_it), worth && !other && serves(algorithm, c))
+            << algorithm.name;
+      }
+    }
+  }
+}
+
+TEST(Select, CandidatesHaveTheValuesThatMakeADifference) {
+  const auto with = [](const char* name, int ranks, int ranks_on_node) {
+    std::string all;
+    for (const Choice& one : variants(*find(Collective::alltoall, name), ranks, ranks_on_node)) {
+      all += std::to_string(one.parameters.at(0).value) + " ";
+    }
+    return all;
+  };
+  EXPECT_EQ(with("zero-rotation-bruck", 2, 1), "2 ");
+  EXPECT_EQ(with("zero-rotation-bruck", 8, 1), "2 4 ");
+  EXPECT_EQ(with("zero-rotation-bruck", 9, 1), "2 4 8 ");
+  EXPECT_EQ(with("leaders", 9, 1), "1 ");
+  EXPECT_EQ(with("leaders", 9, 2), "1 2 ");
+  EXPECT_EQ(with("leaders", 9, 3), "1 2 3 ");
+  EXPECT_EQ(with("waitall-stride", 9, 3), "5 ");
+}
+
 TEST(Select, TriesFewerMessagesWithOneRankANode) {
   GlobalKey k = key(Collective::alltoall, 8);
   k.ranks = k.nodes = 16, k.inbox = false, k.tries_between = true;
-  EXPECT_EQ(names(select(k, {}).rivals), "zero-rotation-bruck:radix=2 mn-co:pack=16384 ");
+  EXPECT_EQ(names(select(k, {}).rivals), "zero-rotation-bruck:radix=2 zero-rotation-bruck:radix=4 zero-rotation-bruck:radix=8 mn-co:pack=16384 ");
   k.bytes = 2000;
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "large blocks go straight to their ranks";
   k.collective = Collective::alltoallv, k.bytes = 0;
-  EXPECT_EQ(select(k, {}).rivals.size(), 3U);
+  EXPECT_EQ(select(k, {}).rivals.size(), 4U);
+  k.ranks = k.nodes = 4;
+  EXPECT_EQ(select(k, {}).rivals.size(), 2U) << "with four ranks radix 4 and 8 are one";
 }
 
 plan::NodeMap blocked(int ranks, int per_node) {
@@ -118,8 +169,10 @@ TEST(Select, TriesTheMpiToWhereAModelThinksOtherwise) {
   Costs costs(k.collective, blocked(64, 32), {});
   k.ranks = 64, k.nodes = 2, k.inbox = false, k.direct = true, k.tries_between = true, k.model = &model, k.costs = &costs;
   const Selection selection = select(k, {});
-  EXPECT_NE(to_string(selection.choice), "mpi");
-  EXPECT_EQ(names(selection.rivals).find("mpi single-copy "), 0U);
+  EXPECT_EQ(to_string(selection.choice), "mpi") << "which stays unless the calls show a gain";
+  EXPECT_FALSE(is_of_the_mpi(*selection.rivals.at(0).algorithm)) << "what the model chose";
+  EXPECT_NE(names(selection.rivals).find("single-copy "), std::string::npos);
+  EXPECT_EQ(names(selection.rivals).find("mpi"), std::string::npos);
   Costs uneven(Collective::alltoallv, blocked(64, 32), {});
   k.collective = Collective::alltoallv, k.bytes = 0, k.costs = &uneven;
   EXPECT_TRUE(select(k, {}).by_load);
@@ -155,9 +208,9 @@ TEST(Select, TriesTheOrdersOfLargeBlocksOnANodeOfManyRanks) {
   k.ranks = 8, k.direct = true, k.load_store = true, k.tries = true;
   const Selection selection = select(k, {});
   EXPECT_EQ(to_string(selection.choice), "single-copy");
-  EXPECT_EQ(names(selection.rivals), "sh-naive sh-co sh-numa-co hint-row hint-column hint-hilbert ");
+  EXPECT_EQ(names(selection.rivals), "sh-naive sh-co sh-numa-co hint-row hint-column hint-hilbert mpi ");
   k.ranks = 12;
-  EXPECT_TRUE(names(select(k, {}).rivals).ends_with(" hint-hilbert hint-hilbert-square:rest=row ")) << "no power of two";
+  EXPECT_TRUE(names(select(k, {}).rivals).ends_with(" hint-hilbert hint-hilbert-square:rest=row mpi ")) << "no power of two";
   k.ranks = 8, k.bytes = 8;
   EXPECT_TRUE(select(k, {}).rivals.empty()) << "through inboxes";
   k.bytes = 100000, k.ranks = 4;

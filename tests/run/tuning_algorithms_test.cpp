@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "choose/select.hpp"
+#include "choose/trial.hpp"
 #include "choose/tuning.hpp"
 #include "plan/problem.hpp"
 

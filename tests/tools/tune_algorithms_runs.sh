@@ -6,7 +6,7 @@ export OMPI_MCA_rmaps_base_oversubscribe=1
 tune="$TOOL tune --algorithms --batches 1 --sizes 64,1000,20000 --file $file"
 
 expect 0 - "written to" env QUADRILLE_ALGORITHM=alltoall=sh-co $MPIRUN -n 2 $tune
-expect 0 - "hint-hilbert" $MPIRUN -n 2 $tune
+expect 0 - "sh-naive" $MPIRUN -n 2 $tune
 expect 0 - "zero-rotation-bruck:radix=2" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 4 $tune
 expect 0 - "recursive-doubling" env QUADRILLE_NODES=blocked:1 \
   $MPIRUN -n 3 $TOOL tune --algorithms --batches 1 --sizes 8 --dry

@@ -17,11 +17,14 @@
 #include <cstdio>
 #include <limits>
 #include <span>
+#include <utility>
 
+#include "choose/candidates.hpp"
 #include "memory/heap.hpp"
 #include "memory/measured_buffers.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
+#include "team/same_plans.hpp"
 #include "team/switch_points.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
@@ -44,7 +47,6 @@ constexpr std::size_t most_tuned_sizes = choose::most_sized_choices - 1;  // one
 constexpr double never = std::numeric_limits<double>::infinity();
 const std::vector<std::size_t> ladder = {8,     64,    256,   700,   1024,   3000,   4096,
                                          12000, 16384, 50000, 65536, 200000, 262144, 1048576};
-constexpr std::int64_t tried_radices[] = {2, 4, 8};
 
 // One of those that are measured.
 struct Contender {
@@ -54,27 +56,15 @@ struct Contender {
   bool usual = false;
 };
 
-// May an algorithm be the best on so many nodes?
-bool is_worth_trying(const choose::Algorithm& algorithm, int nodes, int ranks) {
-  if (nodes == 1 && is_another_on_one_node(algorithm, ranks)) return false;
-  const choose::Measured where = row_of(algorithm.engine).measured;
-  return where == choose::Measured::everywhere || (where == choose::Measured::on_several_nodes && nodes > 1);
-}
-
-// With standard parameters, and as many radices as make a difference.
-void add_contenders(const choose::Algorithm& algorithm, Collective collective, int ranks,
-                    std::vector<Contender>& contenders) {
-  const std::string name(algorithm.name);
-  const auto add = [&](const std::string& text) {
-    Contender one{text};
-    parse_choice(collective, text, one.choice);
-    contenders.push_back(std::move(one));
-  };
-  const bool has_radix = !algorithm.parameters.empty() && algorithm.parameters.front().name == "radix";
-  if (!has_radix) return add(name);
-  for (const std::int64_t radix : tried_radices) {
-    if (radix == tried_radices[0] || radix < ranks) add(fmt::format("{}:radix={}", name, radix));
+// With the parameters of which several values are measured.
+std::string short_name(const choose::Choice& choice) {
+  std::string name(choice.algorithm->name);
+  const char* before = ":";
+  for (std::size_t p = 0; p < choice.parameters.size(); ++p) {
+    if (choice.algorithm->parameters[p].tried.values.empty()) continue;
+    name += fmt::format("{}{}={}", std::exchange(before, ","), choice.parameters[p].name, choice.parameters[p].value);
   }
+  return name;
 }
 
 class AlgorithmTuner {
@@ -118,14 +108,14 @@ class AlgorithmTuner {
   }
 
   // The usual ways first.
-  std::vector<Contender> make_contenders() const {
+  std::vector<Contender> make_contenders() {
     const bool one_node = team_.nodes.nodes == 1;
     std::vector<Contender> list;
     if (one_node) list = {{"inbox", {}, group_.reach().slot_limit, true}, {"single-copy", {}, 0, true}};
-    for (const choose::Algorithm& algorithm : choose::algorithms()) {
-      if (!serves(algorithm, collective_) || !is_worth_trying(algorithm, team_.nodes.nodes, group_.ranks)) continue;
-      add_contenders(algorithm, collective_, group_.ranks, list);
-      if (is_of_the_mpi(algorithm) && !one_node) list.back().usual = true;
+    const std::vector<choose::Choice> all = choose::measured_candidates(
+        collective_, group_.ranks, team_.nodes.nodes, team_.nodes.ranks_on_fullest_node());
+    for (const choose::Choice& choice : team::without_twins(team_, collective_, all)) {
+      list.push_back({short_name(choice), choice, 0, is_of_the_mpi(*choice.algorithm) && !one_node});
     }
     return list;
   }

@@ -1,0 +1,82 @@
+#include "choose/candidates.hpp"
+
+#include <algorithm>
+
+namespace quadrille::choose {
+namespace {
+
+bool is_measured(Measured where, int nodes) {
+  return where == Measured::everywhere || (where == Measured::on_several_nodes && nodes > 1);
+}
+
+bool is_tried(const EngineRow& engine, const GlobalKey& key) {
+  const bool alone = key.ranks == key.nodes;
+  switch (engine.tried) {
+    case Tried::on_one_node:
+      return key.nodes == 1 && key.ranks >= engine.fewest_ranks && is_sized(key.collective);
+    case Tried::on_shared_nodes:
+      return key.nodes > 1 && !alone;
+    case Tried::with_one_rank_a_node:
+      return key.nodes > 1 && alone;
+    case Tried::everywhere:
+      return true;
+    case Tried::nowhere:
+      break;
+  }
+  return false;
+}
+
+// The values of a parameter, the standard one first.
+std::vector<std::int64_t> values_of(const ParameterRange& range, int ranks, int ranks_on_node) {
+  std::vector<std::int64_t> values = {range.standard};
+  const auto add = [&](std::int64_t value) {
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  };
+  for (const std::int64_t value : range.tried.values) {
+    const bool fits = range.tried.up_to == UpToRanks::below_all ? value < ranks : value <= ranks_on_node;
+    if (fits) add(value);
+  }
+  if (range.tried.up_to == UpToRanks::all_of_a_node) add(ranks_on_node);
+  return values;
+}
+
+}  // namespace
+
+std::vector<Choice> variants(const Algorithm& algorithm, int ranks, int ranks_on_node) {
+  std::vector<Choice> all = {{&algorithm, {}}};
+  for (const ParameterRange& range : algorithm.parameters) {
+    std::vector<Choice> more;
+    for (const Choice& one : all) {
+      for (const std::int64_t value : values_of(range, ranks, ranks_on_node)) {
+        more.push_back(one);
+        more.back().parameters.push_back({std::string(range.name), value});
+      }
+    }
+    all = std::move(more);
+  }
+  return all;
+}
+
+std::vector<Choice> measured_candidates(Collective collective, int ranks, int nodes, int ranks_on_node) {
+  std::vector<Choice> all;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!serves(algorithm, collective) || !is_measured(row_of(algorithm.engine).measured, nodes)) continue;
+    if (nodes == 1 && is_another_on_one_node(algorithm, ranks)) continue;
+    for (Choice& one : variants(algorithm, ranks, ranks_on_node)) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::vector<Choice> tried_candidates(const GlobalKey& key) {
+  std::vector<Choice> all;
+  for (const Algorithm& algorithm : algorithms()) {
+    const bool is_worth_it = !algorithm.trial.kin && (!is_sized(key.collective) || key.bytes <= algorithm.trial.up_to);
+    if (!is_worth_it || !serves(algorithm, key.collective) || !is_tried(row_of(algorithm.engine), key)) continue;
+    if (key.nodes == 1 && is_another_on_one_node(algorithm, key.ranks)) continue;
+    if (!why_not(algorithm, key).empty()) continue;
+    for (Choice& one : variants(algorithm, key.ranks, key.ranks_on_node)) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace quadrille::choose

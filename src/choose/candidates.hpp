@@ -1,0 +1,22 @@
+// Which algorithms may be the fastest for a call: read from the registry, so a new entry is one of them by itself.
+//
+// Two ask. `quadrille tune --algorithms` has time for all that its engine says is worth measuring. The first calls of a
+// program have not, so what the entry calls a kin of others stays behind there.
+#pragma once
+
+#include <vector>
+
+#include "choose/select.hpp"
+
+namespace quadrille::choose {
+
+// An algorithm with the values of its parameters that are worth trying. The standard values come first.
+std::vector<Choice> variants(const Algorithm& algorithm, int ranks, int ranks_on_node);
+
+// What `quadrille tune --algorithms` measures on so many nodes. Which sizes each of them serves shows when it is selected.
+std::vector<Choice> measured_candidates(Collective collective, int ranks, int nodes, int ranks_on_node);
+
+// What the first calls try. All of them can serve the call.
+std::vector<Choice> tried_candidates(const GlobalKey& key);
+
+}  // namespace quadrille::choose
