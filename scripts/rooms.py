@@ -14,19 +14,20 @@ import re
 import sys
 
 # A call walks from left to right: api, team, choose, plan, run, memory. Beside the way: sys, mpi, text, tools. Below it:
-# collective, which says what all of them deal with.
+# collective, which says what all of them deal with, and tuner, which finds the fastest of several ways.
 MAY_INCLUDE = {
-    'api': {'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective'},
-    'team': {'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective'},
-    'choose': {'plan', 'text', 'collective'},
+    'api': {'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
+    'team': {'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
+    'choose': {'plan', 'text', 'collective', 'tuner'},
     'plan': {'text'},
     'run': {'plan', 'memory', 'mpi', 'sys', 'text', 'collective'},
-    'memory': {'sys', 'text'},
+    'memory': {'sys', 'text', 'tuner'},
     'mpi': {'text', 'collective'},
     'sys': {'text'},
     'text': set(),
     'collective': set(),
-    'tools': {'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective'},
+    'tuner': set(),
+    'tools': {'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
 }
 
 # Libraries, by how their headers begin, and the rooms that may use them.

@@ -21,6 +21,7 @@
 #include "team/config.hpp"
 #include "team/ask.hpp"
 #include "team/switch_points.hpp"
+#include "tuner/contest.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -87,14 +88,15 @@ class Calibration {
   // Shortest times of two ways at one size. `use(way)` prepares it, and says whether it is the inboxes.
   template <class Use>
   void compare(Collective collective, memory::MeasuredBuffers& buffers, std::size_t bytes, Use use) {
-    double least[2] = {std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
-    for (int round = 0; round < rounds; ++round) {
+    tuner::Contest contest(2, {rounds, tuner::Counts::least});
+    while (!contest.decided()) {
       for (const int way : {0, 1}) {
-        least[way] = std::min(least[way], time(collective, buffers, bytes, use(way)));
+        contest.note(static_cast<std::size_t>(way), time(collective, buffers, bytes, use(way)));
       }
+      contest.end_visit();
     }
-    times_[0].push_back(least[0] * margin);
-    times_[1].push_back(least[1]);
+    times_[0].push_back(contest.least(0) * margin);
+    times_[1].push_back(contest.least(1));
   }
 
   // How many of the sizes the first way is better for, if all were measured in time. The same on all ranks.

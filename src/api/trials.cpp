@@ -36,7 +36,7 @@ std::string tell(const team::Try& one) {
   if (!one.trial.were_alike) return "the first calls differ too much to compare " + names(one);
   std::string told = "the first calls took";
   for (std::size_t c = 0; c < one.trial.candidates.size(); ++c) {
-    told += fmt::format("{} {:.1f} us with {}", c == 0 ? "" : ",", median_of(one.trial, c) * 1e6, name_of(one, c));
+    told += fmt::format("{} {:.1f} us with {}", c == 0 ? "" : ",", one.trial.contest.median(c) * 1e6, name_of(one, c));
   }
   return told;
 }
@@ -51,7 +51,7 @@ int number_of(const std::vector<choose::Choice>& candidates, const choose::Choic
 }
 
 void settle(team::Try& one, std::size_t best, std::string why) {
-  one.trial.decided = true;
+  one.trial.contest.give_up();
   one.best = best;
   one.why = std::move(why);
 }
@@ -104,8 +104,8 @@ void end_visit(team::Team& team, team::Try& one) {
   std::vector<double> slowest(mine.size());
   team::largest_of_all(team, mine, slowest);
   choose::judge(one.trial, slowest);
-  if (!one.trial.decided) return;
-  one.best = choose::best_of(one.trial);
+  if (!one.trial.contest.decided()) return;
+  one.best = one.trial.contest.best();
   one.why = tell(one);
   if (one.trial.were_alike) team::keep_verdict(one.of, {one.trial.candidates[one.best], one.why});
 }
@@ -117,7 +117,7 @@ Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team
   // Where all ranks know the size, each class has a trial of its own.
   const double moved = bytes > 0 ? 0 : bytes_moved(call, team.group.ranks);
   choose::Turn turn = choose::begin_call(one.trial, moved);
-  if (turn.candidate < 0 && !one.trial.decided) {
+  if (turn.candidate < 0 && !one.trial.contest.decided()) {
     end_visit(team, one);
     turn = choose::begin_call(one.trial, moved);
   }
@@ -146,7 +146,7 @@ void reopen(team::CachedSelection& cached) {
 void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
   choose::LoadClass& load = team.asked.load[static_cast<std::size_t>(call.collective)];
   // A trial that is under way finds out by itself whether its calls are alike.
-  const bool is_tried = cached.trial != nullptr && !cached.trial->trial.decided;
+  const bool is_tried = cached.trial != nullptr && !cached.trial->trial.contest.decided();
   if (is_tried) return;
   if (cached.trial != nullptr && choose::begin_again(cached.trial->trial)) return reopen(cached);
   if (!choose::must_ask(load)) return;

@@ -14,13 +14,13 @@
 // Pure, and fed in step on all ranks: so all ranks try the same in each call. Only the times differ.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <random>
 #include <span>
 #include <vector>
 
 #include "choose/registry.hpp"
+#include "tuner/contest.hpp"
 
 namespace quadrille::choose {
 
@@ -29,31 +29,28 @@ struct Trial {
   // So much of its time another candidate may take at most to replace the first one; less where ranks share processors,
   // and so disturb each other.
   static constexpr double must_take_usually = 0.9, must_take_if_crowded = 0.75;
-  double must_take = must_take_usually;
+  bool crowded = false;
   // What takes so many times as long as the best in a visit has lost: less and less is put down to chance. The first
   // candidate stays.
-  static constexpr std::array<double, visits> lost = {2, 1.5, 1.5};
+  static constexpr std::array<double, 2> lost = {2, 1.5};
   // Calls are of one kind if the largest moves at most so many times the bytes of the smallest.
   static constexpr double alike = 1.25;
 
-  std::vector<Choice> candidates;  // at least two
-  std::vector<bool> is_in;         // [candidate] not lost so far
-  int visit = 0;
-  int calls = 0;                   // of this visit that have begun
+  std::vector<Choice> candidates;
+  tuner::Contest contest;  // by the seconds on the slowest rank
+  int calls = 0;           // of this visit that have begun
   // [candidate] of the calls of this visit that count, and how many were noted
   struct Taken {
     double seconds = 0;
     int calls = 0;
   };
   std::vector<Taken> taken;
-  std::vector<std::vector<double>> slowest;  // [candidate][visit] seconds on the slowest rank
   double least_bytes = 0, most_bytes = 0;    // that this rank moved in a call
   bool were_alike = true;                    // on all ranks, as far as was compared
   // If they were not, nothing is known, and all is tried again: after so many calls, twice as many each time.
   static constexpr int calls_before_again = 64, most_again = 4;
   int again = 0;  // times
   int calls_since = 0;
-  bool decided = false;
 };
 
 Trial make_trial(std::vector<Choice> candidates, bool crowded = false);
@@ -75,19 +72,13 @@ void note_call(Trial& trial, const Turn& turn, double seconds);
 // out, and last how unlike its calls were.
 std::vector<double> times_of(const Trial& trial);
 
-// Takes the maxima over all ranks, and goes on to the next visit unless it is decided.
+// Takes the maxima over all ranks, and goes on to the next visit unless it is decided. If the calls were not alike, times
+// say nothing, and the first candidate stays.
 void judge(Trial& trial, std::span<const double> slowest);
 
 // A call begins by what was decided. True if all is to be tried again, with this call: those that were compared differed too
 // much to tell anything. A program whose calls always differ is asked a few times.
 bool begin_again(Trial& trial);
-
-// Seconds of a candidate's visits so far: their median, and the shortest.
-double median_of(const Trial& trial, std::size_t candidate);
-double shortest_of(const Trial& trial, std::size_t candidate);
-
-// The best candidate of what is decided. If the calls were not alike, times say nothing, and it is the first.
-std::size_t best_of(const Trial& trial);
 
 // Of calls whose sizes no rank knows alone, how much the busiest rank moves, in classes that ranks agree on from time to
 // time. While the class stays the same, fewer and fewer calls ask; none keeps it for more than `most_unasked`. Pure, and

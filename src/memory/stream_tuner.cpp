@@ -1,7 +1,7 @@
 #include "memory/stream_tuner.hpp"
 
-#include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace quadrille::memory {
 
@@ -17,13 +17,19 @@ bool StreamTuner::has_decided(std::size_t call_bytes) const {
 
 void StreamTuner::begin(SizeClass& c) const {
   c.warm = true;
-  c.candidates = {{all_temporal}, {start_}, {0}};
+  begin_round(c, {all_temporal, start_, 0});
   c.halved = start_ / 2;
 }
 
-void StreamTuner::decide(SizeClass& c, const Candidate& best) {
+void StreamTuner::begin_round(SizeClass& c, std::vector<std::size_t> candidates) const {
+  c.turn = 0;
+  c.round = tuner::Contest(candidates.size(), {settings_.repeats, tuner::Counts::least, 1 - settings_.gain});
+  c.candidates = std::move(candidates);
+}
+
+void StreamTuner::decide(SizeClass& c, std::size_t best) {
   c.decided = true;
-  c.candidates = {Candidate{best}};
+  c.candidates = {best};
 }
 
 StreamTuner::Use StreamTuner::next(std::size_t call_bytes) {
@@ -35,11 +41,10 @@ StreamTuner::Use StreamTuner::next(std::size_t call_bytes) {
     begin(c);
     return {};
   }
-  if (c.decided) return {c.candidates.front().temporal_bytes, false, index};
-  const std::size_t turn = static_cast<std::size_t>(c.turn) % c.candidates.size();
+  if (c.decided) return {c.candidates.front(), false, index};
   const bool timed = c.settled;
   c.settled = true;
-  return {c.candidates[turn].temporal_bytes, timed, index};
+  return {c.candidates[c.turn], timed, index};
 }
 
 void StreamTuner::record(const Use& use, std::size_t bytes, double time) {
@@ -50,24 +55,19 @@ void StreamTuner::record(const Use& use, std::size_t bytes, double time) {
     if (++c.unusable >= settings_.most_unusable) decide(c, c.candidates.front());
     return;
   }
-  Candidate& tried = c.candidates[static_cast<std::size_t>(c.turn) % c.candidates.size()];
-  const double each = time / static_cast<double>(bytes);
-  if (each < tried.time) tried.time = each;  // false for what is not a number
+  c.round.note(c.turn, time / static_cast<double>(bytes));
   c.settled = false;
-  const int turns = settings_.repeats * static_cast<int>(c.candidates.size());
-  if (++c.turn == turns) end_round(c);
+  if (++c.turn < c.candidates.size()) return;
+  c.turn = 0;
+  c.round.end_visit();
+  if (c.round.decided()) end_round(c);
 }
 
 // The best of the round meets the next T, measured again beside it.
 void StreamTuner::end_round(SizeClass& c) const {
-  const Candidate champion = c.candidates.front();
-  const Candidate challenger = *std::min_element(
-      c.candidates.begin() + 1, c.candidates.end(),
-      [](const Candidate& a, const Candidate& b) { return a.time < b.time; });
-  if (!(challenger.time < champion.time * (1 - settings_.gain))) return decide(c, champion);
-  if (c.halved < settings_.least) return decide(c, challenger);
-  c.turn = 0;
-  c.candidates = {{challenger.temporal_bytes}, {c.halved}};
+  const std::size_t best = c.round.best();
+  if (best == 0 || c.halved < settings_.least) return decide(c, c.candidates[best]);
+  begin_round(c, {c.candidates[best], c.halved});
   c.halved /= 2;
 }
 

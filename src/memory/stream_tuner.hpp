@@ -19,12 +19,14 @@
 // streaming 82. T = 128 KiB 70 against 80: kept. T = 64 KiB 71 against 70: does not help. The class
 // keeps T = 128 KiB.
 //
-// This file is pure: the caller copies and measures.
+// This file is pure: the caller copies and measures. Which candidate of a round is the best says tuner/contest.hpp.
 #pragma once
 
 #include <cstddef>
 #include <limits>
 #include <vector>
+
+#include "tuner/contest.hpp"
 
 namespace quadrille::memory {
 
@@ -62,22 +64,21 @@ class StreamTuner {
   bool has_decided(std::size_t call_bytes) const;
 
  private:
-  struct Candidate {
-    std::size_t temporal_bytes = all_temporal;
-    double time = std::numeric_limits<double>::infinity();  // least, per byte
-  };
   struct SizeClass {
     bool warm = false;
     bool decided = false;
     bool settled = false;     // the candidate has had its untimed call
-    int turn = 0, unusable = 0;
+    int unusable = 0;
+    std::size_t turn = 0;     // of the visit
     std::size_t halved = 0;   // the T to try after this round
-    std::vector<Candidate> candidates;  // the first is the one to beat; alone when it is decided
+    std::vector<std::size_t> candidates;  // their T; the first is the one to beat, alone when it is decided
+    tuner::Contest round;                 // by the time per byte
   };
   std::size_t class_of(std::size_t call_bytes) const;
   void begin(SizeClass& c) const;
+  void begin_round(SizeClass& c, std::vector<std::size_t> candidates) const;
   void end_round(SizeClass& c) const;
-  static void decide(SizeClass& c, const Candidate& best);
+  static void decide(SizeClass& c, std::size_t best);
 
   std::size_t from_, start_;
   Settings settings_;

@@ -289,7 +289,7 @@ void gather_different_sums(const World& w) {
     const team::CachedSelection* last =
         team::team_of(MPI_COMM_WORLD)->chosen.selections[static_cast<std::size_t>(Collective::allgatherv)].last();
     loads.push_back(last->load);
-    if (last->trial == nullptr || !last->trial->trial.decided) fail("rank %d: the trial does not end\n", w.rank);
+    if (last->trial == nullptr || !last->trial->trial.contest.decided()) fail("rank %d: the trial does not end\n", w.rank);
   }
   if (loads[0] == loads[1]) fail("rank %d: they share a trial\n", w.rank);
 }

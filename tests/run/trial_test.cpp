@@ -18,7 +18,7 @@ Trial trial_of(int candidates) {
 template <class Seconds>
 std::string run(Trial& trial, Seconds seconds) {
   std::string order;
-  for (int call = 0; !trial.decided; ++call) {
+  for (int call = 0; !trial.contest.decided(); ++call) {
     const Turn turn = begin_call(trial, 0);
     if (turn.candidate < 0) {
       judge(trial, times_of(trial));
@@ -34,7 +34,7 @@ std::string run(Trial& trial, Seconds seconds) {
 
 template <class Bytes>
 void run_with_bytes(Trial& trial, Bytes bytes) {
-  for (int call = 0; !trial.decided; ++call) {
+  for (int call = 0; !trial.contest.decided(); ++call) {
     const Turn turn = begin_call(trial, bytes(call));
     if (turn.candidate < 0) judge(trial, times_of(trial));
     note_call(trial, turn, turn.candidate == 1 ? 0.5 : 1);
@@ -49,7 +49,7 @@ TEST(Trial, TriesEachCandidateInTurnThreeTimes) {
   const Turn late = begin_call(two, 0);
   EXPECT_EQ(late.candidate, -1);
   note_call(two, late, 99);
-  EXPECT_EQ(median_of(two, 0), 1) << "no more calls count";
+  EXPECT_EQ(two.contest.median(0), 1) << "no more calls count";
 }
 
 TEST(Trial, WhatLosesIsNotTriedAgain) {
@@ -57,11 +57,11 @@ TEST(Trial, WhatLosesIsNotTriedAgain) {
   EXPECT_EQ(run(trial, [](int candidate, int) { return candidate == 1 ? 5.0 : candidate == 3 ? 1.9 : 1.0; }),
             "aaabbbcccddd|aaacccddd|aaaccc|")
       << "less is put down to chance";
-  EXPECT_EQ(best_of(trial), 0U);
+  EXPECT_EQ(trial.contest.best(), 0U);
   Trial slow_first = trial_of(3);
   EXPECT_EQ(run(slow_first, [](int candidate, int) { return candidate == 1 ? 1.0 : 5.0; }), "aaabbbccc|aaabbb|aaabbb|")
       << "the first is what the others are compared with";
-  EXPECT_EQ(best_of(slow_first), 1U);
+  EXPECT_EQ(slow_first.contest.best(), 1U);
 }
 
 TEST(Trial, LessIsPutDownToChanceLater) {
@@ -73,36 +73,36 @@ TEST(Trial, LessIsPutDownToChanceLater) {
 TEST(Trial, ThatAllOthersLoseEndsIt) {
   Trial trial = trial_of(3);
   EXPECT_EQ(run(trial, [](int candidate, int) { return candidate == 0 ? 1.0 : 3.0; }), "aaabbbccc|");
-  EXPECT_EQ(best_of(trial), 0U);
+  EXPECT_EQ(trial.contest.best(), 0U);
 }
 
 TEST(Trial, TheSlowestRankDecides) {
   Trial trial = trial_of(2);
   for (int visit = 0; visit < Trial::visits; ++visit) judge(trial, std::vector<double>{10, 12, 1});
-  EXPECT_TRUE(trial.decided);
-  EXPECT_EQ(best_of(trial), 0U);
+  EXPECT_TRUE(trial.contest.decided());
+  EXPECT_EQ(trial.contest.best(), 0U);
 }
 
 TEST(Trial, TheFirstCallOfATurnDoesNotCount) {
   Trial trial = trial_of(2);
   run(trial, [](int candidate, int call) { return call % 3 == 0 ? 100.0 : candidate == 0 ? 1.0 : 1.5; });
-  EXPECT_EQ(median_of(trial, 0), 1);
-  EXPECT_EQ(median_of(trial, 1), 1.5);
+  EXPECT_EQ(trial.contest.median(0), 1);
+  EXPECT_EQ(trial.contest.median(1), 1.5);
 }
 
 TEST(Trial, OneDisturbedTurnDoesNotCountMuch) {
   Trial trial = trial_of(2);
   run(trial, [](int candidate, int call) { return call == 1 ? 1000.0 : candidate == 0 ? 1.0 : 1.5; });
-  EXPECT_EQ(median_of(trial, 0), 1);
-  EXPECT_EQ(best_of(trial), 0U) << "by the shortest";
+  EXPECT_EQ(trial.contest.median(0), 1);
+  EXPECT_EQ(trial.contest.best(), 0U) << "by the shortest";
 }
 
 // What a call leaves to be waited for, the next one pays.
 TEST(Trial, TheCallsOfATurnCountTogether) {
   Trial trial = trial_of(2);
   run(trial, [](int candidate, int call) { return candidate == 0 && call % 3 == 2 ? 2.0 : 1.0; });
-  EXPECT_EQ(median_of(trial, 0), 1.5);
-  EXPECT_EQ(median_of(trial, 1), 1);
+  EXPECT_EQ(trial.contest.median(0), 1.5);
+  EXPECT_EQ(trial.contest.median(1), 1);
 }
 
 // An error handler may not come back: the rank stays in step, and only the time is not known.
@@ -117,8 +117,8 @@ TEST(Trial, ACallThatIsNeverNotedIsOverAllTheSame) {
   EXPECT_EQ(order, "aaabbb");
   EXPECT_EQ(begin_call(trial, 0).candidate, -1);
   judge(trial, times_of(trial));
-  EXPECT_TRUE(trial.decided);
-  EXPECT_EQ(best_of(trial), 0U) << "what nobody timed is not the fastest";
+  EXPECT_TRUE(trial.contest.decided());
+  EXPECT_EQ(trial.contest.best(), 0U) << "what nobody timed is not the fastest";
 }
 
 // `seconds[candidate]`, the same in all visits.
@@ -128,7 +128,7 @@ std::size_t best_of_times(std::vector<double> first, std::vector<double> second,
     visit->push_back(1);
     judge(trial, *visit);
   }
-  return best_of(trial);
+  return trial.contest.best();
 }
 std::size_t best_of_times(const std::vector<double>& all) { return best_of_times(all, all, all); }
 
@@ -144,7 +144,7 @@ TEST(Trial, RanksThatShareProcessorsWantMoreOfIt) {
   for (const bool crowded : {false, true}) {
     Trial trial = make_trial(std::vector<Choice>(2, plain(Collective::alltoall, "mpi")), crowded);
     for (int visit = 0; visit < Trial::visits; ++visit) judge(trial, std::vector<double>{10, 8.5, 1});
-    EXPECT_EQ(best_of(trial), crowded ? 0U : 1U);
+    EXPECT_EQ(trial.contest.best(), crowded ? 0U : 1U);
   }
 }
 
@@ -157,12 +157,12 @@ TEST(Trial, CallsThatMoveDifferentAmountsCompareNothing) {
   Trial trial = trial_of(2);
   run_with_bytes(trial, [](int call) { return call == 5 ? 200000 : 100000; });
   EXPECT_FALSE(trial.were_alike);
-  EXPECT_EQ(trial.visit, 1) << "and need not go on";
-  EXPECT_EQ(best_of(trial), 0U);
+  EXPECT_EQ(trial.contest.visit(), 1) << "and need not go on";
+  EXPECT_EQ(trial.contest.best(), 0U);
   Trial small = trial_of(2);
   run_with_bytes(small, [](int call) { return call % 2 == 0 ? 8 : 64; });
   EXPECT_TRUE(small.were_alike) << "a few bytes";
-  EXPECT_EQ(best_of(small), 1U);
+  EXPECT_EQ(small.contest.best(), 1U);
 }
 
 TEST(Trial, IsBegunAgainLaterIfItsCallsDiffered) {
@@ -171,7 +171,7 @@ TEST(Trial, IsBegunAgainLaterIfItsCallsDiffered) {
   int call = 0;
   for (; call < 3000; ++call) {
     if (begin_again(trial)) begun.push_back(call);
-    if (trial.decided) continue;
+    if (trial.contest.decided()) continue;
     run_with_bytes(trial, [](int one) { return one == 1 ? 200000 : 100000; });
   }
   EXPECT_EQ(begun, (std::vector<int>{65, 65 + 129, 65 + 129 + 257, 65 + 129 + 257 + 513})) << "and no more";
@@ -179,9 +179,9 @@ TEST(Trial, IsBegunAgainLaterIfItsCallsDiffered) {
   run_with_bytes(later, [](int one) { return one == 1 ? 200000 : 100000; });
   for (int i = 0; i < Trial::calls_before_again; ++i) EXPECT_FALSE(begin_again(later));
   EXPECT_TRUE(begin_again(later));
-  EXPECT_FALSE(later.decided);
+  EXPECT_FALSE(later.contest.decided());
   run_with_bytes(later, [](int) { return 100000; });
-  EXPECT_EQ(best_of(later), 1U);
+  EXPECT_EQ(later.contest.best(), 1U);
   for (int i = 0; i < 1000; ++i) EXPECT_FALSE(begin_again(later)) << "what is known is kept";
 }
 

@@ -4,10 +4,10 @@
 
 #include "quadrille.h"
 #include "tools/bench/neighbors.hpp"
-#include "tools/bench/statistics.hpp"
 #include "tools/bench/turns.hpp"
 #include "tools/tune/batch.hpp"
 #include "tools/tune/uniform.hpp"
+#include "tuner/contest.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -50,18 +50,17 @@ std::vector<BatchTimes> measure_ways(const Around& around, const NeighborCall& c
     estimate = std::max(estimate, batch(around, call, 2));
   }
   const int calls = calls_of_batch(neighbors_batch_seconds, estimate * 1e-6);
-  std::vector<std::vector<double>> times(ways);
+  tuner::Contest contest(ways, {batches, tuner::Counts::both});
   for (int b = 0; b < batches; ++b) {
     for (const std::size_t way : order_of_round(static_cast<std::size_t>(b), ways)) {
       use(way);
       make(around, call);
-      times[way].push_back(batch(around, call, calls));
+      contest.note(way, batch(around, call, calls));
     }
+    contest.end_visit();
   }
   std::vector<BatchTimes> summary;
-  for (const std::vector<double>& of_way : times) {
-    summary.push_back({summarize(of_way).median, *std::min_element(of_way.begin(), of_way.end())});
-  }
+  for (std::size_t way = 0; way < ways; ++way) summary.push_back({contest.median(way), contest.least(way)});
   return summary;
 }
 

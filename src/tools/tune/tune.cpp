@@ -24,7 +24,6 @@
 #include "team/team.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
-#include "tools/bench/statistics.hpp"
 #include "tools/bench/status.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
@@ -34,6 +33,7 @@
 #include "tools/tune/tune_model.hpp"
 #include "tools/tune/tune_neighbors.hpp"
 #include "tools/tune/uniform.hpp"
+#include "tuner/contest.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -101,14 +101,17 @@ class Tuner {
       estimate = std::max(estimate, batch(collective, buffers, bytes, 3));
     }
     const int calls = calls_of_batch(tuning_batch_seconds, estimate * 1e-6);
-    std::vector<double> times[2];
-    for (int b = 0; b < 2 * options_.batches; ++b) {
-      const int way = (b + b / 2) % 2;  // one, other, other, one, ...
-      use(*ways[way]);
-      call(collective, buffers, bytes);
-      times[way].push_back(batch(collective, buffers, bytes, calls));
+    tuner::Contest contest(2, {options_.batches, tuner::Counts::median});
+    while (!contest.decided()) {
+      for (const std::size_t turn : {0U, 1U}) {
+        const std::size_t way = (turn + static_cast<std::size_t>(contest.visit())) % 2;  // one, other, other, one, ...
+        use(*ways[way]);
+        call(collective, buffers, bytes);
+        contest.note(way, batch(collective, buffers, bytes, calls));
+      }
+      contest.end_visit();
     }
-    return {summarize(times[0]).median, summarize(times[1]).median};
+    return {contest.median(0), contest.median(1)};
   }
 
   void show(const char* what, std::size_t bytes, const Pair& times) {

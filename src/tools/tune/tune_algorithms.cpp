@@ -28,11 +28,11 @@
 #include "team/switch_points.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
-#include "tools/bench/statistics.hpp"
 #include "tools/bench/turns.hpp"
 #include "tools/tune/batch.hpp"
 #include "tools/tune/uniform.hpp"
 #include "tools/tune/winners.hpp"
+#include "tuner/contest.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -154,8 +154,8 @@ class AlgorithmTuner {
     seen_ = sum;
   }
 
-  // Seconds of these contenders. The same on all ranks.
-  std::vector<Summary> race(std::span<const std::size_t> who, memory::MeasuredBuffers& buffers, std::size_t bytes) {
+  // The seconds of these contenders; the first must be beaten by the margin. The same on all ranks.
+  tuner::Contest race(std::span<const std::size_t> who, memory::MeasuredBuffers& buffers, std::size_t bytes) {
     const auto batch = [&](int calls) { return seconds_of_batch(team_.user, calls, [&] { call(buffers, bytes); }); };
     std::vector<int> calls;
     double round = 0;
@@ -168,19 +168,18 @@ class AlgorithmTuner {
     }
     const int affordable = static_cast<int>(std::min(most_seconds_of_size / round, 1e6));
     const int rounds = std::min(batches_, std::max(affordable, fewest_batches));
-    std::vector<std::vector<double>> times(who.size());
+    tuner::Contest contest(who.size(), {rounds, tuner::Counts::both, 1 / winning_margin});
     for (int r = 0; r < rounds; ++r) {
       progress_.show(fmt::format("{}, {} bytes, {} algorithms: round {} of {}", name_of(collective_), bytes,
                                  who.size(), r + 1, rounds));
       for (const std::size_t turn : order_of_round(static_cast<std::size_t>(r), who.size())) {
         use(contenders_[who[turn]]);
         call(buffers, bytes);
-        times[turn].push_back(batch(calls[turn]));
+        contest.note(turn, batch(calls[turn]));
       }
+      contest.end_visit();
     }
-    std::vector<Summary> summaries;
-    for (const std::vector<double>& of_one : times) summaries.push_back(summarize(of_one));
-    return summaries;
+    return contest;
   }
 
   // The contender with the least time among the usual ways, or among the others; `times` has all.
@@ -201,13 +200,13 @@ class AlgorithmTuner {
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       if (can_serve(contenders_[i], bytes) && !rests_.rests(i)) who.push_back(i);
     }
-    const std::vector<Summary> raced = race(who, buffers, bytes);
+    const tuner::Contest raced = race(who, buffers, bytes);
     double least = never;
-    for (const Summary& one : raced) least = std::min(least, one.median);
+    for (std::size_t i = 0; i < who.size(); ++i) least = std::min(least, raced.median(i));
     std::vector<double> times(contenders_.size(), never);
     for (std::size_t i = 0; i < who.size(); ++i) {
-      times[who[i]] = raced[i].median;
-      if (!contenders_[who[i]].usual) rests_.note(who[i], raced[i].median, least);
+      times[who[i]] = raced.median(i);
+      if (!contenders_[who[i]].usual) rests_.note(who[i], raced.median(i), least);
     }
     rows_.push_back(times);
     winners_.push_back({bytes, winner(times, buffers, bytes)});
@@ -219,11 +218,7 @@ class AlgorithmTuner {
     const std::size_t usual = best(times, true), other = best(times, false);
     if (other < times.size() && beats(times[other], times[usual])) {
       const std::size_t pair[] = {usual, other};
-      const std::vector<Summary> again = race(pair, buffers, bytes);
-      // The least times are those that nobody else on the machine disturbed.
-      if (beats(again[1].median, again[0].median) && beats(again[1].least, again[0].least)) {
-        return contenders_[other].choice;
-      }
+      if (race(pair, buffers, bytes).best() == 1) return contenders_[other].choice;
     }
     return contenders_[usual].choice;
   }

@@ -1,0 +1,69 @@
+#include "tuner/contest.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille::tuner {
+
+Contest::Contest(std::size_t ways, const Rules& rules)
+    : rules_(rules), times_(ways), is_in_(ways, true), decided_(ways < 2) {}
+
+std::size_t Contest::in_turn(std::size_t turn) const {
+  for (std::size_t way = 0; way < ways(); ++way) {
+    if (is_in_[way] && turn-- == 0) return way;
+  }
+  return ways();
+}
+
+void Contest::note(std::size_t way, double time) {
+  if (!decided_ && is_in_[way]) times_[way].push_back(std::isnan(time) ? never : time);
+}
+
+void Contest::end_visit() {
+  if (decided_) return;
+  double best = never;
+  for (std::size_t way = 0; way < ways(); ++way) {
+    if (is_in_[way]) best = std::min(best, times_[way].back());
+  }
+  const double lost = rules_.lost[visit_ == 0 ? 0 : 1];
+  for (std::size_t way = 1; way < ways(); ++way) {
+    // Of nothing that took for ever one can say how many times as long it took.
+    is_in_[way] = is_in_[way] && (lost == never || times_[way].back() <= lost * best);
+  }
+  decided_ = ++visit_ >= rules_.visits || only_the_first_is_in();
+}
+
+void Contest::give_up() { decided_ = given_up_ = true; }
+
+bool Contest::only_the_first_is_in() const { return std::find(is_in_.begin() + 1, is_in_.end(), true) == is_in_.end(); }
+
+double Contest::least(std::size_t way) const {
+  return times_[way].empty() ? never : *std::min_element(times_[way].begin(), times_[way].end());
+}
+
+double Contest::median(std::size_t way) const {
+  std::vector<double> times = times_[way];
+  if (times.empty()) return never;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+double Contest::counted(std::size_t way) const { return rules_.counts == Counts::least ? least(way) : median(way); }
+
+bool Contest::beats_first(std::size_t way) const {
+  if (rules_.counts != Counts::least && !(median(way) < median(0) * rules_.must_take)) return false;
+  return rules_.counts == Counts::median || least(way) < least(0) * rules_.must_take;
+}
+
+std::size_t Contest::best() const {
+  std::size_t best = 0;
+  if (given_up_) return best;
+  for (std::size_t way = 1; way < ways(); ++way) {
+    if (!is_in_[way] || !beats_first(way)) continue;
+    if (best == 0 || counted(way) < counted(best)) best = way;
+  }
+  return best;
+}
+
+}  // namespace quadrille::tuner

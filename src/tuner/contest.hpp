@@ -1,0 +1,75 @@
+// Which of several ways is the fastest: the one tuner of all that is found out by measuring, whoever measures.
+//
+// Idea    The ways are measured in turn, once each a visit, so that a program which gets faster or slower meanwhile does
+//         not favour one. What has taken too long in a visit has lost and is not measured again. Of a way's times the
+//         least counts, which nobody disturbed, or the median, or both. The first way is the one that would be taken
+//         unmeasured: another must be better by a margin in all that counts. Where several ranks measure, the times are
+//         the maxima over them, and all come to the same end.
+// Cost    At most visits * ways times, one visit for a way that loses at once.
+//
+// Example, three ways, B takes long, 3 visits:   A B C | A C | A C
+//
+// Pure: the caller measures. The trials of calls (choose/trial.hpp), streaming stores (memory/stream_tuner.hpp), the
+// calibration of a program (api/calibrate.cpp) and `quadrille tune` differ in what they measure and in these rules.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace quadrille::tuner {
+
+inline constexpr double never = std::numeric_limits<double>::infinity();
+
+enum class Counts { least, median, both };
+
+struct Rules {
+  int visits = 3;
+  Counts counts = Counts::both;
+  // Another way must take less than so much of the time of the first one to replace it.
+  double must_take = 1;
+  // By visit: what takes so many times as long as the best of it has lost. The last number is that of all later visits.
+  // The first way does not lose.
+  std::array<double, 2> lost = {never, never};
+};
+
+class Contest {
+ public:
+  Contest() = default;
+  // At least one way. One alone has won.
+  Contest(std::size_t ways, const Rules& rules);
+
+  std::size_t ways() const { return times_.size(); }
+  bool decided() const { return decided_; }
+  bool is_in(std::size_t way) const { return is_in_[way]; }
+  int visit() const { return visit_; }
+  // Of those still in: the way whose turn is number `turn` of a visit; ways() if there are not so many.
+  std::size_t in_turn(std::size_t turn) const;
+
+  // Of a way that is in, once a visit. What is no number is never the best.
+  void note(std::size_t way, double time);
+  // All that are in were noted. Nothing happens if it is decided.
+  void end_visit();
+  // The first way stays, whatever was measured.
+  void give_up();
+
+  // Of the times that were noted; `never` if there are none.
+  double least(std::size_t way) const;
+  double median(std::size_t way) const;
+  // Of what was measured so far.
+  std::size_t best() const;
+
+ private:
+  bool only_the_first_is_in() const;
+  bool beats_first(std::size_t way) const;
+  double counted(std::size_t way) const;
+
+  Rules rules_;
+  std::vector<std::vector<double>> times_;  // [way][visit]
+  std::vector<bool> is_in_;
+  int visit_ = 0;
+  bool decided_ = true, given_up_ = false;
+};
+
+}  // namespace quadrille::tuner

@@ -1,0 +1,111 @@
+#include "tuner/contest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace quadrille::tuner {
+namespace {
+
+// Measures until it is decided; `time(way, visit)`. Returns the order of the ways.
+template <class Time>
+std::string run(Contest& contest, Time time) {
+  std::string order;
+  while (!contest.decided()) {
+    const int visit = contest.visit();
+    for (std::size_t turn = 0; contest.in_turn(turn) < contest.ways(); ++turn) {
+      const std::size_t way = contest.in_turn(turn);
+      order += static_cast<char>('a' + way);
+      contest.note(way, time(way, visit));
+    }
+    contest.end_visit();
+    order += '|';
+  }
+  return order;
+}
+
+TEST(Contest, VisitsAllWaysInTurn) {
+  Contest contest(3, {2, Counts::least});
+  EXPECT_EQ(run(contest, [](std::size_t way, int) { return 3.0 - static_cast<double>(way); }), "abc|abc|");
+  EXPECT_EQ(contest.best(), 2U);
+  contest.note(0, 0);
+  EXPECT_EQ(contest.least(0), 3) << "it is over";
+  Contest alone(1, {2, Counts::least});
+  EXPECT_TRUE(alone.decided());
+  EXPECT_EQ(alone.best(), 0U);
+  EXPECT_EQ(alone.least(0), never);
+}
+
+TEST(Contest, WhatLosesIsNotMeasuredAgain) {
+  const Rules rules{4, Counts::both, 1, {2, 1.5}};
+  Contest contest(4, rules);
+  const double times[] = {1, 2.1, 1.6, 1.4};
+  EXPECT_EQ(run(contest, [&](std::size_t way, int) { return times[way]; }), "abcd|acd|ad|ad|");
+  EXPECT_EQ(contest.best(), 0U);
+  Contest others(3, rules);
+  EXPECT_EQ(run(others, [](std::size_t way, int) { return way == 0 ? 1.0 : 9.0; }), "abc|") << "the first alone is left";
+  Contest first(2, rules);
+  EXPECT_EQ(run(first, [](std::size_t way, int) { return way == 0 ? 9.0 : 1.0; }), "ab|ab|ab|ab|") << "it does not lose";
+  EXPECT_EQ(first.best(), 1U);
+}
+
+std::size_t best(const Rules& rules, const std::vector<std::vector<double>>& times) {
+  Contest contest(times.size(), rules);
+  run(contest, [&](std::size_t way, int visit) { return times[way][static_cast<std::size_t>(visit)]; });
+  return contest.best();
+}
+
+TEST(Contest, AnotherWayMustBeBetterByAMarginInAllThatCounts) {
+  EXPECT_EQ(best({1, Counts::least, 0.9}, {{10}, {9}}), 0U);
+  EXPECT_EQ(best({1, Counts::least, 0.9}, {{10}, {8.9}}), 1U);
+  EXPECT_EQ(best({1, Counts::least, 0.9}, {{10}, {8.9}, {8.8}}), 2U);
+  EXPECT_EQ(best({1, Counts::least}, {{10}, {10}}), 0U) << "no better";
+  const std::vector<std::vector<double>> by_median = {{5, 10, 10}, {6, 6, 6}}, by_least = {{6, 6, 7}, {5, 9, 9}};
+  EXPECT_EQ(best({3, Counts::median}, by_median), 1U);
+  EXPECT_EQ(best({3, Counts::least}, by_median), 0U);
+  EXPECT_EQ(best({3, Counts::both}, by_median), 0U);
+  EXPECT_EQ(best({3, Counts::median}, by_least), 0U);
+  EXPECT_EQ(best({3, Counts::least}, by_least), 1U);
+  EXPECT_EQ(best({3, Counts::both}, by_least), 0U);
+  EXPECT_EQ(best({3, Counts::both}, {{6, 6, 7}, {5, 5, 9}}), 1U);
+}
+
+TEST(Contest, WhatIsNoNumberIsNotTheBest) {
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(best({2, Counts::both}, {{1, 1}, {nothing, nothing}}), 0U);
+  EXPECT_EQ(best({2, Counts::least, 1, {2, 2}}, {{nothing, never}, {1, 1}}), 1U);
+  EXPECT_EQ(best({2, Counts::least, 1, {2, 2}}, {{nothing, nothing}, {nothing, never}}), 0U);
+  EXPECT_EQ(best({1, Counts::both}, {{0}, {0}}), 0U);
+}
+
+TEST(Contest, GivenUpItStaysWithTheFirst) {
+  Contest contest(2, {3, Counts::least});
+  contest.note(0, 9);
+  contest.note(1, 1);
+  contest.end_visit();
+  EXPECT_EQ(contest.best(), 1U) << "so far";
+  contest.give_up();
+  EXPECT_TRUE(contest.decided());
+  EXPECT_EQ(contest.best(), 0U);
+}
+
+// Whatever is disturbed: what takes a tenth wins, unless its visits were all disturbed.
+TEST(Contest, ADisturbanceChangesLittle) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 500; ++round) {
+    const std::size_t ways = 2 + random() % 5, fast = random() % ways;
+    const int disturbed = static_cast<int>(random() % 3);
+    Contest contest(ways, {3, Counts::both, 0.9});
+    run(contest, [&](std::size_t way, int visit) {
+      return (way == fast ? 1.0 : 10.0) + (visit == disturbed ? static_cast<double>(random() % 100) : 0.0);
+    });
+    ASSERT_EQ(contest.best(), fast);
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::tuner
