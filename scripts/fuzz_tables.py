@@ -7,6 +7,8 @@ programs under them.
 import json
 import random
 
+import table_forms
+
 DENSE = ['alltoall', 'alltoallv', 'alltoallw', 'allgather', 'allgatherv']
 # Orders of copies that a table may choose for neighbours inside a node, and what it may choose for dense collectives.
 INSIDE = ['default', 'sh-naive', 'sh-co', 'sh-numa-co']
@@ -74,7 +76,8 @@ def draw_table(seed, by_collective):
               {'collective': collective, 'ranks': ranks, 'ranks_on_node': here, 'nodes': nodes, 'crowded': crowd,
                'choices': [{'up_to': size, 'algorithm': _words(draw, by_collective[collective], nodes == 1)}
                            for size in _sizes(draw, 6)]})
-  text = json.dumps(table, indent=1)
+  # Both forms are read.
+  text = json.dumps(table if draw.random() < 0.25 else table_forms.to_new(table), indent=1)
   return _with_mistake(draw, text) if draw.random() < 0.25 else text
 
 

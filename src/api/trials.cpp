@@ -82,15 +82,16 @@ bool settle_by_verdict(team::Team& team, team::Try& one) {
 // Collective when the trial of such calls begins.
 team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   if (cached.trial != nullptr) return *cached.trial;
-  const int number =
-      cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now : choose::size_class_of(bytes);
+  const int number = cached.follows_load ? team.asked.load[static_cast<std::size_t>(call.collective)].now
+                                         : choose::size_class_of(bytes);
   const auto [place, is_new] = team.asked.trials.try_emplace({call.collective, number, cached.load});
   team::Try& one = place->second;
   cached.trial = &one;
   if (!is_new) return one;
   one.candidates = {cached.selection.choice};
   one.candidates.insert(one.candidates.end(), cached.selection.rivals.begin(), cached.selection.rivals.end());
-  one.of = choose::case_of(choose::shape_of(team.nodes, team.crowded), call.collective, number, cached.load, one.candidates);
+  one.of =
+      choose::case_of(choose::shape_of(team.nodes, team.crowded), call.collective, number, cached.load, one.candidates);
   one.trial = choose::make_trial(one.candidates, team.crowded);
   if (settle_by_table(team, one) || settle_by_verdict(team, one)) return one;
   one.trial = choose::make_trial(team::without_twins(team, call.collective, one.candidates), team.crowded);

@@ -13,7 +13,8 @@ namespace quadrille::choose {
 // An algorithm with the values of its parameters that are worth trying. The standard values come first.
 std::vector<Choice> variants(const Algorithm& algorithm, int ranks, int ranks_on_node);
 
-// What `quadrille tune --algorithms` measures on so many nodes. Which sizes each of them serves shows when it is selected.
+// What `quadrille tune --algorithms` measures on so many nodes. Which sizes each of them serves shows when it is
+// selected.
 std::vector<Choice> measured_candidates(Collective collective, int ranks, int nodes, int ranks_on_node);
 
 // What the first calls try. All of them can serve the call.

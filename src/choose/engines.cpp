@@ -21,18 +21,23 @@ std::string why_no_leaders(const GlobalKey& key) {
 }
 
 constexpr auto table = std::to_array<EngineRow>({
-    {Engine::schedule, "schedule", Plans::messages, Measured::on_several_nodes, Tried::with_one_rank_a_node, Answer::ours},
+    {Engine::schedule, "schedule", Plans::messages, Measured::on_several_nodes, Tried::with_one_rank_a_node,
+     Answer::ours},
     {Engine::node, "node", Plans::node_copies, Measured::everywhere, Tried::on_one_node, Answer::ours_for_once, nullptr,
      {}, 8},
     {Engine::inbox, "inbox", Plans::none, Measured::nowhere, Tried::nowhere, Answer::ours_for_once, why_no_slot},
-    {Engine::exchange, "exchange", Plans::between_nodes, Measured::on_several_nodes, Tried::on_shared_nodes, Answer::ours_for_once,
-     why_not_direct},
-    {Engine::leaders, "leaders", Plans::leaders, Measured::on_several_nodes, Tried::on_shared_nodes, Answer::ours, why_no_leaders},
-    {Engine::padded, "padded", Plans::messages, Measured::nowhere, Tried::nowhere, Answer::ours_for_once, nullptr, "spread-out"},
+    {Engine::exchange, "exchange", Plans::between_nodes, Measured::on_several_nodes, Tried::on_shared_nodes,
+     Answer::ours_for_once, why_not_direct},
+    {Engine::leaders, "leaders", Plans::leaders, Measured::on_several_nodes, Tried::on_shared_nodes, Answer::ours,
+     why_no_leaders},
+    {Engine::padded, "padded", Plans::messages, Measured::nowhere, Tried::nowhere, Answer::ours_for_once, nullptr,
+     "spread-out"},
     {Engine::sparse, "sparse", Plans::none, Measured::nowhere, Tried::nowhere, Answer::ours_for_once},
-    {Engine::neighbors, "neighbors", Plans::neighbor_messages, Measured::nowhere, Tried::nowhere, Answer::ours_for_once},
+    {Engine::neighbors, "neighbors", Plans::neighbor_messages, Measured::nowhere, Tried::nowhere,
+     Answer::ours_for_once},
     {Engine::node_neighbors, "node-neighbors", Plans::none, Measured::nowhere, Tried::nowhere, Answer::ours_for_once},
-    {Engine::neighbor_copies, "neighbor-copies", Plans::neighbor_copies, Measured::nowhere, Tried::nowhere, Answer::ours_for_once},
+    {Engine::neighbor_copies, "neighbor-copies", Plans::neighbor_copies, Measured::nowhere, Tried::nowhere,
+     Answer::ours_for_once},
     {Engine::mpi, "mpi", Plans::none, Measured::everywhere, Tried::everywhere, Answer::mpi},
 });
 

@@ -39,7 +39,8 @@ constexpr Rule rules[] = {
 // Other orders of copies, and the MPI's own beside them.
 std::vector<Choice> rivals_in_a_node(const GlobalKey& key) {
   std::vector<Choice> rivals = tried_candidates(key);
-  const bool has_ours = std::any_of(rivals.begin(), rivals.end(), [](const Choice& c) { return !is_of_the_mpi(*c.algorithm); });
+  const bool has_ours =
+      std::any_of(rivals.begin(), rivals.end(), [](const Choice& c) { return !is_of_the_mpi(*c.algorithm); });
   return has_ours ? rivals : std::vector<Choice>();
 }
 
@@ -73,8 +74,8 @@ Selection select_by_model(const GlobalKey& key) {
                            : fmt::format("the cost model expects {:.1f} us", best.seconds * 1e6)};
 }
 
-// What may be faster than the MPI's own between nodes, with what the model chose in front. The MPI's own stays unless the
-// first calls show a gain, whatever the model says.
+// What may be faster than the MPI's own between nodes, with what the model chose in front. The MPI's own stays unless
+// the first calls show a gain, whatever the model says.
 void try_between_nodes(const GlobalKey& key, Selection& selection) {
   const bool alone = key.ranks == key.nodes;
   if (!key.tries_between || (!alone && !key.direct)) return;

@@ -4,8 +4,9 @@
 //         program which gets faster or slower meanwhile does not favour one. The first call of each turn is not
 //         counted: it builds plans, opens connections and maps memory. The others count together, because what one
 //         call leaves to be waited for, the next one pays. After each visit the ranks compare: what took twice the time
-//         of the best, or half as much again after the second, is not tried again. Of a candidate's visits the median and the shortest count, each on the slowest
-//         rank. The first candidate is the one that would be taken untried: another must be better by a margin in both.
+//         of the best, or half as much again after the second, is not tried again. Of a candidate's visits the median
+//         and the shortest count, each on the slowest rank. The first candidate is the one that would be taken untried:
+//         another must be better by a margin in both.
 // Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
 // Cost    At most visits * calls_in_turn calls for each candidate, one visit for one that loses, and a reduction a visit.
 //

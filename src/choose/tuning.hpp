@@ -1,41 +1,19 @@
 // Tuning tables: switch points that were measured on a machine (`quadrille tune`), in a JSON file.
 //
 // {
-//   "quadrille_tuning": 1,
+//   "quadrille_tuning": 2,
 //   "machine": {"processor": "AMD EPYC 9654", "cores": 96},
 //   "entries": [
-//     {"ranks": 8, "crowded": false, "cma_from": 65536,
-//      "inbox_limit": {"alltoall": 4096, "alltoallv": 4096, "alltoallw": 4096,
-//                      "allgather": 2048, "allgatherv": 2048}}
-//   ],
-//   "models": [
-//     {"ranks": 64, "ranks_on_node": 1, "crowded": false,
-//      "quadrille": {"message": 1500, "byte": 0.5, "copied_byte": 0.1, "copied_block": 8, "round": 0},
-//      "mpi": {"message": 1400, "byte": 0.5, "copied_byte": 0, "copied_block": 0, "round": 2000}}
-//   ],
-//   "neighbors": [
-//     {"collective": "neighbor_alltoall", "ranks": 64, "ranks_on_node": 1, "crowded": false,
-//      "neighbors": 26, "rounds": 6, "blocks": 54, "largest_combined": 1000},
-//     {"collective": "neighbor_alltoall", "ranks": 64, "crowded": false, "neighbors": 26, "rounds": 6, "blocks": 54,
-//      "inside": [{"up_to": 4096, "algorithm": "default"}, {"up_to": 65536, "algorithm": "sh-co"}]}
-//   ],
-//   "algorithms": [
-//     {"collective": "alltoall", "ranks": 8, "ranks_on_node": 8, "nodes": 1, "crowded": false,
-//      "choices": [{"up_to": 512, "algorithm": "default"}, {"up_to": 65536, "algorithm": "hint-hilbert"}]}
+//     {"of": "inbox", "collective": "alltoall", "ranks": 8, "crowded": false,
+//      "choices": [{"up_to": 4096, "take": "inbox"}]},
+//     {"of": "algorithm", "collective": "alltoall", "ranks": 8, "ranks_on_node": 8, "nodes": 1, "crowded": false,
+//      "choices": [{"up_to": 512, "take": "default"}, {"up_to": 65536, "take": "hint-hilbert"}]}
 //   ]
 // }
 //
-// An entry holds for `ranks` ranks of a communicator on one node; crowded: there are more ranks than
-// processors. Sizes are bytes. A model (choose/model.hpp) holds for communicators whose fullest node has
-// `ranks_on_node` ranks (1 if it is missing); its numbers are nanoseconds. It may have "processors", of a node, and in
-// "quadrille" and "mpi" all terms of plan/placed_cost.hpp; one with the five above alone tells no messages and no copies
-// apart. An element of "neighbors" says up to which block combining messages was better for a neighbour collective,
-// neighbor_alltoall or neighbor_allgather, on such a communicator (0: for none), for neighbourhoods of a kind
-// (NeighborhoodKind); "rounds" are fewer than "neighbors". One with "inside" is of a communicator on one node and says
-// which order of copies was better than the default exchange there: an element holds for blocks above those of the one
-// before, of up to "up_to" bytes; at most 16 elements, and still larger blocks take the default. An element of
-// "algorithms" says what was best at which block size (tuning_algorithms.hpp); an "algorithm" may be "default", and
-// "unknown" between sizes that were measured. "models", "neighbors" and "algorithms" may be missing. A table is refused as a whole if anything in it is wrong: nothing is guessed.
+// Each entry says what it is of, in which case it holds, and what serves blocks of which sizes; one of a model has
+// constants instead. docs/tuning.md has them all. Version 1, in which each subject had a section and words of its own,
+// is read, too. A table is refused as a whole if anything in it is wrong: nothing is guessed.
 #pragma once
 
 #include <array>
@@ -59,6 +37,8 @@ struct SwitchPoints {
   std::array<std::size_t, dense_collective_count> inbox_limit{};
   // Block in bytes from which on a copy by the kernel (CMA) is better than a ring.
   std::size_t cma_from = 0;
+  // Bytes that a rank copies in a call from which on it streams; 0: each rank finds out by itself.
+  std::size_t stream_from = 0;
   bool operator==(const SwitchPoints&) const = default;
 };
 
@@ -141,9 +121,9 @@ FileState read_tuning_file(const std::string& path, TuningTable& table, std::str
 // Writes the file whole or not at all; makes its folder. Returns an empty string, or what went wrong.
 std::string write_tuning_file(const std::string& path, const TuningTable& table);
 
-// Adds what was found on `machine` to the table of a file, or makes one. Other programs may do so at the same time: each
-// waits for the one before, by a lock on "<path>.lock", for some seconds at most. Returns an empty string, or why the file
-// is as it was.
+// Adds what was found on `machine` to the table of a file, or makes one. Other programs may do so at the same time:
+// each waits for the one before, by a lock on "<path>.lock", for some seconds at most. Returns an empty string, or why
+// the file is as it was.
 std::string update_tuning_file(const std::string& path, const Machine& machine,
                                const std::function<void(TuningTable&)>& add);
 

@@ -1,4 +1,4 @@
-// The section "algorithms" of a tuning table.
+// What a tuning table says of algorithms.
 #include "choose/tuning_algorithms.hpp"
 
 #include <fmt/core.h>
@@ -37,14 +37,14 @@ std::string why_impossible(const AlgorithmEntry& entry) {
   return {};
 }
 
-SizedChoice read_choice(Table& table, const std::string& path, const AlgorithmEntry& entry) {
+SizedChoice read_choice(Table& table, const std::string& path, const AlgorithmEntry& entry, const char* name) {
   SizedChoice one;
   one.up_to = table.number(path, "up_to", 1, most_bytes_in_table);
   if (!entry.choices.empty() && one.up_to <= entry.choices.back().up_to) {
     table.fail(table.line_of(path, "up_to"), "\"up_to\" must be more than in the choice before");
   }
-  const std::string word = table.words(path, "algorithm");
-  const std::size_t line = table.line_of(path, "algorithm");
+  const std::string word = table.words(path, name);
+  const std::size_t line = table.line_of(path, name);
   if (std::string problem = read_word(entry.collective, word, one); !problem.empty()) {
     table.fail(line, problem);
   } else if (one.choice.algorithm != nullptr && one.choice.algorithm->needs.one_node && entry.nodes > 1) {
@@ -84,7 +84,7 @@ bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b) {
          (a.nodes == 1 || a.ranks_on_node == b.ranks_on_node);
 }
 
-AlgorithmEntry read_algorithms(Table& table, const std::string& path) {
+AlgorithmEntry read_algorithms(Table& table, const std::string& path, const Form& form) {
   AlgorithmEntry entry;
   const std::string name = table.words(path, "collective");
   if (!collective_from_name(name, entry.collective) ||
@@ -97,37 +97,17 @@ AlgorithmEntry read_algorithms(Table& table, const std::string& path) {
   entry.nodes = static_cast<int>(table.number(path, "nodes", 1, most_ranks_in_table));
   entry.crowded = table.truth(path, "crowded");
   if (const std::string why = why_impossible(entry); !why.empty()) table.fail(table.line_of(path), why);
-  const std::string list = path + "/choices";
+  const std::string list = path + "/" + form.list;
   if (!table.enter(list, '[', path)) return entry;
   for (int i = 0; table.has(fmt::format("{}/{}{{", list, i)); ++i) {
     const std::string one = fmt::format("{}/{}", list, i);
     table.enter(one, '{', list);
-    entry.choices.push_back(read_choice(table, one, entry));
+    entry.choices.push_back(read_choice(table, one, entry, form.word));
   }
   if (entry.choices.empty() || entry.choices.size() > most_sized_choices) {
     table.fail(table.line_of(list), fmt::format("\"choices\" must be 1 to {} objects", most_sized_choices));
   }
   return entry;
-}
-
-std::string algorithms_text(const std::vector<AlgorithmEntry>& entries) {
-  if (entries.empty()) return {};
-  std::string text = ",\n  \"algorithms\": [";
-  const char* before = "\n";
-  for (const AlgorithmEntry& e : entries) {
-    text += fmt::format(
-        "{}    {{\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"nodes\": {}, \"crowded\": {},\n"
-        "     \"choices\": [",
-        before, name_of(e.collective), e.ranks, e.ranks_on_node, e.nodes, e.crowded);
-    const char* between = "";
-    for (const SizedChoice& one : e.choices) {
-      text += fmt::format("{}{{\"up_to\": {}, \"algorithm\": \"{}\"}}", between, one.up_to, word_of(one));
-      between = ",\n                 ";
-    }
-    text += "]}";
-    before = ",\n";
-  }
-  return text + "\n  ]";
 }
 
 const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective collective, const plan::NodeMap& nodes,

@@ -39,7 +39,7 @@ std::vector<const Algorithm*> inside_orders(Collective collective) {
 }
 
 std::string add_range(InsideEntry& entry, std::size_t bytes, const std::string& name) {
-  if (entry.count == most_ranges) return fmt::format("\"inside\" must have at most {} elements", most_ranges);
+  if (entry.count == most_ranges) return fmt::format("there must be at most {} elements", most_ranges);
   if (entry.count > 0 && bytes <= last_of(entry).bytes) {
     return "\"up_to\" must be more than in the element before";
   }
@@ -48,7 +48,7 @@ std::string add_range(InsideEntry& entry, std::size_t bytes, const std::string& 
     for (const Algorithm* order : inside_orders(entry.collective)) {
       if (order->name == name) range.algorithm = number_of(*order);
     }
-    if (range.algorithm < 0) return fmt::format("\"algorithm\" must be one of {}", known_names(entry.collective));
+    if (range.algorithm < 0) return fmt::format("an order must be one of {}", known_names(entry.collective));
   }
   ++entry.count;
   last_of(entry) = range;
@@ -83,7 +83,7 @@ std::string ranges_text(const InsideEntry& entry) {
   for (const UpTo& range : std::span(entry.ranges).first(static_cast<std::size_t>(entry.count))) {
     const std::string_view name =
         range.algorithm < 0 ? default_name : algorithms()[static_cast<std::size_t>(range.algorithm)].name;
-    text += fmt::format("{}{{\"up_to\": {}, \"algorithm\": \"{}\"}}", text == "[" ? "" : ", ", range.bytes, name);
+    text += fmt::format("{}{{\"up_to\": {}, \"take\": \"{}\"}}", text == "[" ? "" : ", ", range.bytes, name);
   }
   return text + "]";
 }

@@ -68,7 +68,7 @@ const Algorithm* order_for(const InsideEntry& entry, std::size_t bytes);
 void set_ranges(InsideEntry& entry, std::span<const std::size_t> sizes, const std::vector<const Algorithm*>& orders,
                 const std::vector<std::vector<double>>& times);
 
-// As the table has it: [{"up_to": 1000, "algorithm": "default"}, ...]
+// As the table has it: [{"up_to": 1000, "take": "default"}, ...]
 std::string ranges_text(const InsideEntry& entry);
 
 }  // namespace quadrille::choose

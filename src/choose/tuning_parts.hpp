@@ -65,9 +65,24 @@ bool alike(const NeighborEntry& a, const NeighborEntry& b);
 bool alike(const InsideEntry& a, const InsideEntry& b);
 bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b);
 
-// The section "algorithms" (tuning_algorithms.cpp).
-AlgorithmEntry read_algorithms(Table& table, const std::string& path);
-std::string algorithms_text(const std::vector<AlgorithmEntry>& entries);
+// How ranges of sizes and what serves them are called in a file: {"up_to": 8, "<word>": "default"}.
+struct Form {
+  const char* list;  // of ranges
+  const char* word;
+};
+// By tuning_algorithms.cpp. `form`: of the old section "algorithms", or of entries.
+AlgorithmEntry read_algorithms(Table& table, const std::string& path, const Form& form);
+
+// Where all entries are of one form (tuning_entries.cpp).
+void read_entries(Table& table, const std::string& list, TuningTable& read);
+std::string entries_text(const TuningTable& table);
+// The sections of the old form (tuning_sections.cpp).
+void read_sections(Table& table, TuningTable& read);
+// What both have in common.
+ModelEntry read_model(Table& table, const std::string& path);
+NeighborEntry read_neighbors(Table& table, const std::string& path, const std::string& kind);  // but for the largest
+InsideEntry read_inside(Table& table, const std::string& path, const std::string& kind, const Form& form);
+std::string machine_text(const plan::Machine& machine);
 
 // No two entries may be for the same case.
 template <class Entry>

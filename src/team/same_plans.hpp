@@ -10,6 +10,7 @@ namespace quadrille::team {
 struct Team;
 
 // Collective: the candidates without those whose plan is, on all ranks, that of one before which the same engine runs.
-std::vector<choose::Choice> without_twins(Team& team, Collective collective, const std::vector<choose::Choice>& candidates);
+std::vector<choose::Choice> without_twins(Team& team, Collective collective,
+                                          const std::vector<choose::Choice>& candidates);
 
 }  // namespace quadrille::team

@@ -318,7 +318,10 @@ int setup(Team& team) {
     const int node_ranks = static_cast<int>(members_of(processes.nodes, group.me).size());
     team.inbox_obstacle = share_nodes(team, settings, processes);
     static const std::size_t second_cache = sys::cache_bytes(2);  // read from files: once a process
-    group.copying = memory::copy_plan(settings.stream, second_cache, node_ranks);
+    memory::StreamWish wish = settings.stream;
+    const std::size_t measured = group.reach().points.stream_from;
+    if (wish.mode == memory::StreamWish::Mode::choose && measured != 0) wish = {memory::StreamWish::Mode::from, measured};
+    group.copying = memory::copy_plan(wish, second_cache, node_ranks);
   }
   group.change_reach().slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   // What the user set comes before the table.

@@ -1,6 +1,7 @@
 // Which of several ways is the fastest: the one tuner of all that is found out by measuring, whoever measures.
 //
-// Idea    The ways are measured in turn, once each a visit, so that a program which gets faster or slower meanwhile does
+// Idea    The ways are measured in turn, once each a visit, so that a program which gets faster or slower meanwhile
+// does
 //         not favour one. What has taken too long in a visit has lost and is not measured again. Of a way's times the
 //         least counts, which nobody disturbed, or the median, or both. The first way is the one that would be taken
 //         unmeasured: another must be better by a margin in all that counts. Where several ranks measure, the times are

@@ -47,9 +47,11 @@ TEST(Contest, WhatLosesIsNotMeasuredAgain) {
   EXPECT_EQ(run(contest, [&](std::size_t way, int) { return times[way]; }), "abcd|acd|ad|ad|");
   EXPECT_EQ(contest.best(), 0U);
   Contest others(3, rules);
-  EXPECT_EQ(run(others, [](std::size_t way, int) { return way == 0 ? 1.0 : 9.0; }), "abc|") << "the first alone is left";
+  EXPECT_EQ(run(others, [](std::size_t way, int) { return way == 0 ? 1.0 : 9.0; }), "abc|")
+      << "the first alone is left";
   Contest first(2, rules);
-  EXPECT_EQ(run(first, [](std::size_t way, int) { return way == 0 ? 9.0 : 1.0; }), "ab|ab|ab|ab|") << "it does not lose";
+  EXPECT_EQ(run(first, [](std::size_t way, int) { return way == 0 ? 9.0 : 1.0; }), "ab|ab|ab|ab|")
+      << "it does not lose";
   EXPECT_EQ(first.best(), 1U);
 }
 

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -48,6 +50,7 @@ TuningTable whole_table(Random& random) {
     TuningEntry entry{ranks, ranks > 8, {}};
     for (std::size_t& limit : entry.points.inbox_limit) limit = below(random, 1 << 20);
     entry.points.cma_from = below(random, 1 << 20);
+    if (ranks > 4) entry.points.stream_from = 1 + below(random, 1 << 24);
     put_entry(table, entry);
     put_model(table, {ranks, 1 + ranks / 8, ranks > 8, {machine(random), machine(random)}});
     put_neighbors(table, {Collective::neighbor_alltoall, ranks, 1, false, {8, 4, 12}, below(random, 4096)});
@@ -96,6 +99,9 @@ const std::vector<std::string> pieces = {"{",
                                          "\"ranks\"",
                                          "\"default\"",
                                          "\"unknown\"",
+                                         "\"combined\"",
+                                         "\"of\"",
+                                         "\"take\"",
                                          "\"radix=1\"",
                                          "/",
                                          "//",
@@ -182,7 +188,12 @@ struct Tally {
 
 void try_one(std::uint64_t seed, Tally& tally) {
   Random random(seed);
-  std::string text = tuning_text(whole_table(random));
+  // One in four is an old one.
+  static const std::string old = [] {
+    std::ifstream stream(std::string(QUADRILLE_OLD_TABLES) + "/old_all.json");
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  }();
+  std::string text = seed % 4 == 0 ? old : tuning_text(whole_table(random));
   for (std::size_t changes = 1 + below(random, 4); changes > 0; --changes) mutate(random, text);
   TuningTable table;
   table.machine = {"as it was", 77};

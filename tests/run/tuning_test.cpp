@@ -316,10 +316,10 @@ TEST(Tuning, TheFastestOrdersAreKept) {
   set_ranges(entry, sizes, {naive, co},
              {{100, 100, 100, 100, 100}, {96, 95, 90, 120, 200}, {99, 97, 70, 80, 101}});
   EXPECT_EQ(ranges_text(entry),
-            R"([{"up_to": 8, "algorithm": "default"}, {"up_to": 100, "algorithm": "sh-naive"}, )"
-            R"({"up_to": 5000, "algorithm": "sh-co"}, {"up_to": 9000, "algorithm": "default"}])");
+            R"([{"up_to": 8, "take": "default"}, {"up_to": 100, "take": "sh-naive"}, )"
+            R"({"up_to": 5000, "take": "sh-co"}, {"up_to": 9000, "take": "default"}])");
   set_ranges(entry, sizes, {}, {{1, 1, 1, 1, 1}});
-  EXPECT_EQ(ranges_text(entry), R"([{"up_to": 9000, "algorithm": "default"}])");
+  EXPECT_EQ(ranges_text(entry), R"([{"up_to": 9000, "take": "default"}])");
 }
 
 TEST(Tuning, EveryBadTableIsRefusedWithTheLine) {
@@ -333,7 +333,7 @@ TEST(Tuning, EveryBadTableIsRefusedWithTheLine) {
       {good.substr(0, good.size() / 2), "line 6", "JSON"},
       {good + "x", "line 11", "JSON"},
       {replaced("\"cores\": 2", "\"cores\": 2,"), "line 3", "JSON"},
-      {replaced("tuning\": 1", "tuning\": 2"), "line 2", "version 2"},
+      {replaced("tuning\": 1", "tuning\": 3"), "line 2", "version 3"},
       {replaced("tuning\": 1", "tuning\": \"1\""), "line 2", "whole number"},
       {replaced("  \"quadrille_tuning\": 1,\n", ""), "line 1", "missing"},
       {replaced("\"cores\": 2", "\"cores\": 0"), "line 3", "cores"},

@@ -1,6 +1,7 @@
 # Shared by the scripts. The environment gives TOOL, PROGRAM, PRELOAD, MPIRUN,
 # OTHER_MPIRUN (may be missing), ABI and ADDED (empty, or what follows PRELOAD for what this MPI has).
 set -u
+export PYTHONPATH="$(dirname "$0")/../../scripts"  # table_forms
 failures=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

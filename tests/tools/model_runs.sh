@@ -18,8 +18,8 @@ expect 0 - "2048       S" "$TOOL" show --map --model paper --map-ranks 256
 # Messages of the MPI's own are made dear in the table, then cheap; $2: those of Quadrille.
 price() {
   python3 - "$file" "$1" "${2:-10000}" <<'PYTHON'
-import json, sys
-table = json.load(open(sys.argv[1]))
+import json, sys, table_forms
+table = table_forms.to_old(json.load(open(sys.argv[1])))
 assert sorted(m["ranks"] for m in table["models"]) == [2, 3], table
 for model in table["models"]:
     model["quadrille"] = {"message": float(sys.argv[3]), "byte": 100, "copied_byte": 0, "copied_block": 1, "round": 0}
@@ -35,7 +35,7 @@ PYTHON
 }
 served() {
   python3 - "$work/b.json" "$@" <<'PYTHON' || fail "not served by $*: $(cat "$work/b.json")"
-import json, sys
+import json, sys, table_forms
 rows = json.load(open(sys.argv[1]))["rows"]
 assert all(row["errors"] == 0 for row in rows), rows
 for row, name in zip(rows, sys.argv[2:], strict=True):
@@ -72,8 +72,8 @@ expect 2 1 "one map has one kind" "$TOOL" show --map --measured "$work/v.json" "
 unset QUADRILLE_TUNING
 expect 0 - "at most 2 on a node" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 4 $TOOL tune --model --batches 1 --file "$work/two"
 python3 - "$work/two" <<'PYTHON'
-import json, sys
-table = json.load(open(sys.argv[1]))
+import json, sys, table_forms
+table = table_forms.to_old(json.load(open(sys.argv[1])))
 [model] = table["models"]
 assert model["ranks_on_node"] == 2, model
 model["quadrille"] = {"message": 100, "byte": 1, "copied_byte": 0, "copied_block": 0, "round": 0}

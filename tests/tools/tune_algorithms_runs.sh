@@ -12,8 +12,8 @@ expect 0 - "recursive-doubling" env QUADRILLE_NODES=blocked:1 \
   $MPIRUN -n 3 $TOOL tune --algorithms --batches 1 --sizes 8 --dry
 expect 0 - "written to" $MPIRUN -n 2 $TOOL tune --batches 1 --file "$file"
 python3 - "$file" <<'PYTHON' || fail "the table is not as promised"
-import json, sys
-table = json.load(open(sys.argv[1]))
+import json, sys, table_forms
+table = table_forms.to_old(json.load(open(sys.argv[1])))
 assert [e["ranks"] for e in table["entries"]] == [2], table
 cases = sorted((e["collective"], e["ranks"], e["ranks_on_node"], e["nodes"]) for e in table["algorithms"])
 assert cases == [(c, *n) for c in ("allgather", "alltoall") for n in ((2, 2, 1), (4, 2, 2))], table
@@ -31,8 +31,8 @@ PYTHON
 # The winners are put into the table, for ranks with a processor each and for others.
 put() {
   python3 - "$file" "$@" <<'PYTHON'
-import json, sys
-table = json.load(open(sys.argv[1]))
+import json, sys, table_forms
+table = table_forms.to_old(json.load(open(sys.argv[1])))
 one, two = sys.argv[2:]
 table["algorithms"] = [
     {"collective": c, "ranks": nodes * 2, "ranks_on_node": 2, "nodes": nodes, "crowded": crowded,
@@ -43,7 +43,7 @@ PYTHON
 }
 served() { # BYTES ALGORITHM...
   python3 - "$work/b.json" "$@" <<'PYTHON' || fail "not served by $*: $(cat "$work/b.json")"
-import json, sys
+import json, sys, table_forms
 rows = json.load(open(sys.argv[1]))["rows"]
 assert all(row["errors"] == 0 for row in rows), rows
 assert [row["served_by"] for row in rows] == sys.argv[2:], rows

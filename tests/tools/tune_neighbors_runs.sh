@@ -10,8 +10,8 @@ expect 0 - "nothing to combine" $MPIRUN -n 3 $TOOL tune --neighbors --batches 1 
   --neighborhood positive-moore:2,1 --neighborhood moore:1,2 --file "$work/three"
 expect 0 - "at most 2 on a node" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 4 $tune
 python3 - "$file" <<'PYTHON' || fail "the table is not as promised"
-import json, sys
-table = json.load(open(sys.argv[1]))
+import json, sys, table_forms
+table = table_forms.to_old(json.load(open(sys.argv[1])))
 assert table["entries"] == [] and "models" not in table, table
 names = {"collective", "ranks", "ranks_on_node", "crowded", "neighbors", "rounds", "blocks", "largest_combined"}
 between = [e for e in table["neighbors"] if "inside" not in e]
@@ -33,8 +33,8 @@ PYTHON
 # The switch is put into the table, for ranks with a processor each and for others; $1: largest_combined.
 put() {
   python3 - "$file" "$1" "$file.used" <<'PYTHON'
-import json, sys
-table = json.load(open(sys.argv[1]))
+import json, sys, table_forms
+table = table_forms.to_old(json.load(open(sys.argv[1])))
 table["neighbors"] = [e | {"largest_combined": int(sys.argv[2]), "crowded": crowded}
                       for e in table["neighbors"] if e.get("ranks_on_node") == 1 for crowded in (True, False)]
 # A model that says the contrary.
@@ -47,7 +47,7 @@ PYTHON
 }
 served() {
   python3 - "$work/b.json" "$@" <<'PYTHON' || fail "not served by $*: $(cat "$work/b.json")"
-import json, sys
+import json, sys, table_forms
 rows = json.load(open(sys.argv[1]))["rows"]
 assert all(row["errors"] == 0 for row in rows), rows
 combined = {"torus", "torus-direct", "basis"}
@@ -83,8 +83,8 @@ expect 2 - "cannot be added to" $MPIRUN -n 4 $TOOL tune --neighbors --batches 1
 
 # Inside the node the order that the table names, up to its size.
 python3 - "$file" "$file.used" <<'PYTHON'
-import json, sys
-table = json.load(open(sys.argv[1]))
+import json, sys, table_forms
+table = table_forms.to_old(json.load(open(sys.argv[1])))
 ranges = [{"up_to": 100, "algorithm": "default"}, {"up_to": 2000, "algorithm": "sh-co"}]
 table["neighbors"] = [e | {"inside": ranges, "crowded": crowded}
                       for e in table["neighbors"] if "inside" in e for crowded in (True, False)]
@@ -92,7 +92,7 @@ json.dump(table, open(sys.argv[2], "w"))
 PYTHON
 copied() {
   python3 - "$work/b.json" "$@" <<'PYTHON' || fail "not served by $*: $(cat "$work/b.json")"
-import json, sys
+import json, sys, table_forms
 rows = json.load(open(sys.argv[1]))["rows"]
 assert all(row["errors"] == 0 for row in rows), rows
 assert [row["served_by"] for row in rows] == sys.argv[2:], rows

@@ -1,0 +1,310 @@
+// The entries of a tuning table: all of one form, whatever they are of (docs/tuning.md).
+//
+//   {"of": "algorithm", "collective": "alltoall", <the case>, "choices": [{"up_to": 512, "take": "inbox"}, ...]}
+//
+// To add a subject: a row below with how it is read, and a line in entries_text().
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "choose/tuning_parts.hpp"
+#include "plan/placed_cost.hpp"
+
+namespace quadrille::choose {
+namespace {
+
+constexpr std::uint64_t most_blocks = std::uint64_t{1} << 40;
+constexpr double most_nanoseconds = 1e12;
+constexpr Form entry_form = {"choices", "take"};
+
+bool measures_neighbors(Collective c) { return is_neighbor(c) && is_regular(c); }
+
+// Those that a model has which tells no messages and copies apart.
+bool is_of_one_class(plan::Term term) {
+  using enum plan::Term;
+  return term == message || term == byte || term == copied_byte || term == copied_block || term == round;
+}
+
+// With the first of the others all must be there.
+plan::Machine read_machine(Table& table, const std::string& parent, const char* name) {
+  plan::Machine machine{};
+  const std::string path = parent + "/" + name;
+  if (!table.enter(path, '{', parent)) return machine;
+  const bool one_class = std::none_of(plan::term_rows.begin(), plan::term_rows.end(), [&](const plan::TermRow& row) {
+    return !is_of_one_class(row.term) && table.has(fmt::format("{}/{}", path, row.name));
+  });
+  for (const plan::TermRow& row : plan::term_rows) {
+    if (one_class && !is_of_one_class(row.term)) continue;
+    machine.*row.constant = table.real(path, std::string(row.name), most_nanoseconds) * 1e-9;
+  }
+  return one_class ? plan::one_class(machine) : machine;
+}
+
+Collective read_neighbor_collective(Table& table, const std::string& path) {
+  Collective collective{};
+  const std::string name = table.words(path, "collective");
+  if (!collective_from_name(name, collective) || !measures_neighbors(collective)) {
+    table.fail(table.line_of(path), "\"collective\" must be neighbor_alltoall or neighbor_allgather");
+  }
+  return collective;
+}
+
+// `combines`: with fewer rounds than neighbours.
+NeighborhoodKind read_kind(Table& table, const std::string& path, bool combines) {
+  const auto amount = [&](const char* of, std::uint64_t least) {
+    return static_cast<std::int64_t>(table.number(path, of, least, most_blocks));
+  };
+  const NeighborhoodKind kind = {amount("neighbors", combines ? 2 : 1), amount("rounds", 1), amount("blocks", 1)};
+  if (combines && kind.rounds >= kind.neighbors) {
+    table.fail(table.line_of(path), "\"rounds\" must be fewer than \"neighbors\"");
+  }
+  if (kind.rounds > kind.neighbors) table.fail(table.line_of(path), "\"rounds\" must not be more than \"neighbors\"");
+  return kind;
+}
+
+// The one choice of a subject that has two ways: blocks of up to so many bytes take `way`. None if there is no choice.
+std::optional<std::size_t> read_limit(Table& table, const std::string& path, std::string_view way) {
+  const std::string list = path + "/choices", first = list + "/0";
+  if (!table.enter(list, '[', path) || !table.has(first + "{")) return std::nullopt;
+  if (table.has(list + "/1{")) table.fail(table.line_of(list), "\"choices\" must be one object here, or none");
+  table.enter(first, '{', list);
+  if (table.words(first, "take") != way) {
+    table.fail(table.line_of(first, "take"), fmt::format("\"take\" must be {}", way));
+  }
+  return table.number(first, "up_to", 0, most_bytes_in_table);
+}
+// The first block that takes the other way.
+std::size_t read_from(Table& table, const std::string& path, std::string_view way) {
+  const std::optional<std::size_t> limit = read_limit(table, path, way);
+  return limit.has_value() ? *limit + 1 : 0;
+}
+
+TuningEntry& points_of(Table& table, const std::string& path, TuningTable& read) {
+  TuningEntry wanted;
+  wanted.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
+  wanted.crowded = table.truth(path, "crowded");
+  for (TuningEntry& known : read.entries) {
+    if (known.ranks == wanted.ranks && alike(known, wanted)) return known;
+  }
+  wanted.points = default_switch_points(wanted.crowded);
+  read.entries.push_back(wanted);
+  return read.entries.back();
+}
+
+void read_inbox(Table& table, const std::string& path, TuningTable& read) {
+  Collective collective{};
+  if (!collective_from_name(table.words(path, "collective"), collective) || !is_dense(collective)) {
+    return table.fail(table.line_of(path), fmt::format("\"collective\" must be one of {}", collective_names(is_dense)));
+  }
+  TuningEntry& entry = points_of(table, path, read);
+  entry.points.inbox_limit[static_cast<std::size_t>(collective)] = read_limit(table, path, "inbox").value_or(0);
+}
+
+void read_kernel_copy(Table& table, const std::string& path, TuningTable& read) {
+  TuningEntry& entry = points_of(table, path, read);
+  entry.points.cma_from = read_from(table, path, "ring");
+}
+
+void read_streaming(Table& table, const std::string& path, TuningTable& read) {
+  TuningEntry& entry = points_of(table, path, read);
+  entry.points.stream_from = std::max<std::size_t>(read_from(table, path, "cached"), 1);
+}
+
+void read_algorithm(Table& table, const std::string& path, TuningTable& read) {
+  add_new(table, path, read_algorithms(table, path, entry_form), read.algorithms);
+}
+
+std::string around_path(Table& table, const std::string& path) {
+  table.enter(path + "/around", '{', path);
+  return path + "/around";
+}
+
+void read_order(Table& table, const std::string& path, TuningTable& read) {
+  add_new(table, path, read_inside(table, path, around_path(table, path), entry_form), read.inside);
+}
+
+void read_combining(Table& table, const std::string& path, TuningTable& read) {
+  NeighborEntry entry = read_neighbors(table, path, around_path(table, path));
+  entry.largest_combined = read_limit(table, path, "combined").value_or(0);
+  add_new(table, path, entry, read.neighbors);
+}
+
+void read_constants(Table& table, const std::string& path, TuningTable& read) {
+  add_new(table, path, read_model(table, path), read.models);
+}
+
+struct EntrySubject {
+  std::string_view of;
+  void (*read)(Table&, const std::string& path, TuningTable&);
+};
+constexpr EntrySubject entry_subjects[] = {{"inbox", read_inbox},         {"kernel-copy", read_kernel_copy},
+                                           {"streaming", read_streaming}, {"algorithm", read_algorithm},
+                                           {"order", read_order},         {"combining", read_combining},
+                                           {"model", read_constants}};
+
+std::string known_subjects() {
+  std::string names;
+  for (const EntrySubject& one : entry_subjects) names += fmt::format("{}{}", names.empty() ? "" : ", ", one.of);
+  return names;
+}
+
+// ---- Writing ----
+
+struct EntryWriter {
+  std::string text = {};
+
+  void add(std::string_view of, const std::string& rest) {
+    text += fmt::format("{}    {{\"of\": \"{}\", {}}}", text.empty() ? "\n" : ",\n", of, rest);
+  }
+};
+
+std::string limit_text(std::size_t limit, std::string_view way) {
+  return fmt::format("\"choices\": [{{\"up_to\": {}, \"take\": \"{}\"}}]",
+                     std::min<std::size_t>(limit, most_bytes_in_table), way);
+}
+
+std::string from_text(std::size_t from, std::string_view way) {
+  return from == 0 ? "\"choices\": []" : limit_text(from - 1, way);
+}
+
+std::string case_text(int ranks, bool crowded) { return fmt::format("\"ranks\": {}, \"crowded\": {}", ranks, crowded); }
+
+std::string kind_text(const NeighborhoodKind& kind) {
+  return fmt::format("\"around\": {{\"neighbors\": {}, \"rounds\": {}, \"blocks\": {}}}", kind.neighbors, kind.rounds,
+                     kind.blocks);
+}
+
+void write_points(const TuningEntry& e, EntryWriter& writer) {
+  const std::string where = case_text(e.ranks, e.crowded);
+  for (int c = 0; c < dense_collective_count; ++c) {
+    writer.add("inbox", fmt::format("\"collective\": \"{}\", {}, {}", name_of(static_cast<Collective>(c)), where,
+                                    limit_text(e.points.inbox_limit[static_cast<std::size_t>(c)], "inbox")));
+  }
+  writer.add("kernel-copy", where + ", " + from_text(e.points.cma_from, "ring"));
+  if (e.points.stream_from != 0) {
+    writer.add("streaming", where + ", " + from_text(e.points.stream_from, "cached"));
+  }
+}
+
+void write_algorithm(const AlgorithmEntry& e, EntryWriter& writer) {
+  std::string text = fmt::format(
+      "\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"nodes\": {}, \"crowded\": {},"
+      "\n     \"choices\": [",
+      name_of(e.collective), e.ranks, e.ranks_on_node, e.nodes, e.crowded);
+  const char* between = "";
+  for (const SizedChoice& one : e.choices) {
+    text += fmt::format("{}{{\"up_to\": {}, \"take\": \"{}\"}}", between, one.up_to, word_of(one));
+    between = ",\n                 ";
+  }
+  writer.add("algorithm", text + "]");
+}
+
+}  // namespace
+
+ModelEntry read_model(Table& table, const std::string& path) {
+  ModelEntry entry;
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
+  if (table.has(path + "/ranks_on_node")) {
+    entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
+  }
+  entry.crowded = table.truth(path, "crowded");
+  if (table.has(path + "/processors")) {
+    entry.model.processors = static_cast<double>(table.number(path, "processors", 1, most_ranks_in_table));
+  }
+  entry.model.quadrille = read_machine(table, path, "quadrille");
+  entry.model.mpi = read_machine(table, path, "mpi");
+  return entry;
+}
+
+NeighborEntry read_neighbors(Table& table, const std::string& path, const std::string& kind) {
+  NeighborEntry entry;
+  entry.collective = read_neighbor_collective(table, path);
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
+  entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
+  entry.crowded = table.truth(path, "crowded");
+  entry.kind = read_kind(table, kind, true);
+  return entry;
+}
+
+InsideEntry read_inside(Table& table, const std::string& path, const std::string& kind, const Form& form) {
+  InsideEntry entry;
+  entry.collective = read_neighbor_collective(table, path);
+  entry.ranks = static_cast<int>(table.number(path, "ranks", 2, most_ranks_in_table));
+  entry.crowded = table.truth(path, "crowded");
+  entry.kind = read_kind(table, kind, false);
+  const std::string list = path + "/" + form.list;
+  if (!table.enter(list, '[', path)) return entry;
+  for (int i = 0; table.has(fmt::format("{}/{}{{", list, i)); ++i) {
+    const std::string range = fmt::format("{}/{}", list, i);
+    table.enter(range, '{', list);
+    const std::size_t bytes = table.number(range, "up_to", 1, most_bytes_in_table);
+    const std::string problem = add_range(entry, bytes, table.words(range, form.word));
+    if (!problem.empty()) table.fail(table.line_of(range), problem);
+  }
+  if (entry.count == 0) table.fail(table.line_of(list), fmt::format("\"{}\" must have an element", form.list));
+  return entry;
+}
+
+std::string machine_text(const plan::Machine& machine) {
+  std::string text;
+  for (const plan::TermRow& row : plan::term_rows) {
+    const char* before = text.empty() ? "{" : row.term == plan::Term::near_byte ? ",\n       " : ", ";
+    text += fmt::format("{}\"{}\": {:.6g}", before, row.name, machine.*row.constant * 1e9);
+  }
+  return text + "}";
+}
+
+void read_entries(Table& table, const std::string& list, TuningTable& read) {
+  std::set<std::string> limits;
+  for_each_object(table, list, [&](const std::string& path) {
+    const std::string of = table.words(path, "of");
+    const auto subject = std::find_if(std::begin(entry_subjects), std::end(entry_subjects),
+                                      [&](const EntrySubject& one) { return one.of == of; });
+    if (subject == std::end(entry_subjects)) {
+      return table.fail(table.line_of(path, "of"), fmt::format("\"of\" must be one of {}", known_subjects()));
+    }
+    subject->read(table, path, read);
+    // Those of which several make one entry.
+    if (!table.problem.empty() || subject - entry_subjects >= 3) return;
+    const std::string collective = of == "inbox" ? table.words(path, "collective") : "";
+    if (!limits
+             .insert(fmt::format("{} {} {} {}", of, collective, table.number(path, "ranks", 2, most_ranks_in_table),
+                                 table.truth(path, "crowded")))
+             .second) {
+      table.fail(table.line_of(path), "these ranks are there twice");
+    }
+  });
+}
+
+std::string entries_text(const TuningTable& table) {
+  EntryWriter writer;
+  for (const TuningEntry& e : table.entries) write_points(e, writer);
+  for (const AlgorithmEntry& e : table.algorithms) write_algorithm(e, writer);
+  for (const InsideEntry& e : table.inside) {
+    writer.add("order", fmt::format("\"collective\": \"{}\", {}, {},\n     \"choices\": {}", name_of(e.collective),
+                                    case_text(e.ranks, e.crowded), kind_text(e.kind), ranges_text(e)));
+  }
+  for (const NeighborEntry& e : table.neighbors) {
+    writer.add(
+        "combining",
+        fmt::format("\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},\n     {}, {}",
+                    name_of(e.collective), e.ranks, e.ranks_on_node, e.crowded, kind_text(e.kind),
+                    limit_text(e.largest_combined, "combined")));
+  }
+  for (const ModelEntry& e : table.models) {
+    const std::string processors =
+        e.model.processors > 0 ? fmt::format(" \"processors\": {:.0f},", e.model.processors) : "";
+    writer.add("model", fmt::format("\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},{}\n     \"quadrille\": {},"
+                                    "\n     \"mpi\": {}",
+                                    e.ranks, e.ranks_on_node, e.crowded, processors, machine_text(e.model.quadrille),
+                                    machine_text(e.model.mpi)));
+  }
+  return writer.text;
+}
+
+}  // namespace quadrille::choose

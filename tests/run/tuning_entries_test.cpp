@@ -1,0 +1,186 @@
+// Tuning tables: entries of one form, and old files, which say the same in other words.
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "choose/tuning.hpp"
+
+namespace quadrille::choose {
+namespace {
+
+const std::string sample = R"({
+  "quadrille_tuning": 2,
+  "machine": {"processor": "A", "cores": 2},
+  "entries": [
+    {"of": "inbox", "collective": "alltoall", "ranks": 4, "crowded": true, "choices": [{"up_to": 3072, "take": "inbox"}]},
+    {"of": "kernel-copy", "ranks": 4, "crowded": true, "choices": [{"up_to": 131071, "take": "ring"}]},
+    {"of": "streaming", "ranks": 4, "crowded": true, "choices": [{"up_to": 999999, "take": "cached"}]},
+    {"of": "algorithm", "collective": "alltoall", "ranks": 8, "ranks_on_node": 8, "nodes": 1, "crowded": false,
+     "choices": [{"up_to": 512, "take": "default"},
+                 {"up_to": 65536, "take": "hint-hilbert"}]},
+    {"of": "order", "collective": "neighbor_allgather", "ranks": 4, "crowded": false,
+     "around": {"neighbors": 4, "rounds": 4, "blocks": 4}, "choices": [{"up_to": 65536, "take": "sh-co"}]},
+    {"of": "combining", "collective": "neighbor_alltoall", "ranks": 64, "ranks_on_node": 1, "crowded": false,
+     "around": {"neighbors": 26, "rounds": 6, "blocks": 54}, "choices": [{"up_to": 1000, "take": "combined"}]},
+    {"of": "model", "ranks": 64, "ranks_on_node": 1, "crowded": false,
+     "quadrille": {"message": 1500, "byte": 0.5, "copied_byte": 0.1, "copied_block": 8, "round": 0},
+     "mpi": {"message": 1400, "byte": 0.5, "copied_byte": 0, "copied_block": 0, "round": 2000}}
+  ]
+}
+)";
+
+TEST(TuningEntries, AreReadAndWritten) {
+  TuningTable table, again;
+  ASSERT_EQ(parse_tuning(sample, table), "");
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  EXPECT_EQ(tuning_text(again), tuning_text(table));
+  for (const TuningTable* t : {&table, &again}) {
+    ASSERT_EQ(t->entries.size(), 1U) << "of one case";
+    const SwitchPoints &points = t->entries[0].points, otherwise = default_switch_points(true);
+    EXPECT_EQ(points.inbox_limit[0], 3072U);
+    EXPECT_EQ(points.inbox_limit[3], otherwise.inbox_limit[3]) << "nothing was measured";
+    EXPECT_EQ(points.cma_from, 131072U);
+    EXPECT_EQ(points.stream_from, 1000000U);
+    ASSERT_EQ(t->algorithms.size(), 1U);
+    EXPECT_EQ(to_string(choice_for(t->algorithms[0].choices, 513)->choice), "hint-hilbert");
+    ASSERT_EQ(t->inside.size(), 1U);
+    EXPECT_EQ(order_for(t->inside[0], 9)->name, "sh-co");
+    ASSERT_EQ(t->neighbors.size(), 1U);
+    EXPECT_EQ(t->neighbors[0].largest_combined, 1000U);
+    EXPECT_EQ(t->neighbors[0].kind, (NeighborhoodKind{26, 6, 54}));
+    ASSERT_EQ(t->models.size(), 1U);
+    EXPECT_DOUBLE_EQ(t->models[0].model.mpi.rho, 2e-6);
+  }
+}
+
+TEST(TuningEntries, BadOnesAreRefusedWithTheLine) {
+  const struct {
+    const char *from, *to, *line, *word;
+  } cases[] = {
+      {"\"of\": \"inbox\", ", "", "line 5", "\"of\" is missing"},
+      {"\"inbox\", \"coll", "\"inboxes\", \"coll", "line 5", "must be one of inbox, kernel-copy, streaming"},
+      {"\"inbox\", \"coll", "7, \"coll", "line 5", "string"},
+      {"\"collective\": \"alltoall\", \"ranks\": 4", "\"collective\": \"neighbor_alltoall\", \"ranks\": 4", "line 5",
+       "one of alltoall"},
+      {"\"ranks\": 4", "\"ranks\": 1", "line 5", "ranks"},
+      {"\"take\": \"inbox\"", "\"take\": \"ring\"", "line 5", "\"take\" must be inbox"},
+      {"\"take\": \"inbox\"", "\"algorithm\": \"inbox\"", "line 5", "take"},
+      {"{\"up_to\": 3072, \"take\": \"inbox\"}", "3072", "line 5", "not known"},
+      {"{\"up_to\": 3072, \"take\": \"inbox\"}",
+       "{\"up_to\": 1, \"take\": \"inbox\"}, {\"up_to\": 2, \"take\": \"inbox\"}", "line 5", "one object"},
+      {"3072", "-1", "line 5", "up_to"},
+      {"\"of\": \"kernel-copy\"", "\"of\": \"streaming\"", "line 6", "must be cached"},
+      {"\"crowded\": true, \"choices\": [{\"up_to\": 131071", "\"crowded\": 1, \"choices\": [{\"up_to\": 131071",
+       "line 6", "true or false"},
+      {"\"nodes\": 1, ", "", "line 8", "nodes"},
+      {"512", "65536", "line 10", "\"up_to\" must be more"},
+      {"hint-hilbert", "hint-hilbart", "line 10", "did you mean"},
+      {"\"around\": {\"neighbors\": 4, ", "\"around\": {", "line 12", "neighbors"},
+      {"\"around\": {\"neighbors\": 26, \"rounds\": 6", "\"around\": {\"neighbors\": 26, \"rounds\": 26", "line 14",
+       "fewer"},
+      {"\"sh-co\"", "\"sh-c\"", "line 12", "must be one of default"},
+      {"\"combined\"", "\"default\"", "line 14", "must be combined"},
+      {"\"message\": 1500", "\"message\": -1", "line 16", "message"},
+      {"\"message\": 1500", "\"massage\": 1500", "line 16", "message"},
+      {"\"of\": \"model\"", "\"of\": \"model\", \"choices\": []", "line 15", "choices"},
+      {"\"entries\"", "\"models\"", "line 1", "entries"},
+      {": 2,\n", ": 3,\n", "line 2", "version 3 is not known"},
+      {": 2,\n", ": 1,\n", "line 5", "cma_from"},
+  };
+  for (const auto& c : cases) {
+    std::string text = sample;
+    const std::size_t at = text.find(c.from);
+    ASSERT_NE(at, std::string::npos) << c.from;
+    TuningTable table;
+    const std::string why = parse_tuning(text.replace(at, std::string(c.from).size(), c.to), table);
+    EXPECT_TRUE(why.starts_with(std::string(c.line) + ":")) << why << " for " << c.to;
+    EXPECT_NE(why.find(c.word), std::string::npos) << why << " for " << c.to;
+    EXPECT_TRUE(table.entries.empty());
+  }
+}
+
+TEST(TuningEntries, OfOneCaseThereIsOne) {
+  const std::string list = "\"entries\": [\n";
+  for (std::size_t begin = sample.find("{\"of\""); begin != std::string::npos;
+       begin = sample.find("{\"of\"", begin + 1)) {
+    std::string twice = sample;
+    const std::size_t end = std::min(sample.find(",\n    {\"of\"", begin), sample.find("\n  ]", begin));
+    twice.insert(twice.find(list) + list.size(), sample.substr(begin, end - begin) + ",\n");
+    TuningTable table;
+    EXPECT_NE(parse_tuning(twice, table).find("there twice"), std::string::npos) << sample.substr(begin, 30);
+  }
+}
+
+// What says nothing of a choice is none: the first way is never taken.
+TEST(TuningEntries, OfSwitchPointsThereMayBeNone) {
+  std::string text = sample;
+  const std::string one = R"({"up_to": 131071, "take": "ring"})";
+  text.replace(text.find(one), one.size(), "");
+  TuningTable table, again;
+  ASSERT_EQ(parse_tuning(text, table), "");
+  EXPECT_EQ(table.entries[0].points.cma_from, 0U);
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  EXPECT_EQ(again.entries, table.entries);
+}
+
+std::string file(const std::string& name) {
+  std::ifstream stream(std::string(QUADRILLE_OLD_TABLES) + "/" + name);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// Files of the first version hold.
+TEST(TuningEntries, OldFilesAreRead) {
+  TuningTable points, all;
+  ASSERT_EQ(parse_tuning(file("old_points.json"), points), "");
+  ASSERT_EQ(points.entries.size(), 2U);
+  EXPECT_EQ(nearest_entry(points, 8, false)->points.inbox_limit[3], 2048U);
+  EXPECT_EQ(nearest_entry(points, 8, false)->points.cma_from, 65536U);
+  EXPECT_EQ(nearest_entry(points, 2, true)->points.inbox_limit[4], 4U);
+  EXPECT_EQ(nearest_entry(points, 2, true)->points.stream_from, 0U) << "unknown";
+  ASSERT_EQ(parse_tuning(file("old_all.json"), all), "");
+  EXPECT_EQ(nearest_model(all, 60, 1, false)->model.quadrille.delta, 8e-9);
+  EXPECT_EQ(nearest_neighbors(all, 64, 1, false).at(0).largest_combined, 1000U);
+  EXPECT_EQ(order_for(nearest_inside(all, 4, false).at(0), 5000)->name, "sh-co");
+  const auto* found = nearest_algorithms(all, Collective::alltoall, plan::one_node(8), false);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(to_string(choice_for(found->choices, 60000)->choice), "hint-hilbert");
+  EXPECT_EQ(choice_for(found->choices, 600), nullptr);
+  // Written in the new form they say the same.
+  for (const TuningTable* old : {&points, &all}) {
+    TuningTable again;
+    const std::string text = tuning_text(*old);
+    ASSERT_EQ(parse_tuning(text, again), "");
+    EXPECT_EQ(again.entries, old->entries);
+    EXPECT_EQ(again.models.size(), old->models.size());
+    EXPECT_EQ(again.neighbors, old->neighbors);
+    EXPECT_EQ(again.inside, old->inside);
+    EXPECT_EQ(tuning_text(again), text);
+  }
+}
+
+// As large as a file may be, and wrong at its end.
+TEST(TuningEntries, ABadTableIsRefusedAtOnce) {
+  std::string text = sample.substr(0, sample.find("    {\"of\": \"inbox\""));
+  const std::string one =
+      R"({"of": "kernel-copy", "ranks": %, "crowded": true, "choices": [{"up_to": 131071, "take": "ring"}]},)";
+  for (int ranks = 2; text.size() + one.size() < 256 << 10; ++ranks) {
+    text += std::string(one).replace(one.find('%'), 1, std::to_string(ranks)) + "\n";
+  }
+  text += "{}]}";
+  TuningTable table;
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  };
+  const double begin = now();
+  EXPECT_NE(parse_tuning(text, table), "");
+  RecordProperty("milliseconds", std::to_string((now() - begin) * 1e3));
+  std::printf("%zu bytes: %.1f ms of a processor\n", text.size(), (now() - begin) * 1e3);
+}
+
+}  // namespace
+}  // namespace quadrille::choose
