@@ -4,6 +4,8 @@ what Quadrille takes, the quickest and the median of the turns. The MPI's own, w
 
     bench/before_after.py BEFORE AFTER --ranks 2 --collective alltoall --sizes 8,2K,128K --json rows.json
 
+    bench/before_after.py --table rows.json      # what such a file holds, for a page
+
 BEFORE and AFTER are folders of builds for the same MPI, such as ../old/build/openmpi and build/openmpi. With --json,
 rows are added to those that the file has.
 """
@@ -66,10 +68,21 @@ def compare(arguments):
   return rows
 
 
+def table(path):
+  """The rows of a file as a table of a page."""
+  rows = json.loads(path.read_text())
+  print('| | ranks | block | before, us | after, us | after / before, least | median | the MPI, median |')
+  print('|---|---|---|---|---|---|---|---|')
+  for row in rows:
+    spread = [f'{min(row[name]):.3f} to {max(row[name]):.3f}' for name in ('before_us', 'after_us')]
+    print(f'| {row["collective"]} | {row["ranks"]} | {row["bytes"]} | {spread[0]} | {spread[1]} | {row["least"]:.2f} '
+          f'| {row["median"]:.2f} | {row["mpi_median"]:.2f} |')
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument('before', type=pathlib.Path)
-  parser.add_argument('after', type=pathlib.Path)
+  parser.add_argument('before', type=pathlib.Path, nargs='?')
+  parser.add_argument('after', type=pathlib.Path, nargs='?')
   parser.add_argument('--collective', default='alltoall')
   parser.add_argument('--ranks', type=int, default=2)
   parser.add_argument('--pinned', action='store_true', help='each rank to a core')
@@ -77,7 +90,12 @@ def main():
   parser.add_argument('--turns', type=int, default=3)
   parser.add_argument('--options', default='', help='more options of `quadrille bench`, as one word')
   parser.add_argument('--json', type=pathlib.Path)
+  parser.add_argument('--table', type=pathlib.Path, metavar='FILE')
   arguments = parser.parse_args()
+  if arguments.table:
+    return table(arguments.table)
+  if arguments.after is None:
+    parser.error('name two builds')
   rows = compare(arguments)
   print(f'{arguments.collective}, {arguments.ranks} ranks: after / before of {arguments.turns} turns')
   print(f'{"bytes":>10} {"before us":>10} {"after us":>10} {"least":>6} {"median":>7} {"MPI":>6}')
