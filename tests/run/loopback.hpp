@@ -112,7 +112,7 @@ class Network {
         throw std::logic_error("receive is larger than its send");
       }
       const std::size_t bytes = std::min(p.bytes, data.size() - at);
-      std::memcpy(p.address, data.data() + at, bytes);
+      if (bytes > 0) std::memcpy(p.address, data.data() + at, bytes);
       at += bytes;
     }
     if (at != data.size()) throw std::logic_error("receive is smaller than its send");
