@@ -8,6 +8,7 @@
 // there is no way back to here.
 #include "api/doors.hpp"
 #include "api/memory_doors.hpp"
+#include "api/taken.hpp"
 #include "api/warm_up.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"
@@ -25,7 +26,10 @@ int start(Native native) {
   if (quadrille::thrown_by(quadrille::team::before_init) != MPI_SUCCESS) return MPI_ERR_NO_MEM;
   if (const int error = native(); error != MPI_SUCCESS) return error;
   return api::guarded(mpi().comm_world, [] {
-    if (quadrille::team::after_init()) api::warm_up();
+    if (quadrille::team::after_init()) {
+      api::warm_up();
+      api::get_world_ready_to_take();
+    }
     return MPI_SUCCESS;
   });
 }
@@ -34,43 +38,58 @@ int start(Native native) {
 
 extern "C" {
 
-#define QUADRILLE_INTERPOSE(PREFIX, collective, Name, FORM, Displacement)                             \
-  QUADRILLE_EXPORT int PREFIX##_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {              \
-    return api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name, QUADRILLE_ARGUMENTS_##FORM); \
+#define QUADRILLE_INTERPOSE(PREFIX, collective, Name, FORM, Displacement)                   \
+  QUADRILLE_EXPORT int PREFIX##_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {    \
+    return api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name, \
+                                                      QUADRILLE_ARGUMENTS_##FORM);          \
   }
 #define QUADRILLE_INTERPOSE_MPI(...) QUADRILLE_INTERPOSE(MPI, __VA_ARGS__)
 #define QUADRILLE_INTERPOSE_PMPI(...) QUADRILLE_INTERPOSE(PMPI, __VA_ARGS__)
 
-#define QUADRILLE_INTERPOSE_MEMORY(PREFIX)                                                         \
-  QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {           \
-    return quadrille::api::alloc_mem(size, info, baseptr);                                         \
-  }                                                                                                \
+#define QUADRILLE_INTERPOSE_MEMORY(PREFIX)                                               \
+  QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) { \
+    return quadrille::api::alloc_mem(size, info, baseptr);                               \
+  }                                                                                      \
   QUADRILLE_EXPORT int PREFIX##_Free_mem(void* base) { return quadrille::api::free_mem(base); }
 
-#define QUADRILLE_INTERPOSE_START(PREFIX)                                                          \
-  QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) {                                    \
-    return start([&] { return mpi().Init(argc, argv); });                                          \
-  }                                                                                                \
-  QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required,                 \
-                                            int* provided) {                                       \
-    return start([&] { return mpi().Init_thread(argc, argv, required, provided); });               \
+#define QUADRILLE_INTERPOSE_START(PREFIX)                                                           \
+  QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) {                                     \
+    return start([&] { return mpi().Init(argc, argv); });                                           \
+  }                                                                                                 \
+  QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required, int* provided) { \
+    return start([&] { return mpi().Init_thread(argc, argv, required, provided); });                \
+  }
+
+// Where all ranks wait for each other anyway, what nonblocking calls need can be made (taken.hpp).
+#define QUADRILLE_INTERPOSE_BARRIERS(PREFIX)                                                                           \
+  QUADRILLE_EXPORT int PREFIX##_Barrier(MPI_Comm comm) {                                                               \
+    if (api::some_wanted.load(std::memory_order_relaxed)) api::get_ready_in_a_barrier(comm);                           \
+    return mpi().Barrier(comm);                                                                                        \
+  }                                                                                                                    \
+  QUADRILLE_EXPORT int PREFIX##_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, \
+                                          MPI_Comm comm) {                                                             \
+    if (count > 0 && api::some_wanted.load(std::memory_order_relaxed)) api::get_ready_in_a_barrier(comm);              \
+    return mpi().Allreduce(sendbuf, recvbuf, count, type, op, comm);                                                   \
   }
 
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_MPI)
+QUADRILLE_INTERPOSE_BARRIERS(MPI)
 QUADRILLE_INTERPOSE_MEMORY(MPI)
 #if defined(QUADRILLE_ABI_OPENMPI)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PMPI)
 QUADRILLE_INTERPOSE_MEMORY(PMPI)
+QUADRILLE_INTERPOSE_BARRIERS(PMPI)
 #endif
 QUADRILLE_INTERPOSE_START(MPI)
 QUADRILLE_INTERPOSE_START(PMPI)
 
 // The doors for large counts are in a library of their own (interpose_large.cpp), which calls these.
 #if defined(QUADRILLE_HAVE_LARGE_COUNT)
-#define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                  \
-  QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {      \
-    if (mpi().Name##_c == nullptr) return api::raise(comm, MPI_ERR_OTHER); /* loaded by mistake */   \
-    return api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name##_c, QUADRILLE_ARGUMENTS_##FORM); \
+#define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                \
+  QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {    \
+    if (mpi().Name##_c == nullptr) return api::raise(comm, MPI_ERR_OTHER); /* loaded by mistake */ \
+    return api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name##_c,    \
+                                                      QUADRILLE_ARGUMENTS_##FORM);                 \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_SERVE_LARGE)
 #endif

@@ -1,4 +1,5 @@
 // Making a request: whether it is served, what is wrong with it, which engine carries it out. All ranks decide alike.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,13 +26,15 @@ int keep_types(Making& m) {
                                                                                                   : MPI_ERR_TYPE;
 }
 
-// A nonblocking call that cannot be served is the MPI's. A persistent one is ours or nobody's.
-int refuse(Making& m, int error, const std::string& why) { return m.persistent ? error : make_native(m, why); }
+// A call that cannot be served is the MPI's. But a persistent one under a name of ours is ours or nobody's.
+int refuse(Making& m, int error, const std::string& why) {
+  return m.persistent && !m.is_drop_in() ? error : make_native(m, why);
+}
 
 // Both: nothing if the call goes on, else what became of it.
 std::optional<int> refuse_dense(Making& m) {
   Team& team = m.team;
-  if (!team.eligible && !m.persistent) return make_native(m, team.why_not);
+  if (!team.eligible && (!m.persistent || m.is_drop_in())) return make_native(m, team.why_not);
   if (team.eligible && !team.ready) {
     if (const int error = team::setup(team); error != MPI_SUCCESS) return refuse(m, error, team.why_not);
   }
@@ -43,17 +46,30 @@ std::optional<int> refuse_dense(Making& m) {
 
 std::optional<int> refuse_neighbors(Making& m) {
   Team& team = m.team;
-  if (!m.persistent) {
+  if (!m.persistent || m.is_drop_in()) {
     if (const std::string why = why_no_neighbors(team); !why.empty()) return make_native(m, why);
   }
-  if (const int error = prepare_neighbors(team); error != MPI_SUCCESS) return refuse(m, error, team::no_communicator);
+  if (!m.never_waits()) {
+    if (const int error = prepare_neighbors(team); error != MPI_SUCCESS) return refuse(m, error, team::no_communicator);
+  }
   m.take_tag();
   const team::Neighbors* neighbors = team::neighbors_of(team);
   if (neighbors == nullptr) return MPI_ERR_TOPOLOGY;
+  if (m.never_waits() && neighbors->checks_sizes()) return make_native(m, "the sizes of its blocks are to be checked");
   const bool sound = is_sound(m.call, *neighbors);
   if (check_sizes(m.call, team, sound) != MPI_SUCCESS) return MPI_ERR_ARG;
   if (!sound) return refuse(m, MPI_ERR_ARG, wrong_argument);
   return {};
+}
+
+// As run_anywhere() does for blocking calls.
+void bring_to_host(Making& m) {
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr) return;
+  const BlockNumbers blocks = blocks_of(m.call, m.team);
+  const int sends = is_allgather(m.call.collective) ? std::min(blocks.send, 1) : blocks.send;
+  m.made.on_host = std::make_unique<OnHost>(m.call, sends, blocks.recv, *driver);
+  m.call = m.made.on_host->call();
 }
 
 int make_by_engine(Making& m) {
@@ -61,7 +77,7 @@ int make_by_engine(Making& m) {
   if (!team.eligible && !is_neighbor(m.call.collective)) return make_unselected(m, team.why_not);
   const std::size_t bytes = global_bytes(m.call, team);
   if (moves_nothing(m.call, bytes)) return MPI_SUCCESS;
-  team::CachedSelection& selected = selection_for(m.call, bytes, team, false);
+  team::CachedSelection& selected = selection_for(m.call, bytes, team, m.is_drop_in());
   return work_of(selected.selection.choice).make(m, selected);
 }
 
@@ -70,8 +86,10 @@ int make(Making& m) {
   const std::optional<int> refused = is_neighbor(m.call.collective) ? refuse_neighbors(m) : refuse_dense(m);
   if (refused) return *refused;
   if (const int error = keep_types(m); error != MPI_SUCCESS) return error;
+  bring_to_host(m);
   const int error = make_by_engine(m);
-  if (!std::holds_alternative<run::NativeRun>(m.made.run)) ++m.team.counted.counters.served;  // else it was passed on
+  const bool passed = m.passes_on || std::holds_alternative<run::NativeRun>(m.made.run);
+  if (!passed) ++m.team.counted.counters.served;
   return error;
 }
 
@@ -86,17 +104,20 @@ const char* carrier_of(const Quadrille_Request_state::Run& by) {
   return rings ? "rings" : "messages";
 }
 
-// The MPI itself has no team to look at: on a communicator that is none of ours.
-int make(const Call& call, bool persistent, Team& team, Quadrille_Request_state& made) {
-  made.team = team::keep(team);
-  made.persistent = persistent;
-  Making m{call, persistent, team, made};
+}  // namespace
+
+int find_carrier(Making& m) {
+  m.made.team = team::keep(m.team);
+  m.made.persistent = m.persistent;
+  m.made.taken = m.is_drop_in();
   const int error = make(m);
-  made.crowded = team.crowded;  // known now, if this was the first call on the communicator
-  made.look_what_it_needs();
-  team.request_by = carrier_of(made.run);
+  m.made.crowded = m.team.crowded;  // known now, if this was the first call on the communicator
+  m.made.look_what_it_needs();
+  m.team.request_by = carrier_of(m.made.run);
   return error;
 }
+
+namespace {
 
 int make_and_start(const Call& call, bool persistent, Quadrille_Request* request) {
   if (request != nullptr) *request = QUADRILLE_REQUEST_NULL;
@@ -109,7 +130,8 @@ int make_and_start(const Call& call, bool persistent, Quadrille_Request* request
   int error = MPI_SUCCESS;
   {
     const Serving guard;
-    const int thrown = thrown_by([&] { error = make(call, persistent, *team, *made); });
+    Making m{call, persistent, *team, *made};
+    const int thrown = thrown_by([&] { error = find_carrier(m); });
     if (thrown != MPI_SUCCESS) error = thrown;
     if (error == MPI_SUCCESS && !persistent)
       error = start(*made);

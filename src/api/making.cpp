@@ -15,9 +15,13 @@ namespace {
 
 // Its communicator for messages. If there is none, a nonblocking call is the MPI's.
 bool has_messages(Making& m, int& error) {
+  if (m.never_waits() && m.team.group.messages().comm == mpi().comm_null) {
+    error = make_native(m, team::no_communicator);
+    return false;
+  }
   error = team::prepare_messages(m.team);
   if (error == MPI_SUCCESS) return true;
-  if (!m.persistent) error = make_native(m, team::no_communicator);
+  if (!m.persistent || m.is_drop_in()) error = make_native(m, team::no_communicator);
   return false;
 }
 
@@ -144,6 +148,8 @@ void Making::take_tag() {
 
 int make_native(Making& m, const std::string& why) {
   m.explain("mpi", [&] { return why; });
+  m.passes_on = m.is_drop_in();
+  if (m.passes_on) return MPI_SUCCESS;
   pass(m.team, m.team.eligible ? why_chosen(m.team) : m.team.why_passed);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   m.made.run.emplace<run::NativeRun>(m.call, blocks.send, blocks.recv);
@@ -202,7 +208,8 @@ bool by_copies(Making& m, const plan::Schedule& schedule) {
 int make_copies(Making& m, team::CachedSelection& selected) {
   const auto index = static_cast<std::size_t>(m.call.collective);
   const bool forced = m.team.agreed().forced.by_collective[index].algorithm != nullptr;
-  if (!forced || !by_copies(m, *team::prepared_of(m.team, m.call.collective, selected).schedule)) {
+  // The lanes' memory for copies is made together, when it is first needed.
+  if (!forced || m.never_waits() || !by_copies(m, *team::prepared_of(m.team, m.call.collective, selected).schedule)) {
     return make_in_node(m, selected);
   }
   const choose::Selection& selection = selected.selection;
@@ -242,7 +249,9 @@ int make_leaders(Making& m, team::CachedSelection& selected) {
   const choose::Selection& selection = selected.selection;
   int error = MPI_SUCCESS;
   if (!has_messages(m, error)) return error;
-  team::CachedLeaders* const on = team::leaders_for(m.team, m.call.collective, selection.choice);
+  team::CachedLeaders* const on = m.never_waits() ? team::leaders_at_hand(m.team, selection.choice)
+                                                  : team::leaders_for(m.team, m.call.collective, selection.choice);
+  if (on == nullptr && m.never_waits()) return make_native(m, "the leaders' memory for nonblocking calls is not there yet");
   if (on == nullptr || !by_leaders(m, *on, selected.bytes)) return make_in_node(m, selected);
   m.explain(m.team.counted.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
   return MPI_SUCCESS;
@@ -267,7 +276,7 @@ int make_rings_instead(Making& m, team::CachedSelection& selected) {
 int make_of_the_mpi(Making& m, team::CachedSelection& selected) {
   const std::string& why = selected.selection.why;
   const bool neighbors = is_neighbor(m.call.collective);
-  if (!m.persistent) return make_native(m, neighbors ? "the MPI was chosen" : why);
+  if (!m.persistent || m.is_drop_in()) return make_native(m, neighbors ? "the MPI was chosen" : why);
   return neighbors ? by_direct_messages(m, "for the MPI: " + why) : make_in_node(m, selected);
 }
 

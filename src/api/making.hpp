@@ -16,10 +16,16 @@ struct Making {
   const bool persistent;
   team::Team& team;
   Quadrille_Request_state& made;
+  const Door door = Door::explicit_api;
   int tag = 0;
+  bool passes_on = false;  // all ranks call the MPI's own function: under its own name alone
 
   // The messages of two requests must not meet. All ranks count all requests.
   void take_tag();
+  bool is_drop_in() const { return door == Door::drop_in; }
+  // It may not wait for another rank: MPI's nonblocking functions never do. What such a call needs is there, or it goes to
+  // the MPI (api/taken.hpp). Our own ones wait in the first call on a communicator (docs/requests.md).
+  bool never_waits() const { return is_drop_in() && !persistent; }
   run::Traffic traffic() const {
     return {team.group.messages().comm, team.group.messages().quiet, team.group.me, team.group.ranks, tag};
   }
@@ -30,6 +36,9 @@ struct Making {
     team::explain(team, call.collective, 0, algorithm, (persistent ? "persistent; " : "nonblocking; ") + why());
   }
 };
+
+// Finds what carries it out, or that the MPI does. Returns an MPI error code.
+int find_carrier(Making& m);
 
 // ---- By an engine; see EngineWork ----
 

@@ -50,6 +50,14 @@ void OnHost::take(run::Side& side, int blocks, Copy& copy) {
   side.base = reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(side.base) + moved);
 }
 
+void OnHost::fetch() {
+  failed_ = false;
+  for (const Copy* copy : {&send_, &recv_}) {
+    if (copy->host == nullptr) continue;
+    failed_ = !memory::copy_device(driver_, copy->host.get(), copy->device, copy->bytes) || failed_;
+  }
+}
+
 int OnHost::finish() {
   if (recv_.host != nullptr) {
     failed_ = !memory::copy_device(driver_, recv_.device, recv_.host.get(), recv_.bytes) || failed_;

@@ -20,6 +20,8 @@ class OnHost {
   OnHost& operator=(const OnHost&) = delete;
   // The call with buffers that the processor can reach.
   const run::Call& call() const { return call_; }
+  // Brings the data to the host once more: for the next start of a persistent call.
+  void fetch();
   // Brings what was received to the device. Returns an MPI error code.
   int finish();
 

@@ -8,6 +8,7 @@
 
 #include "api/progress_thread.hpp"
 #include "api/serve.hpp"
+#include "api/taken.hpp"
 #include "sys/sys.hpp"
 #include "sys/wait.hpp"
 
@@ -60,20 +61,22 @@ void State::look_what_it_needs() {
         }
       },
       run);
-  alone = queue == nullptr && std::holds_alternative<run::InboxRun>(run) && !api::has_progress_thread();
+  alone = queue == nullptr && !taken && std::holds_alternative<run::InboxRun>(run) && !api::has_progress_thread();
 }
 
 void State::start() {
   active = true;
-  begun = false;
+  begun = has_moved = false;
   complete.store(false, std::memory_order_relaxed);
   error = MPI_SUCCESS;
+  if (on_host != nullptr && persistent) on_host->fetch();
   if (queue != nullptr) queue->push_back(this);
   go_on(run::With::mpi);
 }
 
 bool State::go_on(run::With with) {
   if (complete.load(std::memory_order_relaxed)) return true;
+  if (has_moved) return tell(with);
   if (queue != nullptr && queue->front() != this) return false;
   if (!can_go_on(with)) return false;
   int now = MPI_SUCCESS;
@@ -81,9 +84,23 @@ bool State::go_on(run::With with) {
   if (error == MPI_SUCCESS) error = thrown != MPI_SUCCESS ? thrown : now;
   // What has thrown is in the middle of something, and nothing goes on any more.
   const bool over = thrown != MPI_SUCCESS || is_run_done();
-  if (over && queue != nullptr) queue->pop_front();
-  if (over) complete.store(true, std::memory_order_release);
-  return over;
+  if (!over) return false;
+  if (queue != nullptr) queue->pop_front();
+  if (on_host != nullptr) {
+    const int brought = on_host->finish();
+    if (error == MPI_SUCCESS) error = brought;
+  }
+  has_moved = true;
+  return tell(with);
+}
+
+bool State::tell(run::With with) {
+  if (taken) {
+    if (with != run::With::mpi) return false;
+    api::tell_the_mpi(*this);
+  }
+  complete.store(true, std::memory_order_release);
+  return true;
 }
 
 // ---- Their memory ----
@@ -153,12 +170,6 @@ bool all_alone(std::span<Quadrille_Request> requests) {
                      [](const State* request) { return !is_active(request) || request->alone; });
 }
 
-void go_on_with_all() {
-  run::UnderWay& under_way = run::UnderWay::here();
-  const run::UnderWay::Held held(under_way);
-  under_way.advance();
-}
-
 bool is_crowded(std::span<Quadrille_Request> requests) {
   for (const State* request : requests) {
     if (request != nullptr && request->crowded) return true;
@@ -191,7 +202,7 @@ void wait_until(std::span<Quadrille_Request> requests, Done done) {
     return waiter->until([&] { return done() || (run::UnderWay::here().help(), false); });
   }
   if (done()) return;
-  go_on_with_all();
+  api::go_on_with_all();
   const int turns = is_crowded(requests) ? turns_if_crowded : turns_before_yield;
   for (int turn = 0; !done(); ++turn) {
     if (turn < turns) {
@@ -200,14 +211,8 @@ void wait_until(std::span<Quadrille_Request> requests, Done done) {
       sys::yield();
       drive_mpi(waiter);
     }
-    go_on_with_all();
+    api::go_on_with_all();
   }
-}
-
-// After a look without success: a program that tests until something is done would keep its core for a whole time slice.
-void let_others_run(std::span<Quadrille_Request> requests) {
-  if (is_crowded(requests)) sys::yield();
-  drive_mpi(waiter_of(requests));
 }
 
 // Tells the user that a request is complete, and what became of it. One of a nonblocking call is gone then.
@@ -270,10 +275,10 @@ int start_all(int count, Quadrille_Request* requests) {
 int test_all(int count, Quadrille_Request* list, int* flag) {
   if (!is_list(count, list) || flag == nullptr) return raise(MPI_ERR_ARG);
   const std::span requests(list, static_cast<std::size_t>(count));
-  go_on_with_all();
+  api::go_on_with_all();
   *flag = all_complete(requests) ? 1 : 0;
   if (*flag != 0) return finish_all(requests);
-  let_others_run(requests);
+  api::let_others_run(requests);
   return MPI_SUCCESS;
 }
 
@@ -296,11 +301,11 @@ int finish_any(std::span<Quadrille_Request> requests, int* index, bool& found) {
 int test_any(int count, Quadrille_Request* list, int* index, int* flag) {
   if (!is_list(count, list) || index == nullptr || flag == nullptr) return raise(MPI_ERR_ARG);
   const std::span requests(list, static_cast<std::size_t>(count));
-  go_on_with_all();
+  api::go_on_with_all();
   bool found = false;
   const int error = finish_any(requests, index, found);
   *flag = found ? 1 : 0;
-  if (!found) let_others_run(requests);
+  if (!found) api::let_others_run(requests);
   return error;
 }
 
@@ -339,8 +344,23 @@ int guarded(Work&& work) {
 
 }  // namespace
 
-// True if it is under way now.
-static bool begin(State& request) {
+void api::go_on_with_all() {
+  run::UnderWay& under_way = run::UnderWay::here();
+  const run::UnderWay::Held held(under_way);
+  under_way.advance();
+}
+
+void api::wait_until_complete(std::span<Quadrille_Request> requests) {
+  wait_until(requests, [&] { return all_complete(requests); });
+}
+
+// A program that tests until something is done would keep its core for a whole time slice.
+void api::let_others_run(std::span<Quadrille_Request> requests) {
+  if (is_crowded(requests)) sys::yield();
+  drive_mpi(waiter_of(requests));
+}
+
+bool api::begin(State& request) {
   if (request.alone) {
     request.start();
     return !request.complete;

@@ -6,8 +6,11 @@
 
 #include <atomic>
 #include <deque>
+#include <memory>
+#include <span>
 #include <variant>
 
+#include "api/on_host.hpp"
 #include "quadrille.h"
 #include "run/bound_run.hpp"
 #include "run/call.hpp"
@@ -42,6 +45,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::team::OwnLeaders leaders;
   quadrille::team::Lane* lane = nullptr;  // of a nonblocking call, until it is complete
   std::deque<const quadrille::run::Pending*>* queue = nullptr;  // in which it takes its turn there, or on a lane of leaders
+  std::unique_ptr<quadrille::api::OnHost> on_host;  // if the program has loaded a driver of a device
   Run run;
   bool persistent = false;
   bool crowded = false;  // ranks share processors: who looks in vain must let others run
@@ -53,13 +57,19 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // All of the last start is done; it may be so long before somebody asks. Set last: then it may be freed.
   std::atomic<bool> complete = true;
   bool active = false;   // from a start until the user was told that it is complete
+  bool has_moved = false;  // all of the last start, on this rank
+  // What the program holds, if it called a function of the MPI's own name (api/taken.hpp): `complete` is set when the MPI
+  // has been told.
+  bool taken = false;
+  MPI_Request handle{};
+  int handle_tag = 0;
   int error = MPI_SUCCESS;
 
   // Where run::UnderWay is held, unless it is alone.
   void start();
   bool go_on(quadrille::run::With with) override;
   bool can_go_on(quadrille::run::With with) const override {
-    return with == quadrille::run::With::mpi || (begun && !needs_mpi);
+    return with == quadrille::run::With::mpi || (begun && !needs_mpi && !has_moved);
   }
   // When it is known what carries it out.
   void look_what_it_needs();
@@ -73,6 +83,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
  private:
   int step();
   bool is_run_done() const;
+  // That all has moved. True if nothing is left to be done.
+  bool tell(quadrille::run::With with);
 };
 
 namespace quadrille::api {
@@ -82,5 +94,14 @@ int make_request(const run::Call& call, bool persistent, Quadrille_Request* requ
 
 // Starts a request that is not active.
 int start(Quadrille_Request_state& request);
+// The same; what fails is kept for who asks for it when it is complete. True if it is under way now.
+bool begin(Quadrille_Request_state& request);
+
+// Goes on with all that is under way.
+void go_on_with_all();
+// Waits until these are complete. A null one is.
+void wait_until_complete(std::span<Quadrille_Request> requests);
+// After a look without success at these: ranks that share processors must let each other run.
+void let_others_run(std::span<Quadrille_Request> requests);
 
 }  // namespace quadrille::api

@@ -9,8 +9,10 @@
 #include "api/engines.hpp"
 #include "api/on_host.hpp"
 #include "api/serve_neighbors.hpp"
+#include "api/taken.hpp"
 #include "api/trials.hpp"
 #include "team/config.hpp"
+#include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 #include "team/team.hpp"
 
@@ -142,8 +144,9 @@ bool is_inter(MPI_Comm comm) {
   return inter != 0;
 }
 
-Serving::Serving() { serving = true; }
-Serving::~Serving() { serving = false; }
+Serving::Serving() : before_(std::exchange(serving, true)) {}
+Serving::~Serving() { serving = before_; }
+bool is_serving() { return serving; }
 
 namespace {
 
@@ -200,6 +203,8 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
     attempt = {};
     return pass(team, Passed::other);
   }
+  // What nonblocking calls by leaders need is made here, as they may not wait.
+  if (engine.prepare != nullptr && attempt.choice == nullptr && team.taken.ready) team::prepare_lanes(team, call.collective, choice);
   team::explain(team, call.collective, cached);
   if (engine.run == nullptr) {
     if (is_settled(call, cached)) remember_passed(call, team, why_chosen(team), false);
@@ -229,6 +234,7 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   }
   const bool neighbors = is_neighbor(call.collective);
   if (!(neighbors ? admit_neighbors(call, *team, door) : admit_dense(call, *team, door))) return false;
+  if (wants_to_be_ready(*team)) get_ready_to_take(*team);
   error = neighbors ? check_sizes(call, *team, true) : MPI_SUCCESS;
   if (error == MPI_SUCCESS) {
     const std::size_t bytes = global_bytes(call, *team);

@@ -21,8 +21,14 @@ enum class Door { explicit_api, drop_in };
 // this thread while there is one of these.
 struct Serving {
   Serving();
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
   ~Serving();
+
+ private:
+  const bool before_;
 };
+bool is_serving();
 
 // Serves a call, or returns false: then the caller hands it to the MPI unchanged, and ends the attempt when that is
 // done. When it returns true, `error` is what the collective returns; errors have been raised through the error

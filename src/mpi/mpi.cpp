@@ -86,6 +86,13 @@ void load_functions(void* library, Mpi& table) {
   QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LOAD_ALL_FORMS)
 #undef QUADRILLE_LOAD_ALL_FORMS
 #undef QUADRILLE_LOAD
+#if defined(QUADRILLE_ABI_OPENMPI)
+  load_later(library, table.opal_progress_register, "opal_progress_register");
+  load_later(library, table.opal_progress_unregister, "opal_progress_unregister");
+#else
+  load_later(library, table.Async_start, "PMPIX_Async_start");
+  load_later(library, table.Request_is_complete, "MPIX_Request_is_complete");
+#endif
   if (missing != nullptr) {
     table.problem = table.library + " has no " + missing + "; MPI 3.1 or newer is needed";
   }

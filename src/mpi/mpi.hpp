@@ -20,21 +20,24 @@ namespace quadrille {
 
 // The functions that every supported MPI has, beside those of the collectives.
 #define QUADRILLE_MPI_REQUIRED(X)                                                                                   \
-  X(Abort) X(Alloc_mem) X(Allreduce) X(Barrier) X(Bcast) X(Cart_create) X(Cart_get) X(Cart_rank) X(Cartdim_get)     \
-  X(Comm_call_errhandler) X(Comm_create) X(Comm_create_group) X(Comm_create_keyval) X(Comm_free) X(Comm_get_attr)   \
-  X(Comm_get_errhandler) X(Comm_get_info) X(Comm_get_name) X(Comm_group) X(Comm_rank) X(Comm_remote_size)           \
-  X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split) X(Comm_split_type) X(Comm_test_inter)          \
-  X(Dims_create) X(Dist_graph_create) X(Dist_graph_create_adjacent) X(Dist_graph_neighbors)                         \
+  X(Abort) X(Alloc_mem) X(Allreduce) X(Barrier) X(Bcast) X(Cancel) X(Cart_create) X(Cart_get) X(Cart_rank)          \
+  X(Cartdim_get) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_group) X(Comm_create_keyval) X(Comm_free)     \
+  X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_get_info) X(Comm_get_name) X(Comm_group) X(Comm_rank)              \
+  X(Comm_remote_size) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split) X(Comm_split_type)         \
+  X(Comm_test_inter) X(Dims_create) X(Dist_graph_create) X(Dist_graph_create_adjacent) X(Dist_graph_neighbors)      \
   X(Dist_graph_neighbors_count) X(Errhandler_free) X(Error_class) X(Finalize) X(Finalized) X(Free_mem) X(Gather)    \
   X(Get_elements_x) X(Get_library_version) X(Get_processor_name) X(Get_version) X(Graph_neighbors)                  \
-  X(Graph_neighbors_count) X(Group_free) X(Group_range_incl) X(Group_size) X(Group_translate_ranks) X(Iallreduce)   \
-  X(Ibarrier) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys) X(Info_get_nthkey) X(Info_set) X(Init)      \
-  X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Pack) X(Query_thread) X(Reduce) X(Sendrecv) \
-  X(T_cvar_get_index) X(T_cvar_handle_alloc) X(T_cvar_handle_free) X(T_cvar_write) X(T_finalize) X(T_init_thread)   \
-  X(Testall) X(Testany) X(Topo_test) X(Type_commit) X(Type_contiguous) X(Type_create_hindexed)                      \
-  X(Type_create_hvector) X(Type_create_keyval) X(Type_create_resized) X(Type_create_struct) X(Type_create_subarray) \
-  X(Type_dup) X(Type_free) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)            \
-  X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Type_vector) X(Unpack) X(Waitall) X(Waitany) X(Wtime)
+  X(Graph_neighbors_count) X(Grequest_complete) X(Grequest_start) X(Group_free) X(Group_range_incl) X(Group_size)   \
+  X(Group_translate_ranks) X(Iallreduce) X(Ibarrier) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys)      \
+  X(Info_get_nthkey) X(Info_set) X(Init) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend)        \
+  X(Pack) X(Query_thread) X(Recv_init) X(Reduce) X(Request_free) X(Request_get_status) X(Send) X(Sendrecv) X(Start) \
+  X(Startall) X(Status_set_cancelled) X(Status_set_elements) X(T_cvar_get_index) X(T_cvar_handle_alloc)             \
+  X(T_cvar_handle_free) X(T_cvar_write) X(T_finalize) X(T_init_thread) X(Test) X(Testall) X(Testany) X(Testsome)    \
+  X(Topo_test) X(Type_commit) X(Type_contiguous) X(Type_create_hindexed) X(Type_create_hvector)                     \
+  X(Type_create_keyval) X(Type_create_resized) X(Type_create_struct) X(Type_create_subarray) X(Type_dup)            \
+  X(Type_free) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)                        \
+  X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Type_vector) X(Unpack) X(Wait) X(Waitall) X(Waitany)    \
+  X(Waitsome) X(Wtime)
 
 struct Mpi {
 #define QUADRILLE_MEMBER(name) decltype(&PMPI_##name) name = nullptr;
@@ -55,6 +58,12 @@ struct Mpi {
   int (*I##collective##_c)(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Request*) = nullptr;
   QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LATER_MEMBERS)
 #undef QUADRILLE_LATER_MEMBERS
+
+  // By which an MPI calls others while it makes progress, wherever that is (mpi/progress_hook.hpp). Null where it has none.
+  int (*opal_progress_register)(int (*)()) = nullptr, (*opal_progress_unregister)(int (*)()) = nullptr;
+  int (*Async_start)(int (*)(void*), void*, int) = nullptr;
+  // Of MPICH: looks at a request, and at nothing else.
+  int (*Request_is_complete)(MPI_Request) = nullptr;
 
   MPI_Comm comm_world, comm_self, comm_null;
   MPI_Group group_null;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "mpi/progress_hook.hpp"
 #include "mpi/thrown.hpp"
 #include "mpi/types.hpp"
 
@@ -224,7 +225,7 @@ int MpiTransport::all_done(std::size_t slots, bool block, bool& done) {
   const int count = static_cast<int>(slots);
   statuses_.resize(slots);
   int error = block ? mpi().Waitall(count, requests_.data(), statuses_.data())
-                    : mpi().Testall(count, requests_.data(), &flag, statuses_.data());
+                    : test_all(count, requests_.data(), &flag, statuses_.data());
   last_error_ = error;
   if (error == MPI_ERR_IN_STATUS) {
     wait_for_pending();
@@ -268,7 +269,7 @@ int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t
   if (block && !poll) {
     error = mpi().Waitany(count, requests_.data(), &index, &status);
   } else {
-    error = mpi().Testany(count, requests_.data(), &index, &flag, &status);
+    error = test_any(count, requests_.data(), &index, &flag, &status);
     if (!flag) index = MPI_UNDEFINED;
   }
   last_error_ = error;

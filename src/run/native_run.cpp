@@ -4,6 +4,7 @@
 
 #include "collective/signatures.hpp"
 #include "mpi/mpi.hpp"
+#include "mpi/progress_hook.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -65,7 +66,7 @@ int NativeRun::advance() {
   if (!under_way_) return MPI_SUCCESS;
   int flag = 0;
   MPI_Status status;
-  const int error = mpi().Testall(1, &request_, &flag, &status);
+  const int error = test_all(1, &request_, &flag, &status);
   under_way_ = error == MPI_SUCCESS && flag == 0;
   return error == MPI_ERR_IN_STATUS ? status.MPI_ERROR : error;
 }

@@ -7,6 +7,11 @@ UnderWay& UnderWay::here() {
   return *list;
 }
 
+int& UnderWay::holds() {
+  static thread_local int number = 0;
+  return number;
+}
+
 void UnderWay::add(Pending& call) {
   calls_.push_back(&call);
   any_.store(true, std::memory_order_release);
@@ -19,8 +24,13 @@ void UnderWay::advance() {
 
 UnderWay::Helped UnderWay::help(With with) {
   if (!any_.load(std::memory_order_relaxed)) return Helped::nothing;
+  if (holds() > 0) return Helped::some;
   std::unique_lock lock(mutex_, std::defer_lock);
   if (threads_ && !lock.try_lock()) return Helped::some;
+  struct Holding {
+    Holding() { ++holds(); }
+    ~Holding() { --holds(); }
+  } const holding;
   Helped helped = Helped::nothing;
   std::erase_if(calls_, [&](Pending* call) {
     const bool ended = call->go_on(with);

@@ -26,18 +26,25 @@ class UnderWay {
   // Those of this process.
   static UnderWay& here();
 
-  // Held over whatever starts a call or goes on with one. What is done under it never waits.
+  // Held over whatever starts a call or goes on with one. What is done under it never waits. The MPI may call us back in
+  // its functions (mpi/progress_hook.hpp): then help() does nothing on this thread.
   class Held {
    public:
     explicit Held(UnderWay& calls) : lock_(calls.mutex_, std::defer_lock) {
       if (calls.threads_) lock_.lock();
+      ++holds();
     }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    ~Held() { --holds(); }
 
    private:
     std::unique_lock<std::mutex> lock_;
   };
   // From now on one thread at a time calls anything here, so that nothing is locked. Before the first call is started.
   void one_thread() { threads_ = false; }
+
+  bool any() const { return any_.load(std::memory_order_acquire); }
 
   // All where it is held. add() does not throw where there is room.
   void make_room() { calls_.reserve(calls_.size() + 1); }
@@ -50,6 +57,9 @@ class UnderWay {
   Helped help(With with = With::mpi);
 
  private:
+  // How often this thread holds it.
+  static int& holds();
+
   std::mutex mutex_;
   bool threads_ = true;
   std::vector<Pending*> calls_;

@@ -92,20 +92,40 @@ void take_lanes(Team& team, const CachedLeaders& on) {
 
 }  // namespace
 
-LeadersOnLane next_leaders_lane(Team& team, CachedLeaders& on) {
+namespace {
+
+void take_lanes_for(Team& team, CachedLeaders& on) {
   LeadersMemory& all = *on.memory;
   if (!std::exchange(all.asked_for_lanes, true)) take_lanes(team, on);
-  if (all.lanes.empty()) return {};
-  if (!on.asked_for_lanes) {
-    const bool has_room = thrown_by([&] {
-      while (on.of_lanes.size() < all.lanes.size()) on.of_lanes.push_back(work_for(team, *on.plan));
-    }) == MPI_SUCCESS;
-    if (!true_on_all(team, has_room)) on.of_lanes.clear();
-    on.asked_for_lanes = true;
-  }
-  if (on.of_lanes.empty()) return {};
+  if (all.lanes.empty() || on.asked_for_lanes) return;
+  const bool has_room = thrown_by([&] {
+    while (on.of_lanes.size() < all.lanes.size()) on.of_lanes.push_back(work_for(team, *on.plan));
+  }) == MPI_SUCCESS;
+  if (!true_on_all(team, has_room)) on.of_lanes.clear();
+  on.asked_for_lanes = true;
+}
+
+}  // namespace
+
+void prepare_lanes(Team& team, Collective collective, const choose::Choice& choice) {
+  if (leaders_at_hand(team, choice) != nullptr) return;
+  if (CachedLeaders* const on = leaders_for(team, collective, choice)) take_lanes_for(team, *on);
+}
+
+LeadersOnLane next_leaders_lane(Team& team, CachedLeaders& on) {
+  take_lanes_for(team, on);
+  LeadersMemory& all = *on.memory;
+  if (all.lanes.empty() || on.of_lanes.empty()) return {};
   const std::size_t lane = all.calls++ % all.lanes.size();
   return {&all.lanes[lane], on.of_lanes[lane].get()};
+}
+
+CachedLeaders* leaders_at_hand(Team& team, const choose::Choice& choice) {
+  for (const auto& cached : team.chosen.leaders) {
+    if (cached->build != choice.algorithm->build || cached->parameters != choice.parameters) continue;
+    return cached->plan && cached->asked_for_lanes && cached->memory->asked_for_lanes ? cached.get() : nullptr;
+  }
+  return nullptr;
 }
 
 std::optional<OwnLeaders> own_leaders(Team& team, const CachedLeaders& on, std::size_t largest) {

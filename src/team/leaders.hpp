@@ -64,6 +64,10 @@ struct LeadersOnLane {
   run::LeadersWork* work = nullptr;
 };
 LeadersOnLane next_leaders_lane(Team& team, CachedLeaders& on);
+// Makes what the first of them makes.
+void prepare_lanes(Team& team, Collective collective, const choose::Choice& choice);
+// Not collective: the plan, if there are lanes for it already, so that next_leaders_lane() asks nobody; else null.
+CachedLeaders* leaders_at_hand(Team& team, const choose::Choice& choice);
 
 // For a persistent call whose largest block has so many bytes on all ranks; SIZE_MAX: they do not know.
 struct OwnLeaders {

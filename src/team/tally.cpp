@@ -25,8 +25,8 @@ constexpr std::array<const char*, passed_kinds> reasons = {
     "between nodes, where the MPI was chosen",
     "inside a node, where the MPI was chosen",
     "where the MPI had no communicator left",
-    "nonblocking, a form that is not taken over",
-    "for persistent requests, a form that is not taken over",
+    "nonblocking, which are not taken over there",
+    "for persistent requests, which are not taken over there",
     "for another reason",
 };
 

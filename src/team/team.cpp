@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -138,11 +139,14 @@ void print_summary(int rank) {
   for (const std::string& line : summary_lines(parts, !all_explain && ranks > 1)) say(line);
 }
 
-std::atomic<void (*)()> work_before_end = nullptr;
+constexpr std::size_t most_works_before_end = 4;
+std::array<std::atomic<void (*)()>, most_works_before_end> works_before_end{};
 
 // Runs at the start of MPI_Finalize, when MPI still works: MPI_COMM_SELF loses its attributes first.
 int at_finalize(MPI_Comm, int, void*, void*) {
-  if (void (*const work)() = work_before_end.exchange(nullptr)) work();
+  for (auto& slot : works_before_end) {
+    if (void (*const work)() = slot.exchange(nullptr)) work();
+  }
   int rank = -1;
   mpi().Comm_rank(mpi().comm_world, &rank);
   if (config().trials == Trials::learn && rank == 0) static_cast<void>(thrown_by(learn_verdicts));
@@ -255,7 +259,12 @@ void explain_mapping_watch(memory::MappingWatch watch) {
 
 }  // namespace
 
-void before_end(void (*work)()) { work_before_end = work; }
+void before_end(void (*work)()) {
+  for (auto& slot : works_before_end) {
+    void (*free)() = nullptr;
+    if (slot.compare_exchange_strong(free, work)) return;
+  }
+}
 
 MPI_Comm Team::own() const { return user == mpi().comm_world && quiet != nullptr ? quiet->comm : user; }
 
@@ -292,6 +301,13 @@ bool counts_early(MPI_Comm comm, int most) {
 Team* team_of(MPI_Comm comm) {
   bool early = false;
   return team_after(comm, 0, early);
+}
+
+Team* find_team(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  if (comm == mpi().comm_null || mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != MPI_SUCCESS) return nullptr;
+  return found ? static_cast<Team*>(value) : nullptr;
 }
 
 Team* team_after(MPI_Comm comm, int calls, bool& early) {

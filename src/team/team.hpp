@@ -111,6 +111,11 @@ struct Team {
   std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
   std::vector<std::shared_ptr<LeadersMemory>> leaders;  // for each size of groups
   bool lost = false;           // this rank does not know what the others go by: team/ask.hpp
+  // Of MPI's nonblocking calls, which may not wait: api/taken.hpp.
+  struct Taken {
+    bool wanted = false;  // some went to the MPI for want of what they need
+    bool asked = false, ready = false;  // that was made, or could not be
+  } taken;
   // What carries out the request that was made last: "inbox", "rings", "messages", "mpi", or "nothing" if no data move.
   const char* request_by = "nothing";
 
@@ -131,6 +136,8 @@ struct Team {
 // The team of a communicator, made on first use. Not collective. Null for the null communicator and
 // when the MPI cannot keep the attribute.
 Team* team_of(MPI_Comm comm);
+// That which is there; null if there is none.
+Team* find_team(MPI_Comm comm);
 // The same, but the first `calls` calls on a communicator without a team are only counted: `early` is true then. Programs
 // make communicators for one call, and a team costs as much as some calls. All ranks give the same number.
 Team* team_after(MPI_Comm comm, int calls, bool& early);
@@ -183,7 +190,7 @@ inline constexpr const char* no_communicator = "the MPI has no communicator left
 
 inline constexpr const char* no_memory_for_leaders = "there is no shared memory left for leaders";
 
-// Is called at the start of MPI_Finalize, once.
+// Each of up to four is called at the start of MPI_Finalize, once, in this order.
 void before_end(void (*work)());
 
 // Prints a line, once a process.

@@ -1,6 +1,6 @@
 // Buffers in a device's memory on some ranks, and in host memory on the others: in every collective, in place, with
 // gaps, after calls that were made before the driver was loaded. A processor that touches such memory is a crash.
-//   device_check LIBRARY    the stand-in of the driver
+//   device_check LIBRARY [requests]    the stand-in of the driver; also in nonblocking and persistent calls
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -147,6 +147,40 @@ void check_uniform(MPI_Comm comm, bool device, int count, bool in_place, bool ga
   }
 }
 
+// A nonblocking call, and a persistent one whose data are others in each start.
+void check_requests(MPI_Comm comm, bool device, int count) {
+  using Init = int(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
+  void* symbol = dlsym(RTLD_DEFAULT, "MPI_Alltoall_init");
+  if (symbol == nullptr) symbol = dlsym(RTLD_DEFAULT, "MPIX_Alltoall_init");
+  auto* const init = reinterpret_cast<Init*>(symbol);
+  const auto n = static_cast<std::size_t>(size) * static_cast<std::size_t>(count);
+  Buffer send(device, n), recv(device, n);
+  MPI_Request persistent = MPI_REQUEST_NULL, request;
+  if (init != nullptr) {
+    init(send.data(), count, MPI_INT, recv.data(), count, MPI_INT, comm, MPI_INFO_NULL, &persistent);
+  }
+  for (int turn = 0; turn < 4; ++turn) {
+    for (std::size_t i = 0; i < n; ++i) {
+      send[i] = value(rank, static_cast<int>(i) / count, static_cast<int>(i) % count) + turn;
+      recv[i] = -7;
+    }
+    send.to_device();
+    recv.to_device();
+    if (turn % 2 == 0 || init == nullptr) {
+      MPI_Ialltoall(send.data(), count, MPI_INT, recv.data(), count, MPI_INT, comm, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Start(&persistent);
+      MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+    }
+    recv.from_device();
+    for (std::size_t i = 0; i < n; ++i) {
+      expect("request", recv[i], value(static_cast<int>(i) / count, rank, static_cast<int>(i) % count) + turn);
+    }
+  }
+  if (persistent != MPI_REQUEST_NULL) MPI_Request_free(&persistent);
+}
+
 // To the left and to the right of a ring.
 void check_neighbors(MPI_Comm ring, bool device, int count) {
   const auto block = static_cast<std::size_t>(count);
@@ -177,6 +211,8 @@ void check_neighbors(MPI_Comm ring, bool device, int count) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 2) return 2;
+  // Where the MPI's nonblocking functions are not taken over, they would be given memory that they cannot touch.
+  const bool takes_requests = argc > 2;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm ring;
@@ -196,6 +232,7 @@ int main(int argc, char** argv) {
     }
     check_vector(MPI_COMM_WORLD, device, count, false, 2);
     check_neighbors(ring, device, count);
+    if (takes_requests) check_requests(MPI_COMM_WORLD, device, count);
   }
   if (device) {
     const unsigned long before = driver.copies();

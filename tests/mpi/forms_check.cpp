@@ -1,4 +1,4 @@
-// Calls the forms that are not taken over, in a program that does not know which of them its MPI has: they are looked for
+// Calls nonblocking and persistent functions in a program that does not know which of them its MPI has: they are looked for
 // as mpi4py does. What they bring must be right. Of each that is there two calls are made.
 #include <dlfcn.h>
 #include <mpi.h>

@@ -3,6 +3,7 @@
 // its own slot. What comes is held to the definition, and so is what the MPI's own function makes of it.
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -71,7 +72,9 @@ class Grids : public MpiTest {
 TEST_F(Grids, EachBlockLandsInItsSlot) {
   const int me = world().rank, size = world().size;
   std::size_t all = 0;
-  for (int ranks = 1; ranks <= size; ++ranks) {
+  // Open MPI 4.1 delivers wrong bytes in nonblocking and persistent calls of one rank, which go to it.
+  const char* const least = std::getenv("QUADRILLE_TEST_LEAST_GRID");
+  for (int ranks = least == nullptr ? 1 : std::atoi(least); ranks <= size; ++ranks) {
     const std::vector<TestGrid> grids = grids_of(ranks, 4);
     const int groups = size / ranks, group = me / ranks;
     MPI_Comm part;

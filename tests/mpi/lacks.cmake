@@ -32,9 +32,14 @@ set_target_properties(quadrille_device_standin PROPERTIES OUTPUT_NAME cuda SUFFI
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/standin-cuda)
 quadrille_mpi_program(quadrille_device_check device_check.cpp)
 add_dependencies(quadrille_device_check quadrille_preload quadrille_device_standin)
+set(device_doors)
+if(QUADRILLE_PERSISTENT_DOOR)
+  set(device_doors PERSISTENT)
+endif()
 function(quadrille_device_test name ranks)
-  quadrille_mpi_test(mpi.device-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_check PRELOAD
-                     SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN} ARGUMENTS $<TARGET_FILE:quadrille_device_standin>)
+  quadrille_mpi_test(mpi.device-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_check PRELOAD ${device_doors}
+                     SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN}
+                     ARGUMENTS $<TARGET_FILE:quadrille_device_standin> requests)
 endfunction()
 quadrille_device_test(default 2)
 quadrille_device_test(default 3)

@@ -1,0 +1,84 @@
+// The drop-in door for MPI's nonblocking functions, and those that make persistent requests (taken.hpp). What is not
+// taken over goes to the MPI, and is counted if somebody wants a summary.
+//
+// The nonblocking functions have been in MPI since 3.0, so that none seems to be there which is not. The names of all
+// others are in libraries of their own, which are loaded where the MPI has them, and call what is exported here
+// (interpose_large.cpp, interpose_persistent.cpp).
+#include "api/doors.hpp"
+#include "api/serve.hpp"
+#include "api/taken.hpp"
+#include "collective/signatures.hpp"
+#include "mpi/mpi.hpp"
+#include "quadrille.h"
+#include "team/tally.hpp"
+
+namespace {
+
+using quadrille::Collective;
+using quadrille::mpi;
+using quadrille::team::untaken;
+namespace api = quadrille::api;
+
+int pass_on(std::atomic<std::uint64_t>& counted) {
+  if (untaken.wanted.load(std::memory_order_relaxed)) counted.fetch_add(1, std::memory_order_relaxed);
+  return MPI_SUCCESS;
+}
+
+// By the function of the MPI, if it is not taken over. It is there, unless its doors were loaded by mistake.
+template <class Function, class... Arguments>
+int start(const quadrille::run::Call& call, Function function, MPI_Request* request, Arguments... arguments) {
+  int error = MPI_SUCCESS;
+  if (api::take(call, false, request, error)) return error;
+  pass_on(untaken.nonblocking);
+  return function != nullptr ? function(arguments..., request) : api::raise(call.comm, MPI_ERR_OTHER);
+}
+
+template <class Function, class... Arguments>
+int make(const quadrille::run::Call& call, Function function, MPI_Info info, MPI_Request* request,
+         Arguments... arguments) {
+  if (function == nullptr) return api::raise(call.comm, MPI_ERR_OTHER);
+  int error = MPI_SUCCESS;
+  if (api::take(call, true, request, error)) return error;
+  pass_on(untaken.persistent);
+  return function(arguments..., info, request);
+}
+
+}  // namespace
+
+#define QUADRILLE_START(PREFIX, collective, Name, FORM, Displacement)                                                 \
+  QUADRILLE_EXPORT int PREFIX##_I##collective(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Request* request) { \
+    return start(api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM), mpi().I##collective, request,      \
+                 QUADRILLE_ARGUMENTS_##FORM);                                                                         \
+  }
+#define QUADRILLE_START_MPI(...) QUADRILLE_START(MPI, __VA_ARGS__)
+#define QUADRILLE_START_PMPI(...) QUADRILLE_START(PMPI, __VA_ARGS__)
+
+#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                        \
+  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info info,       \
+                                               MPI_Request* request) {                                              \
+    return make(api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM), mpi().Name##_init, info, request, \
+                QUADRILLE_ARGUMENTS_##FORM);                                                                        \
+  }
+#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                         \
+  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info info,     \
+                                                 MPI_Request* request) {                                              \
+    return make(api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM), mpi().Name##_init_c, info, request, \
+                QUADRILLE_ARGUMENTS_##FORM);                                                                          \
+  }                                                                                                                   \
+  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),                  \
+                                                   MPI_Request* request) {                                            \
+    return start(api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM), mpi().I##collective##_c, request,  \
+                 QUADRILLE_ARGUMENTS_##FORM);                                                                         \
+  }
+
+// Open MPI's Fortran calls the PMPI_ names, see interpose.cpp.
+extern "C" {
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_START_MPI)
+#if defined(QUADRILLE_ABI_OPENMPI)
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_START_PMPI)
+#endif
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_MAKE)
+#if defined(QUADRILLE_HAVE_LARGE_COUNT)
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_LARGE)
+#endif
+}  // extern "C"

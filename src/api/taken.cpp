@@ -1,0 +1,290 @@
+#include "api/taken.hpp"
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "api/making.hpp"
+#include "api/progress_thread.hpp"
+#include "api/requests.hpp"
+#include "api/serve_neighbors.hpp"
+#include "api/taken_table.hpp"
+#include "mpi/errors.hpp"
+#include "mpi/progress_hook.hpp"
+#include "team/ask.hpp"
+#include "team/config.hpp"
+#include "team/own_rings.hpp"
+
+namespace quadrille::api {
+namespace {
+
+using State = Quadrille_Request_state;
+using team::Team;
+
+TakenTable& table() {
+  static auto* made = new TakenTable;  // outlives all destructors
+  return *made;
+}
+
+std::uintptr_t number_of(MPI_Request handle) { return (std::uintptr_t)handle; }  // a pointer, or an int
+
+// ---- Who goes on ----
+
+bool help_from_the_mpi() {
+  const Serving guard;
+  run::UnderWay& under_way = run::UnderWay::here();
+  under_way.help();
+  return under_way.any();
+}
+
+bool thread_may_call_mpi() {
+  int level = MPI_THREAD_SINGLE;
+  mpi().Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE && has_progress_thread();
+}
+
+// While the program is in whatever function of the MPI.
+bool progress_is_sure() { return has_progress_hook() || thread_may_call_mpi(); }
+
+// ---- Requests that have come to their end in a callback, where the MPI is not to be called ----
+
+struct Ended {
+  std::mutex mutex;
+  std::vector<State*> requests;
+};
+Ended& ended() {
+  static auto* list = new Ended;
+  return *list;
+}
+
+void delete_ended() {
+  std::vector<State*> gone;
+  {
+    const std::lock_guard lock(ended().mutex);
+    gone.swap(ended().requests);
+  }
+  for (const State* request : gone) delete request;
+  gone.clear();
+  const std::lock_guard lock(ended().mutex);
+  if (ended().requests.empty()) gone.swap(ended().requests);  // its memory
+}
+
+// ---- The generalised request of a nonblocking call ----
+
+int tell_status(void* request, MPI_Status* status) {
+  mpi().Status_set_elements(status, mpi().byte, 0);
+  mpi().Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  status->MPI_TAG = MPI_UNDEFINED;
+  status->MPI_ERROR = static_cast<const State*>(request)->error;  // MPICH takes it from here in MPI_Waitsome
+  return static_cast<const State*>(request)->error;
+}
+
+int end_request(void* data) {
+  auto* const request = static_cast<State*>(data);
+  table().remove(number_of(request->handle), request);
+  const std::lock_guard lock(ended().mutex);
+  ended().requests.push_back(request);
+  return MPI_SUCCESS;
+}
+
+// As the MPIs refuse to cancel their own.
+int refuse_to_cancel(void*, int) { return MPI_ERR_REQUEST; }
+
+// ---- The receive of a persistent call ----
+
+// Of this process alone, where nobody but we send: made from the group, so that no attribute of the program is copied.
+struct OwnComm {
+  MPI_Comm comm;
+  std::vector<int> free_tags;
+  int tags = 0;
+
+  OwnComm() : comm(mpi().comm_null) {
+    MPI_Group group;
+    if (mpi().Comm_group(mpi().comm_self, &group) != MPI_SUCCESS) return;
+    if (mpi().Comm_create(mpi().comm_self, group, &comm) != MPI_SUCCESS) comm = mpi().comm_null;
+    mpi().Group_free(&group);
+    if (comm != mpi().comm_null) mpi().Comm_set_errhandler(comm, mpi().errors_return);
+  }
+};
+std::mutex own_comm_mutex;
+OwnComm& own_comm() {
+  static auto* made = new OwnComm;
+  return *made;
+}
+
+int take_tag() {
+  const std::lock_guard lock(own_comm_mutex);
+  OwnComm& own = own_comm();
+  if (own.free_tags.empty()) {
+    own.free_tags.reserve(static_cast<std::size_t>(own.tags) + 1);  // for when it is given back
+    return own.tags++;
+  }
+  const int tag = own.free_tags.back();
+  own.free_tags.pop_back();
+  return tag;
+}
+
+void give_tag_back(int tag) {
+  const std::lock_guard lock(own_comm_mutex);
+  own_comm().free_tags.push_back(tag);
+}
+
+constexpr int most_tags = 32767;  // MPI_TAG_UB is never less
+
+// ---- Making them ----
+
+// All ranks have decided to serve the call: whoever has no handle takes part all the same.
+int make_handle(State& request) {
+  int error = MPI_ERR_NO_MEM;
+  if (request.persistent) {
+    request.handle_tag = take_tag();
+    if (own_comm().comm == mpi().comm_null || request.handle_tag > most_tags) return MPI_ERR_NO_MEM;
+    error = mpi().Recv_init(nullptr, 0, mpi().byte, 0, request.handle_tag, own_comm().comm, &request.handle);
+  } else {
+    error = mpi().Grequest_start(tell_status, end_request, refuse_to_cancel, &request, &request.handle);
+  }
+  if (error != MPI_SUCCESS) return error;
+  return thrown_by([&] { table().add(number_of(request.handle), &request); });
+}
+
+void end_all() {
+  end_progress_hook_for_good();
+  delete_ended();
+}
+
+void prepare_end() {
+  static std::once_flag once;
+  std::call_once(once, [] { team::before_end(end_all); });
+}
+
+int make_and_start(std::unique_ptr<State> made, MPI_Request* request) {
+  State& state = *made.release();  // from here on the MPI or the program ends it
+  const int error = make_handle(state);
+  if (error != MPI_SUCCESS) state.taken = false;  // nobody is to be told
+  if (error == MPI_SUCCESS) *request = state.handle;
+  if (!state.persistent) start_taken(state);
+  return error;
+}
+
+bool may_take(Team& team, bool persistent) {
+  if (persistent && team.eligible) get_ready_to_take(team);
+  if (team.taken.ready) return true;
+  if (!team.eligible || team.taken.asked || persistent) return false;
+  if (!std::exchange(team.taken.wanted, true)) {
+    some_wanted.store(true, std::memory_order_relaxed);
+    team::generation.fetch_add(1, std::memory_order_acq_rel);  // no blocking call on it takes the short way
+  }
+  return false;
+}
+
+const char* why_not_taken(const Team& team, bool persistent) {
+  if (!team.eligible) return team.why_not.c_str();
+  if (team.taken.asked && !progress_is_sure()) {
+    return "this MPI lets nobody go on with calls while the program waits in it (QUADRILLE_PROGRESS=thread does, with "
+           "MPI_THREAD_MULTIPLE)";
+  }
+  return team.taken.asked || persistent
+             ? "there is no memory for it"
+             : "what nonblocking calls need is made in the next blocking one on the communicator";
+}
+
+bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, int& error) {
+  bool early = false;
+  Team* const team = team::team_after(call.comm, persistent ? 0 : uncounted_calls(Door::drop_in), early);
+  if (team == nullptr) return false;
+  const Serving guard;
+  if (team->lost) {
+    error = raise(call.comm, MPI_ERR_OTHER);
+    return true;
+  }
+  prepare_progress();
+  prepare_end();
+  delete_ended();
+  if (!may_take(*team, persistent)) {
+    if (team->counted.explains)
+      team::explain(*team, call.collective, 0, "mpi",
+                    fmt::format("{}; {}", persistent ? "persistent" : "nonblocking", why_not_taken(*team, persistent)));
+    return false;
+  }
+  auto made = std::make_unique<State>();
+  Making m{call, persistent, *team, *made, Door::drop_in};
+  error = find_carrier(m);
+  if (m.passes_on) return false;
+  if (error == MPI_SUCCESS) error = make_and_start(std::move(made), request);
+  if (error != MPI_SUCCESS) raise(call.comm, error);
+  return true;
+}
+
+// What calls on the communicator need that may not wait. False if it cannot be had, on all ranks alike.
+bool make_ready_to_take(Team& team) {
+  if (!team.ready && team::setup(team) != MPI_SUCCESS) return false;
+  if (!team::true_on_all(team, progress_is_sure())) return false;
+  if (team::has_topology(team) && prepare_neighbors(team) != MPI_SUCCESS) return false;
+  const bool in_node = team.nodes.nodes == 1 && team.group.reach().rings;
+  const bool has_lanes = in_node && !team::lanes_of(team).lanes.empty();
+  if (has_lanes && !team::config().any_forced) return true;
+  return team::prepare_messages(team) == MPI_SUCCESS || has_lanes;
+}
+
+}  // namespace
+
+bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error) {
+  if (is_serving() || !mpi().usable || request == nullptr) return false;
+  bool taken = true;
+  const int thrown = thrown_by([&] { taken = try_to_take(call, persistent, request, error); });
+  if (thrown != MPI_SUCCESS) error = raise(call.comm, thrown);
+  return taken;
+}
+
+void tell_the_mpi(State& request) {
+  if (!request.persistent) {
+    mpi().Grequest_complete(request.handle);
+    return;
+  }
+  // One that has failed must not look like one that has not: what is longer than the receive is an error to the MPI.
+  const char nothing = 0;
+  mpi().Send(&nothing, request.error == MPI_SUCCESS ? 0 : 1, mpi().byte, 0, request.handle_tag, own_comm().comm);
+}
+
+void get_ready_to_take(Team& team) {
+  if (std::exchange(team.taken.asked, true)) return;
+  prepare_progress();
+  team.taken.ready = make_ready_to_take(team);
+}
+
+void get_world_ready_to_take() {
+  Team* const team = team::team_of(mpi().comm_world);
+  if (team != nullptr && team->ready) get_ready_to_take(*team);
+}
+
+void get_ready_in_a_barrier(MPI_Comm comm) {
+  if (is_serving() || !mpi().usable) return;
+  const int thrown = thrown_by([comm] {
+    Team* const team = team::find_team(comm);
+    if (team == nullptr || team->lost || !wants_to_be_ready(*team)) return;
+    const Serving guard;
+    get_ready_to_take(*team);
+  });
+  if (thrown != MPI_SUCCESS) raise(comm, thrown);
+}
+
+bool has_taken() { return table().any(); }
+
+State* taken_behind(MPI_Request handle) { return table().find(number_of(handle)); }
+
+void start_taken(State& request) {
+  if (begin(request)) begin_progress_hook(help_from_the_mpi);
+}
+
+void free_taken(State& request) {
+  table().remove(number_of(request.handle), &request);
+  give_tag_back(request.handle_tag);
+  delete &request;
+}
+
+}  // namespace quadrille::api

@@ -1,0 +1,54 @@
+// Requests that the program holds without knowing that they are ours: it called MPI_Ialltoall, MPI_Alltoall_init or
+// another function of the MPI's own name (request_names.cpp).
+//
+// What the program gets is a request of the MPI, which the MPI completes rightly in any completion call, also in one
+// that we do not see (by a tool's PMPI_Wait, or a function found by dlsym), and never before the data are there:
+//   nonblocking   a generalised request, which is said to be complete when the call is
+//   persistent    a receive of nothing from this rank itself, which is sent the message when the call is complete
+// So whoever waits waits in the MPI, and the call must go on there. That is what mpi/progress_hook.hpp is for. In an
+// MPI that has no such thing calls go to the MPI, unless there is a progress thread that may call the MPI.
+//
+// A nonblocking function may not wait for other ranks, and making a communicator ready waits for all of them. So a
+// nonblocking call is served if its communicator is ready for that: MPI_COMM_WORLD from MPI_Init on, another one after
+// a blocking call on it that may wait, if there were nonblocking ones before. All ranks make these calls in one order,
+// so they decide alike.
+#pragma once
+
+#include <atomic>
+
+#include "api/serve.hpp"
+#include "collective/signatures.hpp"
+#include "quadrille.h"
+#include "run/call.hpp"
+
+namespace quadrille::api {
+
+// Makes a request for a call of a function of the MPI's name, and starts it if it is not persistent. False: all ranks
+// call the MPI's function. What is wrong is raised, and is the `error`.
+bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error);
+
+// All of the last start of a request has moved: the MPI may say so to the program. From any thread that may call the
+// MPI.
+void tell_the_mpi(Quadrille_Request_state& request);
+
+// Collective, and waits: in MPI_Init, in blocking calls on communicators that want it, when persistent requests are
+// made. From then on nonblocking calls on the communicator can be served, if that can be had.
+void get_ready_to_take(team::Team& team);
+void get_world_ready_to_take();
+inline bool wants_to_be_ready(const team::Team& team) { return team.taken.wanted && !team.taken.asked; }
+// In a call of the MPI out of which no rank comes before all are in it: if `comm` wants it.
+inline std::atomic<bool> some_wanted = false;
+void get_ready_in_a_barrier(MPI_Comm comm);
+
+// ---- What the doors of MPI's completion functions need ----
+
+// Are there requests that the program holds?
+bool has_taken();
+// The one that is behind a handle of the MPI; null if it is none of ours.
+Quadrille_Request_state* taken_behind(MPI_Request handle);
+// Starts a persistent one, whose receive has been started.
+void start_taken(Quadrille_Request_state& request);
+// Frees a persistent one that is not active, whose receive has been freed.
+void free_taken(Quadrille_Request_state& request);
+
+}  // namespace quadrille::api

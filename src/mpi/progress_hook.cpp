@@ -1,0 +1,130 @@
+#include "mpi/progress_hook.hpp"
+
+#include <atomic>
+
+#include "mpi/mpi.hpp"
+
+namespace quadrille {
+namespace {
+
+std::atomic<bool (*)()> work_of_hook = nullptr;
+std::atomic<bool> wanted = false;
+// The MPI calls us, or is about to.
+std::atomic<bool> there = false;
+// On this thread.
+thread_local bool inside = false;
+
+// So often in a row the hook finds nothing to do before it ends: programs start one call after another.
+constexpr unsigned most_idle_looks = 256;
+std::atomic<unsigned> idle_looks = 0;
+
+// True if the hook is to stay.
+bool work_once() {
+  if (!wanted.load(std::memory_order_acquire)) return false;
+  if (inside) return true;  // by an MPI function that the work calls
+  inside = true;
+  bool (*const work)() = work_of_hook.load(std::memory_order_acquire);
+  const bool busy = work != nullptr && work();
+  inside = false;
+  if (busy) {
+    idle_looks.store(0, std::memory_order_relaxed);
+    return true;
+  }
+  if (idle_looks.fetch_add(1, std::memory_order_relaxed) < most_idle_looks) return true;
+  wanted.store(false, std::memory_order_release);
+  return false;
+}
+
+// Says that we are called no more, unless somebody wants us at this moment: then we stay, and it is true.
+bool stays_after_all() {
+  there.store(false);
+  return wanted.load() && !there.exchange(true);
+}
+
+#if defined(QUADRILLE_ABI_OPENMPI)
+
+int called() {
+  if (work_once()) return 0;
+  if (inside) return 0;
+  // Open MPI allows that from within. Who wants us from here on registers us again.
+  mpi().opal_progress_unregister(called);
+  if (stays_after_all()) mpi().opal_progress_register(called);
+  return 0;
+}
+
+bool can_hook() { return mpi().opal_progress_register != nullptr && mpi().opal_progress_unregister != nullptr; }
+constexpr const char* hook_name = "opal_progress_register";
+void install() { mpi().opal_progress_register(called); }
+
+#else
+
+constexpr int no_progress = 0, all_done = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
+constexpr int null_stream = 0x3c000000;       // MPIX_STREAM_NULL
+
+int called(void*) {
+  if (work_once() || inside) return no_progress;
+  return stays_after_all() ? no_progress : all_done;
+}
+
+bool can_hook() { return mpi().Async_start != nullptr && mpi().Request_is_complete != nullptr; }
+constexpr const char* hook_name = "MPIX_Async_start";
+void install() { mpi().Async_start(called, nullptr, null_stream); }
+
+#endif
+
+// Requests are to be looked at without asking for progress.
+bool looks_alone() { return inside && mpi().Request_is_complete != nullptr; }
+
+bool is_complete(MPI_Request request) {
+  return request == mpi().request_null || mpi().Request_is_complete(request) != 0;
+}
+
+}  // namespace
+
+const char* progress_hook_name() { return mpi().usable && can_hook() ? hook_name : nullptr; }
+
+void begin_progress_hook(bool (*work)()) {
+  work_of_hook.store(work, std::memory_order_release);
+  idle_looks.store(0, std::memory_order_relaxed);
+  wanted.store(true);
+  if (!there.load(std::memory_order_acquire) && !there.exchange(true)) install();
+}
+
+void end_progress_hook() { wanted.store(false, std::memory_order_release); }
+
+void end_progress_hook_for_good() {
+  end_progress_hook();
+  work_of_hook.store(nullptr);
+  constexpr int most_looks = 1000;
+  for (int look = 0; look < most_looks && there.load(); ++look) {
+    int flag = 0;
+    mpi().Iprobe(MPI_ANY_SOURCE, 0, mpi().comm_self, &flag, MPI_STATUS_IGNORE);
+  }
+}
+
+int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  if (!looks_alone()) return mpi().Testall(count, requests, flag, statuses);
+  *flag = 0;
+  for (int i = 0; i < count; ++i) {
+    if (!is_complete(requests[i])) return MPI_SUCCESS;
+  }
+  *flag = 1;
+  return mpi().Waitall(count, requests, statuses);  // which has nothing to wait for
+}
+
+int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  if (!looks_alone()) return mpi().Testany(count, requests, index, flag, status);
+  *index = MPI_UNDEFINED;
+  *flag = 1;
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == mpi().request_null) continue;
+    *flag = 0;
+    if (!is_complete(requests[i])) continue;
+    *index = i;
+    *flag = 1;
+    return mpi().Wait(&requests[i], status);
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace quadrille

@@ -1,0 +1,33 @@
+// Work that the MPI does for us while it makes progress, in whatever call of the program that is.
+//
+// A request that the program holds must go on while the program waits in the MPI for something else: a peer may need
+// that before it comes to what is waited for. Open MPI lets others register a function with its progress engine
+// (opal_progress_register), MPICH from 5.0 on has MPIX_Async_start. Other MPIs have nothing of the kind: MPICH 4 and
+// Intel MPI ask a generalised request of their own (MPIX_Grequest_start) only while it is itself waited for.
+//
+// Inside of it messages may be started, and looked at by the functions below. Nothing may wait, and with several
+// threads MPICH does not bear that its progress is asked for once more (it ends the program): there requests are looked
+// at alone.
+#pragma once
+
+#include <mpi.h>
+
+namespace quadrille {
+
+// What calls us in this MPI; null if nothing does.
+const char* progress_hook_name();
+inline bool has_progress_hook() { return progress_hook_name() != nullptr; }
+
+// `work` is called from now on until it is ended, or until it has said so often that there is nothing to do that the
+// hook ends by itself. It returns whether there is something under way. One `work` a process. Any thread may come here.
+void begin_progress_hook(bool (*work)());
+// Not from `work`.
+void end_progress_hook();
+// As end_progress_hook(), and sees to it that the MPI knows: before MPI_Finalize.
+void end_progress_hook_for_good();
+
+// As MPI_Testall and MPI_Testany, also from `work`.
+int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
+int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
+
+}  // namespace quadrille

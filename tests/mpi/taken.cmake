@@ -1,0 +1,47 @@
+# Requests that the program gets from functions of the MPI's own names (src/api/taken.hpp): all tests of blocking calls by
+# MPI_IX and MPI_X_init, completed by every function that completes something, also by those that Quadrille does not see.
+foreach(form taken_started taken_persistent)
+  quadrille_mpi_program(quadrille_${form}_tests door_${form}.cpp)
+  target_link_libraries(quadrille_${form}_tests PRIVATE quadrille_mpi_test_base quadrille_mpi_test_cases
+                        quadrille_neighbor_test_cases)
+  add_dependencies(quadrille_${form}_tests quadrille_preload)
+endforeach()
+set(taken_started_filter ${started_filter})
+set(taken_started_nodes_filter ${started_nodes_filter})
+set(taken_persistent_filter ${persistent_filter})
+set(taken_persistent_nodes_filter ${persistent_nodes_filter})
+# One rank has nobody to wait for: its calls are the MPI's.
+set(taken_ranks ${request_ranks})
+list(REMOVE_ITEM taken_ranks 1)
+set(taken_forms taken_started)
+if(QUADRILLE_PERSISTENT_DOOR)
+  list(APPEND taken_forms taken_persistent)
+  add_dependencies(quadrille_taken_persistent_tests ${QUADRILLE_PERSISTENT_DOOR})
+  set(taken_persistent_doors PERSISTENT)
+endif()
+foreach(form ${taken_forms})
+  string(REPLACE "_" "-" name ${form})
+  foreach(ranks ${taken_ranks})
+    quadrille_mpi_test(mpi.${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_${form}_tests PRELOAD ${${form}_doors}
+                       SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_TEST_EFFORT=50 QUADRILLE_TEST_LEAST_GRID=2 ARGUMENTS ${${form}_filter})
+  endforeach()
+endforeach()
+
+# What holds for them alone. The program has nothing of Quadrille; what serves it is said by EXPLAIN.
+quadrille_mpi_program(quadrille_taken_check taken_check.cpp door_taken_started.cpp)
+target_link_libraries(quadrille_taken_check PRIVATE quadrille_mpi_test_base)
+add_dependencies(quadrille_taken_check quadrille_preload)
+set(says_persistent)
+if(QUADRILLE_PERSISTENT_DOOR)
+  set(says_persistent "alltoall on . ranks, 1 node -> inbox: persistent" "alltoall on . ranks, 1 node -> rings: persistent")
+  add_dependencies(quadrille_taken_check ${QUADRILLE_PERSISTENT_DOOR})
+endif()
+foreach(ranks 2 3 4 7)
+  foreach(level single multiple)
+    quadrille_mpi_test(mpi.taken-check-${level}.${ranks} RANKS ${ranks} PROGRAM quadrille_taken_check PRELOAD
+                       ${taken_persistent_doors} ARGUMENTS --threads=${level} SETTINGS QUADRILLE_EXPLAIN=1
+                       QUADRILLE_TEST_EFFORT=50 WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
+                       "alltoall on . ranks, 1 node -> inbox: nonblocking" "alltoall on . ranks, 1 node -> rings: nonblocking"
+                       "by barrier, . ranks: [1-9][0-9]* served" "by allreduce, . ranks: [1-9][0-9]* served" ${says_persistent} --)
+  endforeach()
+endforeach()
