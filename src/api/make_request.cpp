@@ -11,6 +11,7 @@
 #include "api/requests.hpp"
 #include "api/serve.hpp"
 #include "api/serve_neighbors.hpp"
+#include "team/apart.hpp"
 #include "team/neighbors.hpp"
 
 namespace quadrille::api {
@@ -35,7 +36,7 @@ int refuse(Making& m, int error, const std::string& why) {
 std::optional<int> refuse_dense(Making& m) {
   Team& team = m.team;
   if (!team.eligible && (!m.persistent || m.is_drop_in())) return make_native(m, team.why_not);
-  if (team.eligible && !team.ready) {
+  if (team.eligible && !team.ready && !m.must_serve()) {
     if (const int error = team::setup(team); error != MPI_SUCCESS) return refuse(m, error, team.why_not);
   }
   m.take_tag();
@@ -77,6 +78,7 @@ int make_by_engine(Making& m) {
   if (!team.eligible && !is_neighbor(m.call.collective)) return make_unselected(m, team.why_not);
   const std::size_t bytes = global_bytes(m.call, team);
   if (moves_nothing(m.call, bytes)) return MPI_SUCCESS;
+  if (m.must_serve() && team.taken.first_tag >= 0) return make_apart(m);
   team::CachedSelection& selected = selection_for(m.call, bytes, team, m.is_drop_in());
   return work_of(selected.selection.choice).make(m, selected);
 }
@@ -130,6 +132,7 @@ int make_and_start(const Call& call, bool persistent, Quadrille_Request* request
   int error = MPI_SUCCESS;
   {
     const Serving guard;
+    team::await_told(*team);
     Making m{call, persistent, *team, *made};
     const int thrown = thrown_by([&] { error = find_carrier(m); });
     if (thrown != MPI_SUCCESS) error = thrown;

@@ -7,6 +7,7 @@
 
 #include "choose/select.hpp"
 #include "mpi/tags.hpp"
+#include "team/apart.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
 
@@ -156,11 +157,29 @@ int make_native(Making& m, const std::string& why) {
   return MPI_SUCCESS;
 }
 
+int make_apart(Making& m) {
+  const Team& team = m.team;
+  const bool neighbors = is_neighbor(m.call.collective);
+  const choose::Choice choice = choose::plain(m.call.collective, neighbors ? "direct" : "spread-out");
+  const team::Prepared on = team::prepare(m.team, m.call.collective, choice);
+  const run::Traffic traffic{team::team_of(mpi().comm_world)->group.messages().comm, team.group.messages().quiet, team.group.me,
+                             team.group.ranks, team::tag_apart(team, m.tag), team.taken.numbers.data()};
+  m.explain(m.team.counted.explains ? choose::to_string(choice).c_str() : "", [] { return std::string("there is no shared memory left for rings"); });
+  if (neighbors) {
+    m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, traffic,
+                                      m.made.memory());
+  } else {
+    m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, on.moving, traffic, m.made.memory());
+  }
+  return MPI_SUCCESS;
+}
+
 int make_unselected(Making& m, const std::string& why) {
   return by_shared_memory_or_messages(m, 0, [&] { return why; });
 }
 
 int make_schedule(Making& m, team::CachedSelection& selected) {
+  if (m.must_serve()) return make_in_node(m, selected);
   const choose::Selection& selection = selected.selection;
   m.explain(m.team.counted.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
   int error = MPI_SUCCESS;
@@ -246,6 +265,7 @@ bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
 }  // namespace
 
 int make_leaders(Making& m, team::CachedSelection& selected) {
+  if (m.must_serve()) return make_in_node(m, selected);
   const choose::Selection& selection = selected.selection;
   int error = MPI_SUCCESS;
   if (!has_messages(m, error)) return error;
@@ -258,6 +278,7 @@ int make_leaders(Making& m, team::CachedSelection& selected) {
 }
 
 int make_neighbor_schedule(Making& m, team::CachedSelection& selected) {
+  if (m.must_serve()) return make_rings(m, selected);
   team::explain(m.team, m.call.collective, selected);
   return by_neighbor_messages(m, selected.selection.choice, team::prepared_of(m.team, m.call.collective, selected));
 }
@@ -274,6 +295,7 @@ int make_rings_instead(Making& m, team::CachedSelection& selected) {
 }
 
 int make_of_the_mpi(Making& m, team::CachedSelection& selected) {
+  if (m.must_serve()) return is_neighbor(m.call.collective) ? by_neighbor_rings(m) : make_in_node(m, selected);
   const std::string& why = selected.selection.why;
   const bool neighbors = is_neighbor(m.call.collective);
   if (!m.persistent || m.is_drop_in()) return make_native(m, neighbors ? "the MPI was chosen" : why);

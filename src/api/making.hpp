@@ -26,6 +26,8 @@ struct Making {
   // It may not wait for another rank: MPI's nonblocking functions never do. What such a call needs is there, or it goes to
   // the MPI (api/taken.hpp). Our own ones wait in the first call on a communicator (docs/requests.md).
   bool never_waits() const { return is_drop_in() && !persistent; }
+  // Some ranks may have put it off until nobody can call the MPI's function any more (team/apart.hpp).
+  bool must_serve() const { return never_waits() && team.taken.apart; }
   run::Traffic traffic() const {
     return {team.group.messages().comm, team.group.messages().quiet, team.group.me, team.group.ranks, tag};
   }
@@ -60,6 +62,8 @@ int make_of_the_mpi(Making& m, team::CachedSelection& selected);
 // ---- Where nothing was selected ----
 
 int make_native(Making& m, const std::string& why);
+// Messages among ranks that have no communicator of their own for them.
+int make_apart(Making& m);
 // A dense call on a communicator on which nothing is served otherwise.
 int make_unselected(Making& m, const std::string& why);
 

@@ -76,6 +76,7 @@ void State::start() {
 
 bool State::go_on(run::With with) {
   if (complete.load(std::memory_order_relaxed)) return true;
+  if (put_off) return false;
   if (has_moved) return tell(with);
   if (queue != nullptr && queue->front() != this) return false;
   if (!can_go_on(with)) return false;

@@ -61,6 +61,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // What the program holds, if it called a function of the MPI's own name (api/taken.hpp): `complete` is set when the MPI
   // has been told.
   bool taken = false;
+  bool put_off = false;  // nothing carries it out yet (api/coming.hpp)
   MPI_Request handle{};
   int handle_tag = 0;
   int error = MPI_SUCCESS;
@@ -69,10 +70,15 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   void start();
   bool go_on(quadrille::run::With with) override;
   bool can_go_on(quadrille::run::With with) const override {
-    return with == quadrille::run::With::mpi || (begun && !needs_mpi && !has_moved);
+    return !put_off && (with == quadrille::run::With::mpi || (begun && !needs_mpi && !has_moved));
   }
   // When it is known what carries it out.
   void look_what_it_needs();
+  // One that was put off, when that is known.
+  void carry() {
+    put_off = false;
+    if (queue != nullptr) queue->push_back(this);
+  }
 
   // Nonblocking calls come and go by the thousand: what one leaves the next takes.
   static void* operator new(std::size_t bytes);

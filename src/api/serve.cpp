@@ -11,6 +11,7 @@
 #include "api/serve_neighbors.hpp"
 #include "api/taken.hpp"
 #include "api/trials.hpp"
+#include "team/apart.hpp"
 #include "team/config.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
@@ -232,6 +233,7 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
     error = raise(call.comm, MPI_ERR_OTHER);
     return true;
   }
+  team::await_told(*team);
   const bool neighbors = is_neighbor(call.collective);
   if (!(neighbors ? admit_neighbors(call, *team, door) : admit_dense(call, *team, door))) return false;
   if (wants_to_be_ready(*team)) get_ready_to_take(*team);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/coming.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/requests.hpp"
@@ -15,6 +16,7 @@
 #include "api/taken_table.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/progress_hook.hpp"
+#include "team/apart.hpp"
 #include "team/ask.hpp"
 #include "team/config.hpp"
 #include "team/own_rings.hpp"
@@ -153,6 +155,7 @@ int make_handle(State& request) {
 }
 
 void end_all() {
+  await_all_told();
   end_progress_hook_for_good();
   delete_ended();
 }
@@ -162,8 +165,8 @@ void prepare_end() {
   std::call_once(once, [] { team::before_end(end_all); });
 }
 
-int make_and_start(std::unique_ptr<State> made, MPI_Request* request) {
-  State& state = *made.release();  // from here on the MPI or the program ends it
+int make_and_start(State* made, MPI_Request* request) {
+  State& state = *made;  // from here on the MPI or the program ends it
   const int error = make_handle(state);
   if (error != MPI_SUCCESS) state.taken = false;  // nobody is to be told
   if (error == MPI_SUCCESS) *request = state.handle;
@@ -172,10 +175,12 @@ int make_and_start(std::unique_ptr<State> made, MPI_Request* request) {
 }
 
 bool may_take(Team& team, bool persistent) {
+  if (persistent) team::await_told(team);
   if (persistent && team.eligible) get_ready_to_take(team);
   if (team.taken.ready) return true;
   if (!team.eligible || team.taken.asked || persistent) return false;
   if (!std::exchange(team.taken.wanted, true)) {
+    if (team::may_be_told(team)) return begin_to_tell(team), false;
     some_wanted.store(true, std::memory_order_relaxed);
     team::generation.fetch_add(1, std::memory_order_acq_rel);  // no blocking call on it takes the short way
   }
@@ -184,6 +189,7 @@ bool may_take(Team& team, bool persistent) {
 
 const char* why_not_taken(const Team& team, bool persistent) {
   if (!team.eligible) return team.why_not.c_str();
+  if (team.taken.is_coming) return "what later ones need is on its way from rank 0";
   if (team.taken.asked && !progress_is_sure()) {
     return "this MPI lets nobody go on with calls while the program waits in it (QUADRILLE_PROGRESS=thread does, with "
            "MPI_THREAD_MULTIPLE)";
@@ -191,6 +197,19 @@ const char* why_not_taken(const Team& team, bool persistent) {
   return team.taken.asked || persistent
              ? "there is no memory for it"
              : "what nonblocking calls need is made in the next blocking one on the communicator";
+}
+
+bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int& error) {
+  auto made = std::make_unique<State>();
+  run::Call kept;
+  if (!make_to_put_off(team, call, *made, kept, error)) return false;
+  if (error == MPI_SUCCESS) {
+    State* const state = made.release();
+    error = make_and_start(state, request);
+    put_off(team, kept, *state);
+  }
+  if (error != MPI_SUCCESS) raise(call.comm, error);
+  return true;
 }
 
 bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, int& error) {
@@ -205,6 +224,8 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   prepare_progress();
   prepare_end();
   delete_ended();
+  if (!persistent && team->taken.awaits_told.load(std::memory_order_acquire))
+    return start_put_off(*team, call, request, error);
   if (!may_take(*team, persistent)) {
     if (team->counted.explains)
       team::explain(*team, call.collective, 0, "mpi",
@@ -215,7 +236,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   Making m{call, persistent, *team, *made, Door::drop_in};
   error = find_carrier(m);
   if (m.passes_on) return false;
-  if (error == MPI_SUCCESS) error = make_and_start(std::move(made), request);
+  if (error == MPI_SUCCESS) error = make_and_start(made.release(), request);
   if (error != MPI_SUCCESS) raise(call.comm, error);
   return true;
 }
@@ -259,7 +280,10 @@ void get_ready_to_take(Team& team) {
 
 void get_world_ready_to_take() {
   Team* const team = team::team_of(mpi().comm_world);
-  if (team != nullptr && team->ready) get_ready_to_take(*team);
+  if (team == nullptr || !team->ready) return;
+  get_ready_to_take(*team);
+  // For messages of communicators whose ranks may not wait to make one.
+  if (team->taken.ready) team::prepare_messages(*team);
 }
 
 void get_ready_in_a_barrier(MPI_Comm comm) {

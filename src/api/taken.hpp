@@ -10,8 +10,8 @@
 //
 // A nonblocking function may not wait for other ranks, and making a communicator ready waits for all of them. So a
 // nonblocking call is served if its communicator is ready for that: MPI_COMM_WORLD from MPI_Init on, another one after
-// a blocking call on it that may wait, if there were nonblocking ones before. All ranks make these calls in one order,
-// so they decide alike.
+// a blocking call on it that may wait, if there were nonblocking ones before; inside a node also when rank 0 has told the
+// others, for which nobody waits (team/apart.hpp). All ranks make these calls in one order, so they decide alike.
 #pragma once
 
 #include <atomic>

@@ -28,7 +28,7 @@ namespace quadrille {
   X(Dist_graph_neighbors_count) X(Errhandler_free) X(Error_class) X(Finalize) X(Finalized) X(Free_mem) X(Gather)    \
   X(Get_elements_x) X(Get_library_version) X(Get_processor_name) X(Get_version) X(Graph_neighbors)                  \
   X(Graph_neighbors_count) X(Grequest_complete) X(Grequest_start) X(Group_free) X(Group_range_incl) X(Group_size)   \
-  X(Group_translate_ranks) X(Iallreduce) X(Ibarrier) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys)      \
+  X(Group_translate_ranks) X(Iallreduce) X(Ibarrier) X(Ibcast) X(Info_create) X(Info_free) X(Info_get) X(Info_get_nkeys)      \
   X(Info_get_nthkey) X(Info_set) X(Init) X(Init_thread) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend)        \
   X(Pack) X(Query_thread) X(Recv_init) X(Reduce) X(Request_free) X(Request_get_status) X(Send) X(Sendrecv) X(Start) \
   X(Startall) X(Status_set_cancelled) X(Status_set_elements) X(T_cvar_get_index) X(T_cvar_handle_alloc)             \

@@ -14,7 +14,8 @@ inline constexpr int beside_leaders = 9;       // blocks that do not go through 
 inline constexpr unsigned first_request = 64;  // and those after it, in turn: api/making.cpp
 inline constexpr unsigned first_own = 64;      // and those after it, one a team, on the quiet communicator
 
-// Tags from 0; MPI has at least so many.
+// Tags from 0; MPI has at least so many. Those after them, where there are any, are of communicators that have none of
+// their own for messages: on that of MPI_COMM_WORLD, team/apart.cpp.
 inline constexpr unsigned count = 32768;
 
 }  // namespace quadrille::tags

@@ -74,7 +74,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Movin
       memory_(memory),
       send_(dense_send_blocks(call, traffic)),
       recv_(dense_recv_blocks(call, traffic)),
-      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag) {
+      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag, traffic.numbers) {
   binding_.block_bytes = recv_.empty() ? 0 : recv_.front().bytes();
   bind_dense(call);
 }
@@ -87,7 +87,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Neigh
       memory_(memory),
       send_(neighbor_send_blocks(call, slots, moving.as_bytes)),
       recv_(neighbor_blocks(call.recv, slots.recv)),
-      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag) {
+      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag, traffic.numbers) {
   binding_.block_bytes = moving.as_bytes ? largest_block(call, slots) : 0;
   bind_neighbors(!has_arrays(row_of(call.collective).send));
 }
@@ -99,7 +99,7 @@ BoundRun::BoundRun(const Binding& places, const plan::Schedule& schedule, const 
       traffic_(traffic),
       memory_(memory),
       binding_(places),
-      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag) {
+      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag, traffic.numbers) {
   sized_ = all_have_room_ = true;  // who made the places has asked
   has_room_ = take_room();
 }
@@ -112,7 +112,7 @@ void BoundRun::bind_dense(const Call& call) {
   pack_send_ = whole_in_place || (moving_.as_bytes && !all_dense(send_));
   if (!pack_recv_) recv_places_ = own_places(recv_, as_bytes);
   if (!pack_send_) send_places_ = own_places(send_, moving_.as_bytes);
-  sized_ = is_sized(call.collective);
+  sized_ = is_sized(call.collective) && traffic_.numbers == nullptr;  // else all would ask each other for room
   if (sized_ && as_bytes) wanted_ = std::max(recv_.size(), std::size_t{schedule_.scratch_blocks}) * largest_of(recv_);
   has_room_ = take_room();
 }

@@ -47,6 +47,8 @@ struct Traffic {
   int me;
   int ranks;
   int tag = tags::rounds;
+  // Null, or where `comm` is of more ranks than the call: the numbers there of its ranks. No collective goes there then.
+  const int* numbers = nullptr;
 };
 
 // Memory for blocks that are packed or pass through. Not shared by calls that are under way together.

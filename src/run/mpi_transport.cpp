@@ -183,7 +183,7 @@ int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> 
   Argument argument;
   int error = argument_of(places, argument);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Isend(argument.address, argument.count, argument.type, peer, tag_, comm_,
+  error = mpi().Isend(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_,
                       &request(slot));
   done_with(argument);
   return started(slot, error);
@@ -196,7 +196,7 @@ int MpiTransport::started(std::size_t slot, int error) {
 }
 
 int MpiTransport::start_dropping(std::size_t slot, int peer, std::size_t bytes) {
-  return started(slot, receive_and_drop(bytes, peer, tag_, comm_, request(slot)));
+  return started(slot, receive_and_drop(bytes, rank_of(peer), tag_, comm_, request(slot)));
 }
 
 int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Place> places) {
@@ -213,7 +213,7 @@ int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Plac
   Argument argument;
   int error = argument_of(places, argument);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Irecv(argument.address, argument.count, argument.type, peer, tag_, comm_,
+  error = mpi().Irecv(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_,
                       &request(slot));
   done_with(argument);
   return started(slot, error);

@@ -15,8 +15,9 @@ class MpiTransport final : public Transport {
  public:
   // `comm` is private to Quadrille and has MPI_ERRORS_RETURN; `self_tag` is for copies inside this rank. Only
   // one message to a peer is matched at a time in the order of starting, so one tag is enough for a call.
-  MpiTransport(MPI_Comm comm, int me, int self_tag = tags::copies, int tag = tags::rounds)
-      : comm_(comm), me_(me), self_tag_(self_tag), tag_(tag) {}
+  // Where `comm` is of more ranks than the schedule, `ranks` are the numbers there of those of the schedule.
+  MpiTransport(MPI_Comm comm, int me, int self_tag = tags::copies, int tag = tags::rounds, const int* ranks = nullptr)
+      : comm_(comm), ranks_(ranks), me_(rank_of(me)), self_tag_(self_tag), tag_(tag) {}
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
   ~MpiTransport() override;
@@ -78,8 +79,11 @@ class MpiTransport final : public Transport {
   int error_of(int error) const;
   void wait_for_pending();
 
+  int rank_of(int peer) const { return ranks_ == nullptr ? peer : ranks_[peer]; }
+
   MPI_Comm comm_;
-  int me_;
+  const int* ranks_;
+  int me_;  // in comm_
   int self_tag_;
   int tag_;
   bool drops_ = false;

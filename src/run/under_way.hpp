@@ -41,6 +41,9 @@ class UnderWay {
    private:
     std::unique_lock<std::mutex> lock_;
   };
+  // By this thread: the MPI may call us back in functions that are called under it.
+  static bool is_held_here() { return holds() > 0; }
+
   // From now on one thread at a time calls anything here, so that nothing is locked. Before the first call is started.
   void one_thread() { threads_ = false; }
 

@@ -143,24 +143,91 @@ std::optional<OwnPairs> own_pairs(Team& team) {
   return own;
 }
 
-Lanes& lanes_of(Team& team) {
-  if (team.lanes != nullptr) return *team.lanes;
+namespace {
+
+// Of each of `ranks`, a ring to each of them: that from rank a to rank b is number a * ranks + b.
+struct LaneLayout {
+  explicit LaneLayout(const run::Group& group) : ranks(static_cast<std::size_t>(group.ranks)) {
+    // As many bytes for a rank, whatever the number of ranks.
+    constexpr std::size_t bytes_of_rank = std::size_t{64} << 10;
+    const std::size_t bytes = bytes_of_rank / ranks;
+    ring_bytes =
+        std::min(std::max(bytes, least_ring_bytes) / sys::cache_line * sys::cache_line, group.pairs.ring_bytes());
+    inbox = memory::inbox_layout_for(group.ranks, std::clamp(bytes / 2, least_ring_bytes / 4, memory::most_slot_bytes));
+  }
+  std::size_t ring() const { return sizeof(RingHead) + ring_bytes; }
+  std::size_t rings() const { return ranks * ranks * ring(); }
+  memory::Ring between(std::byte* base, int from, int to) const {
+    const std::size_t number = static_cast<std::size_t>(from) * ranks + static_cast<std::size_t>(to);
+    return ring_at(base + number * ring(), ring_bytes);
+  }
+
+  std::size_t ranks;
+  std::size_t ring_bytes = 0;  // of data
+  memory::InboxLayout inbox{};
+};
+
+std::int64_t take(memory::ControlPool& pool, std::size_t bytes, int users) {
+  const std::optional<std::size_t> taken = pool.take(bytes, users);
+  return taken ? static_cast<std::int64_t>(*taken) : -1;
+}
+
+Lane make_lane(const Team& team, const Lanes& lanes, const LaneLayout& layout, const LaneChunks& at) {
   const run::Group& group = team.group;
+  const std::shared_ptr<memory::ControlPool>& pool = team.area.pool();
+  Lane lane;
+  lane.rings.area = {pool, static_cast<std::size_t>(at.rings), layout.rings()};
+  std::byte* const base = lane.rings.area.base();
+  for (const run::NeighborPair& pair : lanes.with_own.pairs) {
+    lane.rings.pairs.push_back({layout.between(base, group.me, pair.peer), layout.between(base, pair.peer, group.me)});
+  }
+  lane.inbox.area = {pool, static_cast<std::size_t>(at.inbox), layout.inbox.segment_bytes()};
+  lane.inbox.inbox = memory::Inbox(lane.inbox.area.base(), layout.inbox, group.me);
+  return lane;
+}
+
+}  // namespace
+
+LanesMemory take_lanes(const Team& team) {
+  const LaneLayout layout(team.group);
+  memory::ControlPool& pool = *team.area.pool();
+  const int users = team.group.ranks;
+  LanesMemory memory;
+  for (LaneChunks& lane : memory) {
+    lane.rings = take(pool, layout.rings(), users);
+    lane.inbox = lane.rings < 0 ? -1 : take(pool, layout.inbox.segment_bytes(), users);
+    if (lane.inbox >= 0) continue;
+    for (int user = 0; user < users && lane.rings >= 0; ++user) {
+      pool.leave(static_cast<std::size_t>(lane.rings), layout.rings());
+    }
+    lane.rings = -1;
+    break;
+  }
+  return memory;
+}
+
+void make_lanes(Team& team, const LanesMemory& memory) {
+  const run::Group& group = team.group;
+  const LaneLayout layout(group);
   auto made = std::make_shared<Lanes>();
   made->with_own = run::edges_among_all(group.me, group.ranks, true);
   made->without_own = run::edges_among_all(group.me, group.ranks, false);
-  // As many bytes for a rank, whatever the number of ranks.
-  constexpr std::size_t bytes_of_rank = std::size_t{64} << 10, lanes = 4;
-  const std::size_t bytes = bytes_of_rank / static_cast<std::size_t>(group.ranks);
-  const std::size_t inbox_bytes = std::clamp(bytes / 2, least_ring_bytes / 4, memory::most_slot_bytes);
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    std::optional<run::OwnRings> rings =
-        own_rings(team, made->with_own, [bytes](const run::NeighborPair&) { return bytes; });
-    std::optional<OwnInbox> inbox = rings ? own_inbox(team, inbox_bytes) : std::nullopt;
-    if (!inbox) break;
-    made->lanes.push_back({std::move(*rings), std::move(*inbox), {}, {}});
+  for (const LaneChunks& at : memory) {
+    if (at.rings >= 0) made->lanes.push_back(make_lane(team, *made, layout, at));
   }
   team.lanes = std::move(made);
+}
+
+Lanes& lanes_of(Team& team) {
+  if (team.lanes != nullptr) return *team.lanes;
+  LanesMemory memory;
+  if (team.group.me == 0) memory = take_lanes(team);
+  for (LaneChunks& lane : memory) {
+    const Verdict mine{lane.rings, static_cast<std::uint64_t>(lane.inbox)};
+    const Verdict told = gather(mine, team.group)[0];
+    lane = {told.chunk, static_cast<std::int64_t>(told.fits)};
+  }
+  make_lanes(team, memory);
   return *team.lanes;
 }
 

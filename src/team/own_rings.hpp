@@ -2,6 +2,8 @@
 // calls share some, lanes, which they use one after the other.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -39,20 +41,31 @@ struct OwnPairs {
 };
 std::optional<OwnPairs> own_pairs(Team& team);
 
-// Rings and inboxes from each rank to each, and the calls that wait for them. Nonblocking calls are started in one order on all ranks;
-// call n takes lane n modulo their number, and begins when the calls before it on that lane have ended.
+// Rings and inboxes from each rank to each, and the calls that wait for them. Nonblocking calls are started in one
+// order on all ranks; call n takes lane n modulo their number, and begins when the calls before it on that lane have
+// ended.
 struct Lane {
   run::OwnRings rings;
   OwnInbox inbox;
-  std::optional<OwnPairs> pairs;  // nothing until a call needs them
+  std::optional<OwnPairs> pairs;          // nothing until a call needs them
   std::deque<const run::Pending*> queue;  // under the mutex of run::UnderWay
 };
 struct Lanes {
-  std::vector<Lane> lanes;  // none: there is no memory for them
-  unsigned calls = 0;       // the same on all ranks
+  std::vector<Lane> lanes;               // none: there is no memory for them
+  unsigned calls = 0;                    // the same on all ranks
   run::NodeEdges with_own, without_own;  // among all ranks; see run/node_dense_run.hpp
 };
 // Collective when it is first called on a team whose ranks share a node and have rings.
 Lanes& lanes_of(Team& team);
+
+// Where their memory lies. One rank takes it and tells the others, who need nothing else of each other.
+struct LaneChunks {
+  std::int64_t rings = -1;  // -1: there is none
+  std::int64_t inbox = -1;
+};
+inline constexpr std::size_t most_lanes = 4;
+using LanesMemory = std::array<LaneChunks, most_lanes>;
+LanesMemory take_lanes(const Team& team);
+void make_lanes(Team& team, const LanesMemory& memory);
 
 }  // namespace quadrille::team

@@ -15,11 +15,13 @@
 #include "mpi/tags.hpp"
 #include "mpi/waits.hpp"
 #include "run/under_way.hpp"
+#include "team/apart.hpp"
 #include "team/config.hpp"
 #include "team/explain_reach.hpp"
 #include "team/processes.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
+#include "team/telling.hpp"
 #include "team/world.hpp"
 
 namespace quadrille::team {
@@ -145,25 +147,37 @@ bool loads_and_stores(const Processes& processes, const Config& settings, int he
   return here == 1 || processes.heaps_mapped || (processes.reached && rings);
 }
 
-// Collective: rank 0 tells the others `bytes` of text, which says what was measured to be best.
-void tell_choices(Team& team, std::string text, std::int64_t bytes) {
+// All ranks wait for each other while they make a communicator ready.
+class Broadcasts final : public Telling {
+ public:
+  explicit Broadcasts(MPI_Comm comm) : comm_(comm) {}
+  void tell(void* data, std::size_t bytes) override {
+    if (bytes > 0) mpi().Bcast(data, static_cast<int>(bytes), mpi().byte, 0, comm_);
+  }
+  std::size_t most_bytes() const override { return SIZE_MAX; }
+
+ private:
+  MPI_Comm comm_;
+};
+
+// Rank 0 tells the others `bytes` of text, which says what was measured to be best.
+void tell_choices(Team& team, Telling& telling, std::string text, std::int64_t bytes) {
   text.resize(static_cast<std::size_t>(bytes));
-  if (bytes > 0) mpi().Bcast(text.data(), static_cast<int>(bytes), mpi().byte, 0, team.user);
+  telling.tell(text.data(), text.size());
   team.change_agreed().by_size = choose::choices_from(text);
 }
 
-// Collective: what rank 0 has. `count` is of its list; all know it.
+// What rank 0 has. `count` is of its list; all know it.
 template <class Entry>
-void broadcast(const Team& team, std::vector<Entry>& entries, std::int64_t count) {
+void tell_list(Telling& telling, std::vector<Entry>& entries, std::int64_t count) {
   entries.resize(static_cast<std::size_t>(count));
-  const auto bytes = static_cast<int>(entries.size() * sizeof(Entry));
-  if (bytes > 0) mpi().Bcast(entries.data(), bytes, mpi().byte, 0, team.user);
+  telling.tell(entries.data(), entries.size() * sizeof(Entry));
 }
 
 // Collective: the first rank of each node takes control memory, and rank 0 looks into its tuning table.
 // `chunk` becomes that of this rank's node, or what went wrong on some node: the same on all ranks.
 void take_areas(Team& team, const Processes& processes, std::span<const int> members,
-                std::int64_t& chunk, const Config& settings) {
+                std::int64_t& chunk, const Config& settings, Telling& telling) {
   run::Group& group = team.group;
   const int here = static_cast<int>(members.size());
   struct {
@@ -201,12 +215,16 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
       choices = look_up_algorithms(team.nodes, team.crowded);
       team.change_agreed().inside = look_up_inside(group.ranks, team.crowded);
     }
+    // A table of which not all can be told is told without its parts.
+    if (choices.size() + team.agreed().inside.size() * sizeof(choose::InsideEntry) > telling.most_bytes()) {
+      choices.clear(), team.change_agreed().inside.clear();
+    }
     mine.choices = static_cast<std::int64_t>(choices.size());
     mine.inside = static_cast<std::int64_t>(team.agreed().inside.size());
   }
-  mpi().Bcast(&mine, sizeof mine, mpi().byte, 0, team.user);
-  tell_choices(team, std::move(choices), mine.choices);
-  broadcast(team, team.change_agreed().inside, mine.inside);
+  telling.tell(&mine, sizeof mine);
+  tell_choices(team, telling, std::move(choices), mine.choices);
+  tell_list(telling, team.change_agreed().inside, mine.inside);
   group.change_reach().points = mine.points;
   team.change_agreed().points_are_guessed = !mine.known;
   team.change_agreed().tries = mine.tries;
@@ -224,7 +242,7 @@ void take_areas(Team& team, const Processes& processes, std::span<const int> mem
 }
 
 // Prepares what the ranks of each node share. Returns an empty string, or why there is nothing.
-std::string share_nodes(Team& team, const Config& settings, Processes& processes) {
+std::string share_nodes(Team& team, const Config& settings, Processes& processes, Telling& telling) {
   run::Group& group = team.group;
   const std::vector<int> members = members_of(team.nodes, group.me);
   if (team.nodes.nodes > 1) {
@@ -235,12 +253,12 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
     group.change_reach().members = members;
   }
   std::int64_t chunk = no_room;
-  take_areas(team, processes, members, chunk, settings);
-  if (chunk == no_room) {  // too many communicators for the pool: this one gets its own
+  take_areas(team, processes, members, chunk, settings, telling);
+  if (chunk == no_room && telling.may_meet()) {  // too many communicators for the pool: this one gets its own
     Processes own = meet(team.user, settings.ways, areas_of_one, processes.quiet, false);
     if (own.quiet == nullptr) return "the MPI has no communicator left to look for shared memory";
     processes = std::move(own);
-    take_areas(team, processes, members, chunk, settings);
+    take_areas(team, processes, members, chunk, settings, telling);
   }
   if (chunk == too_many_ranks) return "there are too many ranks for inboxes";
   if (chunk < 0) {
@@ -262,7 +280,7 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
 
 // Collective: what is known of messages between the nodes. Another rank may have another table: one looks and tells the
 // others.
-void agree_on_messages(Team& team) {
+void agree_on_messages(Team& team, Telling& telling) {
   struct {
     choose::Model model;
     std::int64_t neighbors;  // how many entries
@@ -275,10 +293,10 @@ void agree_on_messages(Team& team) {
     told = {look_up_model(team.nodes, team.crowded), static_cast<std::int64_t>(team.agreed().measured.size()),
             static_cast<std::int64_t>(choices.size())};
   }
-  mpi().Bcast(&told, sizeof told, mpi().byte, 0, team.user);
+  telling.tell(&told, sizeof told);
   team.change_agreed().model = told.model;
-  broadcast(team, team.change_agreed().measured, told.neighbors);
-  tell_choices(team, std::move(choices), told.choices);
+  tell_list(telling, team.change_agreed().measured, told.neighbors);
+  tell_choices(team, telling, std::move(choices), told.choices);
 }
 
 }  // namespace
@@ -292,6 +310,13 @@ void share_processors(const Config& settings, bool speaks) {
 }
 
 int setup(Team& team) {
+  await_told(team);
+  if (team.ready) return MPI_SUCCESS;
+  Broadcasts telling(team.user);
+  return setup_by(team, telling);
+}
+
+int setup_by(Team& team, Telling& telling) {
   run::Group& group = team.group;
   const ErrorsReturned guard(team.user);
   print_warnings(config(), group.me);
@@ -316,7 +341,7 @@ int setup(Team& team) {
     team.inbox_obstacle = "the ranks do not share a node";
   } else {
     const int node_ranks = static_cast<int>(members_of(processes.nodes, group.me).size());
-    team.inbox_obstacle = share_nodes(team, settings, processes);
+    team.inbox_obstacle = share_nodes(team, settings, processes, telling);
     static const std::size_t second_cache = sys::cache_bytes(2);  // read from files: once a process
     memory::StreamWish wish = settings.stream;
     const std::size_t measured = group.reach().points.stream_from;
@@ -335,7 +360,7 @@ int setup(Team& team) {
     const std::vector<int> members = members_of(team.nodes, group.me);
     say_reach(reach_lines(team, processes, members, settings.ways));
   }
-  if (team.nodes.nodes > 1) agree_on_messages(team);
+  if (team.nodes.nodes > 1) agree_on_messages(team, telling);
   team.change_agreed().away_steps = settings.away_steps;
   team.change_agreed().forced = settings.forced;
   team.ready = true;

@@ -1,4 +1,5 @@
 #include "team/team.hpp"
+#include "team/apart.hpp"
 #include "team/ask.hpp"
 #include "team/leaders.hpp"
 
@@ -43,7 +44,7 @@ Teams& teams() {
 
 // Frees what a team holds outside its own memory.
 void release(Team& team) {
-  if (team.ready) {
+  if (team.ready || team.quiet != nullptr) {
     team.ready = false;
     team.eligible = false;
     team.group.inbox = {};
@@ -89,6 +90,7 @@ int forget_team(MPI_Comm, int, void* value, void*) {
   auto* team = static_cast<Team*>(value);
   generation.fetch_add(1, std::memory_order_acq_rel);
   return thrown_by([team] {
+    end_told(*team);
     free_after(team, [team] {
       if (team->counted.explains) keep_tally(end_tally(*team));  // while it has a name
       team->user = mpi().comm_null;

@@ -21,6 +21,7 @@
 #include "memory/control_pool.hpp"
 #include "plan/problem.hpp"
 #include "run/group.hpp"
+#include "run/under_way.hpp"
 #include "team/selections.hpp"
 #include "team/tally.hpp"
 
@@ -115,6 +116,16 @@ struct Team {
   struct Taken {
     bool wanted = false;  // some went to the MPI for want of what they need
     bool asked = false, ready = false;  // that was made, or could not be
+    // Of what rank 0 tells the others in one broadcast (team/apart.hpp): it was begun, on all ranks at one call, and from
+    // the next on no nonblocking call goes to the MPI; it is under way, and `coming` (under the lock of run::UnderWay)
+    // goes on with it; this rank has not been told yet.
+    bool apart = false;
+    std::shared_ptr<run::Pending> coming;
+    std::atomic<bool> is_coming = false, awaits_told = false;
+    void (*arrive)(Team&) = nullptr;  // it has arrived
+    // Nonblocking calls are messages on the private communicator of MPI_COMM_WORLD, with tags from this one on. -1: not.
+    int first_tag = -1;
+    std::vector<int> numbers;  // of the ranks there
   } taken;
   // What carries out the request that was made last: "inbox", "rings", "messages", "mpi", or "nothing" if no data move.
   const char* request_by = "nothing";

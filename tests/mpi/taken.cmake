@@ -28,7 +28,7 @@ foreach(form ${taken_forms})
 endforeach()
 
 # What holds for them alone. The program has nothing of Quadrille; what serves it is said by EXPLAIN.
-quadrille_mpi_program(quadrille_taken_check taken_check.cpp door_taken_started.cpp)
+quadrille_mpi_program(quadrille_taken_check taken_check.cpp apart_check.cpp door_taken_started.cpp)
 target_link_libraries(quadrille_taken_check PRIVATE quadrille_mpi_test_base)
 add_dependencies(quadrille_taken_check quadrille_preload)
 set(says_persistent)
@@ -39,9 +39,24 @@ endif()
 foreach(ranks 2 3 4 7)
   foreach(level single multiple)
     quadrille_mpi_test(mpi.taken-check-${level}.${ranks} RANKS ${ranks} PROGRAM quadrille_taken_check PRELOAD
-                       ${taken_persistent_doors} ARGUMENTS --threads=${level} SETTINGS QUADRILLE_EXPLAIN=1
+                       ${taken_persistent_doors} ARGUMENTS --threads=${level} --gtest_filter=-Apart.* SETTINGS QUADRILLE_EXPLAIN=1
                        QUADRILLE_TEST_EFFORT=50 WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
                        "alltoall on . ranks, 1 node -> inbox: nonblocking" "alltoall on . ranks, 1 node -> rings: nonblocking"
                        "by barrier, . ranks: [1-9][0-9]* served" "by allreduce, . ranks: [1-9][0-9]* served" ${says_persistent} --)
+  endforeach()
+endforeach()
+
+# On communicators on which nothing but nonblocking calls is called. What serves them is in the summary, by their names.
+foreach(ranks 2 3 4 7)
+  set(says_graph)
+  if(ranks GREATER 2)
+    set(says_graph "summary: graph, . ranks: [1-9][0-9]* served")
+  endif()
+  foreach(level single multiple)
+    quadrille_mpi_test(mpi.taken-apart-${level}.${ranks} RANKS ${ranks} PROGRAM quadrille_taken_check PRELOAD
+                       ${taken_persistent_doors} ARGUMENTS --threads=${level} --gtest_filter=Apart.*
+                       SETTINGS QUADRILLE_EXPLAIN=1 WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
+                       "summary: nothing else, . ranks: [1-9][0-9]* served" ${says_graph}
+                       "spread-out: nonblocking; there is no shared memory left for rings" --)
   endforeach()
 endforeach()

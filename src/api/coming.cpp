@@ -1,0 +1,163 @@
+#include "api/coming.hpp"
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "api/making.hpp"
+#include "api/progress_thread.hpp"
+#include "api/serve_neighbors.hpp"
+#include "mpi/errors.hpp"
+#include "mpi/progress_hook.hpp"
+#include "mpi/thrown.hpp"
+#include "team/apart.hpp"
+#include "team/ask.hpp"
+#include "team/neighbors.hpp"
+
+namespace quadrille::api {
+namespace {
+
+using State = Quadrille_Request_state;
+using run::With;
+using team::Team;
+
+std::atomic<int> under_way_now = 0;
+
+// What nobody knew of a call when it was started. After an error it comes to its end.
+void carry_out(const run::Call& call, Team& team, State& request, int error) {
+  if (error == MPI_SUCCESS) {
+    const Serving guard;
+    Making m{call, false, team, request, Door::drop_in};
+    const int thrown = thrown_by([&] { error = find_carrier(m); });
+    if (thrown != MPI_SUCCESS) error = thrown;
+    if (m.passes_on) error = MPI_ERR_OTHER;  // nobody can any more
+  }
+  request.error = error;
+  request.carry();
+}
+
+class Coming final : public run::Pending {
+ public:
+  explicit Coming(Team& team) : team_(team) { ++under_way_now; }
+  ~Coming() override { --under_way_now; }
+
+  bool go_on(With with) override;
+  bool can_go_on(With with) const override { return with == With::mpi; }
+  void put_off(const run::Call& call, State& request, const BlockNumbers& blocks) {
+    calls_.emplace_back(call, blocks.send, blocks.recv);
+    requests_.push_back(&request);
+  }
+
+  // What was told is there. The team may be gone when this has been called, and the next go_on() is the last.
+  void arrive(int error);
+
+  std::array<std::byte, team::told_bytes> told;
+  MPI_Request broadcast{};
+
+ private:
+  void carry_all(int error);
+
+  Team& team_;
+  std::shared_ptr<run::Pending> self_;  // from its arrival on
+  std::deque<run::StoredCall> calls_;
+  std::deque<State*> requests_;
+};
+
+bool Coming::go_on(With with) {
+  if (with != With::mpi) return false;
+  int there = 0;
+  MPI_Status status;
+  const int error = test_all(1, &broadcast, &there, &status);
+  if (error == MPI_SUCCESS && there == 0) return false;
+  if (self_ == nullptr) arrive(error);
+  const std::shared_ptr<run::Pending> self = std::move(self_);
+  return true;
+}
+
+void Coming::arrive(int error) {
+  self_ = std::move(team_.taken.coming);
+  if (team_.taken.awaits_told.load(std::memory_order_relaxed) && error == MPI_SUCCESS) {
+    error = thrown_by([&] { team::learn_apart(team_, told); });
+  }
+  if (error != MPI_SUCCESS) team_.lost = true;
+  carry_all(error);
+  // A call of another thread, which is put off until now, comes after these.
+  team_.taken.awaits_told.store(false, std::memory_order_release);
+  team_.taken.is_coming.store(false, std::memory_order_release);
+}
+
+// In the order in which they were made, as on all ranks.
+void Coming::carry_all(int error) {
+  for (; !requests_.empty(); requests_.pop_front(), calls_.pop_front()) {
+    carry_out(calls_.front().call(), team_, *requests_.front(), error);
+  }
+}
+
+Coming& coming_to(Team& team) { return static_cast<Coming&>(*team.taken.coming); }
+
+void arrive(Team& team) {
+  std::optional<run::UnderWay::Held> held;
+  if (!run::UnderWay::is_held_here()) held.emplace(run::UnderWay::here());
+  if (team.taken.coming != nullptr) coming_to(team).arrive(MPI_SUCCESS);
+}
+
+}  // namespace
+
+void begin_to_tell(Team& team) {
+  auto coming = std::make_shared<Coming>(team);
+  team.taken.asked = true;
+  run::UnderWay& under_way = run::UnderWay::here();
+  {
+    const run::UnderWay::Held held(under_way);
+    under_way.make_room();
+  }
+  const bool tells = team.group.me == 0;
+  if (tells) team::decide_apart(team, coming->told);
+  {
+    const ErrorsReturned guard(team.user);
+    const int error = mpi().Ibcast(coming->told.data(), static_cast<int>(coming->told.size()), mpi().byte, 0, team.user,
+                                   &coming->broadcast);
+    if (error != MPI_SUCCESS) team::lose(team);
+  }
+  team.taken.apart = true;
+  team.taken.awaits_told = !tells;
+  const run::UnderWay::Held held(under_way);
+  team.taken.coming = coming;
+  team.taken.is_coming = true;
+  team.taken.arrive = arrive;
+  under_way.add(*coming);
+  wake_progress_thread();
+}
+
+bool make_to_put_off(Team& team, const run::Call& call, State& request, run::Call& kept, int& error) {
+  const bool neighbors = is_neighbor(call.collective);
+  if (neighbors && !why_no_neighbors(team).empty()) return false;
+  if (!(neighbors ? is_sound(call, *team::neighbors_of(team)) : is_sound(call, team.group.ranks))) return false;
+  request.team = team::keep(team);
+  request.taken = request.put_off = true;
+  request.crowded = team.crowded;
+  const BlockNumbers blocks = blocks_of(call, team);
+  kept = call;
+  const bool there = request.types.keep(kept, call.in_place ? 0 : blocks.send, blocks.recv) == MPI_SUCCESS;
+  error = there ? MPI_SUCCESS : MPI_ERR_TYPE;
+  return true;
+}
+
+void put_off(Team& team, const run::Call& kept, State& request) {
+  const run::UnderWay::Held held(run::UnderWay::here());
+  if (team.taken.coming == nullptr) return carry_out(kept, team, request, team.lost ? MPI_ERR_OTHER : MPI_SUCCESS);
+  coming_to(team).put_off(kept, request, blocks_of(kept, team));
+}
+
+void await_all_told() {
+  run::UnderWay& under_way = run::UnderWay::here();
+  while (under_way_now != 0) {
+    const run::UnderWay::Held held(under_way);
+    under_way.advance();
+  }
+}
+
+}  // namespace quadrille::api

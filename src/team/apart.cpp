@@ -1,0 +1,119 @@
+#include "team/apart.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "mpi/mpi.hpp"
+#include "mpi/tags.hpp"
+#include "sys/sys.hpp"
+#include "team/config.hpp"
+#include "team/neighbors.hpp"
+#include "team/own_rings.hpp"
+#include "team/telling.hpp"
+#include "team/world.hpp"
+
+namespace quadrille::team {
+namespace {
+
+// Tags for messages of communicators: each process of MPI_COMM_WORLD gives away some of its own.
+struct TagsOfProcess {
+  std::int64_t first = 0;  // of this process
+  std::int64_t count = 0;  // communicators that it can give tags to; the same for all processes
+};
+
+TagsOfProcess find_tags() {
+  int found = 0, me = 0, ranks = 1;
+  const int* largest = nullptr;
+  mpi().Comm_rank(mpi().comm_world, &me);
+  mpi().Comm_size(mpi().comm_world, &ranks);
+  if (mpi().Comm_get_attr(mpi().comm_world, MPI_TAG_UB, &largest, &found) != MPI_SUCCESS || !found) return {};
+  constexpr std::int64_t below = tags::count;  // those of MPI_COMM_WORLD's own messages
+  const std::int64_t count = (std::int64_t{*largest} - below) / tags_apart / ranks;
+  return {below + count * tags_apart * me, std::max<std::int64_t>(count, 0)};
+}
+
+const TagsOfProcess& tags_of_process() {
+  static const TagsOfProcess tags = find_tags();
+  return tags;
+}
+
+// In turn; that one is still in use after all others is not to be expected.
+int next_first_tag() {
+  static std::atomic<std::int64_t> given{0};
+  const TagsOfProcess& own = tags_of_process();
+  return static_cast<int>(own.first + given++ % own.count * tags_apart);
+}
+constexpr std::int64_t enough_tags = 1024;
+
+bool shares_a_node(const Team& team) {
+  const std::vector<int> ranks = ranks_in_world(team.user);
+  const std::vector<int>& node_of = world()->nodes.node_of;
+  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
+    return node_of[static_cast<std::size_t>(rank)] == node_of[static_cast<std::size_t>(ranks[0])];
+  });
+}
+
+void go_through(Team& team, Telling& telling) {
+  if (!team.ready) setup_by(team, telling);
+  int first_tag = team.group.me == 0 ? next_first_tag() : 0;
+  telling.tell(&first_tag, sizeof first_tag);
+  LanesMemory lanes;
+  if (team.lanes == nullptr && team.area.is_there() && team.group.reach().rings) {
+    if (team.group.me == 0) lanes = take_lanes(team);
+    telling.tell(lanes.data(), sizeof lanes);
+    make_lanes(team, lanes);
+  }
+  // What blocking calls need may still be had where ranks may wait.
+  if (!team.area.is_there()) team.ready = false;
+  if (team.lanes == nullptr || team.lanes->lanes.empty()) {
+    team.taken.numbers = ranks_in_world(team.user);
+    team.taken.first_tag = first_tag;
+  }
+  team.taken.ready = true;
+}
+
+}  // namespace
+
+bool may_be_told(Team& team) {
+  const Config& settings = config();
+  if (!team.eligible || !world_has_met() || settings.any_forced || settings.inbox_limit == 0 || settings.check)
+    return false;
+  if (!settings.nodes.empty() || tags_of_process().count < enough_tags) return false;
+  const Team* const all = team_of(mpi().comm_world);
+  if (all == nullptr || !all->taken.ready || all->lanes == nullptr || all->lanes->lanes.empty()) return false;
+  if (all->group.messages().comm == mpi().comm_null || all == &team) return false;
+  return shares_a_node(team);
+}
+
+void decide_apart(Team& team, std::span<std::byte> told) {
+  Writing writing(told);
+  go_through(team, writing);
+}
+
+void learn_apart(Team& team, std::span<const std::byte> told) {
+  Reading reading(told);
+  go_through(team, reading);
+}
+
+void await_told(Team& team) {
+  constexpr int turns_before_yield = 100;
+  run::UnderWay& under_way = run::UnderWay::here();
+  for (int turn = 0; team.taken.is_coming.load(std::memory_order_acquire); ++turn) {
+    {
+      const run::UnderWay::Held held(under_way);
+      under_way.advance();
+    }
+    turn < turns_before_yield ? sys::pause() : sys::yield();
+  }
+}
+
+void end_told(Team& team) {
+#if defined(QUADRILLE_ABI_OPENMPI)
+  await_told(team);
+#else
+  if (team.taken.is_coming.load(std::memory_order_acquire)) team.taken.arrive(team);
+#endif
+}
+
+}  // namespace quadrille::team
