@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sys/bell.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -69,14 +70,20 @@ class Leaders {
     Line& line = line_of(leader);
     line.error = error;
     line.turn.store(turn_, std::memory_order_release);
+    line.bell.ring();
   }
   bool has_brought(int leader) const { return line_of(leader).turn.load(std::memory_order_acquire) >= turn_; }
+  // Sleeps until that leader has, at most so long.
+  void sleep_for(int leader, unsigned microseconds) {
+    line_of(leader).bell.sleep_unless([&] { return has_brought(leader); }, microseconds);
+  }
   int error_of(int leader) const { return line_of(leader).error; }
 
  private:
   struct alignas(sys::cache_line) Line {
     std::atomic<std::uint64_t> turn;
     std::atomic<std::uint64_t> failed;  // the last turn in which one did
+    sys::Bell bell;
     int error;
   };
   static std::size_t head_bytes(int ranks) { return sizeof(Line) * (static_cast<std::size_t>(ranks) + 1); }

@@ -1,9 +1,9 @@
 // Runs a call in turns (memory/leaders.hpp). In each turn a piece of every block moves: into the area, to another node,
 // and out of the area. All ranks know how many bytes a piece has, so all take as many turns.
 //
-// Blocks of plain bytes are copied to and from where they lie, also in place: a turn reads its piece of all blocks before
-// it writes any. Blocks with gaps are packed straight into the area and out of it if they move in one turn; else they
-// are packed before, and unpacked after all turns.
+// Blocks of plain bytes are copied to and from where they lie, also in place: a turn reads its piece of all blocks
+// before it writes any. Blocks with gaps are packed straight into the area and out of it if they move in one turn; else
+// they are packed before, and unpacked after all turns.
 //
 // Before that all ranks ask each other whether all have memory for it, and if not, all return an error.
 #include "run/leaders.hpp"
@@ -282,8 +282,8 @@ void EvenLeaders::pack_whole() {
   if (!packs_whole_ || has_no_room_) return;
   for (std::size_t i = 0; i < static_cast<std::size_t>(gathers_ ? 1 : plan_.ranks); ++i) {
     const Block block = first_part(block_for(static_cast<int>(i)), largest_);
-    keep(error_, pack(block.address, block.count, block.type, block.info, whole_send_ + i * largest_,
-                      group_.messages().quiet));
+    keep(error_,
+         pack(block.address, block.count, block.type, block.info, whole_send_ + i * largest_, group_.messages().quiet));
   }
 }
 
@@ -319,9 +319,12 @@ void EvenLeaders::bind() {
 
 // ---- All forms ----
 
-LeadersRequest::LeadersRequest(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
-                               int tag, int beside, Group& group, const LeadersRooms& rooms)
-    : call_(call, plan.gathers() ? std::min(plan.ranks, 1) : plan.ranks, plan.ranks), work_(work), tag_(tag), beside_(beside) {
+LeadersRequest::LeadersRequest(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area,
+                               LeadersWork& work, int tag, int beside, Group& group, const LeadersRooms& rooms)
+    : call_(call, plan.gathers() ? std::min(plan.ranks, 1) : plan.ranks, plan.ranks),
+      work_(work),
+      tag_(tag),
+      beside_(beside) {
   if (plan.kind == plan::LeadersKind::uneven) {
     run_.emplace(std::in_place_type<UnevenLeaders>, call_.call(), plan, area, work, group, rooms);
   } else {
@@ -347,21 +350,24 @@ namespace {
 template <class Run>
 int start_and_wait(Run& run, const Group& group) {
   int error = run.start();
-  // Before it gives its processor away for something else than before, it looks a few times: a leader that has just begun
-  // to send would let its messages wait.
+  // Before it gives its processor away for something else than before, it looks a few times: a leader that has just
+  // begun to send would let its messages wait.
+  const unsigned most = group.waiter.longest_sleep_us;
   while (!run.done()) {
     const std::size_t stage = run.stage();
-    group.waiter.until([&] {
+    const auto goes_on = [&] {
       keep(error, run.advance());
       return run.done() || run.stage() != stage;
-    });
+    };
+    group.waiter.until(goes_on, [&] { return most > 0 && run.sleep(most); });
   }
   return error;
 }
 
 }  // namespace
 
-int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work, Group& group) {
+int run_leaders(const Call& call, const plan::LeadersPlan& plan, memory::Leaders& area, LeadersWork& work,
+                Group& group) {
   const LeadersRooms rooms{group.scratch.packed_send, group.scratch.packed_recv};
   if (plan.kind == plan::LeadersKind::uneven) {
     UnevenLeaders run(call, plan, area, work, group, rooms);

@@ -66,6 +66,12 @@ class LeadersTurn {
     if (step_ == Step::sending && !send()) return false;
     return all_brought();
   }
+  // Sleeps at most so long, if this rank waits for a leader of its node alone. Else false.
+  bool sleep(unsigned microseconds) {
+    if (step_ != Step::waiting || next_ == plan_.leaders) return false;
+    area_.sleep_for(next_, microseconds);
+    return true;
+  }
   // Of a leader of this node.
   int error() const { return error_; }
   std::size_t step() const { return static_cast<std::size_t>(step_); }
@@ -93,6 +99,8 @@ class EvenLeaders {
   int start();
   int advance();
   bool done() const { return phase_ == Phase::idle; }
+  // As of LeadersTurn.
+  bool sleep(unsigned microseconds) { return phase_ == Phase::exchanging && exchange_.sleep(microseconds); }
   // Another number whenever it waits for something else than before.
   std::size_t stage() const { return 16 * turn_ + 4 * static_cast<std::size_t>(phase_) + exchange_.step(); }
 
@@ -154,6 +162,10 @@ class UnevenLeaders {
   int start();
   int advance();
   bool done() const { return phase_ == Phase::idle; }
+  // As of LeadersTurn. What goes beside leaders needs this rank.
+  bool sleep(unsigned microseconds) {
+    return phase_ == Phase::exchanging && messages_ == 0 && exchange_.sleep(microseconds);
+  }
   std::size_t stage() const { return 4 * static_cast<std::size_t>(phase_) + exchange_.step(); }
 
  private:

@@ -1,16 +1,19 @@
 #include "sys/sys.hpp"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bit>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 
@@ -22,6 +25,15 @@ namespace quadrille::sys {
 
 void sleep_a_second() { ::sleep(1); }
 void sleep_us(unsigned microseconds) { ::usleep(microseconds); }
+
+void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned microseconds) {
+  const timespec most = {microseconds / 1000000, static_cast<long>(microseconds % 1000000) * 1000};
+  syscall(SYS_futex, &word, FUTEX_WAIT, value, &most, nullptr, 0);
+}
+
+void wake_sleepers(const std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
 
 void become_a_helper(const char* name) {
   sigset_t all;

@@ -46,7 +46,10 @@ void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
 }
 
 void set_waiting(run::Group& group, bool crowded) {
-  if (crowded) group.waiter.spins = sys::Waiter::spins_if_crowded;
+  if (crowded) {
+    group.waiter.spins = sys::Waiter::spins_if_crowded;
+    group.waiter.longest_sleep_us = sys::Waiter::longest_sleep_us_if_crowded;
+  }
   group.waiter.progress = drive_others;
   group.waiter.progress_data = &group;
 }

@@ -136,6 +136,7 @@ ThreadsOfANode::ThreadsOfANode(const NodeSettings& settings)
     group.change_reach().direct = true;
     if (settings.streams) group.copying.stream_from = group.copying.temporal_bytes = 0;
     group.waiter.spins = settings.drawn ? 0 : 1 + rank.random() % 8;
+    if (!settings.drawn) group.waiter.longest_sleep_us = rank.random() % 2 == 0 ? 0 : 2000;
     group.waiter.looks_between_progress = 1;
     group.waiter.progress = wait_a_little;
     group.waiter.progress_data = &rank;
