@@ -2,13 +2,18 @@
 //
 // The MPI would complete ours rightly without these (taken.hpp). They make it faster: who waits for one of ours waits
 // here, where only that is looked at, and then lets the MPI say so. Without a request of ours a function costs one look
-// more. To start a persistent one it must be known that it is ours: so these functions have both names for every ABI,
-// as those that start an MPI (interpose.cpp).
+// and one jump more. To start a persistent one it must be known that it is ours: so these functions have both names for
+// every ABI, as those that start an MPI (interpose.cpp).
+#include <dlfcn.h>
+
+#include <array>
+#include <atomic>
 #include <span>
 #include <vector>
 
 #include "api/requests.hpp"
 #include "api/taken.hpp"
+#include "api/taken_table.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
@@ -20,16 +25,68 @@ namespace api = quadrille::api;
 namespace sys = quadrille::sys;
 using State = Quadrille_Request_state;
 
-// Those of ours in a list of the program's.
+// ---- What comes after us ----
+
+// The function that the program would have called without us. Of a name that begins with MPI_ that is another library's
+// where one is preloaded behind us: a tool that counts what the program waits for, by the PMPI_ names, which are the
+// MPI's. Looked up at the first call, in which it is `look_up`.
+template <class Function>
+Function* look_up_next(const char* name, Function* of_the_mpi) {
+  void* const next = mpi().usable ? dlsym(RTLD_NEXT, name) : nullptr;  // none where the MPI is not in the global scope
+  return next != nullptr ? reinterpret_cast<Function*>(next) : of_the_mpi;
+}
+
+#define QUADRILLE_NEXT_FUNCTIONS(X)                                                                         \
+  X(Wait)                                                                                                   \
+  X(Waitall)                                                                                                \
+  X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) X(Request_get_status) X(Cancel) X(Start) \
+      X(Startall) X(Request_free)
+
+// Holds the function itself from the first call on, so that a call costs one jump.
+#define QUADRILLE_NEXT(Name)                                                              \
+  template <class... Arguments>                                                           \
+  int look_up_##Name(Arguments...);                                                       \
+  constinit std::atomic<decltype(&MPI_##Name)> next_##Name{&look_up_##Name};              \
+  template <class... Arguments>                                                           \
+  int look_up_##Name(Arguments... arguments) {                                            \
+    next_##Name.store(look_up_next("MPI_" #Name, mpi().Name), std::memory_order_relaxed); \
+    return next_##Name.load(std::memory_order_relaxed)(arguments...);                     \
+  }
+QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_NEXT)
+#undef QUADRILLE_NEXT
+
+// As a door sees what comes after it: by the names that begin with MPI_, and by those that begin with PMPI_.
+struct Behind_MPI {
+#define QUADRILLE_NEXT_MEMBER(Name)                                   \
+  template <class... Arguments>                                       \
+  static int Name(Arguments... arguments) {                           \
+    return next_##Name.load(std::memory_order_relaxed)(arguments...); \
+  }
+  QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_NEXT_MEMBER)
+#undef QUADRILLE_NEXT_MEMBER
+};
+struct Behind_PMPI {
+#define QUADRILLE_MPI_MEMBER(Name)          \
+  template <class... Arguments>             \
+  static int Name(Arguments... arguments) { \
+    return mpi().Name(arguments...);        \
+  }
+  QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_MPI_MEMBER)
+#undef QUADRILLE_MPI_MEMBER
+};
+
+// Those of ours in a list of the program's. Short lists take no memory.
 class Ours {
  public:
   explicit Ours(std::span<const MPI_Request> handles) {
     for (const MPI_Request handle : handles) add(handle);
   }
-  bool any() const { return !found_.empty(); }
-  std::span<Quadrille_Request> all() { return found_; }
-  bool persistent() const {
-    for (const State* request : found_) {
+  bool any() const { return few_ > 0; }
+  std::span<Quadrille_Request> all() {
+    return many_.empty() ? std::span<Quadrille_Request>(some_.data(), few_) : std::span<Quadrille_Request>(many_);
+  }
+  bool persistent() {
+    for (const State* request : all()) {
       if (request->persistent) return true;
     }
     return false;
@@ -37,9 +94,18 @@ class Ours {
 
  private:
   void add(MPI_Request handle) {
-    if (State* const request = api::taken_behind(handle)) found_.push_back(request);
+    State* const request = api::taken_behind(handle);
+    if (request == nullptr) return;
+    if (few_ < some_.size()) {
+      some_[few_++] = request;
+      return;
+    }
+    if (many_.empty()) many_.assign(some_.begin(), some_.end());
+    many_.push_back(request);
   }
-  std::vector<Quadrille_Request> found_;
+  std::array<Quadrille_Request, 8> some_;
+  std::size_t few_ = 0;
+  std::vector<Quadrille_Request> many_;  // all of them, if there are more
 };
 
 std::span<const MPI_Request> list(int count, const MPI_Request* handles) {
@@ -47,16 +113,18 @@ std::span<const MPI_Request> list(int count, const MPI_Request* handles) {
   return {handles, static_cast<std::size_t>(count)};
 }
 
+template <class Behind>
 int wait_for_one(MPI_Request* handle, MPI_Status* status) {
   if (State* request = handle != nullptr ? api::taken_behind(*handle) : nullptr)
     api::wait_until_complete({&request, 1});
-  return mpi().Wait(handle, status);
+  return Behind::Wait(handle, status);
 }
 
+template <class Behind>
 int wait_for_all(int count, MPI_Request* handles, MPI_Status* statuses) {
   Ours ours(list(count, handles));
   if (ours.any()) api::wait_until_complete(ours.all());
-  return mpi().Waitall(count, handles, statuses);
+  return Behind::Waitall(count, handles, statuses);
 }
 
 // Until `test`, an MPI function that tests, has found something. A request that is behind none of the others goes on as
@@ -75,8 +143,9 @@ int test_until_found(int count, MPI_Request* handles, Test test) {
   }
 }
 
+template <class Behind>
 int wait_for_any(int count, MPI_Request* handles, int* index, MPI_Status* status) {
-  if (!Ours(list(count, handles)).any()) return mpi().Waitany(count, handles, index, status);
+  if (!Ours(list(count, handles)).any()) return Behind::Waitany(count, handles, index, status);
   return test_until_found(count, handles, [&](bool& found) {
     int flag = 0;
     const int error = mpi().Testany(count, handles, index, &flag, status);
@@ -85,8 +154,9 @@ int wait_for_any(int count, MPI_Request* handles, int* index, MPI_Status* status
   });
 }
 
+template <class Behind>
 int wait_for_some(int count, MPI_Request* handles, int* completed, int* indices, MPI_Status* statuses) {
-  if (!Ours(list(count, handles)).any()) return mpi().Waitsome(count, handles, completed, indices, statuses);
+  if (!Ours(list(count, handles)).any()) return Behind::Waitsome(count, handles, completed, indices, statuses);
   return test_until_found(count, handles, [&](bool& found) {
     const int error = mpi().Testsome(count, handles, completed, indices, statuses);
     found = *completed != 0;  // or there is none to wait for
@@ -107,27 +177,30 @@ int look_and_test(std::span<const MPI_Request> handles, Test test, IsDone is_don
 
 bool is_set(const int* flag) { return flag == nullptr || *flag != 0; }
 
+template <class Behind>
 int start_one(MPI_Request* handle) {
   State* const request = handle != nullptr ? api::taken_behind(*handle) : nullptr;
-  if (request == nullptr || !request->persistent) return mpi().Start(handle);
+  if (request == nullptr || !request->persistent) return Behind::Start(handle);
   if (!request->complete.load(std::memory_order_acquire)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   if (const int error = mpi().Start(handle); error != MPI_SUCCESS) return error;
   api::start_taken(*request);
   return MPI_SUCCESS;
 }
 
+template <class Behind>
 int start_all(int count, MPI_Request* handles) {
-  if (!Ours(list(count, handles)).persistent()) return mpi().Startall(count, handles);
+  if (!Ours(list(count, handles)).persistent()) return Behind::Startall(count, handles);
   for (int i = 0; i < count; ++i) {
-    if (const int error = start_one(&handles[i]); error != MPI_SUCCESS) return error;
+    if (const int error = start_one<Behind>(&handles[i]); error != MPI_SUCCESS) return error;
   }
   return MPI_SUCCESS;
 }
 
 // MPI allows it for persistent requests of collectives that are not active, and for no others of collectives.
+template <class Behind>
 int free_one(MPI_Request* handle) {
   State* const request = handle != nullptr ? api::taken_behind(*handle) : nullptr;
-  if (request == nullptr) return mpi().Request_free(handle);
+  if (request == nullptr) return Behind::Request_free(handle);
   if (!request->persistent || !request->complete.load(std::memory_order_acquire)) {
     return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   }
@@ -136,76 +209,92 @@ int free_one(MPI_Request* handle) {
   return MPI_SUCCESS;
 }
 
+template <class Behind>
 int cancel(MPI_Request* handle) {
-  if (handle == nullptr || api::taken_behind(*handle) == nullptr) return mpi().Cancel(handle);
+  if (handle == nullptr || api::taken_behind(*handle) == nullptr) return Behind::Cancel(handle);
   return api::raise(mpi().comm_world, MPI_ERR_REQUEST);  // no collective can be cancelled
 }
 
-// What `work` does if there are requests of ours, else what `native` does.
-template <class Native, class Work>
-[[gnu::always_inline]] inline int unless_none(Native native, Work work) {
-  if (!api::has_taken()) [[likely]]
-    return native();
-  return api::guarded(mpi().comm_world, work);
+// ---- The doors ----
+
+template <class Behind>
+int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
+  return look_and_test(
+      list(1, request), [=] { return Behind::Test(request, flag, status); }, [=] { return is_set(flag); });
+}
+
+template <class Behind>
+int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  return look_and_test(
+      list(count, requests), [=] { return Behind::Testall(count, requests, flag, statuses); },
+      [=] { return is_set(flag); });
+}
+
+template <class Behind>
+int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  return look_and_test(
+      list(count, requests), [=] { return Behind::Testany(count, requests, index, flag, status); },
+      [=] { return is_set(flag); });
+}
+
+template <class Behind>
+int test_some(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
+  return look_and_test(
+      list(count, requests), [=] { return Behind::Testsome(count, requests, completed, indices, statuses); },
+      [=] { return is_set(completed); });
+}
+
+template <class Behind>
+int get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  return look_and_test(
+      list(1, &request), [=] { return Behind::Request_get_status(request, flag, status); },
+      [=] { return is_set(flag); });
+}
+
+// Apart, so that a door needs no memory for it on its way to what comes after us.
+template <auto work, class... Arguments>
+[[gnu::noinline]] int with_ours(Arguments... arguments) {
+  return api::guarded(mpi().comm_world, [&] { return work(arguments...); });
 }
 
 }  // namespace
 
-#define QUADRILLE_COMPLETE(PREFIX)                                                                                     \
-  QUADRILLE_EXPORT int PREFIX##_Wait(MPI_Request* request, MPI_Status* status) {                                       \
-    return unless_none([&] { return mpi().Wait(request, status); }, [&] { return wait_for_one(request, status); });    \
-  }                                                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {                      \
-    return unless_none([&] { return mpi().Waitall(count, requests, statuses); },                                       \
-                       [&] { return wait_for_all(count, requests, statuses); });                                       \
-  }                                                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {            \
-    return unless_none([&] { return mpi().Waitany(count, requests, index, status); },                                  \
-                       [&] { return wait_for_any(count, requests, index, status); });                                  \
-  }                                                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Waitsome(int count, MPI_Request* requests, int* completed, int* indices,               \
-                                         MPI_Status* statuses) {                                                       \
-    return unless_none([&] { return mpi().Waitsome(count, requests, completed, indices, statuses); },                  \
-                       [&] { return wait_for_some(count, requests, completed, indices, statuses); });                  \
-  }                                                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Test(MPI_Request* request, int* flag, MPI_Status* status) {                            \
-    const auto test = [&] { return mpi().Test(request, flag, status); };                                               \
-    return unless_none(test, [&] { return look_and_test(list(1, request), test, [&] { return is_set(flag); }); });     \
-  }                                                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {           \
-    const auto test = [&] { return mpi().Testall(count, requests, flag, statuses); };                                  \
-    return unless_none(test,                                                                                           \
-                       [&] { return look_and_test(list(count, requests), test, [&] { return is_set(flag); }); });      \
-  }                                                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) { \
-    const auto test = [&] { return mpi().Testany(count, requests, index, flag, status); };                             \
-    return unless_none(test,                                                                                           \
-                       [&] { return look_and_test(list(count, requests), test, [&] { return is_set(flag); }); });      \
-  }                                                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Testsome(int count, MPI_Request* requests, int* completed, int* indices,               \
-                                         MPI_Status* statuses) {                                                       \
-    const auto test = [&] { return mpi().Testsome(count, requests, completed, indices, statuses); };                   \
-    return unless_none(test,                                                                                           \
-                       [&] { return look_and_test(list(count, requests), test, [&] { return is_set(completed); }); }); \
-  }                                                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {               \
-    const auto test = [&] { return mpi().Request_get_status(request, flag, status); };                                 \
-    return unless_none(test, [&] { return look_and_test(list(1, &request), test, [&] { return is_set(flag); }); });    \
-  }                                                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Cancel(MPI_Request* request) {                                                         \
-    return unless_none([&] { return mpi().Cancel(request); }, [&] { return cancel(request); });                        \
+// A function of MPI: what comes after us does it, unless there are requests of ours: then `work` does.
+#define QUADRILLE_COMPLETION(PREFIX, Name, work, PARAMETERS, ...) \
+  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {               \
+    if (!api::TakenTable::any()) [[likely]]                       \
+      return Behind_##PREFIX::Name(__VA_ARGS__);                  \
+    return with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__);        \
   }
 
-#define QUADRILLE_KEEP(PREFIX)                                                                                       \
-  QUADRILLE_EXPORT int PREFIX##_Start(MPI_Request* request) {                                                        \
-    return unless_none([&] { return mpi().Start(request); }, [&] { return start_one(request); });                    \
-  }                                                                                                                  \
-  QUADRILLE_EXPORT int PREFIX##_Startall(int count, MPI_Request* requests) {                                         \
-    return unless_none([&] { return mpi().Startall(count, requests); }, [&] { return start_all(count, requests); }); \
-  }                                                                                                                  \
-  QUADRILLE_EXPORT int PREFIX##_Request_free(MPI_Request* request) {                                                 \
-    return unless_none([&] { return mpi().Request_free(request); }, [&] { return free_one(request); });              \
-  }
+#define QUADRILLE_COMPLETE(PREFIX)                                                                                     \
+  QUADRILLE_COMPLETION(PREFIX, Wait, wait_for_one, (MPI_Request * request, MPI_Status * status), request, status)      \
+  QUADRILLE_COMPLETION(PREFIX, Waitall, wait_for_all, (int count, MPI_Request* requests, MPI_Status* statuses), count, \
+                       requests, statuses)                                                                             \
+  QUADRILLE_COMPLETION(PREFIX, Waitany, wait_for_any,                                                                  \
+                       (int count, MPI_Request* requests, int* index, MPI_Status* status), count, requests, index,     \
+                       status)                                                                                         \
+  QUADRILLE_COMPLETION(PREFIX, Waitsome, wait_for_some,                                                                \
+                       (int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses), count,  \
+                       requests, completed, indices, statuses)                                                         \
+  QUADRILLE_COMPLETION(PREFIX, Test, test_one, (MPI_Request * request, int* flag, MPI_Status* status), request, flag,  \
+                       status)                                                                                         \
+  QUADRILLE_COMPLETION(PREFIX, Testall, test_all, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses), \
+                       count, requests, flag, statuses)                                                                \
+  QUADRILLE_COMPLETION(PREFIX, Testany, test_any,                                                                      \
+                       (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status), count, requests, \
+                       index, flag, status)                                                                            \
+  QUADRILLE_COMPLETION(PREFIX, Testsome, test_some,                                                                    \
+                       (int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses), count,  \
+                       requests, completed, indices, statuses)                                                         \
+  QUADRILLE_COMPLETION(PREFIX, Request_get_status, get_status, (MPI_Request request, int* flag, MPI_Status* status),   \
+                       request, flag, status)                                                                          \
+  QUADRILLE_COMPLETION(PREFIX, Cancel, cancel, (MPI_Request * request), request)
+
+#define QUADRILLE_KEEP(PREFIX)                                                                           \
+  QUADRILLE_COMPLETION(PREFIX, Start, start_one, (MPI_Request * request), request)                       \
+  QUADRILLE_COMPLETION(PREFIX, Startall, start_all, (int count, MPI_Request* requests), count, requests) \
+  QUADRILLE_COMPLETION(PREFIX, Request_free, free_one, (MPI_Request * request), request)
 
 // Open MPI's Fortran calls the PMPI_ names, see interpose.cpp.
 extern "C" {

@@ -21,6 +21,8 @@ using State = Quadrille_Request_state;
 
 // ---- One request ----
 
+State::Quadrille_Request_state() = default;
+
 // Begins what was started, or goes on with it.
 int State::step() {
   const bool begins = !std::exchange(begun, true);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quadrille.h"
+#include "run/under_way.hpp"
 
 namespace quadrille::api {
 
@@ -14,12 +15,13 @@ namespace quadrille::api {
 // of ours are there.
 class TakenTable {
  public:
-  bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+  // There is one table; this is asked without it.
+  static bool any() { return count_.load(std::memory_order_relaxed) != 0; }
 
   // Throws std::bad_alloc. A handle that is there already is one that the MPI has used again: what was behind it is
   // gone.
   void add(std::uintptr_t handle, Quadrille_Request_state* request) {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = held();
     if (2 * (count_ + 1) > entries_.size()) grow();
     Entry& entry = entries_[place_of(handle)];
     if (entry.request == nullptr) count_.fetch_add(1, std::memory_order_relaxed);
@@ -27,12 +29,12 @@ class TakenTable {
   }
   Quadrille_Request_state* find(std::uintptr_t handle) {
     if (!any()) return nullptr;
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = held();
     return entries_[place_of(handle)].request;
   }
   // If it is still `request` that is behind it.
   void remove(std::uintptr_t handle, const Quadrille_Request_state* request) {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = held();
     if (entries_.empty()) return;
     std::size_t hole = place_of(handle);
     if (entries_[hole].request != request) return;
@@ -50,6 +52,11 @@ class TakenTable {
   }
 
  private:
+  // Where only one thread at a time calls anything here, nothing is locked.
+  std::unique_lock<std::mutex> held() {
+    return run::UnderWay::here().has_threads() ? std::unique_lock(mutex_) : std::unique_lock(mutex_, std::defer_lock);
+  }
+
   struct Entry {
     std::uintptr_t handle = 0;
     Quadrille_Request_state* request = nullptr;
@@ -73,7 +80,7 @@ class TakenTable {
 
   std::mutex mutex_;
   std::vector<Entry> entries_;
-  std::atomic<std::size_t> count_ = 0;
+  static inline constinit std::atomic<std::size_t> count_ = 0;
 };
 
 }  // namespace quadrille::api

@@ -7,7 +7,7 @@ UnderWay& UnderWay::here() {
   return *list;
 }
 
-int& UnderWay::holds() {
+int& UnderWay::holds_of_thread() {
   static thread_local int number = 0;
   return number;
 }
@@ -28,9 +28,10 @@ UnderWay::Helped UnderWay::help(With with) {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (threads_ && !lock.try_lock()) return Helped::some;
   struct Holding {
-    Holding() { ++holds(); }
-    ~Holding() { --holds(); }
-  } const holding;
+    explicit Holding(int& number) : number(number) { ++number; }
+    ~Holding() { --number; }
+    int& number;
+  } const holding(holds());
   Helped helped = Helped::nothing;
   std::erase_if(calls_, [&](Pending* call) {
     const bool ended = call->go_on(with);

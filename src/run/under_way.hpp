@@ -30,22 +30,24 @@ class UnderWay {
   // its functions (mpi/progress_hook.hpp): then help() does nothing on this thread.
   class Held {
    public:
-    explicit Held(UnderWay& calls) : lock_(calls.mutex_, std::defer_lock) {
+    explicit Held(UnderWay& calls) : lock_(calls.mutex_, std::defer_lock), holds_(calls.holds()) {
       if (calls.threads_) lock_.lock();
-      ++holds();
+      ++holds_;
     }
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
-    ~Held() { --holds(); }
+    ~Held() { --holds_; }
 
    private:
     std::unique_lock<std::mutex> lock_;
+    int& holds_;
   };
   // By this thread: the MPI may call us back in functions that are called under it.
-  static bool is_held_here() { return holds() > 0; }
+  static bool is_held_here() { return here().holds() > 0; }
 
   // From now on one thread at a time calls anything here, so that nothing is locked. Before the first call is started.
   void one_thread() { threads_ = false; }
+  bool has_threads() const { return threads_; }
 
   bool any() const { return any_.load(std::memory_order_acquire); }
 
@@ -61,10 +63,12 @@ class UnderWay {
 
  private:
   // How often this thread holds it.
-  static int& holds();
+  int& holds() { return threads_ ? holds_of_thread() : holds_; }
+  static int& holds_of_thread();
 
   std::mutex mutex_;
   bool threads_ = true;
+  int holds_ = 0;  // of the only thread
   std::vector<Pending*> calls_;
   std::atomic<bool> any_ = false;
 };
