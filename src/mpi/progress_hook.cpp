@@ -31,8 +31,13 @@ bool work_once() {
     return true;
   }
   if (idle_looks.fetch_add(1, std::memory_order_relaxed) < most_idle_looks) return true;
-  wanted.store(false, std::memory_order_release);
-  return false;
+  // Another thread may have begun something just now, and taken it for granted that we stay.
+  wanted.exchange(false);
+  inside = true;
+  const bool begun = work != nullptr && work();
+  inside = false;
+  if (begun) wanted.store(true);
+  return begun;
 }
 
 // Says that we are called no more, unless somebody wants us at this moment: then we stay, and it is true.
