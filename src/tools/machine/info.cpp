@@ -89,6 +89,10 @@ void describe_library(const char* path) {
     json["standard"] = fmt::format("{}.{}", major, minor);
   }
   json["large_counts"] = dlsym(library, "MPI_Alltoall_c") != nullptr;
+  // Which function lets nonblocking calls go on while a program waits in the MPI (mpi/progress_hook.hpp).
+  for (const char* hook : {"opal_progress_register", "MPIX_Async_start"}) {
+    if (dlsym(library, hook) != nullptr) json["progress_by"] = hook;
+  }
   json["persistent_collectives"] = dlsym(library, "MPI_Alltoall_init") != nullptr;
   std::fputs(json.dump().c_str(), stdout);
   std::fflush(stdout);
@@ -225,9 +229,11 @@ void print_mpi(const ordered_json& mpi) {
     if (library.contains("problem")) {
       fmt::print("{}\n", library["problem"].get<std::string>());
     } else {
-      fmt::print("{}, MPI {}, {}\n", library.value("version", "unknown"),
+      fmt::print("{}, MPI {}, {}, nonblocking calls {}\n", library.value("version", "unknown"),
                  library.value("standard", "unknown"),
-                 library["large_counts"].get<bool>() ? "large counts" : "no large counts");
+                 library["large_counts"].get<bool>() ? "large counts" : "no large counts",
+                 library.contains("progress_by") ? "go on by " + library["progress_by"].get<std::string>()
+                                                 : "go on in its own functions alone");
     }
   }
   if (mpi["launchers"].empty() && mpi["libraries"].empty()) fmt::print("  none found\n");
