@@ -9,34 +9,17 @@
 #include <mpi.h>
 #include <quadrille.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <random>
-#include <string>
 #include <vector>
+
+#include "by_turns.hpp"
 
 namespace {
 
-struct Form {
-  std::string name;
-  std::function<void()> call;
-  std::vector<double> times;
-};
+using namespace quadrille::measure;
 
 using Init = int(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
-
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
-}
-
-void print_ratio(const char* name, const Form& ours, const Form& theirs) {
-  std::vector<double> ratios;
-  for (std::size_t b = 0; b < ours.times.size(); ++b) ratios.push_back(ours.times[b] / theirs.times[b]);
-  std::printf("  %s %.2f (%.2f..%.2f)", name, quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75));
-}
 
 void measure(std::size_t bytes, int batches) {
   int ranks = 1, rank = 0;
@@ -72,26 +55,10 @@ void measure(std::size_t bytes, int batches) {
     init(from, count, MPI_BYTE, to, count, MPI_BYTE, all, MPI_INFO_NULL, &theirs);
     forms.push_back({"MPI persistent", [&theirs] { MPI_Start(&theirs), MPI_Wait(&theirs, MPI_STATUS_IGNORE); }, {}});
   }
-  // The order of the forms is drawn anew in each batch, the same on all ranks.
-  std::mt19937 random(1);
-  std::vector<std::size_t> order(forms.size());
-  for (std::size_t f = 0; f < order.size(); ++f) order[f] = f;
-  const int calls = bytes <= 4096 ? 500 : bytes <= 65536 ? 100 : 20;
-  for (int b = -2; b < batches; ++b) {
-    std::shuffle(order.begin(), order.end(), random);
-    for (const std::size_t f : order) {
-      for (int i = 0; i < 5; ++i) forms[f].call();
-      MPI_Barrier(all);
-      const double begin = MPI_Wtime();
-      for (int i = 0; i < calls; ++i) forms[f].call();
-      double mine = (MPI_Wtime() - begin) / calls * 1e6, slowest = 0;
-      MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, all);
-      if (b >= 0) forms[f].times.push_back(slowest);
-    }
-  }
+  measure_by_turns(forms, batches, calls_of(bytes));
   if (rank == 0) {
     std::printf("%zu bytes:", bytes);
-    for (const Form& form : forms) std::printf("  %s %.3f", form.name.c_str(), quantile(form.times, 0.5));
+    print_times(forms);
     std::printf("\n   ratios:");
     print_ratio("persistent/blocking", forms[2], forms[0]);
     print_ratio("nonblocking/MPI's", forms[1], forms[4]);

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Measures nonblocking and persistent calls beside the MPI's own (bench/requests.cpp), and writes the page of results.
+"""Measures nonblocking and persistent calls beside the MPI's own: those of the C API (bench/requests.cpp), and those under
+MPI's own names (bench/taken.cpp). Writes the page of results.
 
     bench/requests_page.py measure        # 2, 4 and 8 ranks with each build that is there; into docs/results/requests
+    bench/requests_page.py measure-names  # only those under MPI's own names
     bench/requests_page.py write          # docs/results/requests.md, from what is stored there
 """
 import math
@@ -22,24 +24,36 @@ def processor():
   return f'{found.group(1)}, {os.cpu_count()} processors' if found else f'{os.cpu_count()} processors'
 
 
+def measure_with(mpi, program, stored, *before):
+  """Runs a program of build/MPI/bin with 2, 4 and 8 ranks, behind the words `before`. Keeps what it prints."""
+  build = ROOT / 'build' / mpi
+  if not (build / 'bin' / program).exists():
+    return
+  launcher = re.search(r'^QUADRILLE_MPIRUN:\w+=(.*)$', (build / 'CMakeCache.txt').read_text(), re.M).group(1)
+  for ranks in (2, 4, 8):
+    pinned = ['--bind-to', 'core'] if ranks <= os.cpu_count() else []
+    batches = BATCHES if ranks == 2 else 7
+    last = ['-n', str(ranks), *pinned, f'build/{mpi}/bin/{program}', str(batches)]
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
+                       OMPI_MCA_rmaps_base_oversubscribe='1', QUADRILLE_TUNING='none')
+    answer = subprocess.run([*before, launcher, *last], env=environment, cwd=ROOT, capture_output=True, text=True,
+                            timeout=600, check=True)
+    shown = ' '.join([*before, 'mpirun', *last])
+    (STORED / f'{stored}{mpi}-{ranks}.txt').write_text(f'command: {shown}\nmachine: {processor()}\n{answer.stdout}')
+    print(shown, flush=True)
+
+
 def measure():
   STORED.mkdir(parents=True, exist_ok=True)
   for mpi in ('openmpi', 'mpich'):
-    build = ROOT / 'build' / mpi
-    program = build / 'bin' / 'quadrille_requests_bench'
-    if not program.exists():
-      continue
-    launcher = re.search(r'^QUADRILLE_MPIRUN:\w+=(.*)$', (build / 'CMakeCache.txt').read_text(), re.M).group(1)
-    for ranks in (2, 4, 8):
-      pinned = ['--bind-to', 'core'] if ranks <= os.cpu_count() else []
-      batches = BATCHES if ranks == 2 else 7
-      shown = f'mpirun -n {ranks} {" ".join(pinned)} build/{mpi}/bin/quadrille_requests_bench {batches}'.replace('  ', ' ')
-      environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
-                         OMPI_MCA_rmaps_base_oversubscribe='1', QUADRILLE_TUNING='none')
-      answer = subprocess.run([launcher, '-n', str(ranks), *pinned, str(program), str(batches)], env=environment,
-                              capture_output=True, text=True, timeout=600, check=True)
-      (STORED / f'{mpi}-{ranks}.txt').write_text(f'command: {shown}\nmachine: {processor()}\n{answer.stdout}')
-      print(shown, flush=True)
+    measure_with(mpi, 'quadrille_requests_bench', '')
+  measure_names()
+
+
+def measure_names():
+  STORED.mkdir(parents=True, exist_ok=True)
+  for mpi in ('openmpi', 'mpich'):
+    measure_with(mpi, 'quadrille_taken_bench', 'names-', f'build/{mpi}/bin/quadrille', 'run', '--')
 
 
 def read(path):
@@ -53,6 +67,65 @@ def read(path):
   return lines[0].removeprefix('command: '), lines[1].removeprefix('machine: '), rows
 
 
+def read_names(path):
+  """Command, machine, nanoseconds more by completion function, and for each block size the medians of its times, ratios
+  and differences, with the quartiles of the last two."""
+  text = path.read_text()
+  number = r'([\d.-]+)'
+  triple = rf'{number} \({number}\.\.{number}\)'
+  more = {name: tuple(map(float, numbers))
+          for name, *numbers in re.findall(rf'nanoseconds more:  (\w+) {triple}', text)}
+  rows = []
+  for size, times, ratios in re.findall(r'^(\d+) bytes:(.*)\n   ratios:(.*)$', text, re.M):
+    found = re.findall(rf"(\S+/MPI's|\S+-API's) {triple}", ratios)
+    rows.append((int(size), dict(re.findall(r'  ([A-Za-z ]+) ([\d.]+)', times)),
+                 {name: tuple(map(float, numbers)) for name, *numbers in found}))
+  command, machine = text.splitlines()[:2]
+  return command.removeprefix('command: '), machine.removeprefix('machine: '), more, rows
+
+
+NAMES_TEXT = """The same calls as a program makes them that knows nothing of Quadrille: `MPI_Ialltoall` and `MPI_Wait`;
+`MPI_Start` and `MPI_Wait` of what `MPI_Alltoall_init` made (Open MPI 4.1: `MPIX_Alltoall_init`). Beside them, in one run
+and by turns, the MPI's own functions, which are called past Quadrille, and the C API's. *More* is what a call takes longer
+than by the C API: what the MPI's request costs."""
+
+
+def write_names():
+  text = ['## Under MPI\'s own names', '', NAMES_TEXT.replace('\n', ' '), '']
+  verdicts, costs = [], []
+  for path in sorted(STORED.glob('names-*.txt')):
+    command, machine, more, rows = read_names(path)
+    name = path.stem.removeprefix('names-')
+    text += [f'### {name}, MPI\'s names', '', f'    {command}', '', f'{machine}.', '',
+             '| block | nonblocking | of the MPI\'s | more | persistent | of the MPI\'s | more |', '|---|---|---|---|---|---|---|']
+    for size, times, values in rows:
+      show = lambda key: '{:.2f} ({:.2f}..{:.2f})'.format(*values[key])  # noqa: E731
+      took = lambda key: '{:.0f} ns'.format(1000 * values[key][0])  # noqa: E731
+      text.append(f'| {size} | {times["nonblocking"]} us | {show("nonblocking/MPI" + chr(39) + "s")} '
+                  f'| {took("nonblocking-API" + chr(39) + "s")} | {times["persistent"]} us '
+                  f'| {show("persistent/MPI" + chr(39) + "s")} | {took("persistent-API" + chr(39) + "s")} |')
+    text.append('')
+    means = [mean([values[f"{form}/MPI's"][0] for _, _, values in rows]) for form in ('nonblocking', 'persistent')]
+    # Of the smallest blocks, where the rest varies least.
+    handle = [1000 * rows[0][2][f"{form}-API's"][0] for form in ('nonblocking', 'persistent')]
+    verdicts.append((name, *means, *handle))
+    costs.append((name, more))
+  said = lambda value, most, digits: f'{value:.{digits}f}: {"reached" if value <= most else "not reached"}'  # noqa: E731
+  text += ['### Against what we set out for, MPI\'s names', '',
+           '| run | nonblocking at most 0.6 of the MPI\'s, geometric mean | persistent at most 0.5 | the request costs at most '
+           '150 ns, smallest blocks: nonblocking | persistent |', '|---|---|---|---|---|']
+  for name, nonblocking, persistent, one, other in verdicts:
+    text.append(f'| {name} | {said(nonblocking, 0.6, 2)} | {said(persistent, 0.5, 2)} | {said(one, 150, 0)} | '
+                f'{said(other, 150, 0)} |')
+  text += ['', 'What a program pays that makes none of these calls, in each function that completes its own requests (here '
+           'persistent ones that are not active): at most 2 ns.', '', '| run | MPI_Wait | MPI_Test | MPI_Waitall of four |',
+           '|---|---|---|---|']
+  for name, more in costs:
+    text.append(f'| {name} | ' + ' | '.join(said(more[key][0], 2, 1) for key in ('Wait', 'Test', 'Waitall')) + ' |')
+  text.append('')
+  return text
+
+
 def mean(values):
   return math.exp(sum(math.log(v) for v in values) / len(values))
 
@@ -64,7 +137,7 @@ def write():
           'of the ratios, taken batch by batch. Buffers lie in the shared heap. Written by `bench/requests_page.py` from '
           'the files in [requests](requests).', '']
   verdicts = []
-  for path in sorted(STORED.glob('*.txt')):
+  for path in sorted(STORED.glob('[mo]*.txt')):
     command, machine, rows = read(path)
     theirs = next(name for name in rows[0][1] if name.startswith('persistent/MPI'))
     text += [f'## {path.stem}', '', f'    {command}', '', f'{machine}.', '',
@@ -88,8 +161,10 @@ def write():
   for stem, nonblocking, persistent, blocking in verdicts:
     text.append(f'| {stem} | {said(nonblocking, 0.6)} | {said(persistent, 0.5)} | {said(blocking, 1.0)} |')
   text.append('')
+  if any(STORED.glob('names-*.txt')):
+    text += write_names()
   PAGE.write_text('\n'.join(text))
 
 
 if __name__ == '__main__':
-  {'measure': measure, 'write': write}[sys.argv[1] if len(sys.argv) > 1 else 'write']()
+  {'measure': measure, 'measure-names': measure_names, 'write': write}[sys.argv[1] if len(sys.argv) > 1 else 'write']()

@@ -60,3 +60,8 @@ foreach(ranks 2 3 4 7)
                        "spread-out: nonblocking; there is no shared memory left for rings" --)
   endforeach()
 endforeach()
+# What compares them in time with the MPI's own and with the C API; it runs.
+quadrille_mpi_program(quadrille_taken_bench ${CMAKE_SOURCE_DIR}/bench/taken.cpp)
+target_compile_options(quadrille_taken_bench PRIVATE -O2)
+target_link_libraries(quadrille_taken_bench PRIVATE quadrille_so)
+quadrille_mpi_test(mpi.taken-bench.2 RANKS 2 PROGRAM quadrille_taken_bench PRELOAD ${taken_persistent_doors} ARGUMENTS 1 8 8192)
