@@ -115,6 +115,12 @@ INSTANTIATE_TEST_SUITE_P(All, Taken, testing::ValuesIn(cases()), name_of_case);
 
 constexpr int tag = 7;
 
+// Of MPICH: looks at a request, without going on with anything.
+bool looks_complete(MPI_Request request, bool otherwise) {
+  static auto* const look = reinterpret_cast<int (*)(MPI_Request)>(dlsym(RTLD_DEFAULT, "MPIX_Request_is_complete"));
+  return look != nullptr ? look(request) != 0 : otherwise;
+}
+
 TEST_P(Taken, GoesOnInRecv) {
   expect_to_go_on(
       [] {
@@ -195,11 +201,34 @@ TEST_P(Taken, IsNotCompleteBeforeAPeerHasStarted) {
         EXPECT_EQ(flag, 0);
         MPI_Testall(1, &exchange.request, &flag, &status);
         EXPECT_EQ(flag, 0);
+        EXPECT_FALSE(looks_complete(exchange.request, false));
       }
       MPI_Send(&turn, 1, MPI_INT, last, tag, MPI_COMM_WORLD);
       complete_in_turn(&exchange.request);
     }
     exchange.expect_right();
+  }
+}
+
+// Who only looks, and lets the MPI go on by other calls, sees the end as well. It is freed, or started again, only then.
+TEST_P(Taken, IsSeenToBeComplete) {
+  Exchange exchange(MPI_COMM_WORLD, GetParam().count, GetParam().form);
+  for (int turn = 0; turn < repeats(12, 3); ++turn) {
+    exchange.start(turn);
+    int flag = 0;
+    while (!looks_complete(exchange.request, flag != 0)) {
+      MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+      QUADRILLE_UNSEEN(Request_get_status)(exchange.request, &flag, MPI_STATUS_IGNORE);
+    }
+    exchange.expect_right();  // before it is completed
+    MPI_Status status;
+    EXPECT_EQ(MPI_Request_get_status(exchange.request, &flag, &status), MPI_SUCCESS);
+    EXPECT_NE(flag, 0);
+    int cancelled = 1;
+    MPI_Test_cancelled(&status, &cancelled);
+    EXPECT_EQ(cancelled, 0);
+    EXPECT_EQ(MPI_Wait(&exchange.request, &status), MPI_SUCCESS);
+    EXPECT_EQ(exchange.request == MPI_REQUEST_NULL, exchange.form == Form::nonblocking);
   }
 }
 
