@@ -7,6 +7,10 @@ Both runs must succeed and print the same to standard output. Of the run under Q
 of QUADRILLE_EXPLAIN must say that calls were served, and that each of the collectives in --served
 was given to something other than the MPI.
 
+  --form WORD       the calls to look for are "nonblocking" or "persistent" ones; may be repeated, and each collective must
+                    have been served in each form. Where the MPI lets nobody go on with them while the program waits
+                    in it, as its launcher tells, all must have been given to the MPI instead, for that reason
+  --tool ORDER=FILE a library that is preloaded too: "behind" Quadrille, or "before" it
   --run OPTION      an option for `quadrille run`; may be repeated
   --direct          start the program itself, not `quadrille run`: for programs that call Quadrille by
                     name; there is no native run then
@@ -15,6 +19,7 @@ was given to something other than the MPI.
   --only REGEX      only lines of the output that match are compared; each run must have some
   --expect TEXT     standard output of both runs must hold TEXT
   --file FROM=TO    copy a file into the folder in which the command runs, under the name TO
+  (A program that prints a line with "skipped:" first, natively, is skipped with that exit status as well.)
   --needs FILE      skip the test, with exit status 77, if this file is not there; may be repeated
   --report NAME     what the command writes to file NAME counts as its output
 """
@@ -54,8 +59,33 @@ def compared(output, arguments):
   return '\n'.join(line for line in output.splitlines() if re.search(arguments.only, line))
 
 
+def goes_on(launcher):
+  """Does the launcher's MPI go on with Quadrille's requests while the program waits in it? (docs/requests.md)"""
+  said = subprocess.run([launcher, '--version'], capture_output=True, text=True, check=True).stdout
+  if 'Open MPI' in said or 'OpenRTE' in said or 'prterun' in said:
+    return True
+  hydra = re.search(r'HYDRA build details:\s+Version:\s+(\d+)', said)
+  return bool(hydra) and int(hydra.group(1)) >= 5
+
+
+def problems_of_forms(text, arguments):
+  """What is wrong with the report on nonblocking and persistent calls."""
+  problems = []
+  served = goes_on(arguments.command[0])
+  for form in arguments.form:
+    for collective in arguments.served.split(','):
+      lines = re.findall(rf'quadrille: {collective} on .* -> ([^:\s]+): (?:{form}; )?(.*)', text)
+      if served and not any(by != 'mpi' for by, _ in lines):
+        problems.append(f'{form} {collective} was never served: {lines}')
+      if not served and not (lines and all(by == 'mpi' and 'lets nobody go on' in why for by, why in lines)):
+        problems.append(f'{form} {collective} was not given to the MPI for the reason that it has no progress: {lines}')
+  return problems
+
+
 def problems_of_report(text, arguments):
   """What is wrong with the report of QUADRILLE_EXPLAIN."""
+  if arguments.form:
+    return problems_of_forms(text, arguments)
   problems = []
   summary = re.search(r'quadrille: summary: (\d+) calls served, (\d+) passed', text)
   if not summary:
@@ -77,6 +107,8 @@ def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument('--quadrille', required=True)
   parser.add_argument('--served', default='')
+  parser.add_argument('--form', action='append', default=[])
+  parser.add_argument('--tool')
   parser.add_argument('--run', action='append', default=[])
   parser.add_argument('--direct', action='store_true')
   parser.add_argument('--warning')
@@ -95,12 +127,24 @@ def main():
 
   explained = dict(os.environ, QUADRILLE_EXPLAIN='1')
   served_command = arguments.command
+  natively = {k: v for k, v in os.environ.items() if not k.startswith('QUADRILLE')}
+  if arguments.tool:
+    order, tool = arguments.tool.split('=')
+    natively['LD_PRELOAD'] = tool
+    if order == 'behind':
+      explained['LD_PRELOAD'] = tool
+    else:
+      script = f'LD_PRELOAD={tool}:$LD_PRELOAD; exec "$0" "$@"'
+      served_command = [*served_command[:3], 'sh', '-c', script, *served_command[3:]]
   runs = []
   if not arguments.direct:
-    quiet = {k: v for k, v in os.environ.items() if not k.startswith('QUADRILLE')}
-    runs.append(('native', run(arguments.command, quiet, arguments)))
-    served_command = [arguments.quadrille, 'run', *arguments.run, '--', *arguments.command]
+    runs.append(('native', run(arguments.command, natively, arguments)))
+    served_command = [arguments.quadrille, 'run', *arguments.run, '--', *served_command]
   runs.append(('under Quadrille', run(served_command, explained, arguments)))
+
+  if runs[0][1][1].startswith('skipped:'):
+    print(runs[0][1][1])
+    return SKIPPED
 
   problems = []
   for name, (status, output, errors) in runs:
