@@ -74,7 +74,16 @@ static void complete_one_by_one(int (*one)(int, MPI_Request*, int*, int*, MPI_St
 static void complete(int way) {
   MPI_Status statuses[8];
   int flag = 0, index, i, open = listed;
-  switch (way % 8) {
+#if defined(PERSISTENT) && !defined(OPEN_MPI)
+  /* MPICH 5.0.2's own MPI_Testall and the like report errors in lists of these in which there is none. */
+  const int right[] = {0, 1, 2, 4, 8};
+  way = right[way % 5];
+  /* And its own MPI_Request_get_status makes a persistent receive inactive, as which it sees those of Quadrille. */
+  if (way == 8 && by.get_status != MPI_Request_get_status) way = 0;
+#else
+  way %= 8;
+#endif
+  switch (way) {
     case 0:
       for (i = 0; i < listed; ++i) by.wait(&list[i], MPI_STATUS_IGNORE);
       break;
@@ -100,6 +109,13 @@ static void complete(int way) {
       break;
     case 6:
       complete_one_by_one(by.waitsome);
+      break;
+    case 8:
+      for (i = 0; i < listed; ++i) {
+        for (flag = 0; flag == 0;) by.get_status(list[i], &flag, MPI_STATUS_IGNORE);
+        by.waitany(1, &list[i], &index, &statuses[0]);
+        if (index != 0) ++wrong; /* it was still there to be completed */
+      }
       break;
     default:
       for (i = 0; i < listed; ++i) {

@@ -77,7 +77,8 @@ def problems_of_forms(text, arguments):
       lines = re.findall(rf'quadrille: {collective} on .* -> ([^:\s]+): (?:{form}; )?(.*)', text)
       if served and not any(by != 'mpi' for by, _ in lines):
         problems.append(f'{form} {collective} was never served: {lines}')
-      if not served and not (lines and all(by == 'mpi' and 'lets nobody go on' in why for by, why in lines)):
+      by_the_mpi = all(by == 'mpi' for by, _ in lines) and any('lets nobody go on' in why for _, why in lines)
+      if not served and not by_the_mpi:
         problems.append(f'{form} {collective} was not given to the MPI for the reason that it has no progress: {lines}')
   return problems
 
