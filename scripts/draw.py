@@ -1,7 +1,7 @@
 """Draws which tests of the large matrices run, from a seed.
 
 The tests of a matrix are alike: one program with other numbers of ranks, algorithms or settings. Of these
-(MATRICES) about one in EVERY runs, and at least
+(MATRICES) about one in EVERY runs, or in what EVERY_OF says, and at least
 
   * one of each family: what the name says before its numbers and settings (`mpi.nodes-sh-co.7` is of `mpi.nodes`),
   * one of each number of ranks,
@@ -16,8 +16,10 @@ import random
 import re
 
 # Labels of the matrices.
-MATRICES = {'mpi', 'examples', 'plan'}
+MATRICES = {'mpi', 'examples', 'plan', 'hosts'}
 EVERY = 6
+# Those on several hosts take seconds each: beside one of each kind few others.
+EVERY_OF = {'hosts': 50}
 # Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
 # neighbours also with six, where there are grids to recognise; requests also with more ranks than processors, in orders
 # of copies, and by a thread. What they skip elsewhere runs here.
@@ -64,7 +66,8 @@ def draw(seed, build, tests):
     matrix = frozenset(MATRICES & tests[name])
     kinds = {(matrix, 'family', family(name)), (matrix, 'ranks', ranks(name))}
     is_first = not {kind for kind in kinds if kind[2]} <= met
-    if not matrix or is_first or ALWAYS.search(name) or luck(name) % EVERY == 0:
+    every = max((EVERY_OF.get(label, EVERY) for label in matrix), default=1)
+    if is_first or ALWAYS.search(name) or luck(name) % every == 0:
       chosen.add(name)
       met |= kinds
   return chosen

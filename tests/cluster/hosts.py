@@ -2,6 +2,7 @@
 """Runs an MPI program over several hosts that this machine plays by itself.
 
   hosts.py --hosts 2 --ranks 4 --mpi openmpi --mpirun /usr/bin/mpirun -- ./program arguments
+  hosts.py --places 0,1,1,1,2,2,2,2 --mpi openmpi --mpirun /usr/bin/mpirun -- ./program arguments
 
 A host is a process with namespaces of its own: network, host name, process numbers, System V and POSIX
 shared memory (/dev/shm). So ranks of two hosts cannot reach each other but through the network, as on a
@@ -103,22 +104,39 @@ exec nsenter --target "$pid" {' '.join(OTHERS)} "--wd=$PWD" -- \\
   return shell
 
 
+def address(host):
+  return f'{PREFIX}{host + 1}'
+
+
+def where(arguments, shell):
+  """The options by which the launcher puts each rank where it belongs: hosts take turns, each gets a run of ranks
+  (--blocked), or as --places says."""
+  hosts = range(arguments.hosts)
+  places = getattr(arguments, 'places', None)
+  if places:
+    if arguments.mpi == 'mpich':
+      return ['-hosts', ','.join(map(address, hosts)), '-rankmap', ','.join(map(str, places))]
+    file = shell.parent / 'ranks-in-turn'
+    # Its own host Open MPI knows by name alone here.
+    file.write_text(''.join(f'{address(host) if host else "host1"}\n' for host in places))
+    return ['--hostfile', str(file), '--map-by', 'seq']
+  names = [f'{address(host)}:{-(-arguments.ranks // arguments.hosts)}' for host in hosts]
+  if arguments.mpi == 'openmpi':
+    return ['--host', ','.join(names), '--map-by', 'slot' if arguments.blocked else 'node']
+  return ['-hosts', ','.join(names if arguments.blocked else map(address, hosts))]
+
+
 def launcher(arguments, shell):
-  """The words that start the ranks: hosts take turns, or each gets a run of ranks (--blocked)."""
-  per_host = -(-arguments.ranks // arguments.hosts)
-  names = [f'{PREFIX}{number}:{per_host}' for number in range(1, arguments.hosts + 1)]
+  """The words that start the ranks."""
   # Each host believes that all cores are its own, so ranks that wait must be told to let others run.
   words = [*shlex.split(arguments.under), arguments.mpirun, '-n', str(arguments.ranks)]
   if arguments.mpi == 'openmpi':
-    places = ['--host', ','.join(names), '--map-by', 'slot' if arguments.blocked else 'node']
-    return words + [*places, '--oversubscribe', '--allow-run-as-root', '--bind-to', 'none',
+    return words + [*where(arguments, shell), '--oversubscribe', '--allow-run-as-root', '--bind-to', 'none',
                     '--mca', 'plm', 'rsh', '--mca', 'plm_rsh_agent', str(shell),
                     '--mca', 'mpi_yield_when_idle', '1',
                     '--mca', 'oob_tcp_if_include', INTERFACE,
                     '--mca', 'btl_tcp_if_include', INTERFACE, '--mca', 'pml', 'ob1']
-  if not arguments.blocked:
-    names = [name.split(':')[0] for name in names]
-  return words + ['-hosts', ','.join(names), '-launcher', 'ssh', '-launcher-exec', str(shell),
+  return words + [*where(arguments, shell), '-launcher', 'ssh', '-launcher-exec', str(shell),
                   '-iface', INTERFACE, '-genv', 'MPIR_CVAR_CH4_PROGRESS_THROTTLE', '1',
                   '-genv', 'MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT', '100']
 
@@ -181,10 +199,16 @@ def main():
   parser.add_argument('--mpirun', default='mpirun')
   parser.add_argument('--blocked', action='store_true',
                       help='neighbouring ranks share a host (default: hosts take turns)')
+  parser.add_argument('--places', type=lambda text: [int(host) for host in text.split(',')],
+                      help='the host of each rank, from 0 on, instead of --hosts and --ranks: 0,1,1,1,2,2,2,2')
   parser.add_argument('--under', default='', help='what the launcher is started by: "quadrille run --"')
   parser.add_argument('--delay', help='latency of each cable, such as 20us')
   parser.add_argument('command', nargs='+')
   arguments = parser.parse_args()
+  if arguments.places:
+    arguments.hosts, arguments.ranks = max(arguments.places) + 1, len(arguments.places)
+    if set(arguments.places) != set(range(arguments.hosts)):
+      parser.error('--places: a host without a rank')
   try:
     if INSIDE not in os.environ:
       return enter_own_processes()

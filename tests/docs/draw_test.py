@@ -13,8 +13,12 @@ MPI = [f'mpi.{family}.{ranks}' for family in ('api', 'dropin', 'nodes-sh-co', 'n
        for ranks in (1, 2, 3, 5, 8, 16)] + ['mpi.grids.36']
 EXAMPLES = [f'examples.ft.S.ranks{ranks}' for ranks in range(1, 30)]
 PLAN = [f'All/ProofTest.IsProved/p{number}  # GetParam() = a/b {number}' for number in range(50)] + ['OrderTest.One']
+HOSTS = [f'cluster.{program}.on-{hosts}-{places}.{hosts + 3}'
+         for program in ('dense-api', 'dense-dropin', 'taken-started')
+         for hosts in (2, 3, 4) for places in ('turns', 'ragged', 'permuted')]
 TESTS = {**{name: {'mpi', 'mpi-core'} for name in MPI}, **{name: {'examples'} for name in EXAMPLES},
-         **{name: {'plan'} for name in PLAN}, 'heap.Fork.One': {'heap'}, 'run': {'run'}, 'unlabelled': set()}
+         **{name: {'plan'} for name in PLAN}, **{name: {'cluster', 'hosts'} for name in HOSTS},
+         'cluster.dense.3x2': {'cluster'}, 'heap.Fork.One': {'heap'}, 'run': {'run'}, 'unlabelled': set()}
 
 
 class Draw(unittest.TestCase):
@@ -37,13 +41,16 @@ class Draw(unittest.TestCase):
   def test_what_is_no_matrix_always_runs(self):
     for seed in range(50):
       drawn = draw.draw(str(seed), 'mpich', TESTS)
-      self.assertLessEqual({'heap.Fork.One', 'run', 'unlabelled', 'OrderTest.One', 'mpi.api.3', 'mpi.dropin.3'}, drawn)
+      self.assertLessEqual({'cluster.dense.3x2', 'heap.Fork.One', 'run', 'unlabelled', 'OrderTest.One',
+                            'mpi.api.3', 'mpi.dropin.3'}, drawn)
 
   def test_one_of_each_kind(self):
     for seed in range(50):
       drawn = draw.draw(str(seed), 'mpich', TESTS)
       self.assertEqual({draw.family(name) for name in drawn}, {draw.family(name) for name in TESTS})
       self.assertEqual({draw.ranks(name) for name in drawn & set(MPI)}, {'1', '2', '3', '5', '8', '16', '36'})
+      self.assertEqual({draw.family(name) for name in drawn & set(HOSTS)}, {'cluster.dense', 'cluster.taken'})
+      self.assertEqual({draw.ranks(name) for name in drawn & set(HOSTS)}, {'5', '6', '7'})
 
   def test_nothing_is_left_out_for_ever(self):
     drawn = set().union(*(draw.draw(str(seed), 'openmpi', TESTS) for seed in range(100)))

@@ -4,6 +4,7 @@
 //   --threads=single|multiple   what is asked of MPI_Init_thread; multiple is the default
 //   QUADRILLE_TEST_LIMIT        seconds after which one test counts as hung; 120 is the default
 //   QUADRILLE_TEST_HOSTS        on how many hosts the ranks must be
+//   QUADRILLE_TEST_PLACES       the host that each rank must be on: "0,1,1,0"
 //   QUADRILLE_TEST_PART         "0/3": only the first third of the tests, one in three
 //   QUADRILLE_TEST_EFFORT       percentage of the repeats of the long tests
 //   QUADRILLE_TEST_ONE_PROCESSOR  all ranks share one, however many the machine has
@@ -19,6 +20,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "world.hpp"
 
@@ -119,6 +121,25 @@ void share_one_processor() {
   sched_setaffinity(0, sizeof one, &one);
 }
 
+// Are the ranks where they must be? Whatever the hosts are called.
+bool are_in_their_places(const char* text) {
+  std::vector<int> places;
+  for (const char* at = text; *at != 0;) {
+    char* end = nullptr;
+    places.push_back(static_cast<int>(std::strtol(at, &end, 10)));
+    if (end == at) return false;
+    at = *end == ',' ? end + 1 : end;
+  }
+  const std::vector<int>& hosts = hosts_of_ranks();
+  if (places.size() != hosts.size()) return false;
+  for (std::size_t a = 0; a < hosts.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      if ((places[a] == places[b]) != (hosts[a] == hosts[b])) return false;
+    }
+  }
+  return true;
+}
+
 int run(int argc, char** argv) {
   if (std::getenv("QUADRILLE_TEST_ONE_PROCESSOR") != nullptr) share_one_processor();
   const bool is_part = take_part();
@@ -140,6 +161,11 @@ int run(int argc, char** argv) {
   const char* const hosts = std::getenv("QUADRILLE_TEST_HOSTS");
   if (hosts != nullptr && count_hosts() != std::atoi(hosts)) {
     std::printf("the ranks are on %d hosts, not on %s\n", count_hosts(), hosts);
+    failed = 1;
+  }
+  const char* const places = std::getenv("QUADRILLE_TEST_PLACES");
+  if (places != nullptr && !are_in_their_places(places)) {
+    if (world().rank == 0) std::printf("the ranks are not where they must be: %s\n", places);
     failed = 1;
   }
   if (RUN_ALL_TESTS() != 0) failed = 1;

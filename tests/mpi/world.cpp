@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
+#include <string>
 
 namespace quadrille::test {
 
@@ -71,15 +73,25 @@ void free_communicators() {
   made_communicators().clear();
 }
 
+const std::vector<int>& hosts_of_ranks() {
+  static const std::vector<int> found = [] {
+    MPI_Comm host;
+    int first = world().rank;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Bcast(&first, 1, MPI_INT, 0, host);
+    MPI_Comm_free(&host);
+    std::vector<int> hosts(static_cast<std::size_t>(world().size));
+    hosts[static_cast<std::size_t>(world().rank)] = first;
+    // No allgather: that may be Quadrille's.
+    MPI_Allreduce(MPI_IN_PLACE, hosts.data(), world().size, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return hosts;
+  }();
+  return found;
+}
+
 int count_hosts() {
-  MPI_Comm host;
-  int rank = 0, hosts = 0;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  MPI_Comm_rank(host, &rank);
-  MPI_Comm_free(&host);
-  const int first = rank == 0 ? 1 : 0;
-  MPI_Allreduce(&first, &hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  return hosts;
+  const std::vector<int>& hosts = hosts_of_ranks();
+  return static_cast<int>(std::set<int>(hosts.begin(), hosts.end()).size());
 }
 
 bool on_one_node() { return std::getenv("QUADRILLE_NODES") == nullptr && count_hosts() == 1; }

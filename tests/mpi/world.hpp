@@ -38,6 +38,8 @@ bool on_one_node();
 // with no algorithm forced by the environment? Elsewhere the MPI may see the call, and does as it likes. Collective.
 bool is_served_by_default(const Communicator& communicator);
 
+// The host that each rank of MPI_COMM_WORLD really is on, named by the lowest rank there. Collective.
+const std::vector<int>& hosts_of_ranks();
 // On how many hosts the ranks really are. Collective.
 int count_hosts();
 
