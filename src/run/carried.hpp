@@ -19,8 +19,9 @@
 // A rank that finds no memory for what a round brings drops that, and goes on: the others wait for it. A message that
 // was to hold a block that was dropped comes empty (with `coupled`: it is announced so), and then its blocks count as
 // dropped there, too. Who misses a block of its own returns MPI_ERR_NO_MEM, and so does who dropped one. It is the same
-// with a message that could not be started, or that failed on its way. Where that was one of sizes, nobody knows how
-// long its blocks were: what moves on of them comes empty from the first step on.
+// with a message that could not be started, or that failed on its way. Of one that could not be started the sizes are
+// sent once more, without data. If sizes failed on their way nobody knows how long the blocks were: what moves on of
+// them comes empty from the first step on.
 #pragma once
 
 #include <algorithm>
@@ -114,8 +115,8 @@ class CarriedBlocks {
   void came(std::size_t message, std::size_t bytes) {
     if (!drops_) look_at(message, bytes);
   }
-  // It could not be started, and went empty.
-  virtual void not_sent(std::size_t message) = 0;
+  // It could not be started: returns what is to go instead, for the receiver waits for something.
+  virtual Place not_sent(std::size_t message) = 0;
   void end_step();
 
  protected:

@@ -20,8 +20,9 @@ class SizesAtHead final : public CarriedBlocks {
   int steps() const override { return 2; }
   std::span<const Place> received(std::size_t i) override;
   std::span<const Place> sent(std::size_t i) override;
-  void not_sent(std::size_t i) override {
+  Place not_sent(std::size_t i) override {
     if (step_ == Step::lengths) memory_.lengths_out[i] = lost_length;
+    return {};
   }
 
  private:

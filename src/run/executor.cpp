@@ -182,15 +182,14 @@ std::span<const Place> Execution::places_of_carried(std::size_t index, bool is_s
   return is_send ? carried_->sent(index) : carried_->received(index);
 }
 
-// A message that could not be started. An empty one tells the receiver that it does not come.
+// A message that could not be started. A shorter one tells the receiver that it does not come.
 int Execution::replace(std::size_t index, const plan::Message& message, bool is_send, std::size_t slot, int error) {
   if (!is_send) {
     carried_->came(index, 0);
     return error;
   }
-  carried_->not_sent(index);
-  const Place nothing;
-  return transport_.start_send(slot, message.peer, {&nothing, 1});
+  const Place instead = carried_->not_sent(index);
+  return transport_.start_send(slot, message.peer, {&instead, 1});
 }
 
 void Execution::tell_what_came(std::size_t place) {

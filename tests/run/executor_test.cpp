@@ -329,24 +329,27 @@ TEST(Executor, TunaOnSeveralNodes) {
 
 std::size_t never_nothing(int source, int destination) { return 1 + ragged_size(source, destination); }
 
-// The others do not wait for what a rank could not send, and do not take it for what it is not.
+// The others do not wait for what a rank could not send, and do not take it for what it is not. Where a block is empty
+// nothing is missing, whatever became of its message: a rank that expects nothing has no error.
 TEST(Carried, GoesOnAfterAnError) {
   constexpr int ranks = 9;
-  const auto run = [](const char* text, const plan::Window* window, test::Trouble trouble, std::size_t wide_from) {
+  const auto run = [](const char* text, const plan::Window* window, test::Trouble trouble, std::size_t wide_from,
+                      Sizes size = never_nothing) {
     choose::Choice choice;
     ASSERT_EQ(choose::parse_choice(Collective::alltoallv, text, choice), "");
-    run_all(*choice.algorithm, Collective::alltoallv, choice.parameters, ranks, never_nothing,
-            {3, wide_from, window, trouble});
+    run_all(*choice.algorithm, Collective::alltoallv, choice.parameters, ranks, size, {3, wide_from, window, trouble});
   };
   const plan::Window two{plan::Window::Wait::any, 2};
   for (const char* text :
        {"two-phase-bruck", "two-phase-bruck:eager=0", "two-phase-bruck:radix=3,eager=4",
         "two-phase-bruck:radix=3,monolithic=1", "sloav", "sloav:radix=3", "mn-co:eager=0", "mn-co"}) {
-    for (const plan::Window* window : {static_cast<const plan::Window*>(nullptr), &two}) {
-      for (const std::size_t wide_from : {std::size_t{3}, std::size_t{UINT32_MAX}}) {
-        for (int which = 1; which <= 12; ++which) {
-          run(text, window, {.send = which}, wide_from);
-          if (HasFatalFailure()) return;
+    for (const Sizes size : {never_nothing, ragged_size, zero_rows, zero_columns, one_giant, nothing}) {
+      for (const plan::Window* window : {static_cast<const plan::Window*>(nullptr), &two}) {
+        for (const std::size_t wide_from : {std::size_t{3}, std::size_t{UINT32_MAX}}) {
+          for (int which = 1; which <= 12; ++which) {
+            run(text, window, {.send = which}, wide_from, size);
+            if (HasFailure()) return;
+          }
         }
       }
     }
@@ -359,7 +362,7 @@ TEST(Carried, GoesOnAfterAnError) {
     run("mn-co", nullptr, {.receive = which}, UINT32_MAX);
     run("two-phase-bruck:eager=0", nullptr, {.receive = which < 7 ? 2 * ((which + 1) / 2) : 7}, UINT32_MAX);
     run("sloav", nullptr, {.receive = 2 * which}, UINT32_MAX);
-    if (HasFatalFailure()) return;
+    if (HasFailure()) return;
   }
 }
 
