@@ -30,6 +30,8 @@ class Defects(unittest.TestCase):
     self.assertNotIn('mpi.api.2', left_out)
     fuzz = {'fuzz.finds', 'fuzz.kept', 'fuzz.some'}
     self.assertEqual(fuzz - set(self.left_out(said, *fuzz)), {'fuzz.finds'})
+    tools = {'tools.run_passes', 'tools.run_signals'}
+    self.assertEqual(set(self.left_out(said, *tools)) & tools, {'tools.run_signals'})
     self.assertIn('processor', self.left_out(said, 'mpi.api.4', ranks=4)['mpi.api.4'])
     self.assertIn('GTEST_FILTER', defects.settings_of(self.build))
 
