@@ -102,17 +102,32 @@ def draw_settings(draw, by_collective):
   now_and_then(0.1, 'QUADRILLE_MPI_WAITS', lambda: 'keep')
   now_and_then(0.7, 'QUADRILLE_TUNING', lambda: 'none')
   now_and_then(0.15, 'QUADRILLE_TUNING', lambda: f'{DRAWN_TABLE}{draw.randrange(10**9)}')
+  now_and_then(0.15, 'QUADRILLE_PROGRESS', lambda: 'thread')
   return settings
 
 
 def serves_all(settings):
   """Is every blocking call of several ranks on one node Quadrille's own?"""
   forced = settings.get('QUADRILLE_ALGORITHM', '')
-  # What is too large for the slots of a forced `inbox` goes to the MPI.
+  # What is too large for the slots of a forced `inbox` goes to the MPI, and what a forced order of copies cannot serve,
+  # because ranks do not map each other's heaps.
+  if settings.get('QUADRILLE_HEAP') == 'off' and ('=hint-' in forced or '=sh-' in forced):
+    return False
   return (settings.get('QUADRILLE_SETUP_AFTER') == '0' and 'QUADRILLE_NODES' not in settings
           and not settings.get('QUADRILLE_TUNING', '').startswith(DRAWN_TABLE)
           and 'QUADRILLE_REACH' not in settings and settings.get('QUADRILLE_INBOX') != '0'
           and '=mpi' not in forced and '=inbox' not in forced)
+
+
+# MPIs whose progress engine calls Quadrille, so that it can serve requests (docs/requests.md).
+WITH_PROGRESS_HOOK = ('openmpi', 'openmpi-5', 'mpich')
+
+
+def serves_requests(mpi, settings, threads):
+  """Is every request on a communicator that is ready for it Quadrille's own, where serves_all()?"""
+  goes_on = mpi in WITH_PROGRESS_HOOK or (settings.get('QUADRILLE_PROGRESS') == 'thread' and threads)
+  # A nonblocking call cannot look whether sizes are equal, nor make the memory of leaders.
+  return goes_on and 'QUADRILLE_CHECK' not in settings and 'leaders' not in settings.get('QUADRILLE_ALGORITHM', '')
 
 
 class Case:
@@ -141,5 +156,7 @@ def draw_case(mpi, seed, by_collective, steps, most_ranks):
     arguments.append('--threads')
   if serves_all(settings):
     arguments.append('--served')
+    if serves_requests(mpi, settings, '--threads' in arguments):
+      arguments.append('--served-requests')
   arguments += ['--bytes', str(draw.choice([200_000, 1_000_000, 1_000_000, 4_000_000]))]
   return Case(mpi, seed, ranks, settings, arguments)

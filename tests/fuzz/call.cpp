@@ -7,6 +7,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "completion.hpp"
+
 namespace quadrille::fuzz {
 namespace {
 
@@ -30,15 +32,15 @@ std::size_t draw_units(Draw& draw, std::size_t elements, std::size_t quantum) {
   return draw.pick(fitting);
 }
 
-void check(int error, const std::string& what) {
+}  // namespace
+
+void succeed(int error, const std::string& what) {
   if (error == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING + 1] = {};
   int length = 0;
   MPI_Error_string(error, text, &length);
   throw Finding{what + " returned an error: " + text};
 }
-
-}  // namespace
 
 Call::Call(const CallPlan& plan, const Communicator& where, int me) : plan_(plan), where_(where), me_(me) {
   Draw draw(seed_of({plan.seed, 31, static_cast<std::uint64_t>(me)}));
@@ -301,14 +303,23 @@ void Call::start() {
   const std::string name = name_of(plan_.collective, plan_.form);
   if (request_ == MPI_REQUEST_NULL) {
     const auto make = [&](auto& a) { return call(plan_.collective, plan_.form, a, where_.comm, &request_); };
-    check(std::visit(make, arguments_), name);
+    succeed(std::visit(make, arguments_), name);
   }
-  if (is_persistent(plan_.form)) check(MPI_Start(&request_), "MPI_Start of " + name);
+  if (!is_persistent(plan_.form)) return;
+  const bool by_list = draw_of_repeat(41).one_in(3);
+  succeed(by_list ? MPI_Startall(1, &request_) : MPI_Start(&request_), "MPI_Start of " + name);
 }
 
 void Call::finish() {
-  if (!is_blocking(plan_.form))
-    check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait of " + name_of(plan_.collective, plan_.form));
+  if (is_blocking(plan_.form)) return;
+  Draw draw = draw_of_repeat(42);
+  const Completed completed = complete(draw, {&request_, 1});
+  succeed(completed.error, completed.by + (" of " + name_of(plan_.collective, plan_.form)));
+}
+
+// For what this rank alone chooses, each time anew.
+Draw Call::draw_of_repeat(std::uint64_t what) const {
+  return Draw(seed_of({plan_.seed, what, static_cast<std::uint64_t>(me_), static_cast<std::uint64_t>(repeat_)}));
 }
 
 void Call::compare(const unsigned char* got, const std::vector<unsigned char>& expected, const unsigned char* origin,

@@ -18,6 +18,9 @@ struct Finding {
   std::string what;
 };
 
+// Throws one if an MPI function has returned an error.
+void succeed(int error, const std::string& what);
+
 struct Block {
   std::size_t type = 0;      // which of the side's types
   std::size_t count = 0;     // of its elements
@@ -46,6 +49,8 @@ class Call {
   // Blocking forms are complete when it returns.
   void start();
   void finish();
+  // For who completes several calls in one. Null where nothing is under way.
+  MPI_Request& request() { return request_; }
   // Throws a Finding.
   void verify();
   std::string describe() const;
@@ -56,6 +61,7 @@ class Call {
   const CallPlan& plan() const { return plan_; }
 
  private:
+  Draw draw_of_repeat(std::uint64_t what) const;
   void choose_side(Draw& draw, const std::vector<std::size_t>& elements, bool receive, Side& side);
   void choose_types(Draw& draw, const std::vector<std::size_t>& elements, bool receive, bool slim, Side& side);
   void choose_places(Draw& draw, const std::vector<std::size_t>& elements, bool receive, Side& side);

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "doors.hpp"
+
 namespace quadrille::fuzz {
 namespace {
 
@@ -372,6 +374,22 @@ Communicator make(std::uint64_t seed, std::size_t slot, const Skips& skips) {
   return c;
 }
 
+// What nonblocking calls on the communicator need is made when a persistent request is (docs/requests.md). Not on all:
+// on the others the first ones are the MPI's, and the next blocking call makes it.
+void get_ready(Communicator& c, const Skips& skips) {
+  if (c.comm == MPI_COMM_NULL || c.inter || c.size < 2 || !is_there(Collective::alltoall, Form::persistent)) return;
+  if (!skips.nonblocking && Draw(seed_of({c.number, 8})).one_in(2)) return;
+  std::vector<int> sent(static_cast<std::size_t>(c.size)), received(sent.size());
+  Small arguments;
+  arguments.send.buffer = sent.data(), arguments.receive.buffer = received.data();
+  arguments.send.count = arguments.receive.count = 1;
+  arguments.send.type = arguments.receive.type = MPI_INT;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(call(Collective::alltoall, Form::persistent, arguments, c.comm, &request), "making a persistent request");
+  check(MPI_Request_free(&request), "MPI_Request_free");
+  c.ready = true;
+}
+
 }  // namespace
 
 const Communicator& Communicators::at(std::uint64_t step, std::size_t slot) {
@@ -382,6 +400,7 @@ const Communicator& Communicators::at(std::uint64_t step, std::size_t slot) {
   if (here.made && here.generation == generation) return here.communicator;
   if (here.made && here.communicator.owned) MPI_Comm_free(&here.communicator.comm);
   here.communicator = make(seed_of({seed_, 1002, slot, generation}), slot, skips_);
+  if (served_requests_) get_ready(here.communicator, skips_);
   here.generation = generation;
   here.made = true;
   return here.communicator;

@@ -24,6 +24,7 @@ struct Communicator {
   int rank = 0, size = 0;
   bool inter = false;
   bool owned = false;
+  bool ready = false;           // nonblocking calls can be served from the first one on
   std::vector<int> world;       // [rank] the rank in MPI_COMM_WORLD
   std::vector<Edge> everybody;  // whom the dense collectives exchange with
   bool topology = false;
@@ -59,7 +60,9 @@ struct Skips {
 
 class Communicators {
  public:
-  Communicators(std::uint64_t seed, const Skips& skips) : seed_(seed), skips_(skips) {}
+  // `served_requests`: Quadrille serves what it is ready for.
+  Communicators(std::uint64_t seed, const Skips& skips, bool served_requests)
+      : seed_(seed), skips_(skips), served_requests_(served_requests) {}
   // The communicator that a step uses, made if it is not there. Collective over MPI_COMM_WORLD.
   const Communicator& at(std::uint64_t step, std::size_t slot);
   std::size_t slots() const { return 8; }
@@ -73,6 +76,7 @@ class Communicators {
   };
   std::uint64_t seed_;
   const Skips& skips_;
+  bool served_requests_;
   std::vector<Slot> live_ = std::vector<Slot>(8);
 };
 

@@ -39,17 +39,26 @@ int call_any(Collective collective, Form form, const Arguments<Count, Place>& a,
   void* const f = function_of(collective, form);
   const auto invoke_it = [&](auto... words) { return invoke(f, form, request, comm, words...); };
   const auto send = arrays_of<Count, Place>(a.send), receive = arrays_of<Count, Place>(a.receive);
-  return do_as(collective, [&](auto one) { return call_with<one>(invoke_it, send, receive); }, MPI_ERR_INTERN);
+  return do_as(
+      collective, [&](auto one) { return call_with<one>(invoke_it, send, receive); }, MPI_ERR_INTERN);
 }
 
 using Functions = std::array<std::array<void*, forms>, collective_count>;
 
-// By name, as programs that look for optional functions find them: in what is preloaded first.
+// By name, as programs that look for optional functions find them: in what is preloaded first. Open MPI 4.1 has those
+// that make persistent requests under names that begin with MPIX_.
+void* find(const std::string& name, Form form) {
+  void* const function = dlsym(RTLD_DEFAULT, name.c_str());
+  if (function != nullptr || form != Form::persistent) return function;
+  return dlsym(RTLD_DEFAULT, ("MPIX" + name.substr(name.find('_'))).c_str());
+}
+
 Functions find_all() {
   Functions all{};
   for (std::size_t c = 0; c < collective_count; ++c) {
     for (std::size_t f = 0; f < forms; ++f) {
-      all[c][f] = dlsym(RTLD_DEFAULT, name_of(static_cast<Collective>(c), static_cast<Form>(f)).c_str());
+      const Form form = static_cast<Form>(f);
+      all[c][f] = find(name_of(static_cast<Collective>(c), form), form);
     }
   }
   return all;

@@ -61,8 +61,10 @@ Options read_options(int count, char** words) {
       o.wishes.threads = true;
       continue;
     }
-    if (word == "--served" || word == "--served-large") {
-      (word == "--served" ? o.wishes.served : o.wishes.served_large) = true;
+    if (word == "--served" || word == "--served-large" || word == "--served-requests") {
+      (word == "--served"         ? o.wishes.served
+       : word == "--served-large" ? o.wishes.served_large
+                                  : o.wishes.served_requests) = true;
       continue;
     }
     if (i + 1 == count) throw std::invalid_argument(word);
@@ -137,7 +139,7 @@ int run(Options options, int* count, char*** words) {
   int provided = MPI_THREAD_SINGLE, rank = 0;
   if (options.wishes.threads) {
     MPI_Init_thread(count, words, MPI_THREAD_MULTIPLE, &provided);
-    if (provided < MPI_THREAD_MULTIPLE) options.wishes.threads = false;
+    if (provided < MPI_THREAD_MULTIPLE) options.wishes.threads = options.wishes.served_requests = false;
   } else {
     MPI_Init(count, words);
   }
@@ -148,7 +150,7 @@ int run(Options options, int* count, char*** words) {
   const StackArea stack;
   MPI_Comm own = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &own);
-  Communicators communicators(options.seed, options.wishes.skips);
+  Communicators communicators(options.seed, options.wishes.skips, options.wishes.served_requests);
   Steps steps(options.seed, rank, options.wishes, communicators);
   try {
     const std::uint64_t done = run_steps(options, steps, own);

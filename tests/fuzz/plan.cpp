@@ -58,16 +58,26 @@ Collective draw_collective(Draw& draw, const Communicator& c, int only) {
   return draw.pick(neighbors ? among_neighbors : dense);
 }
 
-Form draw_form(Draw& draw, Collective collective, bool blocking_only, const Skips& skips) {
+// What the MPI has, and does rightly or is not asked for.
+bool is_fit(Form form, Collective collective, const Communicator& c, const Wishes& wishes) {
+  if (!is_there(collective, form)) return false;
+  if (is_blocking(form) || is_served(form, c, wishes)) return true;
+  return !wishes.skips.nonblocking && !(is_persistent(form) && wishes.skips.persistent);
+}
+
+Form draw_form(Draw& draw, Collective collective, bool blocking_only, const Communicator& c, const Wishes& wishes) {
   Form form = Form::blocking;
   const std::size_t chance = draw.below(20);
   if (chance < 4) form = Form::blocking_c;
-  if (chance >= 17 && !blocking_only && !skips.nonblocking) {
+  if (chance >= 17 && !blocking_only) {
     form = draw.pick({Form::nonblocking, Form::nonblocking_c, Form::persistent, Form::persistent_c});
-    if (is_persistent(form) && skips.persistent) form = Form::nonblocking_c;
   }
-  if (is_there(collective, form)) return form;
-  return is_blocking(form) ? Form::blocking : Form::nonblocking;
+  if (is_fit(form, collective, c, wishes)) return form;
+  if (is_blocking(form)) return Form::blocking;
+  for (const Form instead : {Form::nonblocking_c, Form::nonblocking, Form::persistent}) {
+    if (is_fit(instead, collective, c, wishes)) return instead;
+  }
+  return Form::blocking;
 }
 
 }  // namespace
@@ -83,6 +93,22 @@ std::string name_of(Collective collective, Form form) {
   if (is_persistent(form)) name += "_init";
   if (is_large(form)) name += "_c";
   return name;
+}
+
+bool is_served(Form form, const Communicator& c, const Wishes& wishes) {
+  if (c.inter || c.size < 2) return false;
+  switch (form) {
+    case Form::blocking:
+      return wishes.served;
+    case Form::blocking_c:
+      return wishes.served_large;
+    case Form::nonblocking:
+      return wishes.served_requests && c.ready;
+    case Form::persistent:
+      return wishes.served_requests;
+    default:
+      return false;
+  }
 }
 
 bool is_there(Collective collective, Form form) { return function_of(collective, form) != nullptr; }
@@ -129,10 +155,9 @@ CallPlan draw_call(std::uint64_t seed, const Communicator& c, const Wishes& wish
   CallPlan plan;
   plan.seed = draw.next();
   plan.collective = draw_collective(draw, c, wishes.only_collective);
-  plan.form = draw_form(draw, plan.collective, blocking_only, wishes.skips);
+  plan.form = draw_form(draw, plan.collective, blocking_only, c, wishes);
   if (wishes.skips.lone_started && !c.inter && c.size < 2 && !is_blocking(plan.form)) plan.form = Form::blocking;
-  const bool ours = plan.form == Form::blocking_c ? wishes.served_large : plan.form == Form::blocking && wishes.served;
-  if (!ours || c.inter || c.size < 2) plan.skips = wishes.skips;
+  if (!is_served(plan.form, c, wishes)) plan.skips = wishes.skips;
   if (plan.skips.lone_w && !c.inter && c.size < 2 && is_typed(plan.collective)) plan.collective = Collective::alltoallv;
   if (plan.skips.gatherv_types && plan.collective == Collective::allgatherv) plan.skips.uneven_types = true;
   if (plan.skips.uniform_types && plan.collective == Collective::alltoall) plan.skips.uneven_types = true;

@@ -46,9 +46,14 @@ struct Wishes {
   bool threads = false;
   // Quadrille serves every blocking call of several ranks, so that what the MPI does wrong does not matter there.
   bool served = false, served_large = false;
+  // And requests, if nothing is missing that they need.
+  bool served_requests = false;
   int only_collective = -1;
   std::string mistake;  // made on purpose, to see that it is found: receive, guard, gap, send or hang
 };
+
+// Is it certain that Quadrille serves such a call?
+bool is_served(Form form, const Communicator& c, const Wishes& wishes);
 
 // Is there such a function in this MPI?
 bool is_there(Collective collective, Form form);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "completion.hpp"
 #include "traffic.hpp"
 #include "watchdog.hpp"
 
@@ -43,6 +44,17 @@ void dawdle(Draw& draw) {
   if (draw.one_in(25)) usleep(static_cast<useconds_t>(draw.below(3000)));
 }
 
+// A program may wait in any function of MPI before it waits for what it has started.
+void meet(Draw& draw, const Communicator& where) {
+  if (!draw.one_in(4)) return;
+  int one = 1, all = 0;
+  if (where.inter || draw.one_in(2)) {
+    MPI_Barrier(where.comm);
+  } else {
+    MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, where.comm);
+  }
+}
+
 }  // namespace
 
 void Steps::count(const CallPlan& plan) {
@@ -55,6 +67,7 @@ void Steps::repeat_one(std::uint64_t seed, const Communicator& where, int thread
   Call call(draw_call(draw.next(), where, wishes_, false), where, rank_);
   Draw own(seed_of({seed, 5, static_cast<std::uint64_t>(rank_)}));
   const std::uint64_t beside = draw.next();
+  Draw of_all(seed_of({seed, 7}));
   std::optional<Traffic> traffic;
   if (draw.one_in(2)) traffic.emplace(beside, where, wishes_);
   try {
@@ -68,6 +81,11 @@ void Steps::repeat_one(std::uint64_t seed, const Communicator& where, int thread
       if (thread == 0 && !wishes_.threads && !wishes_.skips.forks) child.emplace(own, call);
       at("the call", &call, thread);
       call.start();
+      if (!is_blocking(call.plan().form)) {
+        at("waiting for others before the call is complete", &call, thread);
+        meet(of_all, where);
+        at("the wait", &call, thread);
+      }
       call.finish();
       if (!wishes_.mistake.empty() && !spoiled_ && rank_ == 0) spoiled_ = call.spoil(wishes_.mistake);
       at("messages after", &call, thread);
@@ -79,6 +97,26 @@ void Steps::repeat_one(std::uint64_t seed, const Communicator& where, int thread
     throw Finding{finding.what + ": " + call.describe()};
   }
   at("between calls", nullptr, thread);
+}
+
+// Each by itself, in an order of this rank's own, or all together.
+void Steps::complete_all(Draw& draw, const std::vector<std::unique_ptr<Call>>& calls,
+                         const std::vector<std::size_t>& order, Call*& now) {
+  if (draw.one_in(2)) {
+    for (const std::size_t i : order) {
+      now = calls[i].get();
+      at("the wait", now);
+      now->finish();
+    }
+    return;
+  }
+  std::vector<MPI_Request> requests;
+  for (const std::size_t i : order) requests.push_back(calls[i]->request());
+  now = calls[order[0]].get();
+  at("the wait for all", now);
+  const Completed completed = complete(draw, requests);
+  for (std::size_t k = 0; k < order.size(); ++k) calls[order[k]]->request() = requests[k];
+  succeed(completed.error, std::string(completed.by) + " of all");
 }
 
 // Several calls under way at once: all are started in one order, and completed in an order of each rank's own.
@@ -105,11 +143,7 @@ void Steps::overlap(std::uint64_t seed, const Communicator& where) {
         now->start();
         count(now->plan());
       }
-      for (const std::size_t i : order) {
-        now = calls[i].get();
-        at("the wait", now);
-        now->finish();
-      }
+      complete_all(own, calls, order, now);
       for (const auto& call : calls) {
         now = call.get();
         now->verify();

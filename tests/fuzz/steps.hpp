@@ -4,6 +4,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "call.hpp"
 #include "communicators.hpp"
@@ -24,6 +26,8 @@ class Steps {
  private:
   void repeat_one(std::uint64_t seed, const Communicator& where, int thread);
   void overlap(std::uint64_t seed, const Communicator& where);
+  static void complete_all(Draw& draw, const std::vector<std::unique_ptr<Call>>& calls,
+                           const std::vector<std::size_t>& order, Call*& now);
   void two_threads(std::uint64_t seed, const Communicator& one, const Communicator& other);
   void count(const CallPlan& plan);
 

@@ -8,7 +8,7 @@
 namespace quadrille::fuzz {
 namespace {
 
-void check(int error, const char* what) {
+void require(int error, const char* what) {
   if (error != MPI_SUCCESS) throw std::runtime_error(std::string(what) + " failed");
 }
 
@@ -34,13 +34,13 @@ void find_footprint(Type& type) {
 
 // What the MPI says of bounds is the truth: an MPI may round the extent of a struct up.
 Type commit(Type type, std::string name) {
-  check(MPI_Type_commit(&type.handle), "MPI_Type_commit");
+  require(MPI_Type_commit(&type.handle), "MPI_Type_commit");
   type.name = std::move(name);
   type.owned = true;
   MPI_Aint lower = 0, extent = 0;
   int size = 0;
-  check(MPI_Type_get_extent(type.handle, &lower, &extent), "MPI_Type_get_extent");
-  check(MPI_Type_size(type.handle, &size), "MPI_Type_size");
+  require(MPI_Type_get_extent(type.handle, &lower, &extent), "MPI_Type_get_extent");
+  require(MPI_Type_size(type.handle, &size), "MPI_Type_size");
   if (static_cast<std::size_t>(size) != type.size) throw std::runtime_error("the size of " + type.name);
   type.lower = lower, type.extent = extent;
   find_footprint(type);
@@ -88,7 +88,7 @@ Type contiguous(const Type& inner, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) offsets.push_back(static_cast<std::ptrdiff_t>(i) * inner.extent);
     type = placed(inner, offsets);
   }
-  check(MPI_Type_contiguous(static_cast<int>(count), inner.handle, &type.handle), "MPI_Type_contiguous");
+  require(MPI_Type_contiguous(static_cast<int>(count), inner.handle, &type.handle), "MPI_Type_contiguous");
   return commit(std::move(type), "contiguous " + std::to_string(count) + " x " + inner.name);
 }
 
@@ -102,9 +102,9 @@ Type vector(const Type& inner, std::size_t blocks, std::size_t length, std::ptrd
   }
   Type type = placed(inner, offsets);
   const int b = static_cast<int>(blocks), l = static_cast<int>(length);
-  check(in_bytes ? MPI_Type_create_hvector(b, l, stride * inner.extent, inner.handle, &type.handle)
-                 : MPI_Type_vector(b, l, static_cast<int>(stride), inner.handle, &type.handle),
-        "MPI_Type_vector");
+  require(in_bytes ? MPI_Type_create_hvector(b, l, stride * inner.extent, inner.handle, &type.handle)
+                   : MPI_Type_vector(b, l, static_cast<int>(stride), inner.handle, &type.handle),
+          "MPI_Type_vector");
   return commit(std::move(type), (in_bytes ? "hvector " : "vector ") + std::to_string(blocks) + "," +
                                      std::to_string(length) + "," + std::to_string(stride) + " of " + inner.name);
 }
@@ -141,13 +141,13 @@ Type indexed(Draw& draw, const Type& inner, std::size_t units, Index how, bool s
   const std::vector<MPI_Datatype> parts(lengths.size(), inner.handle);
   switch (how) {
     case Index::elements:
-      check(MPI_Type_indexed(blocks, lengths.data(), at.data(), inner.handle, &type.handle), "MPI_Type_indexed");
+      require(MPI_Type_indexed(blocks, lengths.data(), at.data(), inner.handle, &type.handle), "MPI_Type_indexed");
       break;
     case Index::bytes:
-      check(MPI_Type_create_hindexed(blocks, lengths.data(), bytes.data(), inner.handle, &type.handle), "hindexed");
+      require(MPI_Type_create_hindexed(blocks, lengths.data(), bytes.data(), inner.handle, &type.handle), "hindexed");
       break;
     case Index::parts:
-      check(MPI_Type_create_struct(blocks, lengths.data(), bytes.data(), parts.data(), &type.handle), "struct");
+      require(MPI_Type_create_struct(blocks, lengths.data(), bytes.data(), parts.data(), &type.handle), "struct");
   }
   const char* name = how == Index::elements ? "indexed " : how == Index::bytes ? "hindexed " : "struct ";
   return commit(std::move(type), name + std::to_string(blocks) + " blocks of " + inner.name);
@@ -167,13 +167,13 @@ Type subarray(Draw& draw, const Type& inner, std::size_t rows, std::size_t colum
     }
   }
   Type type = placed(inner, offsets);
-  check(MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, inner.handle, &type.handle), "subarray");
+  require(MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, inner.handle, &type.handle), "subarray");
   return commit(std::move(type), "subarray of " + inner.name);
 }
 
 Type resized(const Type& inner, std::ptrdiff_t lower, std::ptrdiff_t extent) {
   Type type = placed(inner, {0});
-  check(MPI_Type_create_resized(inner.handle, lower, extent, &type.handle), "MPI_Type_create_resized");
+  require(MPI_Type_create_resized(inner.handle, lower, extent, &type.handle), "MPI_Type_create_resized");
   return commit(std::move(type),
                 "resized (" + std::to_string(lower) + "," + std::to_string(extent) + ") " + inner.name);
 }
@@ -237,7 +237,7 @@ Type draw_type(Draw& draw, const Type& base, std::size_t units, bool slim) {
   if (units > 1 || draw.one_in(12)) type = draw_shape(draw, base, units, slim);
   if (draw.one_in(6)) {
     MPI_Datatype copy = MPI_DATATYPE_NULL;
-    check(MPI_Type_dup(type.handle, &copy), "MPI_Type_dup");
+    require(MPI_Type_dup(type.handle, &copy), "MPI_Type_dup");
     Type same = type;
     same.handle = copy;
     type = instead(std::move(type), commit(std::move(same), "dup of " + type.name));
@@ -293,11 +293,11 @@ Type empty_type(Draw& draw) {
   Type type;
   type.units = 0;
   if (draw.one_in(2)) {
-    check(MPI_Type_contiguous(0, MPI_INT, &type.handle), "MPI_Type_contiguous");
+    require(MPI_Type_contiguous(0, MPI_INT, &type.handle), "MPI_Type_contiguous");
   } else {
     MPI_Datatype none = MPI_DATATYPE_NULL;
-    check(MPI_Type_contiguous(0, MPI_DOUBLE, &none), "MPI_Type_contiguous");
-    check(MPI_Type_create_resized(none, -8, 24, &type.handle), "MPI_Type_create_resized");
+    require(MPI_Type_contiguous(0, MPI_DOUBLE, &none), "MPI_Type_contiguous");
+    require(MPI_Type_create_resized(none, -8, 24, &type.handle), "MPI_Type_create_resized");
     MPI_Type_free(&none);
   }
   return commit(std::move(type), "empty");
@@ -306,7 +306,7 @@ Type empty_type(Draw& draw) {
 Type moved(const Type& type, MPI_Aint by) {
   Type result = placed(type, {static_cast<std::ptrdiff_t>(by)});
   const int one = 1;
-  check(MPI_Type_create_hindexed(1, &one, &by, type.handle, &result.handle), "MPI_Type_create_hindexed");
+  require(MPI_Type_create_hindexed(1, &one, &by, type.handle, &result.handle), "MPI_Type_create_hindexed");
   return commit(std::move(result), "moved " + type.name);
 }
 

@@ -1,0 +1,21 @@
+// The functions of MPI that complete requests.
+#pragma once
+
+#include <mpi.h>
+
+#include <span>
+
+#include "draw.hpp"
+
+namespace quadrille::fuzz {
+
+struct Completed {
+  int error = MPI_SUCCESS;
+  const char* by = "";  // the function that said so
+};
+
+// Completes all that are active, in one or several calls of a function that is drawn. What is null or not active may be
+// among them.
+Completed complete(Draw& draw, std::span<MPI_Request> requests);
+
+}  // namespace quadrille::fuzz
