@@ -77,9 +77,6 @@ void install() { mpi().Async_start(called, nullptr, null_stream); }
 
 #endif
 
-// Requests are to be looked at without asking for progress.
-bool looks_alone() { return inside && mpi().Request_is_complete != nullptr; }
-
 bool is_complete(MPI_Request request) {
   return request == mpi().request_null || mpi().Request_is_complete(request) != 0;
 }
@@ -107,8 +104,10 @@ void end_progress_hook_for_good() {
   }
 }
 
+bool may_ask_for_progress() { return !inside || mpi().Request_is_complete == nullptr; }
+
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-  if (!looks_alone()) return mpi().Testall(count, requests, flag, statuses);
+  if (may_ask_for_progress()) return mpi().Testall(count, requests, flag, statuses);
   *flag = 0;
   for (int i = 0; i < count; ++i) {
     if (!is_complete(requests[i])) return MPI_SUCCESS;
@@ -118,7 +117,7 @@ int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) 
 }
 
 int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-  if (!looks_alone()) return mpi().Testany(count, requests, index, flag, status);
+  if (may_ask_for_progress()) return mpi().Testany(count, requests, index, flag, status);
   *index = MPI_UNDEFINED;
   *flag = 1;
   for (int i = 0; i < count; ++i) {

@@ -26,6 +26,10 @@ void end_progress_hook();
 // As end_progress_hook(), and sees to it that the MPI knows: before MPI_Finalize.
 void end_progress_hook_for_good();
 
+// False in `work`, where the MPI does not bear it: there is no function to be called that waits, even for what this
+// process alone has to do.
+bool may_ask_for_progress();
+
 // As MPI_Testall and MPI_Testany, also from `work`.
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
 int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);

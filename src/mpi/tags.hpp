@@ -5,14 +5,13 @@
 namespace quadrille::tags {
 
 inline constexpr int rounds = 1;                // of schedules in blocking calls
-inline constexpr int copies = 2;                // inside a rank: they begin and end at once, so all calls may use one
 inline constexpr int pack = 3;                  // of more than MPI_Pack can count: mpi/types.cpp
 inline constexpr int sparse_blocks[] = {4, 5};  // one of each pair a call: run/sparse_consensus.cpp
 inline constexpr int sparse_notes[] = {6, 7};
 inline constexpr int sparse_rounds = 8;        // run/sparse_bruck.cpp
 inline constexpr int beside_leaders = 9;       // blocks that do not go through them: run/uneven_leaders.cpp
 inline constexpr unsigned first_request = 64;  // and those after it, in turn: api/making.cpp
-inline constexpr unsigned first_own = 64;      // and those after it, one a team, on the quiet communicator
+inline constexpr unsigned first_own = 64;      // and those after it, in turn: from a rank to itself, run/mpi_transport.cpp
 
 // Tags from 0; MPI has at least so many. Those after them, where there are any, are of communicators that have none of
 // their own for messages: on that of MPI_COMM_WORLD, team/apart.cpp.

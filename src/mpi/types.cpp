@@ -152,7 +152,9 @@ int make_packable(const void* user, std::size_t count, MPI_Datatype type, Packab
   return error != MPI_SUCCESS ? error : mpi().Type_commit(&packable.type);
 }
 
-int pack_some(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes,
+}  // namespace
+
+int pack_at_once(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes,
               std::size_t room, MPI_Comm comm) {
   Packable from;
   int position = 0;
@@ -164,7 +166,7 @@ int pack_some(const void* user, std::size_t count, MPI_Datatype type, std::byte*
   return error;
 }
 
-int unpack_some(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes,
+int unpack_at_once(const void* user, std::size_t count, MPI_Datatype type, std::byte* bytes,
                 std::size_t room, MPI_Comm comm) {
   Packable to;
   int position = 0;
@@ -175,6 +177,8 @@ int unpack_some(const void* user, std::size_t count, MPI_Datatype type, std::byt
   if (to.made) mpi().Type_free(&to.type);
   return error;
 }
+
+namespace {
 
 // Elements of more than 2 GiB do not fit MPI_Pack: one message to ourselves, typed on one side and
 // bytes on the other, does the same.
@@ -271,7 +275,7 @@ int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo&
     return MPI_SUCCESS;
   }
   if (!info.dense) {
-    const PackCall call = info.size > INT_MAX ? pack_huge : pack_some;
+    const PackCall call = info.size > INT_MAX ? pack_huge : pack_at_once;
     return in_pieces(call, from, count, type, info, bytes, comm);
   }
   if (count > 0) std::memcpy(bytes, from, count * info.size);
@@ -285,7 +289,7 @@ int unpack(const std::byte* bytes, void* to, std::size_t count, MPI_Datatype typ
     return MPI_SUCCESS;
   }
   if (!info.dense) {
-    const PackCall call = info.size > INT_MAX ? unpack_huge : unpack_some;
+    const PackCall call = info.size > INT_MAX ? unpack_huge : unpack_at_once;
     return in_pieces(call, to, count, type, info, const_cast<std::byte*>(bytes), comm);
   }
   if (count > 0) std::memcpy(to, bytes, count * info.size);

@@ -68,6 +68,12 @@ inline bool is_well_known(MPI_Datatype type) {
 // before in this thread.
 bool is_committed(MPI_Datatype type);
 
+// MPI_Pack and MPI_Unpack of no more than they can count, also of types with absolute addresses.
+int pack_at_once(const void* from, std::size_t count, MPI_Datatype type, std::byte* bytes, std::size_t room,
+                 MPI_Comm comm);
+int unpack_at_once(const void* to, std::size_t count, MPI_Datatype type, std::byte* bytes, std::size_t room,
+                   MPI_Comm comm);
+
 // Copies `count` elements between user memory and consecutive bytes. `bytes` has room for
 // count * info.size bytes. `comm` is private to Quadrille. Returns an MPI error code.
 int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info,

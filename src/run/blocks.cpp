@@ -55,7 +55,7 @@ int copy_own(const Block& whole, const Block& to, Group& group, memory::Pool& ro
       return MPI_SUCCESS;
     }
   }
-  return MpiTransport(group.messages().quiet, group.messages().quiet_me, group.messages().own_tag)
+  return MpiTransport(group.messages().quiet, group.messages().quiet_me)
       .copy(typed_place(from), typed_place(to));
 }
 

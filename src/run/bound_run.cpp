@@ -74,7 +74,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Movin
       memory_(memory),
       send_(dense_send_blocks(call, traffic)),
       recv_(dense_recv_blocks(call, traffic)),
-      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag, traffic.numbers) {
+      transport_(traffic.comm, traffic.me, traffic.tag, traffic.numbers) {
   binding_.block_bytes = recv_.empty() ? 0 : recv_.front().bytes();
   bind_dense(call);
 }
@@ -87,7 +87,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Neigh
       memory_(memory),
       send_(neighbor_send_blocks(call, slots, moving.as_bytes)),
       recv_(neighbor_blocks(call.recv, slots.recv)),
-      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag, traffic.numbers) {
+      transport_(traffic.comm, traffic.me, traffic.tag, traffic.numbers) {
   binding_.block_bytes = moving.as_bytes ? largest_block(call, slots) : 0;
   bind_neighbors(!has_arrays(row_of(call.collective).send));
 }
@@ -99,7 +99,7 @@ BoundRun::BoundRun(const Binding& places, const plan::Schedule& schedule, const 
       traffic_(traffic),
       memory_(memory),
       binding_(places),
-      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag, traffic.numbers) {
+      transport_(traffic.comm, traffic.me, traffic.tag, traffic.numbers) {
   sized_ = all_have_room_ = true;  // who made the places has asked
   has_room_ = take_room();
 }

@@ -40,7 +40,7 @@ struct Moving {
 };
 
 // Where the messages of a call go: `comm` is private, and no other call under way uses `tag` on it. MPI packs on
-// `quiet`, and with `self_tag` a rank sends to itself.
+// `quiet`.
 struct Traffic {
   MPI_Comm comm;
   MPI_Comm quiet;

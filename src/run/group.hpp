@@ -72,7 +72,6 @@ struct Messages {
   MPI_Comm comm{};   // private; null until a call may need one
   MPI_Comm quiet{};  // where nobody sends to another: for MPI_Pack, for looking what arrives, and,
   int quiet_me = 0;  // from this rank to itself
-  int own_tag = 0;   // with this tag, for what a rank sends to itself
 };
 
 // Calls that were made on `comm`; the same on all ranks. Counted by who makes them: api/exchange.cpp, api/making.cpp.

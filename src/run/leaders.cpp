@@ -19,7 +19,7 @@ static_assert(memory::Leaders::usual_parts == plan::leaders_part_bytes, "what th
 // ---- Any kind ----
 
 LeadersWork::LeadersWork(const plan::LeadersPlan& plan, MPI_Comm comm)
-    : messages(comm, plan.me), beside(comm, plan.me, tags::copies, tags::beside_leaders) {
+    : messages(comm, plan.me), beside(comm, plan.me, tags::beside_leaders) {
   messages.pack_up_to(packed_up_to);
   std::size_t slots = 2;  // of an agreement
   if (plan.leads >= 0) {

@@ -1,9 +1,11 @@
 #include "run/mpi_transport.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstring>
-#include <mutex>
+#include <memory>
+#include <new>
 
 #include "mpi/progress_hook.hpp"
 #include "mpi/thrown.hpp"
@@ -90,8 +92,8 @@ int MpiTransport::scattered(std::span<const Place> places, Argument& argument) {
   if (error == MPI_SUCCESS) {
     argument.made = true;
     argument.count = 1;
-    error = mpi().Type_create_struct(static_cast<int>(places.size()), lengths.data(),
-                                     addresses.data(), types.data(), &argument.type);
+    error = mpi().Type_create_struct(static_cast<int>(places.size()), lengths.data(), addresses.data(), types.data(),
+                                     &argument.type);
     if (error == MPI_SUCCESS) error = mpi().Type_commit(&argument.type);
   }
   for (MPI_Datatype& type : made) mpi().Type_free(&type);
@@ -183,8 +185,7 @@ int MpiTransport::start_send(std::size_t slot, int peer, std::span<const Place> 
   Argument argument;
   int error = argument_of(places, argument);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Isend(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_,
-                      &request(slot));
+  error = mpi().Isend(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_, &request(slot));
   done_with(argument);
   return started(slot, error);
 }
@@ -213,8 +214,7 @@ int MpiTransport::start_receive(std::size_t slot, int peer, std::span<const Plac
   Argument argument;
   int error = argument_of(places, argument);
   if (error != MPI_SUCCESS) return error;
-  error = mpi().Irecv(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_,
-                      &request(slot));
+  error = mpi().Irecv(argument.address, argument.count, argument.type, rank_of(peer), tag_, comm_, &request(slot));
   done_with(argument);
   return started(slot, error);
 }
@@ -280,12 +280,25 @@ int MpiTransport::any_done(std::size_t slots, bool block, bool poll, std::size_t
   return error_of(error);
 }
 
-// A message from this rank to itself has a tag that all calls share, and a thread may go on with one beside another.
+// From one argument to another of as many bytes, without a message. False if that cannot be.
+bool MpiTransport::repack(std::size_t bytes, const Argument& from, const Argument& to, int& error) {
+  if (bytes > static_cast<std::size_t>(INT_MAX)) return false;
+  const std::unique_ptr<std::byte[]> packed(new (std::nothrow) std::byte[bytes]);
+  if (packed == nullptr) return false;
+  const auto count = [](const Argument& argument) { return static_cast<std::size_t>(argument.count); };
+  error = pack_at_once(from.address, count(from), from.type, packed.get(), bytes, comm_);
+  if (error == MPI_SUCCESS) error = unpack_at_once(to.address, count(to), to.type, packed.get(), bytes, comm_);
+  return true;
+}
+
+// Others may be on their way at this moment: of another thread, or of a call with which this thread goes on inside of
+// this very function (mpi/progress_hook.hpp), so that no lock may be held here. So each has a tag of its own. Both ends
+// are here: no other rank must know it.
 int MpiTransport::send_to_self(const Argument& send, const Argument& receive) {
-  static std::mutex one_at_a_time;
-  const std::lock_guard lock(one_at_a_time);
-  return mpi().Sendrecv(send.address, send.count, send.type, me_, self_tag_, receive.address, receive.count, receive.type,
-                        me_, self_tag_, comm_, MPI_STATUS_IGNORE);
+  static std::atomic<unsigned> turn = 0;
+  const int tag = static_cast<int>(tags::first_own + turn++ % (tags::count - tags::first_own));
+  return mpi().Sendrecv(send.address, send.count, send.type, me_, tag, receive.address, receive.count, receive.type,
+                        me_, tag, comm_, MPI_STATUS_IGNORE);
 }
 
 int MpiTransport::copy(const Place& from, const Place& to) {
@@ -301,7 +314,9 @@ int MpiTransport::copy(const Place& from, const Place& to) {
   if (error == MPI_SUCCESS) {
     error = single(to, receive);
     if (error == MPI_SUCCESS) {
-      error = send_to_self(send, receive);
+      const bool repacked =
+          from.bytes == to.bytes && !may_ask_for_progress() && repack(from.bytes, send, receive, error);
+      if (!repacked) error = send_to_self(send, receive);
       release(receive);
     }
     release(send);

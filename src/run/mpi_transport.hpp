@@ -13,11 +13,11 @@ inline TypeHandle to_handle(MPI_Datatype type) { return (TypeHandle)type; }  // 
 
 class MpiTransport final : public Transport {
  public:
-  // `comm` is private to Quadrille and has MPI_ERRORS_RETURN; `self_tag` is for copies inside this rank. Only
-  // one message to a peer is matched at a time in the order of starting, so one tag is enough for a call.
+  // `comm` is private to Quadrille and has MPI_ERRORS_RETURN. Only one message to a peer is matched at a time in the
+  // order of starting, so one tag is enough for a call. Copies inside this rank have tags of their own.
   // Where `comm` is of more ranks than the schedule, `ranks` are the numbers there of those of the schedule.
-  MpiTransport(MPI_Comm comm, int me, int self_tag = tags::copies, int tag = tags::rounds, const int* ranks = nullptr)
-      : comm_(comm), ranks_(ranks), me_(rank_of(me)), self_tag_(self_tag), tag_(tag) {}
+  MpiTransport(MPI_Comm comm, int me, int tag = tags::rounds, const int* ranks = nullptr)
+      : comm_(comm), ranks_(ranks), me_(rank_of(me)), tag_(tag) {}
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
   ~MpiTransport() override;
@@ -66,6 +66,7 @@ class MpiTransport final : public Transport {
   static int single(const Place& place, Argument& argument);
   static int scattered(std::span<const Place> places, Argument& argument);
   static void release(Argument& argument);
+  bool repack(std::size_t bytes, const Argument& from, const Argument& to, int& error);
   int send_to_self(const Argument& send, const Argument& receive);
   int argument_of(std::span<const Place> places, Argument& argument);
   void done_with(Argument& argument);
@@ -84,7 +85,6 @@ class MpiTransport final : public Transport {
   MPI_Comm comm_;
   const int* ranks_;
   int me_;  // in comm_
-  int self_tag_;
   int tag_;
   bool drops_ = false;
   std::size_t most_packed_ = 0;

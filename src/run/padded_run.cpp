@@ -29,7 +29,7 @@ PaddedRun::PaddedRun(const Call& call, const plan::Schedule* uniform, const plan
       direct_(direct),
       traffic_(traffic),
       memory_(memory),
-      transport_(traffic.comm, traffic.me, tags::copies, traffic.tag),
+      transport_(traffic.comm, traffic.me, traffic.tag),
       agreement_(transport_, traffic.me, traffic.ranks) {
   for (int rank = 0; rank < traffic.ranks; ++rank) {
     send_.push_back(send_block(call_.call(), rank, traffic.me));

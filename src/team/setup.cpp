@@ -12,7 +12,6 @@
 #include "memory/pairs.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/mpi.hpp"
-#include "mpi/tags.hpp"
 #include "mpi/waits.hpp"
 #include "run/under_way.hpp"
 #include "team/apart.hpp"
@@ -37,12 +36,10 @@ void drive_others(void* data) {
 }
 
 void set_quiet(Team& team, std::shared_ptr<QuietComm> quiet) {
-  static std::atomic<unsigned> teams{0};
   team.quiet = std::move(quiet);
   run::Messages& messages = team.group.change_messages();
   messages.quiet = team.quiet->comm;
   messages.quiet_me = team.quiet->me;
-  messages.own_tag = static_cast<int>(tags::first_own + teams++ % (tags::count - tags::first_own));
 }
 
 void set_waiting(run::Group& group, bool crowded) {

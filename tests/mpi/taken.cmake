@@ -65,3 +65,13 @@ quadrille_mpi_program(quadrille_taken_bench ${CMAKE_SOURCE_DIR}/bench/taken.cpp)
 target_compile_options(quadrille_taken_bench PRIVATE -O2)
 target_link_libraries(quadrille_taken_bench PRIVATE quadrille_so)
 quadrille_mpi_test(mpi.taken-bench.2 RANKS 2 PROGRAM quadrille_taken_bench PRELOAD ${taken_persistent_doors} ARGUMENTS 1 8 8192)
+
+# Calls that send to their own process, one inside of the other.
+foreach(level single multiple)
+  quadrille_mpi_test(mpi.taken-around-${level}.2 RANKS 2 PROGRAM quadrille_taken_check PRELOAD ${taken_persistent_doors}
+                     ARGUMENTS --threads=${level} --gtest_filter=TakenAround.* WRAPPER sh
+                     ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
+                     "neighbor_alltoall on 2 ranks, 1 node, blocks of 48000 bytes -> torus:ports=1,pack=0: forced" --
+                     SETTINGS QUADRILLE_EXPLAIN=1 QUADRILLE_SETUP_AFTER=0
+                     "QUADRILLE_ALGORITHM=neighbor_alltoall=torus:ports=1,pack=0")
+endforeach()

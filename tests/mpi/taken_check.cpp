@@ -434,5 +434,84 @@ TEST_P(Taken, TwoThreadsWait) {
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
+// Among neighbours of which four are the process itself. Blocks have gaps, which differ from one side to the other, so
+// it is the MPI that copies them.
+class Around {
+ public:
+  explicit Around(MPI_Comm grid) : grid_(grid), sent_(room), got_(room) {
+    MPI_Comm_rank(grid, &me_);
+    MPI_Cart_shift(grid, 0, 1, &from_[0], &from_[1]);
+    MPI_Type_vector(numbers, 1, 2, MPI_INT, &every_other_);
+    MPI_Type_vector(numbers / 2, 2, 3, MPI_INT, &pairs_);
+    MPI_Type_commit(&every_other_), MPI_Type_commit(&pairs_);
+  }
+  Around(const Around&) = delete;
+  Around& operator=(const Around&) = delete;
+  ~Around() { MPI_Type_free(&every_other_), MPI_Type_free(&pairs_); }
+
+  int start(int turn, MPI_Request* request) {
+    fill(turn);
+    return MPI_Ineighbor_alltoall(sent_.data(), 1, every_other_, got_.data(), 1, pairs_, grid_, request);
+  }
+  int call(int turn) {
+    fill(turn);
+    return MPI_Neighbor_alltoall(sent_.data(), 1, every_other_, got_.data(), 1, pairs_, grid_);
+  }
+  void expect_right() const {
+    int wrong = 0;
+    for (int i = 0; i < blocks; ++i) {
+      const int from = i < 2 ? from_[i] : me_;
+      for (int k = 0; k < numbers; ++k) {
+        const int at = i * extent_of_pairs + k / 2 * 3 + k % 2;
+        wrong += got_[static_cast<std::size_t>(at)] != value(from, i ^ 1, k);
+      }
+    }
+    EXPECT_EQ(wrong, 0) << "in turn " << turn_;
+  }
+
+ private:
+  static constexpr int blocks = 6, numbers = 12'000;
+  static constexpr int extent_of_every_other = 2 * numbers - 1, extent_of_pairs = 3 * (numbers / 2) - 1;  // in ints
+  static constexpr std::size_t room = std::size_t{blocks} * 2 * numbers;
+
+  int value(int from, int block, int k) const { return ((from * 8 + block) * 16384 + k) * 64 + turn_ % 64; }
+  void fill(int turn) {
+    turn_ = turn;
+    std::fill(got_.begin(), got_.end(), -1);
+    for (int i = 0; i < blocks; ++i) {
+      for (int k = 0; k < numbers; ++k) {
+        sent_[static_cast<std::size_t>(i * extent_of_every_other + 2 * k)] = value(me_, i, k);
+      }
+    }
+  }
+
+  MPI_Comm grid_;
+  int me_ = 0, turn_ = 0, from_[2] = {};
+  std::vector<int> sent_, got_;
+  MPI_Datatype every_other_ = MPI_DATATYPE_NULL, pairs_ = MPI_DATATYPE_NULL;
+};
+
+// What a process sends to itself goes on while another call does the same.
+TEST(TakenAround, CopiesInsideOfCopies) {
+  const int extents[] = {world().size, 1, 1}, periodic[] = {1, 1, 1};
+  MPI_Comm grid = MPI_COMM_NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, 3, extents, periodic, 0, &grid);
+  {
+    Around blocking(grid), several[3] = {Around(grid), Around(grid), Around(grid)};
+    EXPECT_EQ(MPI_SUCCESS, blocking.call(0));
+    MPI_Barrier(grid);
+    for (int turn = 1; turn <= repeats(200, 50); ++turn) {
+      MPI_Request requests[3];
+      for (int i = 0; i < 3; ++i) EXPECT_EQ(MPI_SUCCESS, several[i].start(turn + i, &requests[i]));
+      EXPECT_EQ(MPI_SUCCESS, blocking.call(turn));
+      EXPECT_EQ(MPI_SUCCESS, MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
+      blocking.expect_right();
+      for (const Around& one : several) one.expect_right();
+      if (HasFailure()) break;
+    }
+  }
+  MPI_Comm_free(&grid);
+}
+
 }  // namespace
 }  // namespace quadrille::test
