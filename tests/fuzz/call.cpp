@@ -313,7 +313,7 @@ void Call::start() {
 void Call::finish() {
   if (is_blocking(plan_.form)) return;
   Draw draw = draw_of_repeat(42);
-  const Completed completed = complete(draw, {&request_, 1});
+  const Completed completed = complete(draw, {&request_, 1}, plan_.skips.testall);
   succeed(completed.error, completed.by + (" of " + name_of(plan_.collective, plan_.form)));
 }
 

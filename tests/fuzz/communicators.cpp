@@ -434,7 +434,8 @@ std::string Skips::read(const std::string& names) {
                                               {"started-in-place", &started_in_place},
                                               {"lone-w", &lone_w},
                                               {"gatherv-types", &gatherv_types},
-                                              {"uniform-types", &uniform_types}};
+                                              {"uniform-types", &uniform_types},
+                                              {"testall", &testall}};
   std::stringstream words(names);
   for (std::string word; std::getline(words, word, ',');) {
     const auto at = known.find(word);

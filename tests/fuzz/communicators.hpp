@@ -54,6 +54,7 @@ struct Skips {
   bool lone_w = false;         // MPI_Alltoallw on one rank
   bool gatherv_types = false;  // different types in MPI_Allgatherv
   bool uniform_types = false;  // different types in MPI_Alltoall
+  bool testall = false;        // MPI_Testall of the MPI's own requests
   // Empty, or the name that means nothing.
   std::string read(const std::string& names);
 };

@@ -15,7 +15,7 @@ struct Completed {
 };
 
 // Completes all that are active, in one or several calls of a function that is drawn. What is null or not active may be
-// among them.
-Completed complete(Draw& draw, std::span<MPI_Request> requests);
+// among them. Where the MPI is known to get MPI_Testall wrong it waits for all instead.
+Completed complete(Draw& draw, std::span<MPI_Request> requests, bool without_testall);
 
 }  // namespace quadrille::fuzz
