@@ -40,8 +40,12 @@ struct Waiter {
     // Giving the core away comes first: most often that is all that a peer needs.
     for (std::uint32_t look = 1; !ready(); ++look) {
       const bool slept = sleep();
-      if (!slept) yield();
-      if (progress != nullptr && (slept || look % looks_between_progress == 0) && !ready()) progress(progress_data);
+      if (!slept) {
+        yield();
+      } else if (ready()) {
+        return;  // woken: ready() is not asked again once it was true
+      }
+      if (progress != nullptr && (slept || look % looks_between_progress == 0)) progress(progress_data);
     }
   }
 };
