@@ -1,5 +1,5 @@
 // Uses every collective and ends in a given way; check_clean.sh then looks for what is left.
-//   finalize_check end      MPI_Finalize, with communicators that were never freed
+//   finalize_check end      MPI_Finalize, with communicators that were never freed, some of nonblocking calls alone
 //   finalize_check killed   the last rank kills itself while the others are in collectives
 //   finalize_check aborted  the last rank calls MPI_Abort
 // After MPI_Finalize the process itself must hold no segment of ours any more but its own heap, where the
@@ -43,6 +43,23 @@ void use_large(MPI_Comm comm) {
   MPI_Alltoall(send.data(), block, MPI_INT, receive.data(), block, MPI_INT, comm);
 }
 
+// Nonblocking calls alone, on communicators of which none is freed: what they need may be on its way at the end.
+void use_nonblocking() {
+  constexpr int most_calls = 6;
+  for (int calls = 1; calls <= most_calls; ++calls) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    std::vector<int> send(static_cast<std::size_t>(size), 1), receive(send.size());
+    for (int call = 0; call < calls; ++call) {
+      MPI_Request request;
+      MPI_Ialltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, comm, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+  }
+}
+
 // Segments of ours that are mapped into this process, each counted once.
 struct Segments {
   std::set<std::string> heaps, others;  // inode numbers
@@ -79,6 +96,7 @@ int main(int argc, char** argv) {
     use_all(MPI_COMM_WORLD);
     for (MPI_Comm copy : copies) use_all(copy);
   }
+  use_nonblocking();
   const Segments held = segments();
   if (std::strcmp(ending, "end") != 0) {
     if (rank == 0) std::printf("segments in the middle: %zu\n", held.others.size());

@@ -498,6 +498,10 @@ TEST(TakenAround, CopiesInsideOfCopies) {
   MPI_Cart_create(MPI_COMM_WORLD, 3, extents, periodic, 0, &grid);
   {
     Around blocking(grid), several[3] = {Around(grid), Around(grid), Around(grid)};
+    // The first one is the MPI's own, and some MPIs mix up two edges between the same processes.
+    MPI_Request first;
+    EXPECT_EQ(MPI_SUCCESS, several[0].start(0, &first));
+    EXPECT_EQ(MPI_SUCCESS, MPI_Wait(&first, MPI_STATUS_IGNORE));
     EXPECT_EQ(MPI_SUCCESS, blocking.call(0));
     MPI_Barrier(grid);
     for (int turn = 1; turn <= repeats(200, 50); ++turn) {
