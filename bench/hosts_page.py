@@ -84,7 +84,7 @@ def ratio(row):
 
 
 def short(served_by):
-  return re.sub(r',(exchange=spread-out|piece=\d+|radix=2|stride=5)', '', served_by).replace('leaders:leaders=', 'leaders, ')
+  return re.sub(r',(exchange=spread-out|group=1048576|order=row|piece=\d+|radix=2|stride=5)', '', served_by).replace('leaders:leaders=', 'leaders, ')
 
 
 def size_text(size):
@@ -141,9 +141,9 @@ def write():
           '## Aims', '', 'Geometric means over the layouts and sizes; in brackets the least and the largest.', '', *verdicts(results), '',
           '## Beside the papers', '',
           '- Li, Zhang and Hoefler, section 2.5: leaders take 1 / 2.23 = 0.45 of MVAPICH2\'s time below 1 KiB on 256 nodes. On 2 '
-          'and 4 hosts they gain more beside Open MPI and less beside MPICH; 256 nodes cannot be tested here.',
+          'and 4 hosts they gain more beside both MPIs; 256 nodes cannot be tested here.',
           '- Kinkead et al.: several leaders are best for small blocks on 32 nodes of 112 cores, up to 3 times the system\'s MPI. Here '
-          'one leader mostly is up to 1 KiB, and several from 8 KiB on: disagrees for small blocks, on another kind of machine.', '']
+          'one leader mostly is, up to 8 KiB: disagrees for small blocks, on another kind of machine.', '']
   for (mpi, layout), whole in results.items():
     hosts, here = layout.split('x')
     text += [f'## {whole["mpi"]}, {hosts} hosts of {here} ranks', '', f'    {whole["commands"][0]}', '']
