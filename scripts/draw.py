@@ -16,10 +16,13 @@ import random
 import re
 
 # Labels of the matrices.
-MATRICES = {'mpi', 'examples', 'plan', 'hosts'}
-EVERY = 6
+MATRICES = {'mpi', 'examples', 'plan', 'hosts', 'run'}
+EVERY = 8
 # Those on several hosts take seconds each: beside one of each kind few others.
 EVERY_OF = {'hosts': 50}
+# With AddressSanitizer a test takes ten times as long.
+SANITIZED = 'asan'
+TIMES_IF_SANITIZED = 3
 # Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
 # neighbours also with six, where there are grids to recognise; requests also with more ranks than processors, in orders
 # of copies, and by a thread. What they skip elsewhere runs here.
@@ -60,13 +63,14 @@ def draw(seed, build, tests):
   def luck(name):
     return int.from_bytes(hashlib.sha256(f'{seed}/{build}/{name}'.encode()).digest()[:8], 'big')
 
+  times = TIMES_IF_SANITIZED if build.endswith(SANITIZED) else 1
   chosen, met = set(), set()
   # The luckiest comes first, so the first of its kind is drawn by chance, too.
   for name in sorted(tests, key=luck):
     matrix = frozenset(MATRICES & tests[name])
     kinds = {(matrix, 'family', family(name)), (matrix, 'ranks', ranks(name))}
     is_first = not {kind for kind in kinds if kind[2]} <= met
-    every = max((EVERY_OF.get(label, EVERY) for label in matrix), default=1)
+    every = max((EVERY_OF.get(label, EVERY) for label in matrix), default=1) * times
     if is_first or ALWAYS.search(name) or luck(name) % every == 0:
       chosen.add(name)
       met |= kinds

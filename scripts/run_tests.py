@@ -29,7 +29,7 @@ RESULTS = ROOT / 'build' / 'test-results'
 # Rooms whose tests start no MPI: they may share the cores.
 NO_MPI = '^(plan|run|tools|docs)$'
 SLOWEST = 10  # tests whose times are printed
-PARTS = 3  # of the cases of a program of ranks with a sanitizer
+PARTS = 6  # of the cases of a program of ranks with a sanitizer
 
 
 class Totals:
@@ -54,7 +54,7 @@ def environment_of(build, with_mpi, seed):
   """Settings for the MPI of `build`, and for sanitizers; without sanitizers those mean nothing."""
   environment = dict(os.environ, **defects.settings_of(build))
   # With a sanitizer a program of ranks takes ten times as long: one part of its cases runs, which the seed draws.
-  if build.name.endswith('-asan') and seed not in (None, draw.EVERYTHING):
+  if build.name.endswith(draw.SANITIZED) and seed not in (None, draw.EVERYTHING):
     environment['QUADRILLE_TEST_PART'] = f'{draw.part(seed, PARTS)}/{PARTS}'
   # The preload library is loaded before the sanitizer's; that is harmless here.
   asan = 'detect_leaks=1:verify_asan_link_order=0'

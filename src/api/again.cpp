@@ -1,8 +1,10 @@
 #include "api/again.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "memory/device.hpp"
+#include "mpi/thrown.hpp"
 #include "run/engines.hpp"
 
 namespace quadrille::api {
@@ -10,14 +12,18 @@ namespace {
 
 using choose::Engine;
 
+const std::byte* bytes_of(const void* buffer) { return static_cast<const std::byte*>(buffer); }
+std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
+
 struct Remembered {
   std::uint64_t generation = 0;   // of team::generation; 0: nothing is remembered
   std::uint64_t types_freed = 0;  // a freed type's handle may become another type's
   MPI_Comm comm{};
   MPI_Datatype type{};
   std::size_t type_size = 0;
-  std::size_t most_count = 0;     // elements of a block that fit a slot
+  std::size_t most_count = 0;     // elements of a block that fit a slot; 0: nobody knows
   bool by_pairs = false;          // the exchange by pairs serves it, not the inboxes alone
+  std::array<std::size_t, 2> large{};  // elements of blocks of one size that the exchange by pairs serves; 0: none
   run::Group* group = nullptr;
   std::uint64_t* served = nullptr;
 };
@@ -47,6 +53,12 @@ inline const Remembered* recall(Collective collective, MPI_Comm comm, const void
   return &last;
 }
 
+// Has the exchange by pairs served blocks of as many elements?
+inline bool is_known_large(MPI_Count count, const Remembered& last) {
+  const auto elements = static_cast<std::size_t>(count);
+  return elements != 0 && (elements == last.large[0] || elements == last.large[1]);
+}
+
 // A negative count is taken for a large one. None at all goes the whole way too.
 inline bool is_small(MPI_Count count, const Remembered& last) {
   return static_cast<std::size_t>(count) - 1 < last.most_count;
@@ -68,6 +80,18 @@ inline bool served(const Remembered& last, int error) {
   return true;
 }
 
+[[gnu::noinline]] int exchange_again(Collective collective, const void* sendbuf, void* recvbuf, MPI_Count count,
+                                     const Remembered& last) {
+  run::Call call{collective, {}, {}, false, last.comm};
+  call.send.base = bytes_of(const_cast<void*>(sendbuf));
+  call.recv.base = bytes_of(recvbuf);
+  call.send.count = call.recv.count = static_cast<std::size_t>(count);
+  call.send.type = call.recv.type = last.type;
+  int error = MPI_SUCCESS;
+  const int thrown = thrown_by([&] { error = run::run_node(call, *last.group, true); });
+  return thrown != MPI_SUCCESS ? thrown : error;
+}
+
 struct Passing {
   std::uint64_t generation = 0, types_freed = 0;
   MPI_Comm comm{};
@@ -78,31 +102,37 @@ struct Passing {
 };
 thread_local Passing passing[collective_count];
 
-const std::byte* bytes_of(const void* buffer) { return static_cast<const std::byte*>(buffer); }
-std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
-
 }  // namespace
 
-void remember(const run::Call& call, Engine engine, team::Team& team) {
+void remember(const run::Call& call, Engine engine, bool settled, team::Team& team) {
   // A buffer of a later call may be a device's.
   if (memory::device_driver() != nullptr) return;
   if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
   const bool by_pairs = engine == Engine::exchange && !is_sized(call.collective) &&
                         !team.group.reach().written_to;
-  if (engine != Engine::inbox && !by_pairs) return;
+  // Of blocks of one size, which all ranks know, the size says how they are served.
+  const bool is_large = engine == Engine::exchange && is_regular(call.collective) && settled;
+  if (engine != Engine::inbox && !by_pairs && !is_large) return;
   const TypeInfo info = type_info(call.recv.type);
   if (!info.dense || info.size == 0) return;
-  remembered[static_cast<std::size_t>(call.collective)] = {
-      team::generation.load(std::memory_order_acquire),
-      types_freed.load(std::memory_order_acquire),
-      call.comm,
-      call.recv.type,
-      info.size,
-      alike_up_to(call.collective, team) / info.size,
-      by_pairs,
-      &team.group,
-      &team.counted.counters.served};
+  Remembered now{team::generation.load(std::memory_order_acquire),
+                 types_freed.load(std::memory_order_acquire),
+                 call.comm,
+                 call.recv.type,
+                 info.size,
+                 is_large ? 0 : alike_up_to(call.collective, team) / info.size,
+                 by_pairs,
+                 {is_large ? call.recv.count : 0, 0},
+                 &team.group,
+                 &team.counted.counters.served};
+  Remembered& last = remembered[static_cast<std::size_t>(call.collective)];
+  if (last.comm == now.comm && last.type == now.type && last.generation == now.generation &&
+      last.types_freed == now.types_freed) {
+    now.most_count = std::max(now.most_count, last.most_count);
+    now.large = is_large && last.large[0] != now.large[0] ? std::array{now.large[0], last.large[0]} : last.large;
+  }
+  last = now;
 }
 
 void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever) {
@@ -135,7 +165,12 @@ bool served_again(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendc
                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
   const Remembered* last =
       recall(Collective::alltoall, comm, sendbuf, sendtype, recvbuf, recvtype);
-  if (last == nullptr || sendcount != recvcount || !is_small(recvcount, *last)) return false;
+  if (last == nullptr || sendcount != recvcount) return false;
+  if (!is_small(recvcount, *last)) {
+    if (!is_known_large(recvcount, *last)) return false;
+    error = exchange_again(Collective::alltoall, sendbuf, recvbuf, recvcount, *last);
+    return served(*last, error);
+  }
   const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
   error = run::run_inbox_bytes(bytes_of(sendbuf), bytes_of(recvbuf), bytes, *last->group);
   return served(*last, error);
@@ -162,7 +197,12 @@ bool served_again(Of<Collective::allgather>, const void* sendbuf, MPI_Count send
                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error) {
   const Remembered* last =
       recall(Collective::allgather, comm, sendbuf, sendtype, recvbuf, recvtype);
-  if (last == nullptr || sendcount != recvcount || !is_small(recvcount, *last)) return false;
+  if (last == nullptr || sendcount != recvcount) return false;
+  if (!is_small(recvcount, *last)) {
+    if (!is_known_large(recvcount, *last)) return false;
+    error = exchange_again(Collective::allgather, sendbuf, recvbuf, recvcount, *last);
+    return served(*last, error);
+  }
   const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
   error = run::run_inbox_gather(bytes_of(sendbuf), bytes_of(recvbuf), bytes, *last->group);
   return served(*last, error);

@@ -1,8 +1,8 @@
 // Calls that are like an earlier one of this thread: same collective and communicator, one dense datatype
-// on both sides, small blocks.
+// on both sides; small blocks, or in Alltoall and Allgather larger ones of the same size.
 //
 // For blocks of some bytes the way through the rooms costs as much as the exchange itself, so its result
-// is remembered: where the group is, and up to which size inboxes serve it. Each function serves a call
+// is remembered: where the group is, up to which size inboxes serve it, and which sizes the exchange by pairs serves. Each function serves a call
 // that is like the remembered one, or returns false and does nothing; then the call takes the whole way.
 // What is looked at is the same on all ranks, or does not matter to the others.
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace quadrille::api {
 
-// After a call that `engine` served without error.
-void remember(const run::Call& call, choose::Engine engine, team::Team& team);
+// After a call that `engine` served without error. `settled`: so it will all that are like it.
+void remember(const run::Call& call, choose::Engine engine, bool settled, team::Team& team);
 
 // After a call that went to the MPI, as all that are like it will: on its communicator nothing is served (`whatever`),
 // or of its collective nothing, or nothing of this size. Not while the user wants to know of each.

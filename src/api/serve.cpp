@@ -216,7 +216,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   const team::Prepared& on = attempt.choice != nullptr ? tried : team::prepared_of(team, call.collective, cached);
   error = run_by(engine, call, {choice, on}, team);
   end_attempt(attempt);
-  if (error == MPI_SUCCESS) remember(call, engine.engine, team);
+  if (error == MPI_SUCCESS) remember(call, engine.engine, is_settled(call, cached), team);
   return true;
 }
 

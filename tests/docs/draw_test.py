@@ -56,6 +56,15 @@ class Draw(unittest.TestCase):
     drawn = set().union(*(draw.draw(str(seed), 'openmpi', TESTS) for seed in range(100)))
     self.assertEqual(drawn, set(TESTS))
 
+  def test_fewer_are_drawn_with_a_sanitizer(self):
+    sanitized = {**TESTS, **{f'run.part-{part}': {'run'} for part in range(1, 7)}}
+    sizes = [[len(draw.draw(str(seed), build, sanitized)) for seed in range(50)] for build in ('openmpi', 'openmpi-asan')]
+    self.assertLess(sum(sizes[1]), sum(sizes[0]))
+    for seed in range(50):
+      self.assertTrue(any(name.startswith('run.part') for name in draw.draw(str(seed), 'openmpi-asan', sanitized)))
+    drawn = set().union(*(draw.draw(str(seed), 'openmpi-asan', sanitized) for seed in range(1000)))
+    self.assertEqual(drawn, set(sanitized))
+
   def test_all(self):
     self.assertEqual(draw.draw('all', 'openmpi', TESTS), set(TESTS))
 

@@ -1,4 +1,5 @@
-// Calls of small blocks like one before take the short way, with int counts and with large ones.
+// Calls like one before take the short way: of small blocks, with int counts and with large ones, and of large blocks of one
+// size.
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -149,6 +150,81 @@ TYPED_TEST(Again, Allgatherv) {
   }
   recv.counts.back() = -1;
   EXPECT_FALSE(with(again)) << "a wrong count";
+}
+
+class AgainLarge : public MpiTest {
+ protected:
+  void SetUp() override {
+    MpiTest::SetUp();
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+  }
+  void TearDown() override {
+    MPI_Comm_free(&comm_);
+    MpiTest::TearDown();
+  }
+  static int value(int from, int to, std::size_t element) {
+    return from * 1000000 + to * 100000 + static_cast<int>(element % 99991);
+  }
+
+  // `call`: an all-to-all or an allgather of so many elements. Is it served, and rightly?
+  template <class Call>
+  void expect(bool served, int elements, bool gather, Call call, MPI_Datatype type = MPI_INT) {
+    const auto count = static_cast<std::size_t>(elements), ranks = static_cast<std::size_t>(world().size);
+    std::vector<int> send(count * (gather ? 1 : ranks)), recv(count * ranks, -1);
+    for (std::size_t i = 0; i < send.size(); ++i) {
+      send[i] = value(world().rank, gather ? 0 : static_cast<int>(i / count), i % count);
+    }
+    int error = MPI_SUCCESS;
+    EXPECT_EQ(call(send.data(), elements, type, recv.data(), elements, type, comm_, error), served);
+    EXPECT_EQ(error, MPI_SUCCESS);
+    for (std::size_t i = 0; served && i < recv.size(); ++i) {
+      ASSERT_EQ(recv[i], value(static_cast<int>(i / count), gather ? 0 : world().rank, i % count)) << i;
+    }
+  }
+  template <Collective collective>
+  static bool again(const void* send, int sendcount, MPI_Datatype sendtype, void* recv, int recvcount, MPI_Datatype recvtype,
+                    MPI_Comm comm, int& error) {
+    return served_again(Of<collective>(), send, sendcount, sendtype, recv, recvcount, recvtype, comm, error);
+  }
+  template <Collective collective>
+  static bool full(const void* send, int sendcount, MPI_Datatype sendtype, void* recv, int recvcount, MPI_Datatype recvtype,
+                   MPI_Comm comm, int& error) {
+    error = api::serve_or_pass<collective>(api::Door::explicit_api, not_native, send, sendcount, sendtype, recv, recvcount,
+                                           recvtype, comm);
+    return true;
+  }
+  template <Collective collective>
+  void two_sizes() {
+    constexpr bool gather = collective == Collective::allgather;
+    constexpr int small = 1, large = 16384, larger = 20001, largest = 30000;
+    for (const int size : {large, larger, small}) {
+      expect(false, size, gather, again<collective>);
+      expect(true, size, gather, full<collective>);
+    }
+    const team::Team& team = *team::team_of(comm_);
+    // By another engine, or where sizes are still tried, each call goes the whole way.
+    const bool is_short = team.nodes.nodes == 1 && team::selection_of(*team::team_of(comm_), collective, large * sizeof(int), 0)
+                                                           .selection.choice.algorithm->engine == choose::Engine::exchange;
+    for (const int size : {large, larger, large}) expect(is_short, size, gather, again<collective>);
+    expect(true, small, gather, again<collective>);
+    expect(false, largest, gather, again<collective>);
+    expect(false, large, gather, again<collective>, MPI_FLOAT);
+    // The one used last but one is forgotten.
+    expect(true, largest, gather, full<collective>);
+    expect(is_short, largest, gather, again<collective>);
+    expect(is_short, larger, gather, again<collective>);
+    expect(false, large, gather, again<collective>);
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+TEST_F(AgainLarge, Alltoall) {
+  if (world().size > 1) two_sizes<Collective::alltoall>();
+}
+
+TEST_F(AgainLarge, Allgather) {
+  if (world().size > 1) two_sizes<Collective::allgather>();
 }
 
 }  // namespace

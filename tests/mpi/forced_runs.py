@@ -17,6 +17,7 @@ import subprocess
 import sys
 
 CALLS = 40  # of quadrille_finalize_check, for each collective
+ALONE = 21  # nonblocking calls on communicators of which no blocking call is made: not where something is forced
 COLLECTIVES = ['alltoall', 'alltoallv', 'alltoallw', 'allgather', 'allgatherv']
 
 
@@ -44,11 +45,11 @@ def problems_of(forced, report):
     if not lines:
       problems.append(f'{collective}: nothing was explained')
     problems += [f'{collective}: forced was {algorithm}, but: {line}'
-                 for line in lines if line != f'{algorithm}: forced']
+                 for line in lines if line != f'{algorithm}: forced' and not line.startswith('mpi: nonblocking;')]
   passed = CALLS * sum(algorithm == 'mpi' for algorithm in forced.values())
   ranks = 3  # each counts its own
   summary = (f'{ranks * (CALLS * len(forced) - passed)} calls served, '
-             f'{ranks * passed} passed to the MPI')
+             f'{ranks * (passed + ALONE)} passed to the MPI')
   if f'quadrille: summary: {summary}' not in report:
     problems.append(f'the summary is not "{summary}"')
   return problems
