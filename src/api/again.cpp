@@ -65,6 +65,11 @@ inline bool is_small(MPI_Count count, const Remembered& last) {
 }
 
 template <class Count>
+bool none_negative(const Count* counts, const Remembered& last) {
+  return std::all_of(counts, counts + last.group->ranks, [](Count count) { return count >= 0; });
+}
+
+template <class Count>
 bool all_small(const Count* counts, const Remembered& last) {
   if (counts == nullptr) return false;
   bool small = true;
@@ -80,16 +85,34 @@ inline bool served(const Remembered& last, int error) {
   return true;
 }
 
-[[gnu::noinline]] int exchange_again(Collective collective, const void* sendbuf, void* recvbuf, MPI_Count count,
-                                     const Remembered& last) {
-  run::Call call{collective, {}, {}, false, last.comm};
-  call.send.base = bytes_of(const_cast<void*>(sendbuf));
-  call.recv.base = bytes_of(recvbuf);
-  call.send.count = call.recv.count = static_cast<std::size_t>(count);
-  call.send.type = call.recv.type = last.type;
+// By the exchange by pairs, of the remembered type on both sides; the blocks of a side are as the rest of it says.
+[[gnu::noinline]] int exchange_again(Collective collective, run::Side send, const void* sendbuf, run::Side recv,
+                                     void* recvbuf, const Remembered& last) {
+  send.base = bytes_of(const_cast<void*>(sendbuf));
+  recv.base = bytes_of(recvbuf);
+  send.type = recv.type = last.type;
+  const run::Call call{collective, send, recv, false, last.comm};
   int error = MPI_SUCCESS;
   const int thrown = thrown_by([&] { error = run::run_node(call, *last.group, true); });
   return thrown != MPI_SUCCESS ? thrown : error;
+}
+
+run::Side blocks_of(MPI_Count count) {
+  run::Side side;
+  side.count = static_cast<std::size_t>(count);
+  return side;
+}
+run::Side blocks_of(const int* counts, const int* displacements) {
+  run::Side side;
+  side.counts = counts;
+  side.displacements = displacements;
+  return side;
+}
+run::Side blocks_of(const MPI_Count* counts, const MPI_Aint* displacements) {
+  run::Side side;
+  side.counts_large = counts;
+  side.displacements_large = displacements;
+  return side;
 }
 
 struct Passing {
@@ -109,7 +132,7 @@ void remember(const run::Call& call, Engine engine, bool settled, team::Team& te
   if (memory::device_driver() != nullptr) return;
   if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
-  const bool by_pairs = engine == Engine::exchange && !is_sized(call.collective) &&
+  const bool by_pairs = engine == Engine::exchange && settled && !is_sized(call.collective) &&
                         !team.group.reach().written_to;
   // Of blocks of one size, which all ranks know, the size says how they are served.
   const bool is_large = engine == Engine::exchange && is_regular(call.collective) && settled;
@@ -168,7 +191,7 @@ bool served_again(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendc
   if (last == nullptr || sendcount != recvcount) return false;
   if (!is_small(recvcount, *last)) {
     if (!is_known_large(recvcount, *last)) return false;
-    error = exchange_again(Collective::alltoall, sendbuf, recvbuf, recvcount, *last);
+    error = exchange_again(Collective::alltoall, blocks_of(sendcount), sendbuf, blocks_of(recvcount), recvbuf, *last);
     return served(*last, error);
   }
   const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;
@@ -182,10 +205,16 @@ bool served_again(Of<Collective::alltoallv>, const void* sendbuf, const Count* s
                   MPI_Datatype recvtype, MPI_Comm comm, int& error) {
   const Remembered* last =
       recall(Collective::alltoallv, comm, sendbuf, sendtype, recvbuf, recvtype);
-  if (last == nullptr || sdispls == nullptr || rdispls == nullptr ||
-      !all_small(sendcounts, *last) || !all_small(recvcounts, *last) ||
-      sendcounts[last->group->me] != recvcounts[last->group->me]) {
+  if (last == nullptr || sendcounts == nullptr || sdispls == nullptr || recvcounts == nullptr || rdispls == nullptr) {
     return false;
+  }
+  if (!all_small(sendcounts, *last) || !all_small(recvcounts, *last) ||
+      sendcounts[last->group->me] != recvcounts[last->group->me]) {
+    // Of whatever size, on each rank, the exchange by pairs serves them.
+    if (!last->by_pairs || !none_negative(sendcounts, *last) || !none_negative(recvcounts, *last)) return false;
+    error = exchange_again(Collective::alltoallv, blocks_of(sendcounts, sdispls), sendbuf, blocks_of(recvcounts, rdispls),
+                           recvbuf, *last);
+    return served(*last, error);
   }
   const run::VectorSide<Count, Displacement> send{bytes_of(const_cast<void*>(sendbuf)), sendcounts, sdispls};
   const run::VectorSide<Count, Displacement> recv{bytes_of(recvbuf), recvcounts, rdispls};
@@ -200,7 +229,7 @@ bool served_again(Of<Collective::allgather>, const void* sendbuf, MPI_Count send
   if (last == nullptr || sendcount != recvcount) return false;
   if (!is_small(recvcount, *last)) {
     if (!is_known_large(recvcount, *last)) return false;
-    error = exchange_again(Collective::allgather, sendbuf, recvbuf, recvcount, *last);
+    error = exchange_again(Collective::allgather, blocks_of(sendcount), sendbuf, blocks_of(recvcount), recvbuf, *last);
     return served(*last, error);
   }
   const std::size_t bytes = static_cast<std::size_t>(recvcount) * last->type_size;

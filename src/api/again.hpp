@@ -1,5 +1,5 @@
 // Calls that are like an earlier one of this thread: same collective and communicator, one dense datatype
-// on both sides; small blocks, or in Alltoall and Allgather larger ones of the same size.
+// on both sides; small blocks, in Alltoall and Allgather larger ones of the same size, in Alltoallv any.
 //
 // For blocks of some bytes the way through the rooms costs as much as the exchange itself, so its result
 // is remembered: where the group is, up to which size inboxes serve it, and which sizes the exchange by pairs serves. Each function serves a call

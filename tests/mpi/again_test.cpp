@@ -84,15 +84,18 @@ const auto not_native = [](auto...) { return MPI_ERR_OTHER; };
 TYPED_TEST(Again, Alltoallv) {
   if (world().size == 1) return;
   const int me = world().rank;
-  auto send = this->side([me](int to) { return me + to + 1; });
-  auto recv = this->side([me](int from) { return from + me + 1; });
-  auto expected = recv;
-  this->fill(send, [&](int to, int e) { return this->value(me, to, e); });
-  this->fill(expected, [&](int from, int e) { return this->value(from, me, e); });
+  typename TestFixture::Side send, recv, expected;
+  const auto take = [&](int times) {
+    send = this->side([=](int to) { return times * (me + to + 1); });
+    recv = expected = this->side([=](int from) { return times * (from + me + 1); });
+    this->fill(send, [&](int to, int e) { return this->value(me, to, e); });
+    this->fill(expected, [&](int from, int e) { return this->value(from, me, e); });
+  };
   const auto with = [&](auto call) {
     return call(send.data.data(), send.counts.data(), send.displacements.data(), MPI_INT, recv.data.data(),
                 recv.counts.data(), recv.displacements.data(), MPI_INT, this->comm_);
   };
+  take(1);
   int error = MPI_SUCCESS;
   const auto again = [&](auto... arguments) { return served_again(Of<Collective::alltoallv>(), arguments..., error); };
   EXPECT_FALSE(with(again)) << "there was no call before";
@@ -106,14 +109,26 @@ TYPED_TEST(Again, Alltoallv) {
   EXPECT_EQ(error, MPI_SUCCESS);
   EXPECT_EQ(recv.data, expected.data);
   EXPECT_EQ(team::team_of(this->comm_)->counted.counters.served, 2U);
-  // In these nothing moves: all ranks would have to take the whole way.
-  send.counts[0] = 1 << 30;
-  EXPECT_FALSE(with(again)) << "it does not fit a slot";
-  if constexpr (sizeof(send.counts[0]) > sizeof(int)) {
-    send.counts[0] = (1LL << 32) + 1;
-    EXPECT_FALSE(with(again)) << "nor does this, whose lower half is small";
+  // Of any size, where some blocks fit a slot and some do not; also if others go the whole way.
+  take(1500);
+  EXPECT_TRUE(with(again));
+  EXPECT_EQ(error, MPI_SUCCESS);
+  EXPECT_EQ(recv.data, expected.data);
+  take(3000);
+  if (me % 2 == 0) {
+    EXPECT_TRUE(with(again));
+  } else {
+    error = with([](auto... arguments) {
+      return api::serve_or_pass_at_length<Collective::alltoallv>(api::Door::explicit_api, not_native, arguments...);
+    });
   }
+  EXPECT_EQ(error, MPI_SUCCESS);
+  EXPECT_EQ(recv.data, expected.data);
+  // In these nothing moves: all ranks would have to take the whole way.
   send.counts[0] = -1;
+  EXPECT_FALSE(with(again)) << "a wrong count";
+  send.counts[0] = 1;
+  recv.counts.back() = -1;
   EXPECT_FALSE(with(again)) << "a wrong count";
 }
 
