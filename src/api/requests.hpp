@@ -54,6 +54,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // Peers need no more of this rank than its start, and no thread goes on with it: so it is in no list, and goes on when
   // it is asked for.
   bool alone = false;
+  // Its run, if it is a persistent one that is alone, calls no MPI and cannot fail: then it takes the short way.
+  quadrille::run::InboxRun* short_way = nullptr;
   // All of the last start is done; it may be so long before somebody asks. Set last: then it may be freed.
   std::atomic<bool> complete = true;
   bool active = false;   // from a start until the user was told that it is complete
