@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "api/engines.hpp"
+#include "api/made_again.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/requests.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 using run::Call;
 using team::Team;
+using State = Quadrille_Request_state;
 
 // The program may free its datatypes as soon as the call is made.
 int keep_types(Making& m) {
@@ -80,6 +82,7 @@ int make_by_engine(Making& m) {
   if (moves_nothing(m.call, bytes)) return MPI_SUCCESS;
   if (m.must_serve() && team.taken.first_tag >= 0) return make_apart(m);
   team::CachedSelection& selected = selection_for(m.call, bytes, team, m.is_drop_in());
+  m.may_come_again = !selected.selection.by_load && !selected.follows_load && selected.selection.rivals.empty();
   return work_of(selected.selection.choice).make(m, selected);
 }
 
@@ -116,6 +119,7 @@ int find_carrier(Making& m) {
   m.made.crowded = m.team.crowded;  // known now, if this was the first call on the communicator
   m.made.look_what_it_needs();
   m.team.request_by = carrier_of(m.made.run);
+  if (error == MPI_SUCCESS && m.may_come_again && !m.passes_on) remember_made(m.call, m.team, m.made);
   return error;
 }
 
@@ -145,10 +149,23 @@ int make_and_start(const Call& call, bool persistent, Quadrille_Request* request
   return error;
 }
 
+// As one before. Nothing that it does can go wrong.
+bool starts_again(const Call& call, Quadrille_Request* request) {
+  State* const made = made_again(call, Door::explicit_api);
+  if (made == nullptr) return false;
+  *request = made;
+  const Serving guard;
+  begin(*made);
+  return true;
+}
+
 }  // namespace
 
 int make_request(const Call& call, bool persistent, Quadrille_Request* request) {
-  return guarded(call.comm, [&] { return make_and_start(call, persistent, request); });
+  return guarded(call.comm, [&] {
+    if (persistent || request == nullptr || !starts_again(call, request)) return make_and_start(call, persistent, request);
+    return MPI_SUCCESS;
+  });
 }
 
 }  // namespace quadrille::api

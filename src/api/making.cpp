@@ -37,11 +37,6 @@ int make_by(Making& m, const team::Prepared& on) {
 
 // ---- Shared memory of its own ----
 
-void take_lane(Making& m, team::Lanes& lanes) {
-  m.made.lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
-  m.made.queue = &m.made.lane->queue;
-}
-
 // Rings for a call among `edges`; empty, on all ranks, if there are none. A nonblocking call takes those of its lane.
 std::span<run::PairRings> rings_for(Making& m, const run::NodeEdges& edges) {
   if (m.team.nodes.nodes != 1 || !m.team.group.reach().rings) return {};
@@ -54,7 +49,7 @@ std::span<run::PairRings> rings_for(Making& m, const run::NodeEdges& edges) {
   }
   team::Lanes& lanes = team::lanes_of(m.team);
   if (lanes.lanes.empty()) return {};
-  take_lane(m, lanes);
+  m.made.take_turn(lanes);
   return m.made.lane->rings.pairs;
 }
 
@@ -71,7 +66,7 @@ bool by_inbox(Making& m, std::size_t bytes) {
   } else {
     team::Lanes& lanes = team::lanes_of(m.team);
     if (lanes.lanes.empty() || bytes > lanes.lanes.front().inbox.inbox.capacity()) return false;
-    take_lane(m, lanes);
+    m.made.take_turn(lanes);
     inbox = &m.made.lane->inbox.inbox;
   }
   m.made.run.emplace<run::InboxRun>(m.call, m.team.group, *inbox);

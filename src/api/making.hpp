@@ -18,6 +18,7 @@ struct Making {
   Quadrille_Request_state& made;
   const Door door = Door::explicit_api;
   int tag = 0;
+  bool may_come_again = false;  // so would all that are like it
   bool passes_on = false;  // all ranks call the MPI's own function: under its own name alone
 
   // The messages of two requests must not meet. All ranks count all requests.

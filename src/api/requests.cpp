@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/made_again.hpp"
 #include "api/progress_thread.hpp"
 #include "api/serve.hpp"
 #include "api/taken.hpp"
@@ -227,7 +228,7 @@ int finish(Quadrille_Request& request) {
   const int error = std::exchange(request->error, MPI_SUCCESS);
   const int raised = error == MPI_SUCCESS ? error : raise(*request, error);
   if (!request->persistent) {
-    delete request;
+    api::retire(request);
     request = QUADRILLE_REQUEST_NULL;
   }
   return raised;

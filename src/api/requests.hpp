@@ -77,6 +77,11 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool can_go_on(quadrille::run::With with) const override {
     return !put_off && (with == quadrille::run::With::mpi || (begun && !needs_mpi && !has_moved));
   }
+  // On the next lane.
+  void take_turn(quadrille::team::Lanes& lanes) {
+    lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
+    queue = &lane->queue;
+  }
   // When it is known what carries it out.
   void look_what_it_needs();
   // One that was put off, when that is known.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/coming.hpp"
+#include "api/made_again.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/requests.hpp"
@@ -57,6 +58,7 @@ bool progress_is_sure() { return has_progress_hook() || thread_may_call_mpi(); }
 struct Ended {
   std::mutex mutex;
   std::vector<State*> requests;
+  std::atomic<bool> any = false;
 };
 Ended& ended() {
   static auto* list = new Ended;
@@ -64,12 +66,13 @@ Ended& ended() {
 }
 
 void delete_ended() {
+  if (!ended().any.exchange(false, std::memory_order_acq_rel)) return;
   std::vector<State*> gone;
   {
     const std::lock_guard lock(ended().mutex);
     gone.swap(ended().requests);
   }
-  for (const State* request : gone) delete request;
+  for (State* request : gone) retire(request);
   gone.clear();
   const std::lock_guard lock(ended().mutex);
   if (ended().requests.empty()) gone.swap(ended().requests);  // its memory
@@ -91,6 +94,7 @@ int end_request(void* data) {
   table().remove(number_of(request->handle), request);
   const std::lock_guard lock(ended().mutex);
   ended().requests.push_back(request);
+  ended().any.store(true, std::memory_order_release);
   return MPI_SUCCESS;
 }
 
@@ -212,7 +216,19 @@ bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int&
   return true;
 }
 
+// As one before.
+bool takes_again(const run::Call& call, MPI_Request* request, int& error) {
+  const Serving guard;
+  delete_ended();
+  State* const made = made_again(call, Door::drop_in);
+  if (made == nullptr) return false;
+  error = make_and_start(made, request);
+  if (error != MPI_SUCCESS) raise(call.comm, error);
+  return true;
+}
+
 bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, int& error) {
+  if (!persistent && takes_again(call, request, error)) return true;
   bool early = false;
   Team* const team = team::team_after(call.comm, persistent ? 0 : uncounted_calls(Door::drop_in), early);
   if (team == nullptr) return false;

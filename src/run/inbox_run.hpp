@@ -23,6 +23,12 @@ class InboxRun {
   InboxRun(const InboxRun&) = delete;
   InboxRun& operator=(const InboxRun&) = delete;
 
+  // For another call in its place, which may come through another inbox. Both are plain, and not in place.
+  void take(const Call& call, Group& group, memory::Inbox& inbox);
+  // Plain bytes, in blocks of one size.
+  bool is_plain() const { return plain_; }
+  bool is_in_place() const { return call_.call().in_place; }
+
   // Neither waits. Both return an MPI error code.
   int start();
   int advance();
@@ -35,9 +41,9 @@ class InboxRun {
   int take_plain(int from, const memory::Slot& slot);
   int take_block(int from, const memory::Slot& slot);
 
-  const StoredCall call_;
-  Group& group_;
-  memory::Inbox& inbox_;
+  StoredCall call_;
+  Group* group_;
+  memory::Inbox* inbox_;
   memory::Pool own_;
   bool gather_;
   bool plain_ = false;  // plain bytes of one size: `bytes_` each

@@ -71,12 +71,17 @@ void keep_tally(const Tally& tally) {
   kept.back().communicators += tally.communicators;
 }
 
+// Each nonblocking call comes here twice: where only one thread at a time calls anything, nothing is locked.
+std::unique_lock<std::mutex> held(Teams& list) {
+  return run::UnderWay::here().has_threads() ? std::unique_lock(list.mutex) : std::unique_lock(list.mutex, std::defer_lock);
+}
+
 // Frees a team if `change` to it, made under the lock of the list, leaves it without its communicator and any keeper.
 template <class Change>
 void free_after(Team* team, Change change) {
   Teams& list = teams();
   {
-    const std::lock_guard lock(list.mutex);
+    const std::unique_lock lock = held(list);
     change();
     if (team->keepers > 0 || team->user != mpi().comm_null) return;
     list.freed.add(team->counted.counters);
@@ -330,7 +335,7 @@ Team* team_after(MPI_Comm comm, int calls, bool& early) {
 }
 
 KeptTeam keep(Team& team) {
-  const std::lock_guard lock(teams().mutex);
+  const std::unique_lock lock = held(teams());
   ++team.keepers;
   return KeptTeam(&team);
 }
