@@ -6,8 +6,9 @@
 // First what the completion functions cost a program that has none of these calls: nanoseconds of each on requests of
 // the program's own, with Quadrille before it and without. Then a line a block size: the median over the batches of
 // each form (of the slowest rank); the ratios, and in microseconds what the MPI's handle costs more than the C API's,
-// taken batch by batch, with quartiles. The functions of the MPI itself are looked up in its library, where nothing is
-// interposed.
+// taken batch by batch, with quartiles. Then the nonblocking calls beside a computation between start and wait that takes
+// as long as the MPI's own call: how much of a call it hides, in percent of the call alone. The functions of the MPI itself
+// are looked up in its library, where nothing is interposed.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <quadrille.h>
@@ -120,6 +121,38 @@ void add_forms(std::vector<Form>& forms, const std::string& whose, const Functio
   forms.push_back({whose + "persistent", [&by, &kept] { by.start(&kept), by.wait(&kept, MPI_STATUS_IGNORE); }, {}});
 }
 
+void compute(double microseconds) {
+  const double end = MPI_Wtime() + microseconds * 1e-6;
+  while (MPI_Wtime() < end) {
+  }
+}
+
+// What a computation of so many microseconds between start and wait hides of the calls. `alone`: their times without it.
+void measure_overlap(const Functions& seen, const Functions& own, const Form& seen_alone, const Form& own_alone,
+                     const void* from, void* to, int count, int batches) {
+  double length = quantile(own_alone.times, 0.5);  // the same on all ranks
+  const auto both = [=](const Functions& by) {
+    return [=, &by] {
+      MPI_Request request = MPI_REQUEST_NULL;
+      by.ialltoall(from, count, MPI_BYTE, to, count, MPI_BYTE, MPI_COMM_WORLD, &request);
+      compute(length);
+      by.wait(&request, MPI_STATUS_IGNORE);
+    };
+  };
+  std::vector<Form> forms = {{"both", both(seen), {}}, {"MPI both", both(own), {}}, {"computation", [=] { compute(length); }, {}}};
+  measure_by_turns(forms, batches, calls_of(static_cast<std::size_t>(count)));
+  if (!is_first()) return;
+  std::printf("   overlap:");
+  print_times(forms);
+  const double computed = quantile(forms[2].times, 0.5);
+  const auto print_hidden = [&](const char* name, const Form& beside, const Form& alone) {
+    print_pair(name, beside, alone, [=](double together, double call) { return 100 * (call + computed - together) / call; });
+  };
+  print_hidden("hidden", forms[0], seen_alone);
+  print_hidden("hidden by the MPI", forms[1], own_alone);
+  std::printf("\n");
+}
+
 void measure(std::size_t bytes, const Functions& seen, const Functions& own, int batches) {
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -153,8 +186,9 @@ void measure(std::size_t bytes, const Functions& seen, const Functions& own, int
     print_difference("nonblocking-API's", forms[2], forms[0]);
     if (own.init != nullptr) print_difference("persistent-API's", forms[3], forms[1]);
     std::printf("\n");
-    std::fflush(stdout);
   }
+  measure_overlap(seen, own, forms[2], forms[theirs], from, to, count, batches);
+  std::fflush(stdout);
   if (of_seen != MPI_REQUEST_NULL) seen.free(&of_seen);
   if (of_own != MPI_REQUEST_NULL) own.free(&of_own);
   Quadrille_Request_free(&of_api);

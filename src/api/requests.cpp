@@ -152,7 +152,7 @@ void State::operator delete(void* memory) {
 
 namespace {
 
-constexpr int turns_before_yield = 4000, turns_if_crowded = 4;
+constexpr int turns_before_yield = 4000, turns_if_crowded = 1;
 
 // Calls the error handler of the request's communicator or, when that is gone, of MPI_COMM_WORLD. What the MPI carries
 // out it has raised itself.
