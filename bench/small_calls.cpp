@@ -9,6 +9,7 @@
 //   ialltoall  MPI_Ialltoall and MPI_Wait on it
 //   barrier    MPI_Barrier
 //   BYTES      MPI_Alltoall with blocks of so many bytes, in buffers at the start of a page
+//   A,B,C      the same of A bytes, of B, of C, and so on in turn
 //
 // small_calls.py runs it natively and under Quadrille by turns.
 #include <mpi.h>
@@ -19,6 +20,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -60,10 +62,15 @@ std::function<void()> call_named(const std::string& name) {
   if (name == "graph") return graph;
   if (name == "cart") return cart;
   if (name == "barrier") return [] { MPI_Barrier(MPI_COMM_WORLD); };
-  const std::size_t bytes = std::max(std::atoi(name.c_str()), 8);
+  std::vector<int> sizes;
+  for (std::stringstream list(name); list.good();) {
+    std::string size;
+    std::getline(list, size, ',');
+    sizes.push_back(std::max(std::atoi(size.c_str()), 8));
+  }
+  const auto bytes = static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()));
   char* const sent = at_page(bytes * static_cast<std::size_t>(ranks));
   char* const got = at_page(bytes * static_cast<std::size_t>(ranks));
-  const int count = static_cast<int>(bytes);
   if (name == "self") return [=] { MPI_Alltoall(sent, 8, MPI_BYTE, got, 8, MPI_BYTE, MPI_COMM_SELF); };
   if (name == "selfv") {
     return [=] {
@@ -78,7 +85,10 @@ std::function<void()> call_named(const std::string& name) {
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     };
   }
-  return [=] { MPI_Alltoall(sent, count, MPI_BYTE, got, count, MPI_BYTE, MPI_COMM_WORLD); };
+  return [=, turn = std::size_t{0}]() mutable {
+    const int count = sizes[turn++ % sizes.size()];
+    MPI_Alltoall(sent, count, MPI_BYTE, got, count, MPI_BYTE, MPI_COMM_WORLD);
+  };
 }
 
 struct Cost {

@@ -23,7 +23,7 @@ struct Remembered {
   std::size_t type_size = 0;
   std::size_t most_count = 0;     // elements of a block that fit a slot; 0: nobody knows
   bool by_pairs = false;          // the exchange by pairs serves it, not the inboxes alone
-  std::array<std::size_t, 2> large{};  // elements of blocks of one size that the exchange by pairs serves; 0: none
+  std::array<std::size_t, 4> large{};  // elements of blocks of one size that the exchange by pairs serves; 0: none
   run::Group* group = nullptr;
   std::uint64_t* served = nullptr;
 };
@@ -56,7 +56,7 @@ inline const Remembered* recall(Collective collective, MPI_Comm comm, const void
 // Has the exchange by pairs served blocks of as many elements?
 inline bool is_known_large(MPI_Count count, const Remembered& last) {
   const auto elements = static_cast<std::size_t>(count);
-  return elements != 0 && (elements == last.large[0] || elements == last.large[1]);
+  return elements != 0 && std::find(last.large.begin(), last.large.end(), elements) != last.large.end();
 }
 
 // A negative count is taken for a large one. None at all goes the whole way too.
@@ -146,14 +146,19 @@ void remember(const run::Call& call, Engine engine, bool settled, team::Team& te
                  info.size,
                  is_large ? 0 : alike_up_to(call.collective, team) / info.size,
                  by_pairs,
-                 {is_large ? call.recv.count : 0, 0},
+                 {is_large ? call.recv.count : 0},
                  &team.group,
                  &team.counted.counters.served};
   Remembered& last = remembered[static_cast<std::size_t>(call.collective)];
   if (last.comm == now.comm && last.type == now.type && last.generation == now.generation &&
       last.types_freed == now.types_freed) {
     now.most_count = std::max(now.most_count, last.most_count);
-    now.large = is_large && last.large[0] != now.large[0] ? std::array{now.large[0], last.large[0]} : last.large;
+    // In front of those that were served before it, of which the oldest goes.
+    if (is_large && last.large[0] != now.large[0]) {
+      std::copy_n(last.large.begin(), last.large.size() - 1, now.large.begin() + 1);
+    } else {
+      now.large = last.large;
+    }
   }
   last = now;
 }

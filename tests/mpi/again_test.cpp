@@ -212,7 +212,7 @@ class AgainLarge : public MpiTest {
   void two_sizes() {
     constexpr bool gather = collective == Collective::allgather;
     constexpr int small = 1, large = 16384, larger = 20001, largest = 30000;
-    for (const int size : {large, larger, small}) {
+    for (const int size : {large, 17000, 18000, larger, small}) {
       expect(false, size, gather, again<collective>);
       expect(true, size, gather, full<collective>);
     }
@@ -220,11 +220,11 @@ class AgainLarge : public MpiTest {
     // By another engine, or where sizes are still tried, each call goes the whole way.
     const bool is_short = team.nodes.nodes == 1 && team::selection_of(*team::team_of(comm_), collective, large * sizeof(int), 0)
                                                            .selection.choice.algorithm->engine == choose::Engine::exchange;
-    for (const int size : {large, larger, large}) expect(is_short, size, gather, again<collective>);
+    for (const int size : {large, 17000, larger, 18000, large}) expect(is_short, size, gather, again<collective>);
     expect(true, small, gather, again<collective>);
     expect(false, largest, gather, again<collective>);
     expect(false, large, gather, again<collective>, MPI_FLOAT);
-    // The one used last but one is forgotten.
+    // The oldest of four is forgotten.
     expect(true, largest, gather, full<collective>);
     expect(is_short, largest, gather, again<collective>);
     expect(is_short, larger, gather, again<collective>);
