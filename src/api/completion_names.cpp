@@ -4,13 +4,11 @@
 // here, where only that is looked at, and then lets the MPI say so. Without a request of ours a function costs one look
 // and one jump more. To start a persistent one it must be known that it is ours: so these functions have both names for
 // every ABI, as those that start an MPI (interpose.cpp).
-#include <dlfcn.h>
-
 #include <array>
-#include <atomic>
 #include <span>
 #include <vector>
 
+#include "api/next_names.hpp"
 #include "api/requests.hpp"
 #include "api/taken.hpp"
 #include "api/taken_table.hpp"
@@ -27,53 +25,18 @@ using State = Quadrille_Request_state;
 
 // ---- What comes after us ----
 
-// The function that the program would have called without us. Of a name that begins with MPI_ that is another library's
-// where one is preloaded behind us: a tool that counts what the program waits for, by the PMPI_ names, which are the
-// MPI's. Looked up at the first call, in which it is `look_up`.
-template <class Function>
-Function* look_up_next(const char* name, Function* of_the_mpi) {
-  void* const next = mpi().usable ? dlsym(RTLD_NEXT, name) : nullptr;  // none where the MPI is not in the global scope
-  return next != nullptr ? reinterpret_cast<Function*>(next) : of_the_mpi;
-}
-
 #define QUADRILLE_NEXT_FUNCTIONS(X)                                                                          \
   X(Wait)                                                                                                    \
   X(Waitall)                                                                                                 \
   X(Waitany)                                                                                                 \
   X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) X(Request_get_status) X(Cancel) X(Start) X(Startall) \
       X(Request_free)
-
-// Holds the function itself from the first call on, so that a call costs one jump.
-#define QUADRILLE_NEXT(Name)                                                              \
-  template <class... Arguments>                                                           \
-  int look_up_##Name(Arguments...);                                                       \
-  constinit std::atomic<decltype(&MPI_##Name)> next_##Name{&look_up_##Name};              \
-  template <class... Arguments>                                                           \
-  int look_up_##Name(Arguments... arguments) {                                            \
-    next_##Name.store(look_up_next("MPI_" #Name, mpi().Name), std::memory_order_relaxed); \
-    return next_##Name.load(std::memory_order_relaxed)(arguments...);                     \
-  }
 QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_NEXT)
-#undef QUADRILLE_NEXT
-
-// As a door sees what comes after it: by the names that begin with MPI_, and by those that begin with PMPI_.
 struct Behind_MPI {
-#define QUADRILLE_NEXT_MEMBER(Name)                                   \
-  template <class... Arguments>                                       \
-  static int Name(Arguments... arguments) {                           \
-    return next_##Name.load(std::memory_order_relaxed)(arguments...); \
-  }
   QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_NEXT_MEMBER)
-#undef QUADRILLE_NEXT_MEMBER
 };
 struct Behind_PMPI {
-#define QUADRILLE_MPI_MEMBER(Name)          \
-  template <class... Arguments>             \
-  static int Name(Arguments... arguments) { \
-    return mpi().Name(arguments...);        \
-  }
   QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_MPI_MEMBER)
-#undef QUADRILLE_MPI_MEMBER
 };
 
 // Those of ours in a list of the program's. Short lists take no memory.

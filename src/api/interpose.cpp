@@ -60,25 +60,11 @@ extern "C" {
     return start([&] { return mpi().Init_thread(argc, argv, required, provided); });                \
   }
 
-// Where all ranks wait for each other anyway, what nonblocking calls need can be made (taken.hpp).
-#define QUADRILLE_INTERPOSE_BARRIERS(PREFIX)                                                                           \
-  QUADRILLE_EXPORT int PREFIX##_Barrier(MPI_Comm comm) {                                                               \
-    if (api::some_wanted.load(std::memory_order_relaxed)) api::get_ready_in_a_barrier(comm);                           \
-    return mpi().Barrier(comm);                                                                                        \
-  }                                                                                                                    \
-  QUADRILLE_EXPORT int PREFIX##_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, \
-                                          MPI_Comm comm) {                                                             \
-    if (count > 0 && api::some_wanted.load(std::memory_order_relaxed)) api::get_ready_in_a_barrier(comm);              \
-    return mpi().Allreduce(sendbuf, recvbuf, count, type, op, comm);                                                   \
-  }
-
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_MPI)
-QUADRILLE_INTERPOSE_BARRIERS(MPI)
 QUADRILLE_INTERPOSE_MEMORY(MPI)
 #if defined(QUADRILLE_ABI_OPENMPI)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PMPI)
 QUADRILLE_INTERPOSE_MEMORY(PMPI)
-QUADRILLE_INTERPOSE_BARRIERS(PMPI)
 #endif
 QUADRILLE_INTERPOSE_START(MPI)
 QUADRILLE_INTERPOSE_START(PMPI)

@@ -107,6 +107,10 @@ int by_shared_memory_or_messages(Making& m, std::size_t bytes, Why why, const ch
   return make_by(m, team::prepare(m.team, m.call.collective, messages));
 }
 
+void explain_selected(const Making& m, const choose::Selection& selection) {
+  m.explain(m.team.counted.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
+}
+
 // ---- Neighbours ----
 
 int by_neighbor_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
@@ -176,7 +180,7 @@ int make_unselected(Making& m, const std::string& why) {
 int make_schedule(Making& m, team::CachedSelection& selected) {
   if (m.must_serve()) return make_in_node(m, selected);
   const choose::Selection& selection = selected.selection;
-  m.explain(m.team.counted.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
+  explain_selected(m, selection);
   int error = MPI_SUCCESS;
   if (!has_messages(m, error)) return error;
   return make_by(m, team::prepared_of(m.team, m.call.collective, selected));
@@ -227,7 +231,7 @@ int make_copies(Making& m, team::CachedSelection& selected) {
     return make_in_node(m, selected);
   }
   const choose::Selection& selection = selected.selection;
-  m.explain(m.team.counted.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
+  explain_selected(m, selection);
   return MPI_SUCCESS;
 }
 
@@ -268,18 +272,18 @@ int make_leaders(Making& m, team::CachedSelection& selected) {
                                                   : team::leaders_for(m.team, m.call.collective, selection.choice);
   if (on == nullptr && m.never_waits()) return make_native(m, "the leaders' memory for nonblocking calls is not there yet");
   if (on == nullptr || !by_leaders(m, *on, selected.bytes)) return make_in_node(m, selected);
-  m.explain(m.team.counted.explains ? choose::to_string(selection.choice).c_str() : "", [&] { return selection.why; });
+  explain_selected(m, selection);
   return MPI_SUCCESS;
 }
 
 int make_neighbor_schedule(Making& m, team::CachedSelection& selected) {
   if (m.must_serve()) return make_rings(m, selected);
-  team::explain(m.team, m.call.collective, selected);
+  explain_selected(m, selected.selection);
   return by_neighbor_messages(m, selected.selection.choice, team::prepared_of(m.team, m.call.collective, selected));
 }
 
 int make_rings(Making& m, team::CachedSelection& selected) {
-  team::explain(m.team, m.call.collective, selected);
+  explain_selected(m, selected.selection);
   return by_neighbor_rings(m);
 }
 

@@ -84,7 +84,7 @@ bool has_spare_processor() {
 
 void settle() {
   int level = MPI_THREAD_MULTIPLE;
-  mpi().Query_thread(&level);
+  mpi().Query_thread(&level);  // that of the MPI: with its own thread for progress MPICH raises it
   const bool multiple = level == MPI_THREAD_MULTIPLE;
   if (!team::config().progress_thread) {
     if (!multiple) UnderWay::here().one_thread();

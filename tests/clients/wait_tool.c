@@ -1,9 +1,9 @@
-/* A profiling tool as users write them, loaded by LD_PRELOAD: it counts what the program waits for, by the names of MPI's
- * profiling interface, and looks into the status that comes back. */
+/* A profiling tool as users write them, loaded by LD_PRELOAD: it counts what the program waits for, barriers and reductions
+ * too, by the names of MPI's profiling interface, and looks into the status that comes back. */
 #include <mpi.h>
 #include <stdio.h>
 
-static long waits, in_lists, bad;
+static long waits, in_lists, barriers, bad;
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   MPI_Status own;
@@ -21,11 +21,21 @@ int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   return PMPI_Waitall(count, requests, statuses);
 }
 
+int MPI_Barrier(MPI_Comm comm) {
+  ++barriers;
+  return PMPI_Barrier(comm);
+}
+
+int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  ++barriers;
+  return PMPI_Allreduce(sendbuf, recvbuf, count, type, op, comm);
+}
+
 int MPI_Finalize(void) {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
-    printf("the tool saw %ld waits, %ld requests in lists, %ld bad counts\n", waits, in_lists, bad);
+    printf("the tool saw %ld waits, %ld requests in lists, %ld barriers, %ld bad counts\n", waits, in_lists, barriers, bad);
     fflush(stdout);
   }
   return PMPI_Finalize();

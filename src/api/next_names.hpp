@@ -1,0 +1,44 @@
+// What comes after a door of ours: the function that the program would have called without us. Of a name that begins with
+// MPI_ that is another library's where one is preloaded behind us: a tool that counts what the program waits for, by the
+// PMPI_ names, which are the MPI's.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+#include "mpi/mpi.hpp"
+
+namespace quadrille::api {
+
+template <class Function>
+Function* look_up_next(const char* name, Function* of_the_mpi) {
+  void* const next = mpi().usable ? dlsym(RTLD_NEXT, name) : nullptr;  // none where the MPI is not in the global scope
+  return next != nullptr ? reinterpret_cast<Function*>(next) : of_the_mpi;
+}
+
+}  // namespace quadrille::api
+
+// next_Name: holds the function itself from the first call on, in which it is look_up_Name, so that a call costs one jump.
+#define QUADRILLE_NEXT(Name)                                                                                          \
+  template <class... Arguments>                                                                                       \
+  int look_up_##Name(Arguments...);                                                                                   \
+  constinit std::atomic<decltype(&MPI_##Name)> next_##Name{&look_up_##Name};                                          \
+  template <class... Arguments>                                                                                       \
+  int look_up_##Name(Arguments... arguments) {                                                                        \
+    next_##Name.store(quadrille::api::look_up_next("MPI_" #Name, quadrille::mpi().Name), std::memory_order_relaxed);  \
+    return next_##Name.load(std::memory_order_relaxed)(arguments...);                                                 \
+  }
+
+// Members of Behind_MPI and Behind_PMPI, as a door sees what comes after it: by the names that begin with MPI_, and by
+// those that begin with PMPI_.
+#define QUADRILLE_NEXT_MEMBER(Name)                                   \
+  template <class... Arguments>                                       \
+  static int Name(Arguments... arguments) {                           \
+    return next_##Name.load(std::memory_order_relaxed)(arguments...); \
+  }
+#define QUADRILLE_MPI_MEMBER(Name)           \
+  template <class... Arguments>              \
+  static int Name(Arguments... arguments) {  \
+    return quadrille::mpi().Name(arguments...); \
+  }
