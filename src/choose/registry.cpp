@@ -22,7 +22,7 @@ constexpr ParameterRange kRadix = {"radix", 2, kMost, 2, "base of the digits: mo
                                    {}, {kTriedRadices}};
 constexpr ParameterRange kStride = {"stride", 1, kMost, 5, "pairs of messages in flight"};
 
-constexpr ParameterRange kEager = {"eager", 0, kMost, 1024,
+constexpr ParameterRange kEager = {"eager", 0, kMost, 16384,
                                    "messages of at most so many bytes travel with their sizes"};
 constexpr ParameterRange kMonolithic = {"monolithic", 0, 1, 0,
                                         "1: one working buffer, of the largest block for each that waits on its way"};
