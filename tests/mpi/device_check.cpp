@@ -11,18 +11,18 @@
 #include <string>
 #include <vector>
 
+#include "../device/standin.hpp"
+
 namespace {
 
 int rank = 0, size = 1, wrong = 0;
 
+// What is called of the driver, and the context that the memory belongs to. The program's own is another one.
 struct Driver {
-  int (*alloc)(std::uintptr_t*, std::size_t) = nullptr;
-  int (*push)(void*) = nullptr;
-  int (*pop)(void**) = nullptr;
-  int (*current)(void**) = nullptr;
-  int (*attribute)(void*, int, std::uintptr_t) = nullptr;
-  int (*copy)(std::uintptr_t, std::uintptr_t, std::size_t) = nullptr;
-  unsigned long (*copies)() = nullptr;
+#define QUADRILLE_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
+  QUADRILLE_CUDA_CALLS(QUADRILLE_MEMBER)
+  quadrille_standin_count_t* count = nullptr;
+  quadrille::standin::Handle context = nullptr, own = nullptr;
 };
 Driver driver;
 
@@ -32,42 +32,56 @@ void load(void* library, const char* name, Function*& function) {
   if (function == nullptr) std::abort();
 }
 
+void must(int error) {
+  if (error == 0) return;
+  std::fprintf(stderr, "rank %d: the driver says %d\n", rank, error);
+  std::abort();
+}
+
 void load_driver(const char* path) {
   void* const library = dlopen(path, RTLD_NOW);
   if (library == nullptr) {
     std::fprintf(stderr, "%s\n", dlerror());
     std::abort();
   }
-  load(library, "cuMemAlloc_v2", driver.alloc);
-  load(library, "cuCtxPushCurrent_v2", driver.push);
-  load(library, "cuCtxPopCurrent_v2", driver.pop);
-  load(library, "cuCtxGetCurrent", driver.current);
-  load(library, "cuPointerGetAttribute", driver.attribute);
-  load(library, "cuMemcpy", driver.copy);
-  load(library, "standin_copies", driver.copies);
+#define QUADRILLE_LOAD(name, ...) load(library, #name, driver.name);
+  QUADRILLE_CUDA_CALLS(QUADRILLE_LOAD)
+  load(library, "quadrille_standin_count", driver.count);
+  must(driver.cuInit(0));
+  must(driver.cuDevicePrimaryCtxRetain(&driver.context, 0));
+  must(driver.cuCtxCreate_v2(&driver.own, 0, 0));
 }
 
-void copy(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, std::uintptr_t device) {
-  void* context = nullptr;
-  driver.attribute(&context, 1, device);
-  driver.push(context);
-  if (driver.copy(to, from, bytes) != 0) std::abort();
-  driver.pop(&context);
+// Of the library that is tested, not of this program.
+unsigned long copies() { return driver.count("copies", "libquadrille_mpi"); }
+
+std::uintptr_t allocate(std::size_t bytes) {
+  std::uintptr_t made = 0;
+  must(driver.cuCtxPushCurrent_v2(driver.context));
+  must(driver.cuMemAlloc_v2(&made, bytes));
+  must(driver.cuCtxPopCurrent_v2(nullptr));
+  return made;
+}
+
+void copy(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
+  must(driver.cuCtxPushCurrent_v2(driver.context));
+  must(driver.cuMemcpy(to, from, bytes));
+  must(driver.cuCtxPopCurrent_v2(nullptr));
 }
 
 // Ints in a device's memory or in the host's, with a copy that the test can look at.
 class Buffer {
  public:
   Buffer(bool on_device, std::size_t ints) : host_(ints) {
-    if (on_device && driver.alloc(&device_, ints * sizeof(int)) != 0) std::abort();
+    if (on_device) device_ = allocate(ints * sizeof(int));
   }
   int& operator[](std::size_t i) { return host_[i]; }
   int* data() { return device_ != 0 ? reinterpret_cast<int*>(device_) : host_.data(); }
   void to_device() {
-    if (device_ != 0) copy(device_, address(), host_.size() * sizeof(int), device_);
+    if (device_ != 0) copy(device_, address(), host_.size() * sizeof(int));
   }
   void from_device() {
-    if (device_ != 0) copy(address(), device_, host_.size() * sizeof(int), device_);
+    if (device_ != 0) copy(address(), device_, host_.size() * sizeof(int));
   }
 
  private:
@@ -235,16 +249,13 @@ int main(int argc, char** argv) {
     if (takes_requests) check_requests(MPI_COMM_WORLD, device, count);
   }
   if (device) {
-    const unsigned long before = driver.copies();
+    const unsigned long before = copies();
     check_uniform(MPI_COMM_WORLD, false, 4, false, false);  // of the host: no copy by the driver
-    if (driver.copies() != before) ++wrong;
+    if (copies() != before) ++wrong;
     // The program's own context is what it was.
-    void *current = nullptr, *own = nullptr;
-    driver.current(&current);
-    std::uintptr_t probe = 0;
-    driver.alloc(&probe, 4096);
-    driver.attribute(&own, 1, probe);
-    if (current == own || before == 0) ++wrong;
+    void* current = nullptr;
+    must(driver.cuCtxGetCurrent(&current));
+    if (current != driver.own || before == 0) ++wrong;
   } else {
     check_uniform(MPI_COMM_WORLD, false, 4, false, false);
   }

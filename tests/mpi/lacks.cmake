@@ -26,12 +26,9 @@ quadrille_lacking_rank_test(nodes 4 QUADRILLE_NODES=blocked:2 ARGUMENTS dense)
 quadrille_lacking_rank_test(leaders 4 QUADRILLE_NODES=blocked:2 ARGUMENTS leaders)
 quadrille_lacking_rank_test(nodes-neighbors 4 QUADRILLE_NODES=blocked:2 ARGUMENTS neighbors)
 
-# Memory of a device, by a stand-in of its driver, on odd ranks; the last are so many that copies have other ways.
-add_library(quadrille_device_standin SHARED device_standin.c)
-set_target_properties(quadrille_device_standin PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
-                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/standin-cuda)
+# Memory of a device, by a stand-in of its driver (tests/device), on odd ranks; the last are so many that copies have other ways.
 quadrille_mpi_program(quadrille_device_check device_check.cpp)
-add_dependencies(quadrille_device_check quadrille_preload quadrille_device_standin)
+add_dependencies(quadrille_device_check quadrille_preload quadrille_standin_cuda)
 set(device_doors)
 if(QUADRILLE_PERSISTENT_DOOR)
   set(device_doors PERSISTENT)
@@ -39,7 +36,7 @@ endif()
 function(quadrille_device_test name ranks)
   quadrille_mpi_test(mpi.device-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_check PRELOAD ${device_doors}
                      SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN}
-                     ARGUMENTS $<TARGET_FILE:quadrille_device_standin> requests)
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda> requests)
 endfunction()
 quadrille_device_test(default 2)
 quadrille_device_test(default 3)

@@ -1,0 +1,208 @@
+// CUDA's names: memory, pointers, memory of other processes, modules, streams and events but for what is put into
+// streams.
+#include <cstring>
+
+#include "cuda_calls.hpp"
+
+using namespace quadrille::standin;
+
+QUADRILLE_EXPORT int cuMemAlloc_v2(Address* made, std::size_t bytes) {
+  return enter_in_context(QUADRILLE_HERE,
+                          [&](Context& context) { return allocate(context, Kind::device, bytes, made); });
+}
+
+QUADRILLE_EXPORT int cuMemFree_v2(Address address) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context& context) { return free_device(context, address); });
+}
+
+static int allocate_pinned(const Caller& caller, void** made, std::size_t bytes) {
+  return enter_in_context(caller, [&](Context& context) {
+    Address address = 0;
+    const int error =
+        made == nullptr ? static_cast<int>(invalid_value) : allocate(context, Kind::pinned, bytes, &address);
+    if (error == success) *made = reinterpret_cast<void*>(address);
+    return error;
+  });
+}
+
+QUADRILLE_EXPORT int cuMemAllocHost_v2(void** made, std::size_t bytes) {
+  return allocate_pinned(QUADRILLE_HERE, made, bytes);
+}
+
+QUADRILLE_EXPORT int cuMemHostAlloc(void** made, std::size_t bytes, unsigned) {
+  return allocate_pinned(QUADRILLE_HERE, made, bytes);
+}
+
+QUADRILLE_EXPORT int cuMemFreeHost(void* address) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return free_host(address, Kind::pinned); });
+}
+
+QUADRILLE_EXPORT int cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context& context) { return register_host(context, address, bytes); });
+}
+
+QUADRILLE_EXPORT int cuMemHostUnregister(void* address) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return free_host(address, Kind::registered); });
+}
+
+QUADRILLE_EXPORT int cuMemHostGetDevicePointer_v2(Address* made, void* address, unsigned flags) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) {
+    const Allocation* const allocation = find(reinterpret_cast<Address>(address));
+    if (made == nullptr || flags != 0 || allocation == nullptr || allocation->is_device()) return invalid_value;
+    *made = reinterpret_cast<Address>(address);
+    return success;
+  });
+}
+
+QUADRILLE_EXPORT int cuMemAllocManaged(Address* made, std::size_t bytes, unsigned flags) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context& context) {
+    constexpr unsigned global = 1, host = 2;
+    if (flags != global && flags != host) return static_cast<int>(invalid_value);
+    return allocate(context, Kind::managed, bytes, made);
+  });
+}
+
+QUADRILLE_EXPORT int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address address) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) {
+    const Allocation* const allocation = find(address);
+    if (allocation == nullptr) return not_found;
+    if (base != nullptr) *base = allocation->base;
+    if (bytes != nullptr) *bytes = allocation->bytes;
+    return success;
+  });
+}
+
+QUADRILLE_EXPORT int cuMemGetInfo_v2(std::size_t* available, std::size_t* total) {
+  return enter_in_context(QUADRILLE_HERE, [&](const Context& context) {
+    if (available == nullptr || total == nullptr) return invalid_value;
+    *available = *total = std::size_t{16} << 30;
+    for (const auto& [base, allocation] : driver().allocations) {
+      if (allocation.is_device() && allocation.device == context.device) *available -= allocation.bytes;
+    }
+    return success;
+  });
+}
+
+static int get_pool(const Caller& caller, Handle* pool, int device) {
+  return enter(caller, [&] {
+    if (pool == nullptr) return invalid_value;
+    if (!has_device(device)) return invalid_device;
+    *pool = driver().primary.data() + device;
+    return success;
+  });
+}
+
+QUADRILLE_EXPORT int cuDeviceGetDefaultMemPool(Handle* pool, int device) {
+  return get_pool(QUADRILLE_HERE, pool, device);
+}
+
+QUADRILLE_EXPORT int cuDeviceGetMemPool(Handle* pool, int device) { return get_pool(QUADRILLE_HERE, pool, device); }
+
+QUADRILLE_EXPORT int cuPointerGetAttribute(void* data, int attribute, Address address) {
+  return enter(QUADRILLE_HERE, [&] { return pointer_attribute(data, attribute, address); });
+}
+
+QUADRILLE_EXPORT int cuPointerGetAttributes(unsigned count, int* attributes, void** data, Address address) {
+  return enter(QUADRILLE_HERE, [&] { return pointer_attributes(count, attributes, data, address); });
+}
+
+QUADRILLE_EXPORT int cuPointerSetAttribute(const void* value, int attribute, Address address) {
+  return enter(QUADRILLE_HERE, [&] { return set_pointer_attribute(value, attribute, address); });
+}
+
+QUADRILLE_EXPORT int cuIpcGetMemHandle(IpcHandle* handle, Address address) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return export_memory(handle, address); });
+}
+
+QUADRILLE_EXPORT int cuIpcOpenMemHandle_v2(Address* address, IpcHandle handle, unsigned flags) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context& context) {
+    // It has to be asked for, although it means nothing on one device.
+    return flags != 1 ? static_cast<int>(invalid_value) : open_memory(context, address, handle);
+  });
+}
+
+QUADRILLE_EXPORT int cuIpcCloseMemHandle(Address address) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return close_memory(address); });
+}
+
+QUADRILLE_EXPORT int cuIpcGetEventHandle(IpcHandle*, Handle) {
+  return enter_in_context(QUADRILLE_HERE, [](Context&) { return not_supported; });
+}
+
+QUADRILLE_EXPORT int cuIpcOpenEventHandle(Handle*, IpcHandle) {
+  return enter_in_context(QUADRILLE_HERE, [](Context&) { return not_supported; });
+}
+
+QUADRILLE_EXPORT int cuModuleLoadData(Handle* module, const void* image) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return load_module(module, image); });
+}
+
+QUADRILLE_EXPORT int cuModuleLoadDataEx(Handle* module, const void* image, unsigned, int*, void**) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return load_module(module, image); });
+}
+
+QUADRILLE_EXPORT int cuModuleUnload(Handle module) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return unload_module(module); });
+}
+
+QUADRILLE_EXPORT int cuModuleGetFunction(Handle* function, Handle module, const char* name) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) { return find_function(function, module, name); });
+}
+
+QUADRILLE_EXPORT int cuStreamCreate(Handle* stream, unsigned flags) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context& context) {
+    if (stream == nullptr || flags > 1) return invalid_value;
+    *stream = make_stream(context, flags, 0);
+    return success;
+  });
+}
+
+QUADRILLE_EXPORT int cuStreamCreateWithPriority(Handle* stream, unsigned flags, int priority) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context& context) {
+    if (stream == nullptr || flags > 1) return invalid_value;
+    *stream = make_stream(context, flags, priority);
+    return success;
+  });
+}
+
+QUADRILLE_EXPORT int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) {
+    if (least != nullptr) *least = 0;
+    if (greatest != nullptr) *greatest = -5;
+    return success;
+  });
+}
+
+// What it has to do is done all the same.
+QUADRILLE_EXPORT int cuStreamDestroy_v2(Handle handle) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context& context) {
+    Stream* const stream = stream_of(handle, false, context);
+    if (stream == nullptr || stream != handle) return invalid_handle;
+    stream->destroyed = true;
+    return success;
+  });
+}
+
+QUADRILLE_EXPORT int cuEventCreate(Handle* event, unsigned flags) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context& context) { return create_event(context, flags, event); });
+}
+
+QUADRILLE_EXPORT int cuEventQuery(Handle event) {
+  return enter(QUADRILLE_HERE, [&] { return query_event(event); });
+}
+
+QUADRILLE_EXPORT int cuEventSynchronize(Handle event) {
+  return enter(QUADRILLE_HERE, [&] { return wait_for_event(event); });
+}
+
+QUADRILLE_EXPORT int cuEventElapsedTime(float* milliseconds, Handle from, Handle to) {
+  return enter(QUADRILLE_HERE, [&] { return elapsed_time(milliseconds, from, to); });
+}
+
+QUADRILLE_EXPORT int cuEventElapsedTime_v2(float* milliseconds, Handle from, Handle to) {
+  return enter(QUADRILLE_HERE, [&] { return elapsed_time(milliseconds, from, to); });
+}
+
+QUADRILLE_EXPORT int cuEventDestroy_v2(Handle event) {
+  return enter(QUADRILLE_HERE, [&] { return destroy_event(event); });
+}

@@ -1,0 +1,278 @@
+// The inside of the stand-in: state and what is done to it. CUDA's and HIP's names are thin layers over it.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "standin.hpp"
+
+namespace quadrille::standin {
+
+using Clock = std::chrono::steady_clock;
+
+// Whether contexts are there without being asked for, as HIP has it. Each library says it of itself.
+extern const bool starts_by_itself;
+
+// -- settings.cpp
+
+enum class Mode { eager, lazy, random };
+struct Failure {
+  std::string function;
+  unsigned long call = 0, seen = 0;
+  bool and_after = false;
+  int error = unknown;
+};
+struct Settings {
+  Mode mode = Mode::eager;
+  std::mt19937_64 random;
+  std::chrono::milliseconds patience{20};
+  int devices = 1;
+  std::vector<int> visible;  // numbers of devices, as the program sees them
+  bool no_ipc = false, in_use = false;
+  std::vector<Failure> failures;
+};
+bool set(Settings& settings, const std::string& name, const std::string& value);
+void read_environment(Settings& settings);
+void use(Settings& settings);  // from now on the devices are what they are
+// The error that this call shall return; success if none.
+int failure_of(Settings& settings, const std::string& function);
+
+// -- contexts.cpp
+
+struct Stream;
+struct Context {
+  int device = 0;  // as the program counts
+  bool primary = false, destroyed = false;
+  int retained = 0, error = success;
+  unsigned flags = 0;
+  unsigned long long id = 0;
+  Stream* legacy = nullptr;
+};
+
+// -- memory.cpp
+
+enum class Kind { device, pool, pinned, registered, managed, opened };
+// What lies behind the bytes of a device's allocation, for all processes that map it.
+struct Footer {
+  std::uint32_t alive;
+};
+struct Allocation {
+  Kind kind = Kind::device;
+  Address base = 0;
+  std::size_t bytes = 0, mapped = 0;  // mapped: whole pages, with the footer's
+  char* data = nullptr;               // where the driver touches it
+  int file = -1;
+  std::uint64_t inode = 0;
+  Context* context = nullptr;  // null for pools
+  int device = 0;
+  unsigned long long id = 0;
+  int opened = 0;  // how often, of another process's
+  bool sync_memops = false;
+  bool is_device() const { return kind == Kind::device || kind == Kind::pool || kind == Kind::opened; }
+  bool is_file() const { return file >= 0; }
+  Footer* footer() const { return reinterpret_cast<Footer*>(data + mapped - 4096); }
+};
+int allocate(Context& context, Kind kind, std::size_t bytes, Address* made);
+int free_device(Context& context, Address address);
+int free_host(void* address, Kind kind);
+int register_host(Context& context, void* address, std::size_t bytes);
+void release(Allocation& allocation);  // all but waiting
+void release_all(const Context& context);
+Allocation* find(Address address);
+// May be taken for a device's memory, allocated or not.
+bool is_in_arena(Address address);
+// Where the driver touches it; null if it is not all of one allocation, or its owner has freed it.
+char* reach(Address address, std::size_t bytes);
+int map_file(Kind kind, int file, std::size_t bytes, std::size_t mapped, Allocation*& made);
+constexpr std::size_t pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+// -- attributes.cpp, sharing.cpp
+
+int pointer_attribute(void* data, int attribute, Address address);
+int pointer_attributes(unsigned count, const int* attributes, void** data, Address address);
+int set_pointer_attribute(const void* value, int attribute, Address address);
+int export_memory(IpcHandle* handle, Address address);
+int open_memory(Context& context, Address* address, const IpcHandle& handle);
+int close_memory(Address address);
+
+// -- engine.cpp
+
+// That a piece of work is done. Events and streams keep those that they wait for.
+struct Mark {
+  Stream* stream = nullptr;
+  bool done = false;
+  Clock::time_point when;
+};
+using MarkRef = std::shared_ptr<Mark>;
+struct Operation {
+  std::function<int()> run;     // returns an error
+  std::function<bool()> ready;  // null: once all before it is done
+  std::vector<MarkRef> after;   // of other streams
+  bool calls_host = false;      // runs a function of the program
+  bool seen_by_host = false;    // without a call of the driver
+  MarkRef mark;
+  Clock::time_point submitted;
+};
+struct Stream {
+  Context* context = nullptr;
+  bool blocking = true, running = false, destroyed = false;
+  unsigned flags = 0;
+  int priority = 0;
+  unsigned long long id = 0;
+  std::deque<Operation> queue;
+  MarkRef last;
+};
+struct Event {
+  Context* context = nullptr;
+  unsigned flags = 0;
+  MarkRef mark;  // null: never recorded
+};
+MarkRef submit(Stream& stream, Operation operation);
+inline MarkRef submit(Stream& stream, std::function<int()> run) {
+  Operation operation;
+  operation.run = std::move(run);
+  return submit(stream, std::move(operation));
+}
+void wait_for(MarkRef mark);
+bool ask_for(MarkRef mark);  // is it done? Asking makes it come nearer
+void wait_for_all(const Context& context);
+void stir();
+Stream* stream_of(Handle handle, bool per_thread, Context& current);
+Stream* make_stream(Context& context, unsigned flags, int priority);
+void start_worker();
+std::size_t pending();
+
+// -- events.cpp
+
+int create_event(Context& context, unsigned flags, Handle* handle);
+int record_event(Stream& stream, Handle handle);
+int wait_in_stream(Stream& stream, Handle handle);
+int query_event(Handle handle);
+int wait_for_event(Handle handle);
+int elapsed_time(float* milliseconds, Handle from, Handle to);
+int destroy_event(Handle handle);
+
+// -- copies.cpp
+
+enum class Direction { any, to_device, to_host, on_device };
+int copy(Stream& stream, Address to, Address from, std::size_t bytes, Direction direction, bool waits);
+int copy_2d(Stream& stream, const Copy2D& copy, bool waits);
+int copy_batch(Stream& stream, const Address* to, const Address* from, const std::size_t* bytes, std::size_t count,
+               const CopyAttributes* attributes, const std::size_t* begins, std::size_t attribute_count,
+               std::size_t* failed);
+int fill(Stream& stream, Address to, unsigned value, std::size_t value_bytes, std::size_t count, bool waits);
+int wait_for_value(Stream& stream, Address address, std::uint32_t value, unsigned flags);
+int write_value(Stream& stream, Address address, std::uint32_t value, unsigned flags);
+int call_host(Stream& stream, HostFunction function, void* data);
+int allocate_in_order(Stream& stream, std::size_t bytes, Address* made);
+int free_in_order(Stream& stream, Address address);
+
+// -- kernels.cpp
+
+int load_module(Handle* module, const void* image);
+int unload_module(Handle module);
+int find_function(Handle* function, Handle module, const char* name);
+int launch(Stream& stream, Handle function, const Launch& launch, void** parameters);
+void set_twin(const char* name, Twin twin);
+
+// -- contexts.cpp
+
+int initialize();
+int device_count();
+bool has_device(int device);
+int physical(int device);
+Uuid uuid_of(int physical);
+Context* context_of(Handle handle);  // null: there is none
+int retain_primary(int device, Handle* context);
+int release_primary(int device);
+int create_context(int device, unsigned flags, Handle* context);
+int destroy_context(Handle context);
+std::vector<Context*>& stack();  // of this thread; its last one is current
+int current(Context*& context);
+int set_current(Handle context);
+
+struct Driver {
+  std::mutex mutex;
+  std::condition_variable submitted;
+  bool initialized = false, forked = false, worker = false, host_function_runs = false;
+  Settings settings;
+  std::vector<std::unique_ptr<Context>> contexts;
+  std::vector<Context*> primary;
+  std::map<Address, Allocation> allocations;
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::map<Event*, std::unique_ptr<Event>> events;
+  unsigned long long last_id = 0;
+  unsigned long operations = 0, stale = 0;
+};
+Driver& driver();
+
+// -- callers.cpp
+
+struct Caller {
+  const char* function;
+  void* from;
+};
+unsigned long count(const std::string& what, const char* caller);
+void note(const Caller& caller);
+// This thread runs a function of the program for the driver, which may not call the driver.
+bool is_inside();
+class Inside {
+ public:
+  Inside();
+  ~Inside();
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+// Before each call; what it returns is the call's error, if it is one.
+int begin(const Caller& caller, bool needs_init);
+
+#define QUADRILLE_HERE (quadrille::standin::Caller{static_cast<const char*>(__func__), __builtin_return_address(0)})
+#define QUADRILLE_EXPORT extern "C" __attribute__((visibility("default")))
+
+template <class Body>
+int enter_uninitialized(const Caller& caller, Body&& body) {
+  if (is_inside()) return not_permitted;
+  const std::lock_guard lock(driver().mutex);
+  const int error = begin(caller, false);
+  return error != success ? error : body();
+}
+
+template <class Body>
+int enter(const Caller& caller, Body&& body) {
+  if (is_inside()) return not_permitted;
+  const std::lock_guard lock(driver().mutex);
+  const int error = begin(caller, true);
+  return error != success ? error : body();
+}
+
+// With the thread's context, which has to be there and in order.
+template <class Body>
+int enter_in_context(const Caller& caller, Body&& body) {
+  return enter(caller, [&] {
+    Context* context = nullptr;
+    const int error = current(context);
+    return error != success ? error : body(*context);
+  });
+}
+
+// With a stream by its handle.
+template <class Body>
+int enter_in_stream(const Caller& caller, Handle handle, bool per_thread, Body&& body) {
+  return enter_in_context(caller, [&](Context& context) {
+    Stream* const stream = stream_of(handle, per_thread, context);
+    return stream == nullptr ? static_cast<int>(invalid_handle) : body(*stream);
+  });
+}
+
+}  // namespace quadrille::standin
