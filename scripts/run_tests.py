@@ -27,7 +27,7 @@ import other_mpis
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / 'build' / 'test-results'
 # Rooms whose tests start no MPI: they may share the cores.
-NO_MPI = '^(plan|run|tools|docs)$'
+NO_MPI = '^(plan|run|tools|docs|device)$'
 SLOWEST = 10  # tests whose times are printed
 PARTS = 6  # of the cases of a program of ranks with a sanitizer
 

@@ -110,7 +110,8 @@ void rest() {
   std::unique_lock lock(driver().mutex);
   while (true) {
     if (pending() == 0) driver().submitted.wait(lock);
-    const bool worked = driver().settings.mode == Mode::lazy ? step_toward_seen() : step_anywhere(true);
+    // When streams are lazy or draw, what is done may not depend on how fast this thread is.
+    const bool worked = driver().settings.mode == Mode::eager ? step_anywhere(true) : step_toward_seen();
     if (!worked) rest();
     // Others come in between.
     lock.unlock();
