@@ -74,7 +74,7 @@ test: setup
 test-sanitize: setup
 	@$(MAKE) --no-print-directory build/openmpi-asan/build.ninja
 	@cmake --build build/openmpi-asan -j $(JOBS) --target quadrille_sanitized_tests
-	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^(plan|run|tools|heap|mpi)$$'
+	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^(plan|run|tools|heap|mpi|device)$$'
 
 test-tsan: setup
 	@$(MAKE) --no-print-directory build/openmpi-tsan/build.ninja

@@ -34,10 +34,11 @@ bool fits(Direction direction, Place to, Place from) {
   return true;
 }
 
-// May work of this context use it? One of two sides is enough: copies between devices are allowed.
+// May work of this context use it? HIP knows devices alone. One of two sides is enough: copies between devices are
+// allowed.
 bool belongs(const Context& context, Address address) {
   const Allocation* const allocation = find(address);
-  if (allocation == nullptr || !allocation->is_device()) return true;
+  if (allocation == nullptr || !allocation->is_device() || starts_by_itself) return true;
   return allocation->kind == Kind::pool ? allocation->device == context.device : allocation->context == &context;
 }
 

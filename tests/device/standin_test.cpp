@@ -10,6 +10,7 @@
 namespace quadrille::standin {
 namespace {
 
+class StandinMemoryDeathTest : public CudaTest {};
 class StandinMemory : public CudaTest {};
 class StandinPointers : public CudaTest {};
 class StandinContexts : public CudaTest {};
@@ -20,7 +21,7 @@ int touch(Address address) { return *reinterpret_cast<volatile unsigned char*>(a
 
 // -- Memory
 
-TEST_F(StandinMemory, AProcessorThatTouchesItDies) {
+TEST_F(StandinMemoryDeathTest, AProcessorThatTouchesItDies) {
   const Address memory = allocate(10000);
   for (const std::size_t offset : {0, 5000, 9999}) {
     EXPECT_DEATH(touch(memory + offset), "");

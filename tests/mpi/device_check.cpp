@@ -17,12 +17,17 @@ namespace {
 
 int rank = 0, size = 1, wrong = 0;
 
-// What is called of the driver, and the context that the memory belongs to. The program's own is another one.
+// What is called of the driver. With CUDA, the memory belongs to one context and the program's own is another one.
 struct Driver {
 #define QUADRILLE_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
-  QUADRILLE_CUDA_CALLS(QUADRILLE_MEMBER)
+  QUADRILLE_CUDA_DEVICE_CALLS(QUADRILLE_MEMBER)
+  QUADRILLE_MEMBER(cuMemAlloc_v2, std::uintptr_t*, std::size_t)
+  QUADRILLE_MEMBER(cuMemcpy, std::uintptr_t, std::uintptr_t, std::size_t)
+  QUADRILLE_MEMBER(hipMalloc, void**, std::size_t)
+  QUADRILLE_MEMBER(hipMemcpy, void*, const void*, std::size_t, int)
   quadrille_standin_count_t* count = nullptr;
   quadrille::standin::Handle context = nullptr, own = nullptr;
+  bool is_cuda() const { return cuInit != nullptr; }
 };
 Driver driver;
 
@@ -44,9 +49,16 @@ void load_driver(const char* path) {
     std::fprintf(stderr, "%s\n", dlerror());
     std::abort();
   }
-#define QUADRILLE_LOAD(name, ...) load(library, #name, driver.name);
-  QUADRILLE_CUDA_CALLS(QUADRILLE_LOAD)
   load(library, "quadrille_standin_count", driver.count);
+  if (dlsym(library, "cuInit") == nullptr) {
+    load(library, "hipMalloc", driver.hipMalloc);
+    load(library, "hipMemcpy", driver.hipMemcpy);
+    return;
+  }
+#define QUADRILLE_LOAD(name, ...) load(library, #name, driver.name);
+  QUADRILLE_CUDA_DEVICE_CALLS(QUADRILLE_LOAD)
+  load(library, "cuMemAlloc_v2", driver.cuMemAlloc_v2);
+  load(library, "cuMemcpy", driver.cuMemcpy);
   must(driver.cuInit(0));
   must(driver.cuDevicePrimaryCtxRetain(&driver.context, 0));
   must(driver.cuCtxCreate_v2(&driver.own, 0, 0));
@@ -57,6 +69,11 @@ unsigned long copies() { return driver.count("copies", "libquadrille_mpi"); }
 
 std::uintptr_t allocate(std::size_t bytes) {
   std::uintptr_t made = 0;
+  if (!driver.is_cuda()) {
+    void* address = nullptr;
+    must(driver.hipMalloc(&address, bytes));
+    return reinterpret_cast<std::uintptr_t>(address);
+  }
   must(driver.cuCtxPushCurrent_v2(driver.context));
   must(driver.cuMemAlloc_v2(&made, bytes));
   must(driver.cuCtxPopCurrent_v2(nullptr));
@@ -64,6 +81,11 @@ std::uintptr_t allocate(std::size_t bytes) {
 }
 
 void copy(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
+  constexpr int either_way = 4;
+  if (!driver.is_cuda()) {
+    must(driver.hipMemcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, either_way));
+    return;
+  }
   must(driver.cuCtxPushCurrent_v2(driver.context));
   must(driver.cuMemcpy(to, from, bytes));
   must(driver.cuCtxPopCurrent_v2(nullptr));
@@ -253,8 +275,8 @@ int main(int argc, char** argv) {
     check_uniform(MPI_COMM_WORLD, false, 4, false, false);  // of the host: no copy by the driver
     if (copies() != before) ++wrong;
     // The program's own context is what it was.
-    void* current = nullptr;
-    must(driver.cuCtxGetCurrent(&current));
+    void* current = driver.own;
+    if (driver.is_cuda()) must(driver.cuCtxGetCurrent(&current));
     if (current != driver.own || before == 0) ++wrong;
   } else {
     check_uniform(MPI_COMM_WORLD, false, 4, false, false);

@@ -28,20 +28,25 @@ quadrille_lacking_rank_test(nodes-neighbors 4 QUADRILLE_NODES=blocked:2 ARGUMENT
 
 # Memory of a device, by a stand-in of its driver (tests/device), on odd ranks; the last are so many that copies have other ways.
 quadrille_mpi_program(quadrille_device_check device_check.cpp)
-add_dependencies(quadrille_device_check quadrille_preload quadrille_standin_cuda)
+add_dependencies(quadrille_device_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
 set(device_doors)
 if(QUADRILLE_PERSISTENT_DOOR)
   set(device_doors PERSISTENT)
 endif()
-function(quadrille_device_test name ranks)
+function(quadrille_device_test name ranks driver)
   quadrille_mpi_test(mpi.device-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_check PRELOAD ${device_doors}
                      SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN}
-                     ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda> requests)
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> requests)
 endfunction()
-quadrille_device_test(default 2)
-quadrille_device_test(default 3)
-quadrille_device_test(ring 3 QUADRILLE_REACH=ring)
-quadrille_device_test(messages 4
+quadrille_device_test(default 2 cuda)
+quadrille_device_test(default 3 cuda)
+quadrille_device_test(ring 3 cuda QUADRILLE_REACH=ring)
+quadrille_device_test(hip 3 hip)
+# Streams that do nothing before they have to, and work in drawn order.
+quadrille_device_test(lazy 2 cuda QUADRILLE_STANDIN_STREAMS=lazy)
+quadrille_device_test(hip-lazy 2 hip QUADRILLE_STANDIN_STREAMS=lazy)
+quadrille_device_test(random 3 cuda QUADRILLE_STANDIN_STREAMS=random:1)
+quadrille_device_test(messages 4 cuda
   "QUADRILLE_ALGORITHM=alltoall=modified-bruck;alltoallv=two-phase-bruck;alltoallw=spread-out;allgather=ring;allgatherv=ring;neighbor_alltoall=torus;neighbor_allgather=torus")
 
 # A program has as many communicators as without Quadrille.
