@@ -230,12 +230,11 @@ int write_value(Stream& stream, Address address, std::uint32_t value, unsigned f
   return success;
 }
 
-int call_host(Stream& stream, HostFunction function, void* data) {
-  if (function == nullptr) return invalid_value;
+int call_host(Stream& stream, std::function<void()> function) {
   Operation operation;
   operation.calls_host = operation.seen_by_host = true;
-  operation.run = [=] {
-    function(data);
+  operation.run = [function = std::move(function)] {
+    function();
     return success;
   };
   submit(stream, std::move(operation));

@@ -216,8 +216,17 @@ QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamWriteValue32_v2)(Handle handle, Ad
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuLaunchHostFunc)(Handle handle, HostFunction function, void* data) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
-                         [&](Stream& stream) { return call_host(stream, function, data); });
+  return enter_in_stream(QUADRILLE_HERE, handle, per_thread, [&](Stream& stream) {
+    return function == nullptr ? static_cast<int>(invalid_value) : call_host(stream, [=] { function(data); });
+  });
+}
+
+QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamAddCallback)(Handle handle, StreamFunction function, void* data,
+                                                           unsigned flags) {
+  return enter_in_stream(QUADRILLE_HERE, handle, per_thread, [&](Stream& stream) {
+    if (function == nullptr || flags != 0) return static_cast<int>(invalid_value);
+    return call_host(stream, [=] { function(handle, success, data); });
+  });
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuLaunchKernel)(Handle function, unsigned grid_x, unsigned grid_y,

@@ -174,7 +174,7 @@ int copy_batch(Stream& stream, const Address* to, const Address* from, const std
 int fill(Stream& stream, Address to, unsigned value, std::size_t value_bytes, std::size_t count, bool waits);
 int wait_for_value(Stream& stream, Address address, std::uint32_t value, unsigned flags);
 int write_value(Stream& stream, Address address, std::uint32_t value, unsigned flags);
-int call_host(Stream& stream, HostFunction function, void* data);
+int call_host(Stream& stream, std::function<void()> function);
 int allocate_in_order(Stream& stream, std::size_t bytes, Address* made);
 int free_in_order(Stream& stream, Address address);
 

@@ -159,8 +159,9 @@ QUADRILLE_EXPORT int hipStreamWriteValue32(Handle handle, void* address, std::ui
 }
 
 QUADRILLE_EXPORT int hipLaunchHostFunc(Handle handle, HostFunction function, void* data) {
-  return enter_in_stream(QUADRILLE_HERE, handle, false,
-                         [&](Stream& stream) { return call_host(stream, function, data); });
+  return enter_in_stream(QUADRILLE_HERE, handle, false, [&](Stream& stream) {
+    return function == nullptr ? static_cast<int>(invalid_value) : call_host(stream, [=] { function(data); });
+  });
 }
 
 QUADRILLE_EXPORT int hipEventCreate(Handle* event) {

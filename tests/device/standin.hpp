@@ -71,6 +71,7 @@ struct CopyAttributes {
   unsigned flags;
 };
 using HostFunction = void (*)(void*);
+using StreamFunction = void (*)(Handle stream, int error, void* data);
 
 // What a kernel's twin on the host is called with, once for a whole grid.
 struct Launch {
@@ -177,6 +178,31 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
   X(cuCtxGetStreamPriorityRange, int*, int*)                                                          \
   X(cuGetProcAddress_v2, const char*, void**, int, std::uint64_t, int*)
 
+// What UCX is linked to, but finds out that it is not there: memory that is mapped by hand, and pools of other
+// processes.
+#define QUADRILLE_CUDA_UNSUPPORTED_CALLS(X)                                                                   \
+  X(cuMemAddressFree, quadrille::standin::Address, std::size_t)                                               \
+  X(cuMemAddressReserve, quadrille::standin::Address*, std::size_t, std::size_t, quadrille::standin::Address, \
+    unsigned long long)                                                                                       \
+  X(cuMemCreate, std::uint64_t*, std::size_t, const void*, unsigned long long)                                \
+  X(cuMemExportToShareableHandle, void*, std::uint64_t, int, unsigned long long)                              \
+  X(cuMemGetAllocationGranularity, std::size_t*, const void*, int)                                            \
+  X(cuMemGetAllocationPropertiesFromHandle, void*, std::uint64_t)                                             \
+  X(cuMemImportFromShareableHandle, std::uint64_t*, void*, int)                                               \
+  X(cuMemMap, quadrille::standin::Address, std::size_t, std::size_t, std::uint64_t, unsigned long long)       \
+  X(cuMemPoolCreate, quadrille::standin::Handle*, const void*)                                                \
+  X(cuMemPoolDestroy, quadrille::standin::Handle)                                                             \
+  X(cuMemPoolExportPointer, void*, quadrille::standin::Address)                                               \
+  X(cuMemPoolExportToShareableHandle, void*, quadrille::standin::Handle, int, unsigned long long)             \
+  X(cuMemPoolImportFromShareableHandle, quadrille::standin::Handle*, void*, int, unsigned long long)          \
+  X(cuMemPoolImportPointer, quadrille::standin::Address*, quadrille::standin::Handle, void*)                  \
+  X(cuMemPoolSetAccess, quadrille::standin::Handle, const void*, std::size_t)                                 \
+  X(cuMemRangeGetAttribute, void*, std::size_t, int, quadrille::standin::Address, std::size_t)                \
+  X(cuMemRelease, std::uint64_t)                                                                              \
+  X(cuMemRetainAllocationHandle, std::uint64_t*, void*)                                                       \
+  X(cuMemSetAccess, quadrille::standin::Address, std::size_t, const void*, std::size_t)                       \
+  X(cuMemUnmap, quadrille::standin::Address, std::size_t)
+
 // These have a second form, in which the NULL stream is the thread's own: with the ending _ptds if they wait for the
 // host in general, else _ptsz.
 #define QUADRILLE_CUDA_BLOCKING_CALLS(X)                                                                \
@@ -220,11 +246,13 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
   X(cuLaunchHostFunc, quadrille::standin::Handle, quadrille::standin::HostFunction, void*)                            \
   X(cuLaunchKernel, quadrille::standin::Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
     quadrille::standin::Handle, void**, void**)                                                                       \
+  X(cuStreamAddCallback, quadrille::standin::Handle, quadrille::standin::StreamFunction, void*, unsigned)             \
   X(cuEventRecord, quadrille::standin::Handle, quadrille::standin::Handle)                                            \
   X(cuEventRecordWithFlags, quadrille::standin::Handle, quadrille::standin::Handle, unsigned)
 
-#define QUADRILLE_CUDA_CALLS(X)  \
-  QUADRILLE_CUDA_DEVICE_CALLS(X) \
+#define QUADRILLE_CUDA_CALLS(X)       \
+  QUADRILLE_CUDA_DEVICE_CALLS(X)      \
+  QUADRILLE_CUDA_UNSUPPORTED_CALLS(X) \
   QUADRILLE_CUDA_MEMORY_CALLS(X) QUADRILLE_CUDA_BLOCKING_CALLS(X) QUADRILLE_CUDA_STREAM_CALLS(X)
 
 // For tests alone.
