@@ -52,16 +52,16 @@ int give_attribute(void* data, int attribute, const Allocation& of, Address addr
     case host_pointer:
       return of.is_device() ? static_cast<int>(invalid_value) : give(data, reinterpret_cast<void*>(address));
     case sync_memops:
-      return give(data, of.sync_memops ? 1 : 0);  // four bytes, as CUDA writes
+      return give(data, of.sync_memops ? 1 : 0);
     case buffer_id:
     case block_id:
       return give(data, of.id);
     case is_managed:
-      return give(data, of.kind == Kind::managed);
+      return give(data, of.kind == Kind::managed ? 1 : 0);
     case device_ordinal:
       return give(data, of.device);
     case is_ipc_capable:
-      return give(data, of.kind == Kind::device && !driver().settings.no_ipc);
+      return give(data, of.kind == Kind::device && !driver().settings.no_ipc ? 1 : 0);
     case range_start:
     case mapping_begin:
       return give(data, of.base);
@@ -69,11 +69,11 @@ int give_attribute(void* data, int attribute, const Allocation& of, Address addr
     case mapping_bytes:
       return give(data, of.bytes);
     case is_mapped:
-      return give(data, true);
+      return give(data, 1);
     case allowed_handles:
       return give(data, 0ULL);
     case is_rdma_capable:
-      return give(data, false);
+      return give(data, 0);
     case access_flags:
       return give(data, 3);
     case pool:  // a number that stands for the device's only one
@@ -83,19 +83,18 @@ int give_attribute(void* data, int attribute, const Allocation& of, Address addr
   }
 }
 
-// How many bytes an attribute has.
+// How many bytes an attribute has. What is true or false has four, which Intel MPI reads without setting them before.
 std::size_t bytes_of(int attribute) {
   switch (attribute) {
     case memory_type:
     case sync_memops:
     case device_ordinal:
     case access_flags:
-      return 4;
     case is_managed:
     case is_ipc_capable:
     case is_mapped:
     case is_rdma_capable:
-      return 1;
+      return 4;
     default:
       return attribute >= context && attribute <= block_id && attribute != 5 ? 8 : 0;
   }

@@ -160,6 +160,10 @@ QUADRILLE_EXPORT int cuDevicePrimaryCtxRetain(Handle* context, int device) {
   return enter(QUADRILLE_HERE, [&] { return retain_primary(device, context); });
 }
 
+QUADRILLE_EXPORT int cuDevicePrimaryCtxRelease(int device) {
+  return enter(QUADRILLE_HERE, [&] { return release_primary(device); });
+}
+
 QUADRILLE_EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
   return enter(QUADRILLE_HERE, [&] { return release_primary(device); });
 }

@@ -149,6 +149,11 @@ QUADRILLE_EXPORT int cuModuleGetFunction(Handle* function, Handle module, const 
   return enter_in_context(QUADRILLE_HERE, [&](Context&) { return find_function(function, module, name); });
 }
 
+// What kernels keep between them is nowhere.
+QUADRILLE_EXPORT int cuModuleGetGlobal_v2(Address*, std::size_t*, Handle, const char*) {
+  return enter_in_context(QUADRILLE_HERE, [](Context&) { return not_found; });
+}
+
 QUADRILLE_EXPORT int cuStreamCreate(Handle* stream, unsigned flags) {
   return enter_in_context(QUADRILLE_HERE, [&](Context& context) {
     if (stream == nullptr || flags > 1) return invalid_value;

@@ -125,6 +125,7 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
   X(cuDeviceTotalMem_v2, std::size_t*, int)                            \
   X(cuDeviceCanAccessPeer, int*, int, int)                             \
   X(cuDevicePrimaryCtxRetain, quadrille::standin::Handle*, int)        \
+  X(cuDevicePrimaryCtxRelease, int)                                    \
   X(cuDevicePrimaryCtxRelease_v2, int)                                 \
   X(cuDevicePrimaryCtxGetState, int, unsigned*, int*)                  \
   X(cuCtxCreate_v2, quadrille::standin::Handle*, unsigned, int)        \
@@ -140,42 +141,43 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
   X(cuCtxSynchronize)                                                  \
   X(cuCtxEnablePeerAccess, quadrille::standin::Handle, unsigned)
 
-#define QUADRILLE_CUDA_MEMORY_CALLS(X)                                                                \
-  X(cuMemAlloc_v2, quadrille::standin::Address*, std::size_t)                                         \
-  X(cuMemFree_v2, quadrille::standin::Address)                                                        \
-  X(cuMemAllocHost_v2, void**, std::size_t)                                                           \
-  X(cuMemHostAlloc, void**, std::size_t, unsigned)                                                    \
-  X(cuMemFreeHost, void*)                                                                             \
-  X(cuMemHostRegister_v2, void*, std::size_t, unsigned)                                               \
-  X(cuMemHostUnregister, void*)                                                                       \
-  X(cuMemHostGetDevicePointer_v2, quadrille::standin::Address*, void*, unsigned)                      \
-  X(cuMemAllocManaged, quadrille::standin::Address*, std::size_t, unsigned)                           \
-  X(cuMemGetAddressRange_v2, quadrille::standin::Address*, std::size_t*, quadrille::standin::Address) \
-  X(cuMemGetInfo_v2, std::size_t*, std::size_t*)                                                      \
-  X(cuDeviceGetDefaultMemPool, quadrille::standin::Handle*, int)                                      \
-  X(cuDeviceGetMemPool, quadrille::standin::Handle*, int)                                             \
-  X(cuPointerGetAttribute, void*, int, quadrille::standin::Address)                                   \
-  X(cuPointerGetAttributes, unsigned, int*, void**, quadrille::standin::Address)                      \
-  X(cuPointerSetAttribute, const void*, int, quadrille::standin::Address)                             \
-  X(cuIpcGetMemHandle, quadrille::standin::IpcHandle*, quadrille::standin::Address)                   \
-  X(cuIpcOpenMemHandle_v2, quadrille::standin::Address*, quadrille::standin::IpcHandle, unsigned)     \
-  X(cuIpcCloseMemHandle, quadrille::standin::Address)                                                 \
-  X(cuIpcGetEventHandle, quadrille::standin::IpcHandle*, quadrille::standin::Handle)                  \
-  X(cuIpcOpenEventHandle, quadrille::standin::Handle*, quadrille::standin::IpcHandle)                 \
-  X(cuModuleLoadData, quadrille::standin::Handle*, const void*)                                       \
-  X(cuModuleLoadDataEx, quadrille::standin::Handle*, const void*, unsigned, int*, void**)             \
-  X(cuModuleUnload, quadrille::standin::Handle)                                                       \
-  X(cuModuleGetFunction, quadrille::standin::Handle*, quadrille::standin::Handle, const char*)        \
-  X(cuEventCreate, quadrille::standin::Handle*, unsigned)                                             \
-  X(cuEventQuery, quadrille::standin::Handle)                                                         \
-  X(cuEventSynchronize, quadrille::standin::Handle)                                                   \
-  X(cuEventElapsedTime, float*, quadrille::standin::Handle, quadrille::standin::Handle)               \
-  X(cuEventElapsedTime_v2, float*, quadrille::standin::Handle, quadrille::standin::Handle)            \
-  X(cuEventDestroy_v2, quadrille::standin::Handle)                                                    \
-  X(cuStreamCreate, quadrille::standin::Handle*, unsigned)                                            \
-  X(cuStreamCreateWithPriority, quadrille::standin::Handle*, unsigned, int)                           \
-  X(cuStreamDestroy_v2, quadrille::standin::Handle)                                                   \
-  X(cuCtxGetStreamPriorityRange, int*, int*)                                                          \
+#define QUADRILLE_CUDA_MEMORY_CALLS(X)                                                                         \
+  X(cuMemAlloc_v2, quadrille::standin::Address*, std::size_t)                                                  \
+  X(cuMemFree_v2, quadrille::standin::Address)                                                                 \
+  X(cuMemAllocHost_v2, void**, std::size_t)                                                                    \
+  X(cuMemHostAlloc, void**, std::size_t, unsigned)                                                             \
+  X(cuMemFreeHost, void*)                                                                                      \
+  X(cuMemHostRegister_v2, void*, std::size_t, unsigned)                                                        \
+  X(cuMemHostUnregister, void*)                                                                                \
+  X(cuMemHostGetDevicePointer_v2, quadrille::standin::Address*, void*, unsigned)                               \
+  X(cuMemAllocManaged, quadrille::standin::Address*, std::size_t, unsigned)                                    \
+  X(cuMemGetAddressRange_v2, quadrille::standin::Address*, std::size_t*, quadrille::standin::Address)          \
+  X(cuMemGetInfo_v2, std::size_t*, std::size_t*)                                                               \
+  X(cuDeviceGetDefaultMemPool, quadrille::standin::Handle*, int)                                               \
+  X(cuDeviceGetMemPool, quadrille::standin::Handle*, int)                                                      \
+  X(cuPointerGetAttribute, void*, int, quadrille::standin::Address)                                            \
+  X(cuPointerGetAttributes, unsigned, int*, void**, quadrille::standin::Address)                               \
+  X(cuPointerSetAttribute, const void*, int, quadrille::standin::Address)                                      \
+  X(cuIpcGetMemHandle, quadrille::standin::IpcHandle*, quadrille::standin::Address)                            \
+  X(cuIpcOpenMemHandle_v2, quadrille::standin::Address*, quadrille::standin::IpcHandle, unsigned)              \
+  X(cuIpcCloseMemHandle, quadrille::standin::Address)                                                          \
+  X(cuIpcGetEventHandle, quadrille::standin::IpcHandle*, quadrille::standin::Handle)                           \
+  X(cuIpcOpenEventHandle, quadrille::standin::Handle*, quadrille::standin::IpcHandle)                          \
+  X(cuModuleLoadData, quadrille::standin::Handle*, const void*)                                                \
+  X(cuModuleLoadDataEx, quadrille::standin::Handle*, const void*, unsigned, int*, void**)                      \
+  X(cuModuleUnload, quadrille::standin::Handle)                                                                \
+  X(cuModuleGetFunction, quadrille::standin::Handle*, quadrille::standin::Handle, const char*)                 \
+  X(cuModuleGetGlobal_v2, quadrille::standin::Address*, std::size_t*, quadrille::standin::Handle, const char*) \
+  X(cuEventCreate, quadrille::standin::Handle*, unsigned)                                                      \
+  X(cuEventQuery, quadrille::standin::Handle)                                                                  \
+  X(cuEventSynchronize, quadrille::standin::Handle)                                                            \
+  X(cuEventElapsedTime, float*, quadrille::standin::Handle, quadrille::standin::Handle)                        \
+  X(cuEventElapsedTime_v2, float*, quadrille::standin::Handle, quadrille::standin::Handle)                     \
+  X(cuEventDestroy_v2, quadrille::standin::Handle)                                                             \
+  X(cuStreamCreate, quadrille::standin::Handle*, unsigned)                                                     \
+  X(cuStreamCreateWithPriority, quadrille::standin::Handle*, unsigned, int)                                    \
+  X(cuStreamDestroy_v2, quadrille::standin::Handle)                                                            \
+  X(cuCtxGetStreamPriorityRange, int*, int*)                                                                   \
   X(cuGetProcAddress_v2, const char*, void**, int, std::uint64_t, int*)
 
 // What UCX is linked to, but finds out that it is not there: memory that is mapped by hand, and pools of other

@@ -121,9 +121,9 @@ struct Answers {
   void* host = nullptr;
   unsigned long long id = 0;
   std::size_t bytes = 0;
-  bool managed = false, ipc = false;
+  unsigned managed = 0x77777777, ipc = 0x77777777;  // of which all bytes are written
   int ordinal = 77;
-  unsigned sync = 77;
+  unsigned sync = 0x77777777;
   int error = 0;
 };
 
@@ -145,9 +145,9 @@ TEST_F(StandinPointers, OfADevice) {
   EXPECT_EQ(of.device, memory + 100);
   EXPECT_EQ(of.host, nullptr);
   EXPECT_NE(of.id, 0U);
-  EXPECT_FALSE(of.managed);
+  EXPECT_EQ(of.managed, 0U);
   EXPECT_EQ(of.ordinal, 0);
-  EXPECT_TRUE(of.ipc);
+  EXPECT_EQ(of.ipc, 1U);
   EXPECT_EQ(of.start, memory);
   EXPECT_EQ(of.bytes, 5000U);
   EXPECT_EQ(of.pool, nullptr);
@@ -165,7 +165,7 @@ TEST_F(StandinPointers, OfAPoolHasNoContextAndIsNotExported) {
   const Answers of = ask(memory);
   EXPECT_EQ(of.context, nullptr);
   EXPECT_EQ(of.type, 2U);
-  EXPECT_FALSE(of.ipc);
+  EXPECT_EQ(of.ipc, 0U);
   EXPECT_NE(of.pool, nullptr);
   IpcHandle handle;
   EXPECT_EQ(cuda().cuIpcGetMemHandle(&handle, memory), invalid_value);
@@ -178,13 +178,13 @@ TEST_F(StandinPointers, OfTheHost) {
   EXPECT_EQ(of.context, context_);
   EXPECT_EQ(of.type, 1U);
   EXPECT_EQ(of.host, pinned + 5);
-  EXPECT_FALSE(of.ipc);
-  EXPECT_FALSE(of.managed);
+  EXPECT_EQ(of.ipc, 0U);
+  EXPECT_EQ(of.managed, 0U);
   Address managed = 0;
   ASSERT_EQ(cuda().cuMemAllocManaged(&managed, 100, 1), success);
-  EXPECT_TRUE(ask(managed).managed);
+  EXPECT_EQ(ask(managed).managed, 1U);
   EXPECT_EQ(ask(managed).type, 2U);
-  EXPECT_FALSE(ask(managed).ipc);
+  EXPECT_EQ(ask(managed).ipc, 0U);
 }
 
 TEST_F(StandinPointers, ThatAreNotKnown) {
@@ -204,7 +204,7 @@ TEST_F(StandinPointers, NoMemoryIsExportedWhereTheMachineCannot) {
   ASSERT_TRUE(cuda().set("NO_IPC", "1"));
   IpcHandle handle;
   EXPECT_EQ(cuda().cuIpcGetMemHandle(&handle, memory), not_supported);
-  EXPECT_FALSE(ask(memory).ipc);
+  EXPECT_EQ(ask(memory).ipc, 0U);
   ASSERT_TRUE(cuda().set("NO_IPC", "0"));
   EXPECT_EQ(cuda().cuIpcGetMemHandle(&handle, memory), success);
 }
