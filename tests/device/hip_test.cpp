@@ -82,6 +82,9 @@ TEST_F(StandinHip, MemoryOfAllDevicesCanBeCopied) {
   EXPECT_EQ(hip().hipMemcpy(first, second, 100, hip_default), success);
   EXPECT_EQ(hip().hipDeviceSynchronize(), success);
   EXPECT_EQ(at(first), 4);
+  unsigned char host = 0;
+  EXPECT_EQ(hip().hipMemcpy(&host, first, 1, hip_to_host), success);
+  EXPECT_EQ(host, 4);
   HipPointer of{};
   EXPECT_EQ(hip().hipPointerGetAttributes(&of, first + 10), success);
   EXPECT_EQ(of.device, 0);
