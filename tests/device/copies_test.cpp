@@ -231,6 +231,8 @@ TEST_F(StandinKernels, AreTheirTwins) {
   Handle other = nullptr;
   ASSERT_EQ(cuda().cuCtxCreate_v2(&other, 0, 0), success);
   EXPECT_EQ(cuda().cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, own, parameters, nullptr), invalid_handle);
+  EXPECT_EQ(cuda().cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), invalid_handle)
+      << "it is of another context itself";
   EXPECT_EQ(cuda().cuCtxDestroy_v2(other), success);
   EXPECT_EQ(cuda().cuModuleUnload(module), success);
   EXPECT_EQ(cuda().cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, own, parameters, nullptr), invalid_handle);

@@ -56,6 +56,7 @@ TEST_F(StandinMemory, ACopyEndsWithTheAllocation) {
 
 TEST_F(StandinMemory, AFreedAddressComesBackAsOtherMemory) {
   const Address first = allocate(5000);
+  allocate(5000);
   unsigned long long before = 0, after = 0;
   ASSERT_EQ(cuda().cuPointerGetAttribute(&before, 7, first), success);
   ASSERT_EQ(cuda().cuMemFree_v2(first), success);
