@@ -78,6 +78,26 @@ TEST_F(StandinStreams, KeepTheOrderOfEventsAndNoOther) {
   }
 }
 
+TEST_F(StandinStreams, MayWorkBetweenCallsWhenTheyDraw) {
+  const Address memory = allocate(1);
+  const Handle own = stream();
+  int done = 0;
+  for (int seed = 0; seed < 200; ++seed) {
+    use("eager");
+    ASSERT_EQ(cuda().cuMemsetD8Async(memory, 1, 1, own), success);
+    use("random:" + std::to_string(seed));
+    ASSERT_EQ(cuda().cuMemsetD8Async(memory, 2, 1, own), success);
+    EXPECT_EQ(at(memory), 1) << "not before the call returns";
+    Handle current = nullptr;
+    ASSERT_EQ(cuda().cuCtxGetCurrent(&current), success);
+    done += at(memory) == 2 ? 1 : 0;
+    ASSERT_EQ(cuda().cuStreamSynchronize(own), success);
+    EXPECT_EQ(at(memory), 2);
+  }
+  EXPECT_GT(done, 10);
+  EXPECT_LT(done, 190);
+}
+
 TEST_F(StandinStreams, WaitForTheLastRecordBeforeTheWait) {
   use("lazy");
   const Address from = allocate(1), to = allocate(1);
