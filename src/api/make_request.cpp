@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "api/engines.hpp"
@@ -69,9 +70,10 @@ std::optional<int> refuse_neighbors(Making& m) {
 void bring_to_host(Making& m) {
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr) return;
-  const BlockNumbers blocks = blocks_of(m.call, m.team);
-  const int sends = is_allgather(m.call.collective) ? std::min(blocks.send, 1) : blocks.send;
-  m.made.on_host = std::make_unique<OnHost>(m.call, sends, blocks.recv, *driver);
+  auto on_host = std::make_unique<OnHost>(m.call, used_blocks(m.call, m.team), *driver);
+  if (!on_host->is_needed()) return;
+  m.made.on_host = std::move(on_host);
+  if (!m.persistent) m.made.on_host->fetch();  // else at each start
   m.call = m.made.on_host->call();
 }
 

@@ -1,66 +1,149 @@
 #include "api/on_host.hpp"
 
-#include <algorithm>
 #include <cstdint>
-#include <new>
+#include <mutex>
+
+#include "mpi/type_runs.hpp"
+#include "run/blocks.hpp"
+#include "sys/sys.hpp"
+#include "team/team.hpp"
 
 namespace quadrille::api {
 namespace {
 
-// Addresses as numbers: a block may lie before the address that the user gave.
-struct Span {
-  std::intptr_t begin = INTPTR_MAX, end = INTPTR_MIN;
-  bool empty() const { return begin >= end; }
+// Where the bytes of an element are, if `exact`; else where they are among others.
+struct Layout {
+  std::vector<TypeRun> runs;
+  bool exact = true;
 };
 
-void add_block(const run::Block& block, Span& span) {
-  if (block.bytes() == 0) return;
+Layout layout_of(const run::Block& block) {
+  const TypeInfo& info = block.info;
+  if (info.dense) return {{{0, info.size}}};
+  if (info.runs != nullptr) return {*info.runs};
   MPI_Aint lower = 0, extent = 0;
   mpi().Type_get_true_extent(block.type, &lower, &extent);
-  const auto first = reinterpret_cast<std::intptr_t>(block.address) + lower;
-  const std::intptr_t last = first + static_cast<std::intptr_t>(block.count - 1) * block.info.extent;
-  span.begin = std::min({span.begin, first, last});
-  span.end = std::max({span.end, first + extent, last + extent});
+  Layout layout;
+  const auto bytes = static_cast<std::size_t>(extent);
+  if (bytes != info.size && find_bytes(block.type, info.size, lower, extent, layout.runs)) return layout;
+  return {{{lower, bytes}}, bytes == info.size};
 }
 
-Span span_of(const run::Side& side, int blocks) {
-  Span span;
-  for (int b = 0; b < blocks; ++b) add_block(run::block_of(side, b), span);
-  return span;
+void add_elements(const run::Block& block, const std::vector<TypeRun>& runs, memory::Regions& regions) {
+  const auto address = reinterpret_cast<std::intptr_t>(block.address);
+  const std::ptrdiff_t extent = block.info.extent;
+  memory::Regions element;
+  for (const TypeRun& run : runs) element.add(run.at, run.bytes);
+  element.put_in_order();
+  // Element by element, or run by run: whichever is less.
+  if (runs.size() > 1 && element.size() * block.count <= runs.size()) {
+    for (std::size_t e = 0; e < block.count; ++e) {
+      const std::intptr_t moved = address + static_cast<std::intptr_t>(e) * extent;
+      for (const memory::Region& region : element) {
+        regions.add(moved + region.begin, region.bytes, region.rows, static_cast<std::ptrdiff_t>(region.pitch));
+      }
+    }
+    return;
+  }
+  for (const TypeRun& run : runs) regions.add(address + run.at, run.bytes, block.count, extent);
+}
+
+// Any byte of a block that is not empty tells where all of them are.
+const void* byte_of(const run::Block& block) {
+  std::ptrdiff_t at = 0;
+  if (block.info.runs != nullptr) {
+    at = block.info.runs->front().at;
+  } else if (!block.info.dense) {
+    MPI_Aint lower = 0, extent = 0;
+    mpi().Type_get_true_extent(block.type, &lower, &extent);
+    at = lower;
+  }
+  return reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(block.address) + at);
+}
+
+// Of so many blocks, or of those of a list.
+template <class Work>
+void for_each_block(const run::Side& side, int blocks, const std::vector<int>* list, Work&& work) {
+  const run::Blocks all(side);
+  const int count = list != nullptr ? static_cast<int>(list->size()) : blocks;
+  for (int i = 0; i < count; ++i) {
+    const int b = list != nullptr ? (*list)[static_cast<std::size_t>(i)] : i;
+    if (side.count_of(b) == 0 || all.bytes_of(b) == 0) continue;
+    if (!work(b, all[b])) return;
+  }
+}
+
+// A fraction of the memory between the first byte and the last: to pin all of it would cost more than it gains.
+bool is_sparse(std::size_t bytes, std::size_t span) { return span > 4 * bytes + (std::size_t{1} << 20); }
+
+void free_staging_at_end() {
+  static std::once_flag once;
+  std::call_once(once, [] { team::before_end(memory::free_staging); });
 }
 
 }  // namespace
 
-OnHost::OnHost(const run::Call& call, int send_blocks, int recv_blocks, const memory::DeviceDriver& driver)
-    : driver_(driver), call_(call) {
-  if (!call.in_place) take(call_.send, send_blocks, send_);
-  take(call_.recv, recv_blocks, recv_);
+OnHost::OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver)
+    : driver_(driver), call_(call), own_(used.own) {
+  if (!call.in_place) take(call_.send, used.send, used.send_list, send_);
+  take(call_.recv, used.recv, used.recv_list, recv_);
 }
 
-void OnHost::take(run::Side& side, int blocks, Copy& copy) {
-  const Span span = span_of(side, blocks);
-  if (span.empty()) return;
-  auto* const begin = reinterpret_cast<std::byte*>(span.begin);
-  if (!memory::is_device(driver_, begin)) return;
-  copy.device = begin;
-  copy.bytes = static_cast<std::size_t>(span.end - span.begin);
-  copy.host = std::make_unique_for_overwrite<std::byte[]>(copy.bytes);
-  failed_ = !memory::copy_device(driver_, copy.host.get(), copy.device, copy.bytes) || failed_;
-  const std::intptr_t moved = reinterpret_cast<std::intptr_t>(copy.host.get()) - span.begin;
-  side.base = reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(side.base) + moved);
+void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Copy& copy) {
+  bool on_device = false;
+  for_each_block(side, blocks, list, [&](int, const run::Block& first) {
+    on_device = memory::find_device(driver_, byte_of(first), copy.place);
+    return false;
+  });
+  if (!on_device) return;
+  MPI_Datatype known{};
+  Layout layout;
+  bool is_known = false;
+  for_each_block(side, blocks, list, [&](int b, const run::Block& block) {
+    if (!is_known || block.type != known) {
+      layout = layout_of(block);
+      known = block.type;
+      is_known = true;
+    }
+    add_elements(block, layout.runs, copy.regions);
+    const bool is_read = call_.in_place && (own_ < 0 || b == own_);
+    if (&side == &call_.recv && (is_read || !layout.exact)) add_elements(block, layout.runs, copy.read);
+    return true;
+  });
+  copy.regions.put_in_order();
+  copy.read.put_in_order();
+  free_staging_at_end();
+  const std::intptr_t first = copy.regions.first();
+  const auto span = static_cast<std::size_t>(copy.regions.last() - first);
+  // As far from a cache line's beginning as on the device.
+  const std::size_t ahead = static_cast<std::size_t>(first) % sys::cache_line;
+  const memory::AtDevice at(driver_, copy.place);
+  copy.host.take(driver_, copy.place, ahead + span, is_sparse(copy.regions.bytes(), span));
+  copy.moved = reinterpret_cast<std::intptr_t>(copy.host.data() + ahead) - first;
+  side.base = reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(side.base) + copy.moved);
+}
+
+void OnHost::read(const Copy& copy, const memory::Regions& regions) {
+  if (!copy.is_used() || regions.empty()) return;
+  const memory::AtDevice at(driver_, copy.place);
+  memory::DeviceCopies copies(driver_);
+  copies.to_host(regions, copy.moved);
+  failed_ = !copies.wait() || failed_;
 }
 
 void OnHost::fetch() {
   failed_ = false;
-  for (const Copy* copy : {&send_, &recv_}) {
-    if (copy->host == nullptr) continue;
-    failed_ = !memory::copy_device(driver_, copy->host.get(), copy->device, copy->bytes) || failed_;
-  }
+  read(send_, send_.regions);
+  read(recv_, recv_.read);
 }
 
-int OnHost::finish() {
-  if (recv_.host != nullptr) {
-    failed_ = !memory::copy_device(driver_, recv_.device, recv_.host.get(), recv_.bytes) || failed_;
+int OnHost::finish(int error) {
+  if (error != MPI_SUCCESS) return error;
+  if (recv_.is_used()) {
+    const memory::AtDevice at(driver_, recv_.place);
+    memory::DeviceCopies copies(driver_);
+    copies.to_device(recv_.regions, recv_.moved);
+    failed_ = !copies.wait() || failed_;
   }
   return failed_ ? MPI_ERR_OTHER : MPI_SUCCESS;
 }

@@ -2,53 +2,78 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <vector>
 
 #include "memory/device.hpp"
+#include "memory/regions.hpp"
+#include "memory/staging.hpp"
 #include "run/call.hpp"
 
 namespace quadrille::api {
 
+// The blocks of either side that the call uses: the first so many of the user's arrays, or those of a list.
+struct UsedBlocks {
+  int send = 0, recv = 0;
+  const std::vector<int>* send_list = nullptr;
+  const std::vector<int>* recv_list = nullptr;
+  int own = -1;  // in place: the block of the receive buffer that is read; -1: all
+};
+
 // Where a buffer is is a fact of one rank, on which the others cannot go by, and which the MPI may not support. So the
-// rank brings its data to the host, takes part in the call as any other, and brings them back. What lies between the
-// blocks of a receive buffer stays as it was. The blocks of a side must be in one piece of memory of the device.
+// rank brings its data to the host, takes part in the call as any other, and brings them back.
+//
+// Only the bytes of the call's blocks are moved, each side's by copies that wait once. The gaps between blocks, and those
+// in datatypes, are not read and not written: the program may change them on the device meanwhile. One exception: of a
+// type with gaps whose element is larger than 2 GiB, or for which memory runs out, the gaps are read when the call starts
+// and written back as they were. A receive buffer is not read, unless the call is in place; if the call fails, nothing
+// comes back to it.
+//
+// The blocks of a side must be in one piece of memory of the device.
 class OnHost {
  public:
-  // `blocks` of each side, as many as the user's arrays have. Throws std::bad_alloc.
-  OnHost(const run::Call& call, int send_blocks, int recv_blocks, const memory::DeviceDriver& driver);
+  // Throws std::bad_alloc.
+  OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver);
   OnHost(const OnHost&) = delete;
   OnHost& operator=(const OnHost&) = delete;
+  // Is either buffer a device's memory? If not, this is not needed.
+  bool is_needed() const { return send_.is_used() || recv_.is_used(); }
   // The call with buffers that the processor can reach.
   const run::Call& call() const { return call_; }
-  // Brings the data to the host once more: for the next start of a persistent call.
+  // Brings the data to the host: before the call, and before each start of a persistent one. What goes wrong is told by
+  // finish(), as the other ranks wait for this one.
   void fetch();
-  // Brings what was received to the device. Returns an MPI error code.
-  int finish();
+  // Brings what was received to the device, if the call has returned no error. Returns the call's, or one of its own.
+  int finish(int error);
 
  private:
   struct Copy {
-    std::byte* device = nullptr;
-    std::unique_ptr<std::byte[]> host;
-    std::size_t bytes = 0;
+    memory::DevicePlace place;
+    memory::Regions regions;       // of the device's memory
+    memory::Regions read;          // of a receive buffer: what is brought to the host before the call
+    std::ptrdiff_t moved = 0;      // from there to `host`
+    memory::Staging host;
+    bool is_used() const { return host.data() != nullptr; }
   };
-  void take(run::Side& side, int blocks, Copy& copy);
+  void take(run::Side& side, int blocks, const std::vector<int>* list, Copy& copy);
+  void read(const Copy& copy, const memory::Regions& regions);
 
   const memory::DeviceDriver& driver_;
   run::Call call_;
   Copy send_, recv_;
+  int own_ = -1;
   bool failed_ = false;
 };
 
-// Makes a call by `run`, which returns an MPI error code: with its buffers as they are, unless the program has loaded a
-// driver.
-template <class Run>
-int run_anywhere(const run::Call& call, int send_blocks, int recv_blocks, Run&& run) {
+// Makes a call by `run`, which returns an MPI error code: with its buffers as they are, unless one is a device's memory.
+// `used` returns its UsedBlocks.
+template <class Used, class Run>
+int run_anywhere(const run::Call& call, Used&& used, Run&& run) {
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr) return run(call);
-  OnHost on_host(call, send_blocks, recv_blocks, *driver);
-  const int error = run(on_host.call());
-  const int brought = on_host.finish();
-  return error != MPI_SUCCESS ? error : brought;
+  OnHost on_host(call, used(), *driver);
+  if (!on_host.is_needed()) return run(call);
+  on_host.fetch();
+  return on_host.finish(run(on_host.call()));
 }
 
 }  // namespace quadrille::api

@@ -92,10 +92,7 @@ bool State::go_on(run::With with) {
   const bool over = thrown != MPI_SUCCESS || is_run_done();
   if (!over) return false;
   if (queue != nullptr) queue->pop_front();
-  if (on_host != nullptr) {
-    const int brought = on_host->finish();
-    if (error == MPI_SUCCESS) error = brought;
-  }
+  if (on_host != nullptr) error = on_host->finish(error);
   has_moved = true;
   return tell(with);
 }

@@ -7,7 +7,6 @@
 #include "api/calibrate.hpp"
 #include "api/choose_by_load.hpp"
 #include "api/engines.hpp"
-#include "api/on_host.hpp"
 #include "api/serve_neighbors.hpp"
 #include "api/taken.hpp"
 #include "api/trials.hpp"
@@ -79,6 +78,22 @@ BlockNumbers blocks_of(const Call& call, team::Team& team) {
     is_inter(team.user) ? mpi().Comm_remote_size(team.user, &ranks) : mpi().Comm_size(team.user, &ranks);
   }
   return {is_allgather(call.collective) ? 1 : ranks, ranks};
+}
+
+UsedBlocks used_blocks(const Call& call, team::Team& team) {
+  const BlockNumbers blocks = blocks_of(call, team);
+  UsedBlocks used;
+  used.send = is_allgather(call.collective) ? std::min(blocks.send, 1) : blocks.send;
+  used.recv = blocks.recv;
+  if (is_neighbor(call.collective)) {
+    const team::Neighbors* neighbors = team::neighbors_of(team);
+    if (neighbors == nullptr) return used;
+    if (!is_allgather(call.collective)) used.send_list = &neighbors->send_block;
+    used.recv_list = &neighbors->recv_block;
+  } else if (call.in_place && is_allgather(call.collective)) {
+    mpi().Comm_rank(call.comm, &used.own);
+  }
+  return used;
 }
 
 std::size_t global_bytes(const Call& call, team::Team& team) {
@@ -177,9 +192,8 @@ bool is_settled(const Call& call, const team::CachedSelection& cached) {
 }
 
 int run_by(const EngineWork& engine, const Call& call, const Service& by, team::Team& team) {
-  const BlockNumbers blocks = blocks_of(call, team);
-  const int sends = is_allgather(call.collective) ? std::min(blocks.send, 1) : blocks.send;
-  return run_anywhere(call, sends, blocks.recv, [&](const Call& here) { return engine.run(here, by, team); });
+  return run_anywhere(
+      call, [&] { return used_blocks(call, team); }, [&](const Call& here) { return engine.run(here, by, team); });
 }
 
 // By what was selected for all calls like this one. False if it goes to the MPI.

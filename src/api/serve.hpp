@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "api/on_host.hpp"
 #include "api/trials.hpp"
 #include "mpi/thrown.hpp"
 #include "run/bound_run.hpp"
@@ -69,6 +70,8 @@ struct BlockNumbers {
   int send = 0, recv = 0;
 };
 BlockNumbers blocks_of(const run::Call& call, team::Team& team);
+// Those of them that hold data on this rank. A Cartesian communicator may lack neighbours.
+UsedBlocks used_blocks(const run::Call& call, team::Team& team);
 
 // ---- What is selected. The team can serve the call ----
 

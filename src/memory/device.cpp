@@ -7,25 +7,60 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace quadrille::memory {
 
-// The functions that are needed of a driver, in our own words: CUDA's and HIP's differ in types alone. Contexts are
-// CUDA's; null for HIP.
+// CUDA's description of rows.
+struct CudaRows {
+  std::size_t from_x, from_y;
+  unsigned from_type;
+  const void* from_host;
+  std::uintptr_t from_device;
+  void* from_array;
+  std::size_t from_pitch;
+  std::size_t to_x, to_y;
+  unsigned to_type;
+  void* to_host;
+  std::uintptr_t to_device;
+  void* to_array;
+  std::size_t to_pitch;
+  std::size_t width, height;
+};
+
+// The functions that are needed of a driver, in our own words: CUDA's and HIP's differ in types alone. The last ones may
+// be missing.
 struct DeviceDriver {
   bool is_cuda = false;
   int (*pointer_attribute)(void* result, int attribute, std::uintptr_t address) = nullptr;
+  int (*synchronize)(void* stream) = nullptr;
+  int (*allocate_cuda)(void** memory, std::size_t bytes) = nullptr;
+  int (*allocate_hip)(void** memory, std::size_t bytes, unsigned flags) = nullptr;
+  int (*free_pinned)(void* memory) = nullptr;
+  // CUDA
+  int (*pointer_attributes)(unsigned count, int* attributes, void** results, std::uintptr_t address) = nullptr;
   int (*push_context)(void* context) = nullptr;
   int (*pop_context)(void** context) = nullptr;
-  int (*copy_cuda)(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) = nullptr;
-  int (*copy_hip)(void* to, const void* from, std::size_t bytes, int kind) = nullptr;
+  int (*retain_primary)(void** context, int device) = nullptr;
+  int (*copy_cuda)(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, void* stream) = nullptr;
+  int (*copy_rows_cuda)(const CudaRows* rows, void* stream) = nullptr;
+  // HIP
+  int (*get_device)(int* device) = nullptr;
+  int (*set_device)(int device) = nullptr;
+  int (*copy_hip)(void* to, const void* from, std::size_t bytes, int kind, void* stream) = nullptr;
+  int (*copy_rows_hip)(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                       std::size_t height, int kind, void* stream) = nullptr;
 };
 
 namespace {
 
-constexpr int context_attribute = 1, memory_type_attribute = 2;  // of CUDA; HIP has the second one, too
-constexpr unsigned host_memory = 1;                               // of CUDA
-constexpr int hip_copy_default = 4;                               // the driver finds out the direction
+// Of CUDA; HIP has them, too.
+constexpr int context_attribute = 1, memory_type_attribute = 2, id_attribute = 7, device_attribute = 9;
+constexpr unsigned host_memory = 1, device_memory = 2;  // of CUDA
+constexpr int hip_copy_default = 4;                     // the driver finds out the direction
+constexpr std::size_t most_devices = 64;
+
+std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 int find_driver(dl_phdr_info* info, std::size_t, void* data) {
   const char* const name = info->dlpi_name;
@@ -46,11 +81,38 @@ bool load(void* library, const char* name, Function*& function) {
 bool load_functions(void* library, DeviceDriver& driver) {
   driver.is_cuda = load(library, "cuPointerGetAttribute", driver.pointer_attribute);
   if (driver.is_cuda) {
-    return load(library, "cuCtxPushCurrent_v2", driver.push_context) &&
-           load(library, "cuCtxPopCurrent_v2", driver.pop_context) && load(library, "cuMemcpy", driver.copy_cuda);
+    load(library, "cuMemcpy2DAsync_v2", driver.copy_rows_cuda);
+    load(library, "cuDevicePrimaryCtxRetain", driver.retain_primary);
+    if (!load(library, "cuMemFreeHost", driver.free_pinned) ||
+        !load(library, "cuMemAllocHost_v2", driver.allocate_cuda)) {
+      driver.allocate_cuda = nullptr;
+    }
+    return load(library, "cuPointerGetAttributes", driver.pointer_attributes) &&
+           load(library, "cuCtxPushCurrent_v2", driver.push_context) &&
+           load(library, "cuCtxPopCurrent_v2", driver.pop_context) &&
+           load(library, "cuMemcpyAsync", driver.copy_cuda) &&
+           load(library, "cuStreamSynchronize", driver.synchronize);
+  }
+  load(library, "hipMemcpy2DAsync", driver.copy_rows_hip);
+  if (!load(library, "hipHostFree", driver.free_pinned) || !load(library, "hipHostMalloc", driver.allocate_hip)) {
+    driver.allocate_hip = nullptr;
   }
   return load(library, "hipPointerGetAttribute", driver.pointer_attribute) &&
-         load(library, "hipMemcpy", driver.copy_hip);
+         load(library, "hipGetDevice", driver.get_device) && load(library, "hipSetDevice", driver.set_device) &&
+         load(library, "hipMemcpyAsync", driver.copy_hip) &&
+         load(library, "hipStreamSynchronize", driver.synchronize);
+}
+
+// Memory of pools, and what is mapped by hand, has no context of its own. It stays retained, as the runtime's does.
+void* primary_context(const DeviceDriver& driver, int device) {
+  static std::atomic<void*> known[most_devices];
+  if (device < 0 || static_cast<std::size_t>(device) >= most_devices || driver.retain_primary == nullptr) return nullptr;
+  std::atomic<void*>& context = known[device];
+  if (void* retained = context.load(std::memory_order_acquire)) return retained;
+  void* retained = nullptr;
+  if (driver.retain_primary(&retained, device) != 0) return nullptr;
+  context.store(retained, std::memory_order_release);
+  return retained;
 }
 
 }  // namespace
@@ -77,29 +139,95 @@ const DeviceDriver* look_for_driver() {
 
 }  // namespace detail
 
-bool is_device(const DeviceDriver& driver, const void* address) {
+bool find_device(const DeviceDriver& driver, const void* address, DevicePlace& place) {
   unsigned type = 0;
-  const int error = driver.pointer_attribute(&type, memory_type_attribute, reinterpret_cast<std::uintptr_t>(address));
-  // HIP's numbers have changed; what it knows at all may be copied by it.
-  return error == 0 && (!driver.is_cuda || type != host_memory);
+  place = {};
+  if (!driver.is_cuda) {
+    // HIP's numbers have changed; what it knows at all may be copied by it.
+    if (driver.pointer_attribute(&type, memory_type_attribute, number(address)) != 0) return false;
+    if (driver.pointer_attribute(&place.device, device_attribute, number(address)) != 0) place.device = -1;
+    return true;
+  }
+  int attributes[] = {memory_type_attribute, context_attribute, device_attribute};
+  void* results[] = {&type, &place.context, &place.device};
+  if (driver.pointer_attributes(3, attributes, results, number(address)) != 0) return false;
+  if (type == 0 || type == host_memory) return false;
+  if (place.context == nullptr) place.context = primary_context(driver, place.device);
+  return true;
 }
 
-bool copy_device(const DeviceDriver& driver, void* to, const void* from, std::size_t bytes) {
-  if (bytes == 0) return true;
-  if (!driver.is_cuda) return driver.copy_hip(to, from, bytes, hip_copy_default) == 0;
-  // In the context of the memory; the caller's own comes back.
-  void *context = nullptr, *before = nullptr;
-  for (const void* side : {static_cast<const void*>(to), from}) {
-    if (context == nullptr &&
-        driver.pointer_attribute(&context, context_attribute, reinterpret_cast<std::uintptr_t>(side)) != 0) {
-      context = nullptr;
-    }
+AtDevice::AtDevice(const DeviceDriver& driver, const DevicePlace& place) : driver_(driver) {
+  if (driver.is_cuda) {
+    changed_ = place.context != nullptr && driver.push_context(place.context) == 0;
+  } else if (place.device >= 0 && driver.get_device(&before_) == 0 && before_ != place.device) {
+    changed_ = driver.set_device(place.device) == 0;
   }
-  const bool pushed = context != nullptr && driver.push_context(context) == 0;
-  const int error =
-      driver.copy_cuda(reinterpret_cast<std::uintptr_t>(to), reinterpret_cast<std::uintptr_t>(from), bytes);
-  if (pushed) driver.pop_context(&before);
-  return error == 0;
+}
+
+AtDevice::~AtDevice() {
+  if (!changed_) return;
+  void* context = nullptr;
+  driver_.is_cuda ? driver_.pop_context(&context) : driver_.set_device(before_);
+}
+
+bool DeviceCopies::copy(const Region& region, std::ptrdiff_t moved, bool to_host) const {
+  const auto device = static_cast<std::uintptr_t>(region.begin);
+  const auto host = static_cast<std::uintptr_t>(region.begin + moved);
+  const std::uintptr_t to = to_host ? host : device, from = to_host ? device : host;
+  void* const to_place = reinterpret_cast<void*>(to);
+  const void* const from_place = reinterpret_cast<const void*>(from);
+  if (region.rows > 1) {
+    int error = -1;
+    if (driver_.copy_rows_cuda != nullptr) {
+      const unsigned to_type = to_host ? host_memory : device_memory, from_type = to_host ? device_memory : host_memory;
+      const CudaRows rows = {0, 0, from_type, from_place, from, nullptr, region.pitch,
+                             0, 0, to_type,   to_place,   to,   nullptr, region.pitch,
+                             region.bytes, region.rows};
+      error = driver_.copy_rows_cuda(&rows, nullptr);
+    } else if (driver_.copy_rows_hip != nullptr) {
+      error = driver_.copy_rows_hip(to_place, region.pitch, from_place, region.pitch, region.bytes, region.rows,
+                                    hip_copy_default, nullptr);
+    }
+    if (error == 0) return true;
+  }
+  for (std::size_t row = 0; row < region.rows; ++row) {
+    const std::size_t at = row * region.pitch;
+    const int error = driver_.is_cuda ? driver_.copy_cuda(to + at, from + at, region.bytes, nullptr)
+                                      : driver_.copy_hip(static_cast<std::byte*>(to_place) + at,
+                                                         static_cast<const std::byte*>(from_place) + at, region.bytes,
+                                                         hip_copy_default, nullptr);
+    if (error != 0) return false;
+  }
+  return true;
+}
+
+void DeviceCopies::to_host(const Regions& regions, std::ptrdiff_t moved) {
+  under_way_ = true;
+  for (const Region& region : regions) failed_ = !copy(region, moved, true) || failed_;
+}
+
+void DeviceCopies::to_device(const Regions& regions, std::ptrdiff_t moved) {
+  under_way_ = true;
+  for (const Region& region : regions) failed_ = !copy(region, moved, false) || failed_;
+}
+
+bool DeviceCopies::wait() {
+  if (std::exchange(under_way_, false)) failed_ = driver_.synchronize(nullptr) != 0 || failed_;
+  return !failed_;
+}
+
+void* allocate_pinned(const DeviceDriver& driver, std::size_t bytes) {
+  void* memory = nullptr;
+  if (driver.allocate_cuda != nullptr && driver.allocate_cuda(&memory, bytes) == 0) return memory;
+  if (driver.allocate_hip != nullptr && driver.allocate_hip(&memory, bytes, 0) == 0) return memory;
+  return nullptr;
+}
+
+void free_pinned(const DeviceDriver& driver, void* memory) { driver.free_pinned(memory); }
+
+std::uint64_t memory_id(const DeviceDriver& driver, const void* memory) {
+  std::uint64_t id = 0;
+  return driver.pointer_attribute(&id, id_attribute, number(memory)) == 0 ? id : 0;
 }
 
 }  // namespace quadrille::memory

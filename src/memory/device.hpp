@@ -6,6 +6,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+
+#include "memory/regions.hpp"
 
 namespace quadrille::memory {
 
@@ -26,10 +29,56 @@ inline const DeviceDriver* device_driver() {
   return detail::driver.load(std::memory_order_acquire);
 }
 
-// Is this an address in a device's memory? Asks the driver.
-bool is_device(const DeviceDriver& driver, const void* address);
+// Where memory of a device belongs. Work on it is made there.
+struct DevicePlace {
+  void* context = nullptr;  // of CUDA
+  int device = -1;
+  bool operator==(const DevicePlace&) const = default;
+};
 
-// Copies between a device and the host, either way, and waits for it. False if the driver refuses.
-bool copy_device(const DeviceDriver& driver, void* to, const void* from, std::size_t bytes);
+// Is this an address in a device's memory, and where does it belong? Asks the driver, once in most cases.
+bool find_device(const DeviceDriver& driver, const void* address, DevicePlace& place);
+
+// While it lives, this thread's calls of the driver are for a place. What was current before comes back.
+class AtDevice {
+ public:
+  AtDevice(const DeviceDriver& driver, const DevicePlace& place);
+  AtDevice(const AtDevice&) = delete;
+  AtDevice& operator=(const AtDevice&) = delete;
+  ~AtDevice();
+
+ private:
+  const DeviceDriver& driver_;
+  bool changed_ = false;
+  int before_ = -1;
+};
+
+// Copies between a device's memory and the host's. They are put into the NULL stream, as a program's own copies that
+// wait are: so what it has put there, or into a stream that goes along with that one, is done before. All of a batch
+// wait once, together. To be used while AtDevice lives.
+class DeviceCopies {
+ public:
+  explicit DeviceCopies(const DeviceDriver& driver) : driver_(driver) {}
+  DeviceCopies(const DeviceCopies&) = delete;
+  DeviceCopies& operator=(const DeviceCopies&) = delete;
+  ~DeviceCopies() { wait(); }
+  // Regions of a device's memory, which lie `moved` bytes further on the host.
+  void to_host(const Regions& regions, std::ptrdiff_t moved);
+  void to_device(const Regions& regions, std::ptrdiff_t moved);
+  // Returns when all are done. False if the driver has refused any.
+  bool wait();
+
+ private:
+  bool copy(const Region& region, std::ptrdiff_t moved, bool to_host) const;
+  const DeviceDriver& driver_;
+  bool under_way_ = false, failed_ = false;
+};
+
+// Memory of the host that the device's own engines reach; null if the driver refuses. While AtDevice lives.
+void* allocate_pinned(const DeviceDriver& driver, std::size_t bytes);
+void free_pinned(const DeviceDriver& driver, void* memory);
+// A number that no other piece of memory has or had; 0 if the driver does not know it, or no longer: memory goes with
+// its context.
+std::uint64_t memory_id(const DeviceDriver& driver, const void* memory);
 
 }  // namespace quadrille::memory

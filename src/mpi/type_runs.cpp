@@ -1,6 +1,9 @@
 #include "mpi/type_runs.hpp"
 
+#include <climits>
 #include <cstdint>
+#include <cstring>
+#include <new>
 
 #include "memory/copy.hpp"
 
@@ -60,6 +63,39 @@ bool find_runs(MPI_Datatype type, std::size_t size, std::ptrdiff_t true_lower,
     }
   }
   return true;
+}
+
+bool find_bytes(MPI_Datatype type, std::size_t size, std::ptrdiff_t true_lower, std::ptrdiff_t true_extent,
+                std::vector<TypeRun>& runs) {
+  runs.clear();
+  if (size == 0 || size > INT_MAX || true_extent <= 0) return false;
+  const auto extent = static_cast<std::size_t>(true_extent);
+  // Ones are unpacked into zeros.
+  constexpr unsigned char one = 0xFF;
+  std::vector<unsigned char> memory, packed;
+  try {
+    memory.resize(extent);
+    packed.resize(size, one);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  int position = 0;
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data()) - static_cast<std::uintptr_t>(true_lower);
+  if (mpi().Unpack(packed.data(), static_cast<int>(size), &position, reinterpret_cast<void*>(address), 1, type,
+                   mpi().comm_self) != MPI_SUCCESS) {
+    return false;
+  }
+  for (std::size_t at = 0; at < extent;) {
+    const void* const first = std::memchr(memory.data() + at, one, extent - at);
+    if (first == nullptr) break;
+    const auto begin = static_cast<std::size_t>(static_cast<const unsigned char*>(first) - memory.data());
+    const void* const behind = std::memchr(memory.data() + begin, 0, extent - begin);
+    const std::size_t end =
+        behind == nullptr ? extent : static_cast<std::size_t>(static_cast<const unsigned char*>(behind) - memory.data());
+    runs.push_back({true_lower + static_cast<std::ptrdiff_t>(begin), end - begin});
+    at = end;
+  }
+  return !runs.empty();
 }
 
 void pack_runs(const void* from, std::size_t count, const TypeInfo& info, std::byte* bytes) {

@@ -14,6 +14,11 @@ namespace quadrille {
 bool find_runs(MPI_Datatype type, std::size_t size, std::ptrdiff_t true_lower,
                std::ptrdiff_t true_extent, std::vector<TypeRun>& runs);
 
+// The same for elements of any size that the MPI can unpack (2 GiB), in order of addresses: for who has to know what is not
+// theirs. It takes as much memory as the element and as much time as unpacking it, and is not kept.
+bool find_bytes(MPI_Datatype type, std::size_t size, std::ptrdiff_t true_lower, std::ptrdiff_t true_extent,
+                std::vector<TypeRun>& runs);
+
 // Copies `count` elements of a type with info.runs to and from consecutive bytes.
 void pack_runs(const void* from, std::size_t count, const TypeInfo& info, std::byte* bytes);
 void unpack_runs(const std::byte* bytes, void* to, std::size_t count, const TypeInfo& info);

@@ -1,0 +1,47 @@
+// Memory of the host through which data of a device go.
+//
+// The device's own engines copy to and from memory that the driver has pinned, and to pin takes longer than most calls.
+// So it is kept for the next call, up to a bound, and given back at the end of MPI, when the driver still works. What is
+// returned later stays: it goes with the process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/device.hpp"
+
+namespace quadrille::memory {
+
+class Staging {
+ public:
+  Staging() = default;
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+  ~Staging() { give_back(); }
+  // At least `bytes` bytes with undefined content. Ordinary memory if the driver has no other or `sparse`: little of it
+  // is used, and what is not shall cost nothing. While AtDevice of this place lives. Throws std::bad_alloc.
+  void take(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, bool sparse);
+  std::byte* data() const { return piece_.memory; }
+
+  // What is kept between calls, at most.
+  static constexpr std::size_t most_kept = std::size_t{128} << 20;
+
+  struct Piece {
+    std::byte* memory = nullptr;
+    std::size_t bytes = 0;
+    bool pinned = false;
+    std::uint64_t id = 0;  // of pinned memory: what has another one now is not ours
+    DevicePlace place;
+  };
+
+ private:
+  void give_back();
+  const DeviceDriver* driver_ = nullptr;
+  Piece piece_;
+  bool keeps_ = false;
+};
+
+// Gives back all that is kept, and keeps no more. For the end of MPI.
+void free_staging();
+
+}  // namespace quadrille::memory
