@@ -49,6 +49,18 @@ quadrille_device_test(random 3 cuda QUADRILLE_STANDIN_STREAMS=random:1)
 quadrille_device_test(messages 4 cuda
   "QUADRILLE_ALGORITHM=alltoall=modified-bruck;alltoallv=two-phase-bruck;alltoallw=spread-out;allgather=ring;allgatherv=ring;neighbor_alltoall=torus;neighbor_allgather=torus")
 
+# What is moved of it, and over which memory.
+quadrille_mpi_program(quadrille_device_staging_check device_staging_check.cpp)
+add_dependencies(quadrille_device_staging_check quadrille_preload quadrille_standin_cuda)
+function(quadrille_device_staging_test name ranks)
+  quadrille_mpi_test(mpi.device-staging-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_staging_check PRELOAD
+                     ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN}
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda>)
+endfunction()
+quadrille_device_staging_test(eager 3)
+quadrille_device_staging_test(lazy 3 QUADRILLE_STANDIN_STREAMS=lazy)
+quadrille_device_staging_test(random 3 QUADRILLE_STANDIN_STREAMS=random:1)
+
 # A program has as many communicators as without Quadrille.
 quadrille_mpi_program(quadrille_communicators_check communicators_check.cpp)
 add_dependencies(quadrille_communicators_check quadrille_preload)

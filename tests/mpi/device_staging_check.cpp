@@ -1,0 +1,362 @@
+// What is moved of a device's memory, and over which memory: every rank but the first has buffers there. The stand-in of
+// CUDA's driver (tests/device) shows what was touched, counts what was called, and refuses what it is told to refuse.
+//   device_staging_check LIBRARY
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "../device/standin.hpp"
+
+namespace {
+
+int rank = 0, size = 1, wrong = 0;
+
+struct Driver {
+#define QUADRILLE_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
+  QUADRILLE_CUDA_CALLS(QUADRILLE_MEMBER)
+  quadrille_standin_count_t* count = nullptr;
+  quadrille_standin_set_t* set = nullptr;
+  quadrille_standin_host_t* host = nullptr;
+  quadrille::standin::Handle context = nullptr, own = nullptr;
+};
+Driver driver;
+bool on_device() { return rank > 0; }
+
+template <class Function>
+void load(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, name));
+  if (function == nullptr) std::abort();
+}
+
+void must(bool good, const char* what) {
+  if (good) return;
+  std::fprintf(stderr, "rank %d: %s\n", rank, what);
+  std::abort();
+}
+
+void load_driver(const char* path) {
+  void* const library = dlopen(path, RTLD_NOW);
+  must(library != nullptr, "no library");
+#define QUADRILLE_LOAD(name, ...) load(library, #name, driver.name);
+  QUADRILLE_CUDA_CALLS(QUADRILLE_LOAD)
+  load(library, "quadrille_standin_count", driver.count);
+  load(library, "quadrille_standin_set", driver.set);
+  load(library, "quadrille_standin_host", driver.host);
+  must(driver.cuInit(0) == 0, "cuInit");
+  must(driver.cuDevicePrimaryCtxRetain(&driver.context, 0) == 0, "context");
+  must(driver.cuCtxCreate_v2(&driver.own, 0, 0) == 0, "own context");
+}
+
+void check(bool good, const char* what) {
+  if (good) return;
+  if (++wrong < 6) std::printf("rank %d: %s\n", rank, what);
+}
+
+unsigned long count(const char* what) { return on_device() ? driver.count(what, "libquadrille_mpi") : 0; }
+// On one rank alone, the last: the others cannot know.
+bool is_failing() { return rank == size - 1 && on_device(); }
+void fail(const char* what) {
+  if (is_failing()) must(driver.set("FAIL", what), "FAIL");
+}
+
+// Ints in a device's memory, or the host's; `view` is where the test looks at them.
+struct Ints {
+  explicit Ints(std::size_t n, bool pool = false) : count(n), host(n) {
+    data = view = host.data();
+    if (!on_device()) return;
+    must(driver.cuCtxPushCurrent_v2(driver.context) == 0, "push");
+    const int error = pool ? driver.cuMemAllocAsync(&device, n * sizeof(int), nullptr)
+                           : driver.cuMemAlloc_v2(&device, n * sizeof(int));
+    must(error == 0, "allocation");
+    must(driver.cuCtxPopCurrent_v2(nullptr) == 0, "pop");
+    data = reinterpret_cast<int*>(device);
+    view = static_cast<int*>(driver.host(device, n * sizeof(int)));
+  }
+  Ints(const Ints&) = delete;
+  Ints& operator=(const Ints&) = delete;
+  void fill(int value) { std::fill(view, view + count, value); }
+  std::size_t count;
+  std::vector<int> host;
+  std::uintptr_t device = 0;
+  int *data = nullptr, *view = nullptr;
+};
+
+int value(int from, int to, int i) { return from * 100003 + to * 1009 + i + 1; }
+
+// Ints of a layout, in the order in which the MPI packs them.
+using Positions = std::vector<std::vector<std::size_t>>;  // by block
+
+// Calls with these blocks, both ways alike, while what is in no block changes on the device.
+void check_gaps(const char* what, const Positions& blocks, std::size_t ints,
+                const std::function<void(const int*, int*, MPI_Request*)>& call) {
+  Ints send(ints), recv(ints);
+  send.fill(-3);
+  recv.fill(-5);
+  std::vector<bool> described(ints, false);
+  for (int peer = 0; peer < size; ++peer) {
+    const auto& block = blocks[static_cast<std::size_t>(peer)];
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      send.view[block[i]] = value(rank, peer, static_cast<int>(i));
+      described[block[i]] = true;
+    }
+  }
+  MPI_Request request;
+  call(send.data, recv.data, &request);
+  for (std::size_t i = 0; i < ints; ++i) {
+    if (!described[i]) recv.view[i] = -9;
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int peer = 0; peer < size; ++peer) {
+    const auto& block = blocks[static_cast<std::size_t>(peer)];
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      check(recv.view[block[i]] == value(peer, rank, static_cast<int>(i)), what);
+    }
+  }
+  for (std::size_t i = 0; i < ints; ++i) check(described[i] || recv.view[i] == -9, what);
+}
+
+// Dense blocks of `n` ints, backwards, each gap larger than the one before.
+void check_displacements(int n) {
+  std::vector<int> counts(static_cast<std::size_t>(size), n), places;
+  Positions blocks;
+  int all = 7;
+  for (int peer = size - 1; peer >= 0; --peer) all += n + 3 * (peer + 1);
+  for (int peer = 0, at = all; peer < size; ++peer) {
+    at -= n + 3 * (peer + 1);
+    places.push_back(at);
+    blocks.emplace_back(static_cast<std::size_t>(n));
+    std::iota(blocks.back().begin(), blocks.back().end(), static_cast<std::size_t>(at));
+  }
+  check_gaps("displacements", blocks, static_cast<std::size_t>(all), [&](const int* from, int* to, MPI_Request* request) {
+    MPI_Ialltoallv(from, counts.data(), places.data(), MPI_INT, to, counts.data(), places.data(), MPI_INT,
+                   MPI_COMM_WORLD, request);
+  });
+}
+
+// Two ints of three, `rows` times: one element a block, so large in the end that its bytes are not kept with the type.
+void check_vector_type(int rows) {
+  MPI_Datatype type;
+  MPI_Type_vector(rows, 2, 3, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  const std::size_t block = 3 * static_cast<std::size_t>(rows) + 5;
+  std::vector<int> counts(static_cast<std::size_t>(size), 1), places;
+  std::vector<MPI_Datatype> types(static_cast<std::size_t>(size), type);
+  Positions blocks(static_cast<std::size_t>(size));
+  for (std::size_t peer = 0; peer < blocks.size(); ++peer) {
+    places.push_back(static_cast<int>(peer * block * sizeof(int)));
+    for (std::size_t i = 0; i < 2 * static_cast<std::size_t>(rows); ++i) {
+      blocks[peer].push_back(peer * block + i / 2 * 3 + i % 2);
+    }
+  }
+  check_gaps("vector type", blocks, blocks.size() * block, [&](const int* from, int* to, MPI_Request* request) {
+    MPI_Ialltoallw(from, counts.data(), places.data(), types.data(), to, counts.data(), places.data(), types.data(),
+                   MPI_COMM_WORLD, request);
+  });
+  MPI_Type_free(&type);
+}
+
+// Columns of a matrix of so many rows; a block is two beside each other, and one column belongs to nobody.
+void check_columns(int rows) {
+  const int width = 2 * size + 1;
+  MPI_Datatype column, type;
+  MPI_Type_vector(rows, 1, width, MPI_INT, &column);
+  MPI_Type_create_resized(column, 0, sizeof(int), &type);
+  MPI_Type_commit(&type);
+  std::vector<int> counts(static_cast<std::size_t>(size), 2), places;
+  Positions blocks(static_cast<std::size_t>(size));
+  for (int peer = 0; peer < size; ++peer) {
+    places.push_back(2 * peer);
+    for (int i = 0; i < 2 * rows; ++i) {
+      blocks[static_cast<std::size_t>(peer)].push_back(static_cast<std::size_t>(i % rows * width + 2 * peer + i / rows));
+    }
+  }
+  const auto ints = static_cast<std::size_t>(rows * width);
+  check_gaps("columns", blocks, ints, [&](const int* from, int* to, MPI_Request* request) {
+    MPI_Ialltoallv(from, counts.data(), places.data(), type, to, counts.data(), places.data(), type, MPI_COMM_WORLD,
+                   request);
+  });
+  MPI_Type_free(&type);
+  MPI_Type_free(&column);
+}
+
+// The blocks of one buffer in two allocations, between which there is nothing.
+void check_two_allocations(int n) {
+  Ints one(static_cast<std::size_t>(n)), other(static_cast<std::size_t>(n * size)), recv(static_cast<std::size_t>(n * size));
+  std::vector<int> counts(static_cast<std::size_t>(size), n), places, recv_places;
+  for (int peer = 0; peer < size; ++peer) {
+    int* const from = peer == 0 ? one.data : other.data + (peer - 1) * n;
+    places.push_back(static_cast<int>(from - one.data));
+    recv_places.push_back(peer * n);
+    for (int i = 0; i < n; ++i) (peer == 0 ? one.view : other.view + (peer - 1) * n)[i] = value(rank, peer, i);
+  }
+  MPI_Alltoallv(one.data, counts.data(), places.data(), MPI_INT, recv.data, counts.data(), recv_places.data(), MPI_INT,
+                MPI_COMM_WORLD);
+  for (int i = 0; i < n * size; ++i) check(recv.view[i] == value(i / n, rank, i % n), "two allocations");
+}
+
+void fill_uniform(Ints& send, int n) {
+  for (int i = 0; i < n * size; ++i) send.view[i] = value(rank, i / n, i % n);
+}
+
+// `lost`: what the last rank sends may be anything.
+void check_uniform(const Ints& recv, int n, bool lost, const char* what) {
+  for (int i = 0; i < n * size; ++i) {
+    if (!lost || i / n != size - 1) check(recv.view[i] == value(i / n, rank, i % n), what);
+  }
+}
+
+int alltoall(const Ints& send, Ints& recv, int n) {
+  recv.fill(-5);
+  return MPI_Alltoall(send.data, n, MPI_INT, recv.data, n, MPI_INT, MPI_COMM_WORLD);
+}
+
+// A call of contiguous buffers is one copy a side, in memory of the call before; in place as well.
+void check_few_calls(int n) {
+  Ints send(static_cast<std::size_t>(n * size)), recv(static_cast<std::size_t>(n * size));
+  fill_uniform(send, n);
+  alltoall(send, recv, n);
+  const unsigned long copies = count("copies"), allocations = count("allocations");
+  for (int turn = 0; turn < 3; ++turn) {
+    alltoall(send, recv, n);
+    check_uniform(recv, n, false, "again");
+  }
+  check(count("copies") == copies + (on_device() ? 6 : 0), "one copy a side");
+  fill_uniform(recv, n);
+  MPI_Alltoall(MPI_IN_PLACE, 0, MPI_INT, recv.data, n, MPI_INT, MPI_COMM_WORLD);
+  check_uniform(recv, n, false, "in place");
+  check(count("copies") == copies + (on_device() ? 8 : 0), "one copy each way in place");
+  check(count("allocations") == allocations, "memory is kept");
+  for (int i = 0; i < n; ++i) recv.view[rank * n + i] = value(rank, 0, i);
+  MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, recv.data, n, MPI_INT, MPI_COMM_WORLD);
+  for (int i = 0; i < n * size; ++i) check(recv.view[i] == value(i / n, 0, i % n), "allgather in place");
+}
+
+void check_persistent(int n) {
+  using Init = int(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
+  void* symbol = dlsym(RTLD_DEFAULT, "MPI_Alltoall_init");
+  if (symbol == nullptr) symbol = dlsym(RTLD_DEFAULT, "MPIX_Alltoall_init");
+  if (symbol == nullptr) return;
+  Ints send(static_cast<std::size_t>(n * size)), recv(static_cast<std::size_t>(n * size));
+  MPI_Request request;
+  reinterpret_cast<Init*>(symbol)(send.data, n, MPI_INT, recv.data, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  const unsigned long allocations = count("allocations");
+  for (int turn = 0; turn < 4; ++turn) {
+    fill_uniform(send, n);
+    for (int i = 0; i < n * size; ++i) send.view[i] += turn;
+    recv.fill(-5);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < n * size; ++i) recv.view[i] -= turn;
+    check_uniform(recv, n, false, "persistent");
+  }
+  check(count("allocations") == allocations, "a start takes no memory");
+  MPI_Request_free(&request);
+}
+
+// The ends of a line lack a neighbour: those blocks stay as they are.
+void check_line(MPI_Comm line, int n) {
+  Ints send(static_cast<std::size_t>(2 * n)), recv(static_cast<std::size_t>(2 * n));
+  for (int i = 0; i < 2 * n; ++i) send.view[i] = value(rank, i / n, i % n);
+  recv.fill(-5);
+  MPI_Neighbor_alltoall(send.data, n, MPI_INT, recv.data, n, MPI_INT, line);
+  for (int i = 0; i < 2 * n; ++i) {
+    const int from = i < n ? rank - 1 : rank + 1;
+    check(recv.view[i] == (from < 0 || from >= size ? -5 : value(from, i < n ? 1 : 0, i % n)), "line");
+  }
+}
+
+// What the program has put into the NULL stream before the call is sent.
+void check_null_stream(int n) {
+  const auto ints = static_cast<std::size_t>(n * size);
+  Ints send(ints), recv(ints);
+  send.fill(-3);
+  if (on_device()) {
+    must(driver.cuCtxPushCurrent_v2(driver.context) == 0, "push");
+    must(driver.cuMemsetD32Async(send.device, static_cast<unsigned>(rank), ints, nullptr) == 0, "memset");
+    must(driver.cuCtxPopCurrent_v2(nullptr) == 0, "pop");
+  } else {
+    send.fill(rank);
+  }
+  alltoall(send, recv, n);
+  for (int i = 0; i < n * size; ++i) check(recv.view[i] == i / n, "work before the call");
+}
+
+// A thread without a context, and memory that has none of its own.
+void check_pool(int n) {
+  Ints send(static_cast<std::size_t>(n * size), true), recv(static_cast<std::size_t>(n * size), true);
+  void* none = driver.own;
+  if (on_device()) must(driver.cuCtxSetCurrent(nullptr) == 0, "set");
+  fill_uniform(send, n);
+  alltoall(send, recv, n);
+  check_uniform(recv, n, false, "pool");
+  if (!on_device()) return;
+  must(driver.cuCtxGetCurrent(&none) == 0, "get");
+  check(none == nullptr, "no context stays none");
+  must(driver.cuCtxSetCurrent(driver.own) == 0, "set");
+}
+
+void check_failures(int n) {
+  Ints send(static_cast<std::size_t>(n * size)), recv(static_cast<std::size_t>(n * size));
+  fill_uniform(send, n);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (const char* what : {"cuMemcpyAsync:1", "cuStreamSynchronize:1", "cuMemcpyAsync:2", "cuStreamSynchronize:2"}) {
+    fail(what);
+    const int error = alltoall(send, recv, n);
+    fail("");
+    check(error == (is_failing() ? MPI_ERR_OTHER : MPI_SUCCESS), what);
+    if (!is_failing()) check_uniform(recv, n, what[std::strlen(what) - 1] == '1', what);
+  }
+  check(alltoall(send, recv, n) == MPI_SUCCESS, "after failures");
+  check_uniform(recv, n, false, "after failures");
+  fail("cuMemcpy2DAsync_v2:1+");
+  check_vector_type(50);
+  // Of a size that was not there before.
+  fail("cuMemAllocHost_v2:1+");
+  Ints more(static_cast<std::size_t>(9 * n * size)), got(static_cast<std::size_t>(9 * n * size));
+  fill_uniform(more, 9 * n);
+  check(alltoall(more, got, 9 * n) == MPI_SUCCESS, "without pinned memory");
+  check_uniform(got, 9 * n, false, "without pinned memory");
+  fail("");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  if (argc < 2) return 2;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (on_device()) load_driver(argv[1]);
+  MPI_Comm line;
+  const int periodic = 0;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &line);
+  for (const int n : {1, 100, 20000}) {
+    check_displacements(n);
+    check_two_allocations(n);
+    check_few_calls(n);
+    check_persistent(n);
+    check_line(line, n);
+    check_null_stream(n);
+    check_pool(n);
+  }
+  for (const int rows : {3, 500, 40000}) check_vector_type(rows);
+  for (const int rows : {3, 500, 40000}) check_columns(rows);
+  check_displacements(0);
+  check_failures(5000);
+  void* current = driver.own;
+  if (on_device()) must(driver.cuCtxGetCurrent(&current) == 0, "get");
+  check(current == driver.own, "the program's context");
+  MPI_Comm_free(&line);
+  check(!on_device() || count("cuMemAllocHost_v2") > 0, "pinned memory");
+  MPI_Finalize();
+  // All of it came back, but for what the driver refused to give.
+  if (on_device() && !is_failing()) check(count("cuMemAllocHost_v2") == count("cuMemFreeHost"), "freed at the end");
+  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
+  return wrong == 0 ? 0 : 1;
+}
