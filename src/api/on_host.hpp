@@ -22,11 +22,11 @@ struct UsedBlocks {
 // Where a buffer is is a fact of one rank, on which the others cannot go by, and which the MPI may not support. So the
 // rank brings its data to the host, takes part in the call as any other, and brings them back.
 //
-// Only the bytes of the call's blocks are moved, each side's by copies that wait once. The gaps between blocks, and those
-// in datatypes, are not read and not written: the program may change them on the device meanwhile. One exception: of a
-// type with gaps whose element is larger than 2 GiB, or for which memory runs out, the gaps are read when the call starts
-// and written back as they were. A receive buffer is not read, unless the call is in place; if the call fails, nothing
-// comes back to it.
+// Only the bytes of the call's blocks are moved, each side's by copies that wait once. The gaps between blocks, and
+// those in datatypes, are not read and not written: the program may change them on the device meanwhile. One exception:
+// of a type with gaps whose element is larger than 2 GiB, or for which memory runs out, the gaps are read when the call
+// starts and written back as they were. A receive buffer is not read, unless the call is in place; if the call fails,
+// nothing comes back to it.
 //
 // The blocks of a side must be in one piece of memory of the device.
 class OnHost {
@@ -48,9 +48,9 @@ class OnHost {
  private:
   struct Copy {
     memory::DevicePlace place;
-    memory::Regions regions;       // of the device's memory
-    memory::Regions read;          // of a receive buffer: what is brought to the host before the call
-    std::ptrdiff_t moved = 0;      // from there to `host`
+    memory::Regions regions;   // of the device's memory
+    memory::Regions read;      // of a receive buffer: what is brought to the host before the call
+    std::ptrdiff_t moved = 0;  // from there to `host`
     memory::Staging host;
     bool is_used() const { return host.data() != nullptr; }
   };
@@ -64,8 +64,8 @@ class OnHost {
   bool failed_ = false;
 };
 
-// Makes a call by `run`, which returns an MPI error code: with its buffers as they are, unless one is a device's memory.
-// `used` returns its UsedBlocks.
+// Makes a call by `run`, which returns an MPI error code: with its buffers as they are, unless one is a device's
+// memory. `used` returns its UsedBlocks.
 template <class Used, class Run>
 int run_anywhere(const run::Call& call, Used&& used, Run&& run) {
   const memory::DeviceDriver* const driver = memory::device_driver();

@@ -28,8 +28,8 @@ struct CudaRows {
   std::size_t width, height;
 };
 
-// The functions that are needed of a driver, in our own words: CUDA's and HIP's differ in types alone. The last ones may
-// be missing.
+// The functions that are needed of a driver, in our own words: CUDA's and HIP's differ in types alone. The last ones
+// may be missing.
 struct DeviceDriver {
   bool is_cuda = false;
   int (*pointer_attribute)(void* result, int attribute, std::uintptr_t address) = nullptr;
@@ -90,8 +90,7 @@ bool load_functions(void* library, DeviceDriver& driver) {
     return load(library, "cuPointerGetAttributes", driver.pointer_attributes) &&
            load(library, "cuCtxPushCurrent_v2", driver.push_context) &&
            load(library, "cuCtxPopCurrent_v2", driver.pop_context) &&
-           load(library, "cuMemcpyAsync", driver.copy_cuda) &&
-           load(library, "cuStreamSynchronize", driver.synchronize);
+           load(library, "cuMemcpyAsync", driver.copy_cuda) && load(library, "cuStreamSynchronize", driver.synchronize);
   }
   load(library, "hipMemcpy2DAsync", driver.copy_rows_hip);
   if (!load(library, "hipHostFree", driver.free_pinned) || !load(library, "hipHostMalloc", driver.allocate_hip)) {
@@ -99,14 +98,14 @@ bool load_functions(void* library, DeviceDriver& driver) {
   }
   return load(library, "hipPointerGetAttribute", driver.pointer_attribute) &&
          load(library, "hipGetDevice", driver.get_device) && load(library, "hipSetDevice", driver.set_device) &&
-         load(library, "hipMemcpyAsync", driver.copy_hip) &&
-         load(library, "hipStreamSynchronize", driver.synchronize);
+         load(library, "hipMemcpyAsync", driver.copy_hip) && load(library, "hipStreamSynchronize", driver.synchronize);
 }
 
 // Memory of pools, and what is mapped by hand, has no context of its own. It stays retained, as the runtime's does.
 void* primary_context(const DeviceDriver& driver, int device) {
   static std::atomic<void*> known[most_devices];
-  if (device < 0 || static_cast<std::size_t>(device) >= most_devices || driver.retain_primary == nullptr) return nullptr;
+  if (device < 0 || static_cast<std::size_t>(device) >= most_devices || driver.retain_primary == nullptr)
+    return nullptr;
   std::atomic<void*>& context = known[device];
   if (void* retained = context.load(std::memory_order_acquire)) return retained;
   void* retained = nullptr;
@@ -180,9 +179,8 @@ bool DeviceCopies::copy(const Region& region, std::ptrdiff_t moved, bool to_host
     int error = -1;
     if (driver_.copy_rows_cuda != nullptr) {
       const unsigned to_type = to_host ? host_memory : device_memory, from_type = to_host ? device_memory : host_memory;
-      const CudaRows rows = {0, 0, from_type, from_place, from, nullptr, region.pitch,
-                             0, 0, to_type,   to_place,   to,   nullptr, region.pitch,
-                             region.bytes, region.rows};
+      const CudaRows rows = {0, 0,       from_type, from_place, from,    nullptr,      region.pitch, 0,
+                             0, to_type, to_place,  to,         nullptr, region.pitch, region.bytes, region.rows};
       error = driver_.copy_rows_cuda(&rows, nullptr);
     } else if (driver_.copy_rows_hip != nullptr) {
       error = driver_.copy_rows_hip(to_place, region.pitch, from_place, region.pitch, region.bytes, region.rows,

@@ -43,7 +43,7 @@ bool is_alive(const DeviceDriver& driver, const Piece& piece) {
 // What went with its context is not there any more.
 void free_piece(const DeviceDriver& driver, const Piece& piece) {
   if (!piece.pinned) {
-    operator delete(piece.memory, std::align_val_t{sys::cache_line});
+    operator delete (piece.memory, std::align_val_t{sys::cache_line});
   } else if (is_alive(driver, piece)) {
     const AtDevice at(driver, piece.place);
     free_pinned(driver, piece.memory);
@@ -76,7 +76,7 @@ bool find_kept(const DeviceDriver& driver, const DevicePlace& place, std::size_t
 }
 
 std::byte* allocate_ordinary(std::size_t bytes) {
-  return static_cast<std::byte*>(operator new(bytes, std::align_val_t{sys::cache_line}));
+  return static_cast<std::byte*>(operator new (bytes, std::align_val_t{sys::cache_line}));
 }
 
 }  // namespace

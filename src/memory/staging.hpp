@@ -1,8 +1,8 @@
 // Memory of the host through which data of a device go.
 //
 // The device's own engines copy to and from memory that the driver has pinned, and to pin takes longer than most calls.
-// So it is kept for the next call, up to a bound, and given back at the end of MPI, when the driver still works. What is
-// returned later stays: it goes with the process.
+// So it is kept for the next call, up to a bound, and given back at the end of MPI, when the driver still works. What
+// is returned later stays: it goes with the process.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// What is moved of a device's memory, and over which memory: every rank but the first has buffers there. The stand-in of
-// CUDA's driver (tests/device) shows what was touched, counts what was called, and refuses what it is told to refuse.
+// What is moved of a device's memory, and over which memory: every rank but the first has buffers there. The stand-in
+// of CUDA's driver (tests/device) shows what was touched, counts what was called, and refuses what it is told to
+// refuse.
 //   device_staging_check LIBRARY
 #include <dlfcn.h>
 #include <mpi.h>
@@ -133,10 +134,11 @@ void check_displacements(int n) {
     blocks.emplace_back(static_cast<std::size_t>(n));
     std::iota(blocks.back().begin(), blocks.back().end(), static_cast<std::size_t>(at));
   }
-  check_gaps("displacements", blocks, static_cast<std::size_t>(all), [&](const int* from, int* to, MPI_Request* request) {
-    MPI_Ialltoallv(from, counts.data(), places.data(), MPI_INT, to, counts.data(), places.data(), MPI_INT,
-                   MPI_COMM_WORLD, request);
-  });
+  check_gaps("displacements", blocks, static_cast<std::size_t>(all),
+             [&](const int* from, int* to, MPI_Request* request) {
+               MPI_Ialltoallv(from, counts.data(), places.data(), MPI_INT, to, counts.data(), places.data(), MPI_INT,
+                              MPI_COMM_WORLD, request);
+             });
 }
 
 // Two ints of three, `rows` times: one element a block, so large in the end that its bytes are not kept with the type.
@@ -173,7 +175,8 @@ void check_columns(int rows) {
   for (int peer = 0; peer < size; ++peer) {
     places.push_back(2 * peer);
     for (int i = 0; i < 2 * rows; ++i) {
-      blocks[static_cast<std::size_t>(peer)].push_back(static_cast<std::size_t>(i % rows * width + 2 * peer + i / rows));
+      blocks[static_cast<std::size_t>(peer)].push_back(
+          static_cast<std::size_t>(i % rows * width + 2 * peer + i / rows));
     }
   }
   const auto ints = static_cast<std::size_t>(rows * width);
@@ -187,7 +190,8 @@ void check_columns(int rows) {
 
 // The blocks of one buffer in two allocations, between which there is nothing.
 void check_two_allocations(int n) {
-  Ints one(static_cast<std::size_t>(n)), other(static_cast<std::size_t>(n * size)), recv(static_cast<std::size_t>(n * size));
+  Ints one(static_cast<std::size_t>(n)), other(static_cast<std::size_t>(n * size)),
+      recv(static_cast<std::size_t>(n * size));
   std::vector<int> counts(static_cast<std::size_t>(size), n), places, recv_places;
   for (int peer = 0; peer < size; ++peer) {
     int* const from = peer == 0 ? one.data : other.data + (peer - 1) * n;
@@ -244,7 +248,8 @@ void check_persistent(int n) {
   if (symbol == nullptr) return;
   Ints send(static_cast<std::size_t>(n * size)), recv(static_cast<std::size_t>(n * size));
   MPI_Request request;
-  reinterpret_cast<Init*>(symbol)(send.data, n, MPI_INT, recv.data, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  reinterpret_cast<Init*>(symbol)(send.data, n, MPI_INT, recv.data, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                  &request);
   const unsigned long allocations = count("allocations");
   for (int turn = 0; turn < 4; ++turn) {
     fill_uniform(send, n);
