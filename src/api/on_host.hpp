@@ -28,7 +28,7 @@ struct UsedBlocks {
 // starts and written back as they were. A receive buffer is not read, unless the call is in place; if the call fails,
 // nothing comes back to it.
 //
-// The blocks of a side must be in one piece of memory of the device.
+// The blocks of a side must be memory of one device, and of one context.
 class OnHost {
  public:
   // Throws std::bad_alloc.

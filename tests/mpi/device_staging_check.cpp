@@ -123,13 +123,13 @@ void check_gaps(const char* what, const Positions& blocks, std::size_t ints,
 }
 
 // Dense blocks of `n` ints, backwards, each gap larger than the one before.
-void check_displacements(int n) {
+void check_displacements(int n, int gap = 3) {
   std::vector<int> counts(static_cast<std::size_t>(size), n), places;
   Positions blocks;
   int all = 7;
-  for (int peer = size - 1; peer >= 0; --peer) all += n + 3 * (peer + 1);
+  for (int peer = size - 1; peer >= 0; --peer) all += n + gap * (peer + 1);
   for (int peer = 0, at = all; peer < size; ++peer) {
-    at -= n + 3 * (peer + 1);
+    at -= n + gap * (peer + 1);
     places.push_back(at);
     blocks.emplace_back(static_cast<std::size_t>(n));
     std::iota(blocks.back().begin(), blocks.back().end(), static_cast<std::size_t>(at));
@@ -372,6 +372,10 @@ int main(int argc, char** argv) {
   for (const int rows : {3, 500, 40000}) check_vector_type(rows);
   for (const int rows : {3, 500, 40000}) check_columns(rows);
   check_displacements(0);
+  // So far apart that the memory between is not pinned.
+  const unsigned long pinned = count("cuMemAllocHost_v2");
+  check_displacements(4, 1 << 19);
+  check(count("cuMemAllocHost_v2") == pinned, "memory that is not used");
   const unsigned long gone = check_context_that_goes(1000);
   check(!on_device() || gone > 0, "pinned memory of each context");
   check_failures(5000);
