@@ -17,7 +17,7 @@ import re
 
 # Labels of the matrices.
 MATRICES = {'mpi', 'examples', 'plan', 'hosts', 'run'}
-EVERY = 8
+EVERY = 16
 # Those on several hosts take seconds each: beside one of each kind few others.
 EVERY_OF = {'hosts': 50}
 # With AddressSanitizer a test takes ten times as long.

@@ -53,7 +53,7 @@ class Draw(unittest.TestCase):
       self.assertEqual({draw.ranks(name) for name in drawn & set(HOSTS)}, {'5', '6', '7'})
 
   def test_nothing_is_left_out_for_ever(self):
-    drawn = set().union(*(draw.draw(str(seed), 'openmpi', TESTS) for seed in range(100)))
+    drawn = set().union(*(draw.draw(str(seed), 'openmpi', TESTS) for seed in range(400)))
     self.assertEqual(drawn, set(TESTS))
 
   def test_fewer_are_drawn_with_a_sanitizer(self):
@@ -62,7 +62,7 @@ class Draw(unittest.TestCase):
     self.assertLess(sum(sizes[1]), sum(sizes[0]))
     for seed in range(50):
       self.assertTrue(any(name.startswith('run.part') for name in draw.draw(str(seed), 'openmpi-asan', sanitized)))
-    drawn = set().union(*(draw.draw(str(seed), 'openmpi-asan', sanitized) for seed in range(1000)))
+    drawn = set().union(*(draw.draw(str(seed), 'openmpi-asan', sanitized) for seed in range(2500)))
     self.assertEqual(drawn, set(sanitized))
 
   def test_all(self):
