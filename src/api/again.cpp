@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/remembered.hpp"
 #include "memory/device.hpp"
 #include "mpi/thrown.hpp"
 #include "run/engines.hpp"
@@ -16,10 +17,7 @@ const std::byte* bytes_of(const void* buffer) { return static_cast<const std::by
 std::byte* bytes_of(void* buffer) { return static_cast<std::byte*>(buffer); }
 
 struct Remembered {
-  std::uint64_t generation = 0;   // of team::generation; 0: nothing is remembered
-  std::uint64_t types_freed = 0;  // a freed type's handle may become another type's
-  MPI_Comm comm{};
-  MPI_Datatype type{};
+  RememberedFor when;
   std::size_t type_size = 0;
   std::size_t most_count = 0;     // elements of a block that fit a slot; 0: nobody knows
   bool by_pairs = false;          // the exchange by pairs serves it, not the inboxes alone
@@ -43,11 +41,8 @@ inline const Remembered* recall(Collective collective, MPI_Comm comm, const void
                                 MPI_Datatype sendtype, const void* recvbuf,
                                 MPI_Datatype recvtype) {
   const Remembered& last = remembered[static_cast<std::size_t>(collective)];
-  if (comm != last.comm || recvtype != last.type || sendtype != recvtype ||
-      sendbuf == MPI_IN_PLACE || recvbuf == MPI_IN_PLACE || sendbuf == nullptr ||
-      recvbuf == nullptr ||
-      last.generation != team::generation.load(std::memory_order_acquire) ||
-      last.types_freed != types_freed.load(std::memory_order_acquire)) {
+  if (sendtype != recvtype || sendbuf == MPI_IN_PLACE || recvbuf == MPI_IN_PLACE || sendbuf == nullptr ||
+      recvbuf == nullptr || !last.when.is_for(comm, recvtype)) {
     return nullptr;
   }
   return &last;
@@ -80,7 +75,7 @@ bool all_small(const Count* counts, const Remembered& last) {
 }
 
 inline bool served(const Remembered& last, int error) {
-  if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(last.comm, error);
+  if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(last.when.comm, error);
   ++*last.served;
   return true;
 }
@@ -90,8 +85,8 @@ inline bool served(const Remembered& last, int error) {
                                      void* recvbuf, const Remembered& last) {
   send.base = bytes_of(const_cast<void*>(sendbuf));
   recv.base = bytes_of(recvbuf);
-  send.type = recv.type = last.type;
-  const run::Call call{collective, send, recv, false, last.comm};
+  send.type = recv.type = last.when.type;
+  const run::Call call{collective, send, recv, false, last.when.comm};
   int error = MPI_SUCCESS;
   const int thrown = thrown_by([&] { error = run::run_node(call, *last.group, true); });
   return thrown != MPI_SUCCESS ? thrown : error;
@@ -139,10 +134,7 @@ void remember(const run::Call& call, Engine engine, bool settled, team::Team& te
   if (engine != Engine::inbox && !by_pairs && !is_large) return;
   const TypeInfo info = type_info(call.recv.type);
   if (!info.dense || info.size == 0) return;
-  Remembered now{team::generation.load(std::memory_order_acquire),
-                 types_freed.load(std::memory_order_acquire),
-                 call.comm,
-                 call.recv.type,
+  Remembered now{RememberedFor::now(call.comm, call.recv.type),
                  info.size,
                  is_large ? 0 : alike_up_to(call.collective, team) / info.size,
                  by_pairs,
@@ -150,8 +142,7 @@ void remember(const run::Call& call, Engine engine, bool settled, team::Team& te
                  &team.group,
                  &team.counted.counters.served};
   Remembered& last = remembered[static_cast<std::size_t>(call.collective)];
-  if (last.comm == now.comm && last.type == now.type && last.generation == now.generation &&
-      last.types_freed == now.types_freed) {
+  if (last.when == now.when) {
     now.most_count = std::max(now.most_count, last.most_count);
     // In front of those that were served before it, of which the oldest goes.
     if (is_large && last.large[0] != now.large[0]) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "api/remembered.hpp"
 #include "memory/device.hpp"
 #include "team/own_rings.hpp"
 
@@ -11,28 +12,23 @@ namespace {
 
 using State = Quadrille_Request_state;
 
-struct Remembered {
-  std::uint64_t generation = 0;   // of team::generation; 0: nothing is remembered
-  std::uint64_t types_freed = 0;  // a freed type's handle may become another type's
-  MPI_Comm comm{};
-  MPI_Datatype type{};
+struct Made {
+  RememberedFor when;
   std::size_t count = 0;
   team::Team* team = nullptr;
 };
 // Two, for programs whose calls alternate between two sizes or communicators.
-thread_local std::array<Remembered, 2> remembered[collective_count];
+thread_local std::array<Made, 2> remembered_made[collective_count];
 
-bool is_alike(const run::Call& call, const Remembered& last) {
-  return call.comm == last.comm && call.recv.count == last.count && call.send.count == last.count &&
-         call.recv.type == last.type && call.send.type == last.type && call.send.base != nullptr &&
-         call.recv.base != nullptr && call.recv.base != MPI_IN_PLACE &&
-         last.generation == team::generation.load(std::memory_order_acquire) &&
-         last.types_freed == types_freed.load(std::memory_order_acquire);
+bool is_alike(const run::Call& call, const Made& last) {
+  return call.recv.count == last.count && call.send.count == last.count && call.send.type == call.recv.type &&
+         call.send.base != nullptr && call.recv.base != nullptr && call.recv.base != MPI_IN_PLACE &&
+         last.when.is_for(call.comm, call.recv.type);
 }
 
-team::Team* recall(const run::Call& call) {
+team::Team* recall_made(const run::Call& call) {
   if (!is_regular(call.collective) || call.in_place) return nullptr;
-  for (const Remembered& last : remembered[static_cast<std::size_t>(call.collective)]) {
+  for (const Made& last : remembered_made[static_cast<std::size_t>(call.collective)]) {
     if (is_alike(call, last)) return last.team;
   }
   return nullptr;
@@ -97,19 +93,13 @@ void remember_made(const run::Call& call, team::Team& team, const State& made) {
       memory::device_driver() != nullptr) {
     return;
   }
-  auto& [newest, older] = remembered[static_cast<std::size_t>(call.collective)];
-  const Remembered now{team::generation.load(std::memory_order_acquire),
-                       types_freed.load(std::memory_order_acquire),
-                       call.comm,
-                       call.recv.type,
-                       call.recv.count,
-                       &team};
+  auto& [newest, older] = remembered_made[static_cast<std::size_t>(call.collective)];
   if (!is_alike(call, newest)) older = newest;
-  newest = now;
+  newest = {RememberedFor::now(call.comm, call.recv.type), call.recv.count, &team};
 }
 
 State* made_again(const run::Call& call, Door door) {
-  team::Team* const team = recall(call);
+  team::Team* const team = recall_made(call);
   if (team == nullptr || !may_make(*team, door)) return nullptr;
   State* const made = take_kept();
   if (made == nullptr) return nullptr;
