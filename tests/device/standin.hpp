@@ -6,26 +6,25 @@
 //   lib/standin-nvml/libnvidia-ml.so.1   as much of NVML as UCX calls
 //
 // What it is for:
-//   * A device's memory is memory of the host that is mapped twice: with no access at the address that the program
-//   sees,
-//     and elsewhere for the driver alone. Who touches it with the processor crashes. A freed address comes back with
-//     the next allocation, and what was freed is overwritten, also where another process still has it open.
-//   * Nothing is done earlier than CUDA promises, if the test wants it so. What is submitted lies in queues, and only
-//   the
+//   * A device's memory is memory of the host that is mapped twice: with no access at the address that the program sees,
+//     and elsewhere for the driver alone. Who touches it with the processor crashes. A freed address comes back with the
+//     next allocation, and what was freed is overwritten, also where another process still has it open.
+//   * Nothing is done earlier than CUDA promises, if the test wants it so. What is submitted lies in queues, and only the
 //     order of streams, events, the NULL stream and blocking calls holds. A wait that is left out shows as wrong bytes.
-//   * It is stricter than a real driver, where a program that a real one accepts is likely to be wrong: memory is used
-//   in a
-//     context that it belongs to; a copy with a direction has to be in that direction.
+//   * It is stricter than a real driver, where a program that a real one accepts is likely to be wrong: memory is used in
+//     a context that it belongs to; a copy with a direction has to be in that direction.
 //   * Calls are counted by who makes them; any call can be made to fail.
 //
 // Settings, in the environment when the driver is initialised, or later by quadrille_standin_set:
 //   QUADRILLE_STANDIN_DEVICES    how many (1). CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES choose and order them by
-//   number. QUADRILLE_STANDIN_STREAMS    eager: work is done when it is submitted (default).
+//                                number.
+//   QUADRILLE_STANDIN_STREAMS    eager: work is done when it is submitted (default).
 //                                lazy: nothing is done until somebody synchronises, queries or waits; then what this
-//                                needs. random:SEED: each call of the driver does some drawn work first.
+//                                needs.
+//                                random:SEED: each call of the driver does some drawn work first.
 //   QUADRILLE_STANDIN_PATIENCE   milliseconds (20) after which lazy streams do what the host can see without a call of
-//   the
-//                                driver: writes of values, waits for them, functions of the host, and what lies before.
+//                                the driver: writes of values, waits for them, functions of the host, and what lies
+//                                before.
 //   QUADRILLE_STANDIN_NO_IPC     1: no memory can be exported.
 //   QUADRILLE_STANDIN_FAIL       FUNCTION:N[+][:ERROR],...: the N-th call fails (N+: and all after it). FUNCTION may be
 //                                `operation`: the N-th piece of work of a stream, after which its context is unusable.
