@@ -22,6 +22,7 @@ ENGINES = {
     'neighbors': 'messages between neighbours',
     'node-neighbors': 'shared memory inside a node',
     'neighbor-copies': 'copies between the ranks of a node',
+    'copy-to-cpu': 'its inner algorithm',
     'mpi': "the MPI's own collective",
 }
 NEEDS = {
@@ -31,6 +32,7 @@ NEEDS = {
     'load_store': 'all buffers of a node within reach of load and store',
     'isomorphic': 'a Cartesian or isomorphic communicator',
     'equal_sizes': 'sizes of blocks that all ranks know',
+    'device_mpi': "an MPI that takes a device's memory (gpu.md)",
 }
 HEAD = """# Algorithms
 

@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / 'build'
 LABEL = 'mpi-core'
 DEFAULT_TIMEOUT_S = 300
-CORE = r'^mpi\.(api|dropin|dropin-large)\.[123]$|^mpi\.(neighbor|explained)-large\.|^clients\.|^mpi\.clean-end'
+CORE = r'^mpi\.(api|dropin|dropin-large)\.[123]$|^mpi\.(neighbor|explained)-large\.|^clients\.|^mpi\.clean-end|^mpi\.device-(default|early)\.3$'
 
 
 class Mpi:

@@ -155,7 +155,8 @@ void remember(const run::Call& call, Engine engine, bool settled, team::Team& te
 }
 
 void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever) {
-  if (team.counted.explains) return;
+  // A device's memory may have to be brought to the host.
+  if (team.counted.explains || memory::device_driver() != nullptr) return;
   // Of the others the size is that of all blocks.
   const bool uniform = is_regular(call.collective), sizeless = !is_sized(call.collective);
   if (!whatever && !uniform && !sizeless) return;

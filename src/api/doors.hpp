@@ -108,17 +108,42 @@ auto function_of(Native native) {
   }
 }
 
+// The arguments of a call, but with the buffers of another.
+inline const void* with_buffer(const void* given, const run::Call& call) {
+  return call.in_place ? given : call.send.base;
+}
+inline void* with_buffer(void*, const run::Call& call) { return call.recv.base; }
+template <class Argument>
+Argument with_buffer(Argument given, const run::Call&) {
+  return given;
+}
+
+// Hands a call to the MPI's function. Memory of a device goes there only if the MPI takes it.
+template <Collective collective, class Function, class... Arguments>
+int hand_on(Function function, choose::HostBuffers buffers, Arguments... arguments) {
+  if (memory::device_driver() == nullptr) return function(arguments...);
+  const run::Call call = call_of(collective, arguments...);
+  return guarded(call.comm, [&] {
+    const std::unique_ptr<OnHost> on_host = on_host_for_the_mpi(call, buffers);
+    if (on_host == nullptr) return function(arguments...);
+    on_host->fetch();
+    const int error = function(with_buffer(arguments, on_host->call())...);
+    const int finished = on_host->finish(error);
+    return error == MPI_SUCCESS && finished != MPI_SUCCESS ? raise(call.comm, finished) : finished;
+  });
+}
+
 // What the short way did not serve. A function of its own, so that the short way need not keep anything for it.
 template <Collective collective, class Native, class... Arguments>
 [[gnu::noinline]] int serve_or_pass_at_length(Door door, Native member, Arguments... arguments) {
   const auto native = function_of(member);
   if constexpr (!is_neighbor(collective)) {
-    if (passed_again<collective>(arguments...)) return native(arguments...);
+    if (passed_again<collective>(arguments...)) return hand_on<collective>(native, choose::HostBuffers::as_suits, arguments...);
   }
   int error = MPI_SUCCESS;
   Attempt attempt;
   if (serve(call_of(collective, arguments...), door, error, attempt)) return error;
-  error = native(arguments...);
+  error = hand_on<collective>(native, attempt.buffers, arguments...);
   end_attempt(attempt);
   return error;
 }

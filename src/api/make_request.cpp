@@ -38,20 +38,28 @@ int refuse(Making& m, int error, const std::string& why) {
 // Both: nothing if the call goes on, else what became of it.
 std::optional<int> refuse_dense(Making& m) {
   Team& team = m.team;
-  if (!team.eligible && (!m.persistent || m.is_drop_in())) return make_native(m, team.why_not);
+  if (!team.eligible && (!m.persistent || m.is_drop_in())) {
+    m.has_mistake = !is_sound(m.call, blocks_of(m.call, team).recv);
+    return make_native(m, team.why_not);
+  }
   if (team.eligible && !team.ready && !m.must_serve()) {
     if (const int error = team::setup(team); error != MPI_SUCCESS) return refuse(m, error, team.why_not);
   }
   m.take_tag();
   if (!team.eligible) mpi().Comm_size(team.user, &team.group.ranks);
-  if (!is_sound(m.call, team.group.ranks)) return refuse(m, MPI_ERR_ARG, wrong_argument);
-  return {};
+  if (is_sound(m.call, team.group.ranks)) return {};
+  m.has_mistake = true;
+  return refuse(m, MPI_ERR_ARG, wrong_argument);
 }
 
 std::optional<int> refuse_neighbors(Making& m) {
   Team& team = m.team;
   if (!m.persistent || m.is_drop_in()) {
-    if (const std::string why = why_no_neighbors(team); !why.empty()) return make_native(m, why);
+    if (const std::string why = why_no_neighbors(team); !why.empty()) {
+      const team::Neighbors* const neighbors = team::neighbors_of(team);
+      m.has_mistake = neighbors == nullptr || !is_sound(m.call, *neighbors);
+      return make_native(m, why);
+    }
   }
   if (!m.never_waits()) {
     if (const int error = prepare_neighbors(team); error != MPI_SUCCESS) return refuse(m, error, team::no_communicator);
@@ -62,19 +70,9 @@ std::optional<int> refuse_neighbors(Making& m) {
   if (m.never_waits() && neighbors->checks_sizes()) return make_native(m, "the sizes of its blocks are to be checked");
   const bool sound = is_sound(m.call, *neighbors);
   if (check_sizes(m.call, team, sound) != MPI_SUCCESS) return MPI_ERR_ARG;
-  if (!sound) return refuse(m, MPI_ERR_ARG, wrong_argument);
-  return {};
-}
-
-// As run_anywhere() does for blocking calls.
-void bring_to_host(Making& m) {
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr) return;
-  auto on_host = std::make_unique<OnHost>(m.call, used_blocks(m.call, m.team), *driver);
-  if (!on_host->is_needed()) return;
-  m.made.on_host = std::move(on_host);
-  if (!m.persistent) m.made.on_host->fetch();  // else at each start
-  m.call = m.made.on_host->call();
+  if (sound) return {};
+  m.has_mistake = true;
+  return refuse(m, MPI_ERR_ARG, wrong_argument);
 }
 
 int make_by_engine(Making& m) {
@@ -84,6 +82,7 @@ int make_by_engine(Making& m) {
   if (moves_nothing(m.call, bytes)) return MPI_SUCCESS;
   if (m.must_serve() && team.taken.first_tag >= 0) return make_apart(m);
   team::CachedSelection& selected = selection_for(m.call, bytes, team, m.is_drop_in());
+  m.choice = &selected.selection.choice;
   m.may_come_again = !selected.selection.by_load && !selected.follows_load && selected.selection.rivals.empty();
   return work_of(selected.selection.choice).make(m, selected);
 }
@@ -93,7 +92,6 @@ int make(Making& m) {
   const std::optional<int> refused = is_neighbor(m.call.collective) ? refuse_neighbors(m) : refuse_dense(m);
   if (refused) return *refused;
   if (const int error = keep_types(m); error != MPI_SUCCESS) return error;
-  bring_to_host(m);
   const int error = make_by_engine(m);
   const bool passed = m.passes_on || std::holds_alternative<run::NativeRun>(m.made.run);
   if (!passed) ++m.team.counted.counters.served;

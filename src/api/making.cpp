@@ -27,6 +27,7 @@ bool has_messages(Making& m, int& error) {
 }
 
 int make_by(Making& m, const team::Prepared& on) {
+  m.bring_to_host_or_stay();
   if (on.direct == nullptr) {
     m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, on.moving, m.traffic(), m.made.memory());
   } else {
@@ -85,6 +86,7 @@ choose::Choice messages_of(const Making& m, const choose::Choice* asked) {
 
 template <class Why>
 int by_shared_memory_or_messages(Making& m, std::size_t bytes, Why why, const choose::Choice* asked = nullptr) {
+  m.bring_to_host();
   const bool in_node = m.team.eligible && m.team.nodes.nodes == 1 && m.team.group.reach().rings;
   if (in_node && by_inbox(m, bytes)) {
     m.explain("inbox", why);
@@ -114,6 +116,7 @@ void explain_selected(const Making& m, const choose::Selection& selection) {
 // ---- Neighbours ----
 
 int by_neighbor_messages(Making& m, const choose::Choice& choice, const team::Prepared& on) {
+  m.bring_to_host_or_stay();
   m.made.run.emplace<run::BoundRun>(m.call, *on.schedule, team::slots_of(m.team, choice), on.moving, m.traffic(),
                                     m.made.memory());
   return MPI_SUCCESS;
@@ -127,6 +130,7 @@ int by_direct_messages(Making& m, const std::string& why) {
 }
 
 int by_neighbor_rings(Making& m) {
+  m.bring_to_host();
   const run::NodeEdges& edges = team::node_edges_of(m.team);
   const std::span<run::PairRings> rings = rings_for(m, edges);
   // A persistent call among no neighbours has no rings, and needs none.
@@ -140,6 +144,25 @@ int by_neighbor_rings(Making& m) {
 
 }  // namespace
 
+void Making::bring_to_host() {
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr || made.on_host != nullptr || has_mistake) return;
+  const choose::HostBuffers buffers = choice == nullptr ? choose::HostBuffers::as_suits : choice->buffers;
+  auto on_host = std::make_unique<OnHost>(call, used_blocks(call, team), *driver, buffers);
+  if (!on_host->is_needed()) return;
+  if (!persistent) on_host->fetch();  // else at each start
+  made.on_host = std::move(on_host);
+  call = made.on_host->call();
+  call.device = nullptr;
+}
+
+void Making::bring_to_host_or_stay() {
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr || made.on_host != nullptr) return;
+  const bool may_stay = choice != nullptr && may_stay_on_device(*choice, team);
+  if (!may_stay || !stays_on_device(call, used_blocks(call, team), *driver)) bring_to_host();
+}
+
 // That so many requests lie between two that are under way together is not to be expected.
 void Making::take_tag() {
   constexpr unsigned turns = tags::count - tags::first_request;
@@ -149,7 +172,9 @@ void Making::take_tag() {
 int make_native(Making& m, const std::string& why) {
   m.explain("mpi", [&] { return why; });
   m.passes_on = m.is_drop_in();
-  if (m.passes_on) return MPI_SUCCESS;
+  if (m.passes_on) return MPI_SUCCESS;  // as it is: request_names.cpp
+  const bool is_its_own = m.choice == nullptr || m.choice->buffers == choose::HostBuffers::as_suits;
+  if (!is_its_own || !team::mpi_takes_devices()) m.bring_to_host();
   pass(m.team, m.team.eligible ? why_chosen(m.team) : m.team.why_passed);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   m.made.run.emplace<run::NativeRun>(m.call, blocks.send, blocks.recv);
@@ -157,6 +182,7 @@ int make_native(Making& m, const std::string& why) {
 }
 
 int make_apart(Making& m) {
+  m.bring_to_host();
   const Team& team = m.team;
   const bool neighbors = is_neighbor(m.call.collective);
   const choose::Choice choice = choose::plain(m.call.collective, neighbors ? "direct" : "spread-out");
@@ -212,6 +238,7 @@ memory::Pairs* pairs_for(Making& m) {
 bool by_copies(Making& m, const plan::Schedule& schedule) {
   const run::Reach& reach = m.team.group.reach();
   if (m.team.nodes.nodes != 1 || !reach.rings || !reach.heaps_mapped) return false;
+  m.bring_to_host();
   team::Lanes& lanes = team::lanes_of(m.team);
   const run::NodeEdges& edges = m.call.in_place ? lanes.without_own : lanes.with_own;
   const std::span<run::PairRings> rings = rings_for(m, edges);
@@ -239,6 +266,7 @@ namespace {
 
 // True if there is memory for it. A persistent call has an area of its own, and a nonblocking one takes its turn on a lane.
 bool by_leaders(Making& m, team::CachedLeaders& on, std::size_t bytes) {
+  m.bring_to_host();
   team::LeadersOnLane turn;
   memory::Leaders* area = nullptr;
   if (m.persistent) {

@@ -21,6 +21,13 @@ struct Making {
   bool may_come_again = false;  // so would all that are like it
   bool passes_on = false;  // all ranks call the MPI's own function: under its own name alone
 
+  const choose::Choice* choice = nullptr;  // if something was selected
+  bool has_mistake = false;  // that the MPI is to find
+
+  // Right before what carries the call out is made: brings it to the host if it has to do with a device's memory.
+  void bring_to_host();
+  // The same of messages that go straight between the buffers of ranks by what was selected: where they can, they do.
+  void bring_to_host_or_stay();
   // The messages of two requests must not meet. All ranks count all requests.
   void take_tag();
   bool is_drop_in() const { return door == Door::drop_in; }

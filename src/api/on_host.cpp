@@ -73,8 +73,32 @@ void for_each_block(const run::Side& side, int blocks, const std::vector<int>* l
   }
 }
 
-// A fraction of the memory between the first byte and the last: to pin all of it would cost more than it gains.
-bool is_sparse(std::size_t bytes, std::size_t span) { return span > 4 * bytes + (std::size_t{1} << 20); }
+using Kind = memory::Staging::Kind;
+Kind kind_of(choose::HostBuffers buffers, std::size_t bytes, std::size_t span) {
+  // A fraction of the memory between the first byte and the last: to pin all of it would cost more than it gains.
+  if (buffers == choose::HostBuffers::pageable || span > 4 * bytes + (std::size_t{1} << 20)) return Kind::ordinary;
+  return buffers == choose::HostBuffers::fresh ? Kind::fresh : Kind::kept;
+}
+
+// The blocks of a side are memory of one place, so one of them tells.
+bool find_side(const run::Side& side, int blocks, const std::vector<int>* list, const memory::DeviceDriver& driver,
+               memory::DevicePlace& place) {
+  bool on_device = false;
+  for_each_block(side, blocks, list, [&](int, const run::Block& first) {
+    on_device = memory::find_device(driver, byte_of(first), place);
+    return false;
+  });
+  return on_device;
+}
+
+bool has_gaps(const run::Side& side, int blocks, const std::vector<int>* list) {
+  bool gaps = false;
+  for_each_block(side, blocks, list, [&](int, const run::Block& block) {
+    gaps = !block.info.dense;
+    return !gaps;
+  });
+  return gaps;
+}
 
 void free_staging_at_end() {
   static std::once_flag once;
@@ -83,19 +107,15 @@ void free_staging_at_end() {
 
 }  // namespace
 
-OnHost::OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver)
-    : driver_(driver), call_(call), own_(used.own) {
+OnHost::OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver,
+               choose::HostBuffers buffers)
+    : driver_(driver), call_(call), buffers_(buffers), own_(used.own) {
   if (!call.in_place) take(call_.send, used.send, used.send_list, send_);
   take(call_.recv, used.recv, used.recv_list, recv_);
 }
 
 void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Copy& copy) {
-  bool on_device = false;
-  for_each_block(side, blocks, list, [&](int, const run::Block& first) {
-    on_device = memory::find_device(driver_, byte_of(first), copy.place);
-    return false;
-  });
-  if (!on_device) return;
+  if (!find_side(side, blocks, list, driver_, copy.place)) return;
   MPI_Datatype known{};
   Layout layout;
   bool is_known = false;
@@ -118,7 +138,7 @@ void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Cop
   // As far from a cache line's beginning as on the device.
   const std::size_t ahead = static_cast<std::size_t>(first) % sys::cache_line;
   const memory::AtDevice at(driver_, copy.place);
-  copy.host.take(driver_, copy.place, ahead + span, is_sparse(copy.regions.bytes(), span));
+  copy.host.take(driver_, copy.place, ahead + span, kind_of(buffers_, copy.regions.bytes(), span));
   copy.moved = reinterpret_cast<std::intptr_t>(copy.host.data() + ahead) - first;
   side.base = reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(side.base) + copy.moved);
 }
@@ -146,6 +166,25 @@ int OnHost::finish(int error) {
     failed_ = !copies.wait() || failed_;
   }
   return failed_ ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver) {
+  memory::DevicePlace sent, received;
+  const bool sends = !call.in_place && find_side(call.send, used.send, used.send_list, driver, sent);
+  const bool receives = find_side(call.recv, used.recv, used.recv_list, driver, received);
+  if (!sends && !receives) return false;
+  if (call.in_place && !is_allgather(call.collective)) return false;
+  if (sends && has_gaps(call.send, used.send, used.send_list)) return false;
+  if (receives && has_gaps(call.recv, used.recv, used.recv_list)) return false;
+  call.device = &driver;
+  call.device_place = receives ? received : sent;
+  return true;
+}
+
+bool is_on_device(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver) {
+  memory::DevicePlace place;
+  return (!call.in_place && find_side(call.send, used.send, used.send_list, driver, place)) ||
+         find_side(call.recv, used.recv, used.recv_list, driver, place);
 }
 
 }  // namespace quadrille::api

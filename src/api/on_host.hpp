@@ -1,9 +1,12 @@
-// A call whose buffers are a device's memory, made with buffers of the host.
+// A call whose buffers are a device's memory: made with buffers of the host (Namugwanya et al., section 3.2,
+// copy-to-CPU), or straight with those (section 3.1, CUDA-aware).
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
+#include "choose/registry.hpp"
 #include "memory/device.hpp"
 #include "memory/regions.hpp"
 #include "memory/staging.hpp"
@@ -32,7 +35,8 @@ struct UsedBlocks {
 class OnHost {
  public:
   // Throws std::bad_alloc.
-  OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver);
+  OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver,
+         choose::HostBuffers buffers = choose::HostBuffers::as_suits);
   OnHost(const OnHost&) = delete;
   OnHost& operator=(const OnHost&) = delete;
   // Is either buffer a device's memory? If not, this is not needed.
@@ -59,21 +63,17 @@ class OnHost {
 
   const memory::DeviceDriver& driver_;
   run::Call call_;
+  choose::HostBuffers buffers_;
   Copy send_, recv_;
   int own_ = -1;
   bool failed_ = false;
 };
 
-// Makes a call by `run`, which returns an MPI error code: with its buffers as they are, unless one is a device's
-// memory. `used` returns its UsedBlocks.
-template <class Used, class Run>
-int run_anywhere(const run::Call& call, Used&& used, Run&& run) {
-  const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr) return run(call);
-  OnHost on_host(call, used(), *driver);
-  if (!on_host.is_needed()) return run(call);
-  on_host.fetch();
-  return on_host.finish(run(on_host.call()));
-}
+// Can the blocks in a device's memory stay there, in a run that passes them to the MPI as they are? Then `call` says where
+// they are. None may have gaps, which MPIs move piece by piece, or be sent in place but by an allgather.
+bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver);
+
+// Does some block of the call lie in a device's memory?
+bool is_on_device(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver);
 
 }  // namespace quadrille::api

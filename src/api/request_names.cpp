@@ -4,6 +4,8 @@
 // The nonblocking functions have been in MPI since 3.0, so that none seems to be there which is not. The names of all
 // others are in libraries of their own, which are loaded where the MPI has them, and call what is exported here
 // (interpose_large.cpp, interpose_persistent.cpp).
+#include <utility>
+
 #include "api/doors.hpp"
 #include "api/serve.hpp"
 #include "api/taken.hpp"
@@ -30,6 +32,11 @@ int start(const quadrille::run::Call& call, Function function, MPI_Request* requ
   int error = MPI_SUCCESS;
   if (api::take(call, false, request, error)) return error;
   pass_on(untaken.nonblocking);
+  if (api::ByHost made = function != nullptr ? api::take_by_host(call, false) : nullptr) {
+    MPI_Request native = mpi().request_null;
+    error = function(api::with_buffer(arguments, api::on_host(*made))..., &native);
+    return api::hand_in(std::move(made), call.comm, native, error, request);
+  }
   return function != nullptr ? function(arguments..., request) : api::raise(call.comm, MPI_ERR_OTHER);
 }
 
@@ -40,6 +47,11 @@ int make(const quadrille::run::Call& call, Function function, MPI_Info info, MPI
   int error = MPI_SUCCESS;
   if (api::take(call, true, request, error)) return error;
   pass_on(untaken.persistent);
+  if (api::ByHost made = api::take_by_host(call, true)) {
+    MPI_Request native = mpi().request_null;
+    error = function(api::with_buffer(arguments, api::on_host(*made))..., info, &native);
+    return api::hand_in(std::move(made), call.comm, native, error, request);
+  }
   return function(arguments..., info, request);
 }
 

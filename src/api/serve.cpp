@@ -122,6 +122,28 @@ team::CachedSelection& selection_for(const Call& call, std::size_t bytes, team::
                                       : team::selection_of(team, call.collective, bytes, load_of(call, team));
 }
 
+bool may_stay_on_device(const choose::Choice& choice, const team::Team& team) {
+  return team.agreed().mpi_takes_devices && choice.buffers == choose::HostBuffers::as_suits &&
+         choice.algorithm->from_device == choose::FromDevice::straight;
+}
+
+std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers) {
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr || is_serving() || !mpi().usable || team::config().off) return nullptr;
+  if (buffers == choose::HostBuffers::as_suits && team::mpi_takes_devices()) return nullptr;
+  team::Team* const team = team::team_of(call.comm);
+  if (team == nullptr) return nullptr;
+  // What is wrong with the call the MPI says.
+  if (is_neighbor(call.collective)) {
+    const team::Neighbors* const neighbors = team::neighbors_of(*team);
+    if (neighbors == nullptr || !is_sound(call, *neighbors)) return nullptr;
+  } else if (!is_sound(call, blocks_of(call, *team).recv)) {
+    return nullptr;
+  }
+  auto on_host = std::make_unique<OnHost>(call, used_blocks(call, *team), *driver, buffers);
+  return on_host->is_needed() ? std::move(on_host) : nullptr;
+}
+
 int raise(MPI_Comm comm, int error) {
   mpi().Comm_call_errhandler(comm, error);
   return error;
@@ -191,9 +213,29 @@ bool is_settled(const Call& call, const team::CachedSelection& cached) {
   return is_dense(call.collective) && !selection.by_load && !cached.follows_load && selection.rivals.empty();
 }
 
-int run_by(const EngineWork& engine, const Call& call, const Service& by, team::Team& team) {
-  return run_anywhere(
-      call, [&] { return used_blocks(call, team); }, [&](const Call& here) { return engine.run(here, by, team); });
+void explain_device(team::Team& team, const Call& call, team::CachedSelection& cached, const char* how) {
+  if (!team.counted.explains || std::exchange(cached.device_explained, true)) return;
+  team::explain(team, call.collective, cached.bytes, choose::to_string(cached.selection.choice), how);
+}
+
+// With its buffers as they are, unless one is a device's memory.
+int run_by(const EngineWork& engine, const Call& call, const Service& by, team::Team& team,
+           team::CachedSelection& cached) {
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr) return engine.run(call, by, team);
+  const UsedBlocks used = used_blocks(call, team);
+  if (may_stay_on_device(by.choice, team)) {
+    Call straight = call;
+    if (stays_on_device(straight, used, *driver)) {
+      explain_device(team, call, cached, "messages go straight from and to the device's memory");
+      return engine.run(straight, by, team);
+    }
+  }
+  OnHost on_host(call, used, *driver, by.choice.buffers);
+  if (!on_host.is_needed()) return engine.run(call, by, team);
+  explain_device(team, call, cached, "the device's data are brought to the host and back");
+  on_host.fetch();
+  return on_host.finish(engine.run(on_host.call(), by, team));
 }
 
 // By what was selected for all calls like this one. False if it goes to the MPI.
@@ -222,13 +264,14 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   if (engine.prepare != nullptr && attempt.choice == nullptr && team.taken.ready) team::prepare_lanes(team, call.collective, choice);
   team::explain(team, call.collective, cached);
   if (engine.run == nullptr) {
+    attempt.buffers = choice.buffers;
     if (is_settled(call, cached)) remember_passed(call, team, why_chosen(team), false);
     return pass(team, why_chosen(team));
   }
   team::Prepared tried;
   if (attempt.choice != nullptr) tried = team::prepare(team, call.collective, choice);
   const team::Prepared& on = attempt.choice != nullptr ? tried : team::prepared_of(team, call.collective, cached);
-  error = run_by(engine, call, {choice, on}, team);
+  error = run_by(engine, call, {choice, on}, team, cached);
   end_attempt(attempt);
   if (error == MPI_SUCCESS) remember(call, engine.engine, is_settled(call, cached), team);
   return true;

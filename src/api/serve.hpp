@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "api/on_host.hpp"
@@ -35,6 +36,13 @@ bool is_serving();
 // done. When it returns true, `error` is what the collective returns; errors have been raised through the error
 // handler.
 bool serve(const run::Call& call, Door door, int& error, Attempt& attempt);
+
+// May the data of a device's memory stay there in a call by this choice? All ranks say the same.
+bool may_stay_on_device(const choose::Choice& choice, const team::Team& team);
+
+// A call that goes to the MPI's own function: with buffers of the host in the place of a device's, if it has any and the
+// MPI takes none, or `buffers` says so. Null: as it is. Throws std::bad_alloc.
+std::unique_ptr<OnHost> on_host_for_the_mpi(const run::Call& call, choose::HostBuffers buffers);
 
 // Is this one of the first calls on a communicator that could be made ready, which go to the MPI? Counts it. Whatever
 // is wrong with a call on one rank, and however it would be served, all ranks count it.

@@ -278,6 +278,43 @@ bool take(const run::Call& call, bool persistent, MPI_Request* request, int& err
   return taken;
 }
 
+void DeleteRequest::operator()(State* request) const { delete request; }
+
+const run::Call& on_host(const State& request) { return request.on_host->call(); }
+
+ByHost take_by_host(const run::Call& call, bool persistent) {
+  if (memory::device_driver() == nullptr) return nullptr;
+  ByHost made;
+  const int thrown = thrown_by([&] {
+    std::unique_ptr<OnHost> staged = on_host_for_the_mpi(call, choose::HostBuffers::as_suits);
+    if (staged == nullptr) return;
+    made.reset(new State);
+    made->team = team::keep(*team::team_of(call.comm));
+    made->persistent = persistent;
+    made->taken = true;
+    made->crowded = made->team->crowded;
+    made->on_host = std::move(staged);
+    if (!persistent) made->on_host->fetch();  // else at each start
+    prepare_progress();
+    prepare_end();
+    delete_ended();
+  });
+  if (thrown != MPI_SUCCESS) raise(call.comm, thrown);
+  return made;
+}
+
+int hand_in(ByHost made, MPI_Comm comm, MPI_Request native, int error, MPI_Request* request) {
+  if (error != MPI_SUCCESS) return error;
+  const Serving guard;
+  const int thrown = thrown_by([&] {
+    made->run.emplace<run::NativeRun>(native, made->persistent);
+    made->look_what_it_needs();
+    error = make_and_start(made.release(), request);
+  });
+  if (thrown != MPI_SUCCESS) error = thrown;
+  return error == MPI_SUCCESS ? error : raise(comm, error);
+}
+
 void tell_the_mpi(State& request) {
   if (!request.persistent) {
     mpi().Grequest_complete(request.handle);
@@ -318,7 +355,7 @@ bool has_taken() { return table().any(); }
 State* taken_behind(MPI_Request handle) { return table().find(number_of(handle)); }
 
 void start_taken(State& request) {
-  if (begin(request)) begin_progress_hook(help_from_the_mpi);
+  if (begin(request) && has_progress_hook()) begin_progress_hook(help_from_the_mpi);
 }
 
 void free_taken(State& request) {

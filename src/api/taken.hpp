@@ -15,6 +15,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 
 #include "api/serve.hpp"
 #include "collective/signatures.hpp"
@@ -26,6 +27,17 @@ namespace quadrille::api {
 // Makes a request for a call of a function of the MPI's name, and starts it if it is not persistent. False: all ranks
 // call the MPI's function. What is wrong is raised, and is the `error`.
 bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error);
+
+// Where take() has returned false: a call with a device's memory, which this MPI does not take, goes to its function with
+// buffers of the host. Null: as it is. Else the caller makes the MPI's own request for on_host(), and hands it in. What
+// completes it must be our doors then, where the MPI lets nobody go on with calls while the program waits in it.
+struct DeleteRequest {
+  void operator()(Quadrille_Request_state* request) const;
+};
+using ByHost = std::unique_ptr<Quadrille_Request_state, DeleteRequest>;
+ByHost take_by_host(const run::Call& call, bool persistent);
+const run::Call& on_host(const Quadrille_Request_state& request);
+int hand_in(ByHost made, MPI_Comm comm, MPI_Request native, int error, MPI_Request* request);
 
 // All of the last start of a request has moved: the MPI may say so to the program. From any thread that may call the
 // MPI.

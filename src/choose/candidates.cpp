@@ -61,6 +61,7 @@ std::vector<Choice> measured_candidates(Collective collective, int ranks, int no
   std::vector<Choice> all;
   for (const Algorithm& algorithm : algorithms()) {
     if (!serves(algorithm, collective) || !is_measured(row_of(algorithm.engine).measured, nodes)) continue;
+    if (algorithm.needs.device_mpi) continue;  // on the host the MPI's own
     if (nodes == 1 && is_another_on_one_node(algorithm, ranks)) continue;
     for (Choice& one : variants(algorithm, ranks, ranks_on_node)) all.push_back(std::move(one));
   }
@@ -72,6 +73,7 @@ std::vector<Choice> tried_candidates(const GlobalKey& key) {
   for (const Algorithm& algorithm : algorithms()) {
     const bool is_worth_it = !algorithm.trial.kin && (!is_sized(key.collective) || key.bytes <= algorithm.trial.up_to);
     if (!is_worth_it || !serves(algorithm, key.collective) || !is_tried(row_of(algorithm.engine), key)) continue;
+    if (algorithm.needs.device_mpi) continue;  // on the host the MPI's own
     if (key.nodes == 1 && is_another_on_one_node(algorithm, key.ranks)) continue;
     if (!why_not(algorithm, key).empty()) continue;
     for (Choice& one : variants(algorithm, key.ranks, key.ranks_on_node)) all.push_back(std::move(one));

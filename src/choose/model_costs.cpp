@@ -214,6 +214,7 @@ plan::SampleLimits limits_within_a_call(int ranks) {
 }
 
 std::string why_no_cost(const Algorithm& algorithm) {
+  if (algorithm.needs.device_mpi) return "it is the MPI's own";
   if (is_of_the_mpi(algorithm) || algorithm.engine == Engine::inbox || algorithm.build != nullptr ||
       algorithm.engine == Engine::padded) {
     return {};

@@ -48,6 +48,13 @@ constexpr std::string_view kLiLeaders =
 constexpr std::string_view kHint = "Ramesh et al., HINT, sections V.A to V.C";
 constexpr std::string_view kHintOther = "Ramesh et al., HINT, section V.F";
 constexpr std::string_view kHintNetwork = "Ramesh et al., HINT, section V.F, algorithm 5";
+constexpr std::string_view kNamugwanyaOnHost = "Namugwanya et al., section 3.2 and table 1";
+constexpr std::string_view kBuffers[] = {"kept", "fresh", "pageable"};
+constexpr ParameterRange kHostBuffers = {"buffers", 0, 2, 0, "pinned and kept for later calls, pinned for each, or ordinary",
+                                         kBuffers};
+constexpr std::string_view kOfTheMpi[] = {"mpi"};
+constexpr ParameterRange kInner = {"inner", 0, 0, 0, "or any other algorithm of the collective; its parameters follow",
+                                   kOfTheMpi};
 constexpr std::string_view kRests[] = {"row", "column", "morton"};
 constexpr ParameterRange kRest = {"rest", 0, 2, 0, "order of the rest of the square", kRests};
 
@@ -65,6 +72,7 @@ constexpr std::string_view kTraffGather = "Träff et al., isomorphic collectives
 constexpr std::string_view kTraffBetter = "Träff et al., isomorphic collectives, section 5";
 
 constexpr Needs kDirect = {};
+constexpr Needs kDeviceMpi = {.device_mpi = true};
 constexpr Needs kIsomorphic = {.isomorphic = true};
 constexpr Needs kCombining = {.contiguous = true, .isomorphic = true, .equal_sizes = true};
 constexpr Needs kReached = {.load_store = true};
@@ -98,9 +106,15 @@ Algorithm kin(Algorithm algorithm) {
   return algorithm;
 }
 
+// Its messages may go straight from and to a device's memory.
+Algorithm from_device(Algorithm algorithm) {
+  algorithm.from_device = FromDevice::straight;
+  return algorithm;
+}
+
 Algorithm direct(std::string_view name, std::vector<ParameterRange> parameters,
                  std::string_view line, std::string_view source, plan::Build build) {
-  return kin({name, all_to_alls(), Engine::schedule, kDirect, std::move(parameters), line, source, build});
+  return from_device(kin({name, all_to_alls(), Engine::schedule, kDirect, std::move(parameters), line, source, build}));
 }
 
 Algorithm bruck(std::string_view name, Needs needs, std::string_view line, plan::Build build) {
@@ -286,9 +300,9 @@ std::vector<Algorithm> make_table() {
       padded("padded-mn-co", kPacked, {kPack}, "blocks padded to the largest, then mn-co", plan::mn_co),
       padded("padded-tuna-hierarchical", kPacked, {kRadix, kTunaExchange, kBurst, kPack},
              "blocks padded to the largest, then tuna-hierarchical", plan::tuna_hierarchical),
-      kin(gather("spread-out", {}, "all messages at once, beginning with the next rank",
-                 "Fan et al., HPDC 2022, section 1", plan::allgather_spread_out)),
-      kin(gather("ring", {}, "each rank passes blocks on to the next", kThakur, plan::allgather_ring)),
+      from_device(kin(gather("spread-out", {}, "all messages at once, beginning with the next rank",
+                             "Fan et al., HPDC 2022, section 1", plan::allgather_spread_out))),
+      from_device(kin(gather("ring", {}, "each rank passes blocks on to the next", kThakur, plan::allgather_ring))),
       kin(gather("recursive-doubling", {}, "log P rounds of exchanges that double in size", kThakur,
                  plan::allgather_recursive_doubling)),
       up_to(most_passed_on, gather("mn-co", {}, "about sqrt(P) messages to carriers, and about as many from them",
@@ -368,13 +382,13 @@ std::vector<Algorithm> make_table() {
        "log P rounds of store and forward, however many destinations there are",
        "Bruck et al., IEEE TPDS 1997, with blocks of unequal sizes",
        nullptr},
-      {"direct",
-       neighbor_all(),
-       Engine::neighbors,
-       {},
-       {},
-       "all messages between neighbours at once, with the datatypes of the user",
-       "MPI 4.1, section 8.6: the messages by which it defines the neighbour collectives"},
+      from_device({"direct",
+                   neighbor_all(),
+                   Engine::neighbors,
+                   {},
+                   {},
+                   "all messages between neighbours at once, with the datatypes of the user",
+                   "MPI 4.1, section 8.6: the messages by which it defines the neighbour collectives"}),
       {"rings",
        neighbor_all(),
        Engine::node_neighbors,
@@ -387,12 +401,12 @@ std::vector<Algorithm> make_table() {
       edge_copies("sh-co", "copies between neighbours of a node in Morton order", plan::neighbor_sh_co),
       edge_copies("sh-numa-co", "copies between neighbours of a node in Morton order, one NUMA domain after the other",
                   plan::neighbor_sh_numa_co),
-      neighbors("straightforward", neighbor_all_to_alls(), kIsomorphic,
+      from_device(neighbors("straightforward", neighbor_all_to_alls(), kIsomorphic,
                 "one message out and one in for each neighbour, one after the other", kTraffDirect,
-                plan::neighbor_straightforward),
-      neighbors("straightforward", neighbor_gathers(), kIsomorphic,
+                plan::neighbor_straightforward)),
+      from_device(neighbors("straightforward", neighbor_gathers(), kIsomorphic,
                 "one message out and one in for each neighbour, one after the other", kTraffDirect,
-                plan::neighbor_allgather_straightforward),
+                plan::neighbor_allgather_straightforward)),
       neighbors("torus", neighbor_all_to_alls(), kCombining,
                 "blocks travel hop by hop along the dimensions, all of a hop in one message",
                 kTraffTorus, plan::neighbor_torus),
@@ -411,6 +425,10 @@ std::vector<Algorithm> make_table() {
       neighbors("basis", neighbor_gathers(), kCombining,
                 "blocks travel along the vectors of a small additive basis of the offsets",
                 kTraffBetter, plan::neighbor_allgather_basis),
+      {"cuda-aware-mpi", of_the_mpi(), Engine::mpi, kDeviceMpi, {},
+       "the MPI's own collective, which moves the data of a device's memory itself", kNamugwanya},
+      {"copy-to-cpu", of_the_mpi(), Engine::staged, {}, {kHostBuffers, kInner},
+       "another algorithm, over memory of the host if data are in a device's", kNamugwanyaOnHost},
       {"mpi", of_the_mpi(), Engine::mpi, {}, {}, "the MPI's own collective", "the MPI in use"},
   };
 }

@@ -37,6 +37,7 @@ struct Needs {
   bool load_store = false;      // every rank reaches all buffers of all ranks of its node by load and store
   bool isomorphic = false;      // all ranks know each other's neighbours: a Cartesian or isomorphic communicator
   bool equal_sizes = false;     // block i of the neighbours has one size, known to all ranks
+  bool device_mpi = false;      // the MPI takes pointers to a device's memory
   bool operator==(const Needs&) const = default;
 };
 
@@ -68,6 +69,12 @@ struct TrialFacts {
   bool kin = false;              // another of its kind is tried in its place
 };
 
+// How data that are in a device's memory are moved.
+enum class FromDevice : std::uint8_t {
+  over_host,  // they are brought to the host before, and back
+  straight,   // its messages go from and to that memory, if the MPI takes it: Namugwanya et al., section 3, CUDA-aware
+};
+
 struct Algorithm {
   std::string_view name;          // "zero-rotation-bruck"
   std::vector<Collective> collectives;
@@ -81,7 +88,12 @@ struct Algorithm {
   plan::BuildNeighbors build_neighbors = nullptr;
   plan::BuildEdges build_edges = nullptr;
   TrialFacts trial = {};
+  FromDevice from_device = FromDevice::over_host;
 };
+
+// Why not, of what needs that.
+inline constexpr std::string_view no_device_mpi =
+    "the MPI does not say that it takes a device's memory (QUADRILLE_MPI_DEVICE=1 says so)";
 
 // The MPI's own collective.
 inline bool is_of_the_mpi(const Algorithm& algorithm) { return algorithm.engine == Engine::mpi; }
@@ -98,13 +110,23 @@ bool is_another_on_one_node(const Algorithm& algorithm, int ranks);
 // The algorithm called `name` for `collective`, or null.
 const Algorithm* find(Collective collective, std::string_view name);
 
+// Memory of the host over which data of a device's memory are brought.
+enum class HostBuffers : std::uint8_t {
+  as_suits,  // where they must be brought at all; then kept
+  kept,      // pinned, and kept for later calls: Namugwanya et al., section 3.2
+  fresh,     // pinned, for each call
+  pageable,  // ordinary memory, for each call
+};
+
 // An algorithm with values for its parameters.
 struct Choice {
   const Algorithm* algorithm = nullptr;
   plan::Parameters parameters;  // complete: every parameter of the entry has a value, in its order
+  // Of copy-to-cpu, whose inner algorithm this is: over which memory. Else as suits.
+  HostBuffers buffers = HostBuffers::as_suits;
 };
 
-// "zero-rotation-bruck:radix=4". The inverse of parse_choice.
+// "zero-rotation-bruck:radix=4", "copy-to-cpu:buffers=kept,inner=waitany-stride,stride=5". The inverse of parse_choice.
 std::string to_string(const Choice& choice);
 
 // Of copies inside nodes and an exchange between them: that exchange, "waitall-stride:stride=3". Empty of any other choice.

@@ -119,6 +119,49 @@ std::string parse_parameters(std::string_view list, Choice& choice) {
   return {};
 }
 
+// Those of "copy-to-cpu", in its order.
+constexpr HostBuffers buffers_named[] = {HostBuffers::kept, HostBuffers::fresh, HostBuffers::pageable};
+
+std::string_view name_of(HostBuffers buffers) {
+  return find(Collective::alltoall, "copy-to-cpu")->parameters[0].names[static_cast<std::size_t>(buffers) - 1];
+}
+
+// "buffers=fresh,inner=waitany-stride,stride=3": what is not a parameter of copy-to-cpu is one of the inner algorithm,
+// which may be written with a colon, too.
+std::string parse_staged(const Algorithm& staged, Collective collective, std::string_view list, Choice& choice) {
+  const ParameterRange& buffers = staged.parameters[0];
+  std::string inner;
+  std::string of_inner;
+  std::int64_t over = -1;
+  while (!trim(list).empty()) {
+    const std::string_view part = next_part(list, ',');
+    std::string_view value = part;
+    const std::string_view name = next_part(value, '=');
+    if (name == buffers.name) {
+      if (over >= 0) return fmt::format("{}: parameter {} is given twice", staged.name, name);
+      if (std::string error = parse_value(staged, buffers, trim(value), over); !error.empty()) return error;
+    } else if (name == staged.parameters[1].name) {
+      if (!inner.empty()) return fmt::format("{}: parameter {} is given twice", staged.name, name);
+      inner = trim(value);
+      if (inner.empty()) return fmt::format("{}: parameter {} has no value; write {}:{}=pairwise", staged.name, name, staged.name, name);
+    } else {
+      of_inner += (of_inner.empty() ? "" : ",") + std::string(part);
+    }
+  }
+  if (inner.empty() && !of_inner.empty()) return unknown_parameter(staged, of_inner.substr(0, of_inner.find('=')));
+  if (inner.empty()) inner = "mpi";
+  if (!of_inner.empty()) inner += (inner.find(':') == std::string::npos ? ":" : ",") + of_inner;
+  Choice result;
+  const Algorithm* const of_host = find(collective, std::string_view(inner).substr(0, inner.find(':')));
+  if (of_host != nullptr && (of_host->engine == Engine::staged || of_host->needs.device_mpi)) {
+    return fmt::format("{}: its inner algorithm is one of the host, not {}", staged.name, of_host->name);
+  }
+  if (std::string error = parse_choice(collective, inner, result); !error.empty()) return error;
+  result.buffers = buffers_named[std::max<std::int64_t>(over, 0)];
+  choice = std::move(result);
+  return {};
+}
+
 }  // namespace
 
 std::string value_text(const ParameterRange& range, std::int64_t value) {
@@ -141,6 +184,10 @@ std::string to_string(const Choice& choice) {
   if (choice.algorithm == nullptr) return {};
   std::string text(choice.algorithm->name);
   char separator = ':';
+  if (choice.buffers != HostBuffers::as_suits) {
+    text = fmt::format("copy-to-cpu:buffers={},inner={}", name_of(choice.buffers), choice.algorithm->name);
+    separator = ',';
+  }
   for (std::size_t i = 0; i < choice.parameters.size(); ++i) {
     const plan::Parameter& parameter = choice.parameters[i];
     const ParameterRange& range = choice.algorithm->parameters[i];
@@ -153,6 +200,10 @@ std::string to_string(const Choice& choice) {
 std::string parse_choice(Collective collective, std::string_view text, Choice& choice) {
   const std::size_t colon = text.find(':');
   const std::string_view name = trim(text.substr(0, colon));
+  const Algorithm* const named = find(collective, name);
+  if (named != nullptr && named->engine == Engine::staged) {
+    return parse_staged(*named, collective, colon == std::string_view::npos ? "" : text.substr(colon + 1), choice);
+  }
   Choice result;
   result.algorithm = find(collective, name);
   if (result.algorithm == nullptr) return unknown_algorithm(collective, name);

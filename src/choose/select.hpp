@@ -33,6 +33,7 @@ struct GlobalKey {
   bool tries_between = false; // likewise between nodes
   int ranks_on_node = 1;      // of the fullest node
   const SizedChoices* measured = nullptr;  // what was best at which size, the same on all ranks; null: not measured
+  bool mpi_takes_devices = false;  // pointers to a device's memory, on all ranks
   Costs* costs = nullptr;     // of the collective on the map of all ranks, for `model`; null: none
 };
 

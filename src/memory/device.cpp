@@ -190,13 +190,21 @@ bool DeviceCopies::copy(const Region& region, std::ptrdiff_t moved, bool to_host
   }
   for (std::size_t row = 0; row < region.rows; ++row) {
     const std::size_t at = row * region.pitch;
-    const int error = driver_.is_cuda ? driver_.copy_cuda(to + at, from + at, region.bytes, nullptr)
-                                      : driver_.copy_hip(static_cast<std::byte*>(to_place) + at,
-                                                         static_cast<const std::byte*>(from_place) + at, region.bytes,
-                                                         hip_copy_default, nullptr);
-    if (error != 0) return false;
+    if (!copy_bytes(to + at, from + at, region.bytes)) return false;
   }
   return true;
+}
+
+// The driver finds out what is where.
+bool DeviceCopies::copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const {
+  if (driver_.is_cuda) return driver_.copy_cuda(to, from, bytes, nullptr) == 0;
+  return driver_.copy_hip(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, hip_copy_default,
+                          nullptr) == 0;
+}
+
+void DeviceCopies::copy(void* to, const void* from, std::size_t bytes) {
+  under_way_ = true;
+  failed_ = !copy_bytes(number(to), number(from), bytes) || failed_;
 }
 
 void DeviceCopies::to_host(const Regions& regions, std::ptrdiff_t moved) {
@@ -211,7 +219,7 @@ void DeviceCopies::to_device(const Regions& regions, std::ptrdiff_t moved) {
 
 bool DeviceCopies::wait() {
   if (std::exchange(under_way_, false)) failed_ = driver_.synchronize(nullptr) != 0 || failed_;
-  return !failed_;
+  return !std::exchange(failed_, false);
 }
 
 void* allocate_pinned(const DeviceDriver& driver, std::size_t bytes) {

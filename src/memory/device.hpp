@@ -53,7 +53,7 @@ class AtDevice {
   int before_ = -1;
 };
 
-// Copies between a device's memory and the host's. They are put into the NULL stream, as a program's own copies that
+// Copies between a device's memory and the host's, or inside a device's. They are put into the NULL stream, as a program's own copies that
 // wait are: so what it has put there, or into a stream that goes along with that one, is done before. All of a batch
 // wait once, together. To be used while AtDevice lives.
 class DeviceCopies {
@@ -65,11 +65,14 @@ class DeviceCopies {
   // Regions of a device's memory, which lie `moved` bytes further on the host.
   void to_host(const Regions& regions, std::ptrdiff_t moved);
   void to_device(const Regions& regions, std::ptrdiff_t moved);
+  // Both are of a device, or one of them.
+  void copy(void* to, const void* from, std::size_t bytes);
   // Returns when all are done. False if the driver has refused any.
   bool wait();
 
  private:
   bool copy(const Region& region, std::ptrdiff_t moved, bool to_host) const;
+  bool copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const;
   const DeviceDriver& driver_;
   bool under_way_ = false, failed_ = false;
 };

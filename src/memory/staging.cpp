@@ -81,15 +81,15 @@ std::byte* allocate_ordinary(std::size_t bytes) {
 
 }  // namespace
 
-void Staging::take(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, bool sparse) {
+void Staging::take(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, Kind kind) {
   give_back();
   driver_ = &driver;
-  keeps_ = !sparse;
-  if (sparse) {
+  keeps_ = kind == Kind::kept;
+  if (kind == Kind::ordinary) {
     piece_ = {allocate_ordinary(bytes), bytes, false, 0, place};
     return;
   }
-  if (find_kept(driver, place, bytes, piece_)) return;
+  if (keeps_ && find_kept(driver, place, bytes, piece_)) return;
   bytes = rounded(bytes);
   if (void* memory = allocate_pinned(driver, bytes)) {
     piece_ = {static_cast<std::byte*>(memory), bytes, true, memory_id(driver, memory), place};

@@ -1,4 +1,4 @@
-// Memory of the host through which data of a device go.
+// Memory of the host through which data of a device go. Namugwanya et al., section 3.2: copy-to-CPU.
 //
 // The device's own engines copy to and from memory that the driver has pinned, and to pin takes longer than most calls.
 // So it is kept for the next call, up to a bound, and given back at the end of MPI, when the driver still works. What
@@ -18,9 +18,14 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
   ~Staging() { give_back(); }
-  // At least `bytes` bytes with undefined content. Ordinary memory if the driver has no other or `sparse`: little of it
-  // is used, and what is not shall cost nothing. While AtDevice of this place lives. Throws std::bad_alloc.
-  void take(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, bool sparse);
+  enum class Kind : std::uint8_t {
+    kept,      // pinned, from what is kept and back to it
+    fresh,     // pinned anew, and given back
+    ordinary,  // what of it is not used costs nothing
+  };
+  // At least `bytes` bytes with undefined content; ordinary memory if the driver has no other. While AtDevice of this
+  // place lives. Throws std::bad_alloc.
+  void take(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, Kind kind);
   std::byte* data() const { return piece_.memory; }
 
   // What is kept between calls, at most.

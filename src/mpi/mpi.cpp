@@ -93,6 +93,8 @@ void load_functions(void* library, Mpi& table) {
   load_later(library, table.Async_start, "PMPIX_Async_start");
   load_later(library, table.Request_is_complete, "MPIX_Request_is_complete");
 #endif
+  load_later(library, table.Query_cuda_support, "MPIX_Query_cuda_support");
+  load_later(library, table.Query_rocm_support, "MPIX_Query_rocm_support");
   if (missing != nullptr) {
     table.problem = table.library + " has no " + missing + "; MPI 3.1 or newer is needed";
   }

@@ -62,6 +62,8 @@ struct Mpi {
   // By which an MPI calls others while it makes progress, wherever that is (mpi/progress_hook.hpp). Null where it has none.
   int (*opal_progress_register)(int (*)()) = nullptr, (*opal_progress_unregister)(int (*)()) = nullptr;
   int (*Async_start)(int (*)(void*), void*, int) = nullptr;
+  // Extensions: may its functions be given a device's memory?
+  int (*Query_cuda_support)() = nullptr, (*Query_rocm_support)() = nullptr;
   // Of MPICH: looks at a request, and at nothing else.
   int (*Request_is_complete)(MPI_Request) = nullptr;
 

@@ -106,6 +106,12 @@ void end_progress_hook_for_good() {
 
 bool may_ask_for_progress() { return !inside || mpi().Request_is_complete == nullptr; }
 
+int test_one(MPI_Request* request, int* flag) {
+  if (may_ask_for_progress()) return mpi().Test(request, flag, MPI_STATUS_IGNORE);
+  *flag = is_complete(*request) ? 1 : 0;
+  return *flag != 0 ? mpi().Wait(request, MPI_STATUS_IGNORE) : MPI_SUCCESS;
+}
+
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (may_ask_for_progress()) return mpi().Testall(count, requests, flag, statuses);
   *flag = 0;

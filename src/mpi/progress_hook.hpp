@@ -30,7 +30,8 @@ void end_progress_hook_for_good();
 // process alone has to do.
 bool may_ask_for_progress();
 
-// As MPI_Testall and MPI_Testany, also from `work`.
+// As MPI_Test, MPI_Testall and MPI_Testany, also from `work`.
+int test_one(MPI_Request* request, int* flag);
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
 int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
 

@@ -76,6 +76,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Movin
       recv_(dense_recv_blocks(call, traffic)),
       transport_(traffic.comm, traffic.me, traffic.tag, traffic.numbers) {
   binding_.block_bytes = recv_.empty() ? 0 : recv_.front().bytes();
+  use_device(call);
   bind_dense(call);
 }
 
@@ -89,6 +90,7 @@ BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Neigh
       recv_(neighbor_blocks(call.recv, slots.recv)),
       transport_(traffic.comm, traffic.me, traffic.tag, traffic.numbers) {
   binding_.block_bytes = moving.as_bytes ? largest_block(call, slots) : 0;
+  use_device(call);
   bind_neighbors(!has_arrays(row_of(call.collective).send));
 }
 
@@ -102,6 +104,23 @@ BoundRun::BoundRun(const Binding& places, const plan::Schedule& schedule, const 
       transport_(traffic.comm, traffic.me, traffic.tag, traffic.numbers) {
   sized_ = all_have_room_ = true;  // who made the places has asked
   has_room_ = take_room();
+}
+
+// What a round passes on it may not send before it is there.
+void BoundRun::use_device(const Call& call) {
+  if (call.device == nullptr) return;
+  const auto& spans = schedule_.spans;
+  const bool passes_on = schedule_.scratch_blocks > 0 ||
+                         std::any_of(schedule_.rounds.begin(), schedule_.rounds.end(), [&](const plan::Round& round) {
+                           for (std::uint32_t m = 0; m < round.sends.count; ++m) {
+                             const plan::Range& sent = schedule_.messages[round.sends.first + m].spans;
+                             for (std::uint32_t i = 0; i < sent.count; ++i) {
+                               if (spans[sent.first + i].buffer != plan::Buffer::send) return true;
+                             }
+                           }
+                           return false;
+                         });
+  transport_.use_device(*call.device, call.device_place, !passes_on);
 }
 
 void BoundRun::bind_dense(const Call& call) {
@@ -312,6 +331,7 @@ int BoundRun::advance(bool block) {
 
 int BoundRun::finish() {
   transport_.drop_received(false);
+  if (const int error = transport_.finish_copies(); error != MPI_SUCCESS) return error;
   if (!has_room_) return MPI_ERR_NO_MEM;
   return pack_recv_ ? unpack_all(recv_places_, recv_, traffic_.quiet) : MPI_SUCCESS;
 }

@@ -86,6 +86,7 @@ class BoundRun {
   enum class Phase { idle, agreeing, moving };
   enum class Question { largest, room };
   void bind_dense(const Call& call);
+  void use_device(const Call& call);
   void bind_neighbors(bool uniform);
   // Of blocks of which some have gaps. `packed` tells whether they must be moved there and back.
   std::vector<Place> places_of_gapped(const std::vector<Block>& blocks, bool& packed);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collective/collective.hpp"
+#include "memory/device.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/types.hpp"
 #include "run/transport.hpp"
@@ -45,6 +46,10 @@ struct Call {
   Side recv;
   bool in_place = false;
   MPI_Comm comm{};
+  // Where its blocks, or those of one side, are in a device's memory and stay there: by whom that is copied, and where.
+  // No block has gaps, and none is sent in place but by an allgather. The MPI takes such memory.
+  const memory::DeviceDriver* device = nullptr;
+  memory::DevicePlace device_place = {};
 };
 
 // A call with arrays of its own, so that the user's may change.

@@ -233,6 +233,7 @@ void Execution::run_copies(plan::Range copies) {
     const plan::Copy& one = schedule_.copies[copies.first + i];
     keep(carried_ != nullptr ? carried_->copy(one, phase_ == Phase::leave) : copy(one));
   }
+  if (copies.count > 0) keep(transport_.copied());
 }
 
 int Execution::copy(const plan::Copy& copy) {

@@ -106,6 +106,7 @@ void MpiTransport::release(Argument& argument) {
 }
 
 MpiTransport::~MpiTransport() {
+  finish_copies();  // which use the driver at the right place
   for (Argument& argument : kept_) release(argument);
 }
 
@@ -301,12 +302,32 @@ int MpiTransport::send_to_self(const Argument& send, const Argument& receive) {
                         me_, tag, comm_, MPI_STATUS_IGNORE);
 }
 
+void MpiTransport::use_device(const memory::DeviceDriver& driver, const memory::DevicePlace& place, bool beside) {
+  device_ = &driver;
+  device_place_ = place;
+  beside_ = beside;
+  device_copies_.emplace(driver);
+}
+
+int MpiTransport::finish_copies() {
+  if (device_ == nullptr) return MPI_SUCCESS;
+  const memory::AtDevice at(*device_, device_place_);
+  return device_copies_->wait() ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+void MpiTransport::copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (device_ == nullptr) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const memory::AtDevice at(*device_, device_place_);
+  device_copies_->copy(to, from, bytes);
+}
+
 int MpiTransport::copy(const Place& from, const Place& to) {
   if (from.dense && to.dense) {
     // Not equal by a mistake of the program, which may not make more of it.
-    if (const std::size_t bytes = std::min(from.bytes, to.bytes); bytes > 0) {
-      std::memcpy(to.address, from.address, bytes);
-    }
+    if (const std::size_t bytes = std::min(from.bytes, to.bytes); bytes > 0) copy_bytes(to.address, from.address, bytes);
     return from.bytes > to.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
   }
   Argument send, receive;

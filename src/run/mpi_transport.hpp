@@ -1,8 +1,10 @@
 // The executor's message layer over MPI point-to-point messages on a private communicator.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "memory/device.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/tags.hpp"
 #include "run/transport.hpp"
@@ -21,6 +23,11 @@ class MpiTransport final : public Transport {
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
   ~MpiTransport() override;
+
+  // Copies are a device's from now on, and done when copied() or finish_copies() is called: the first does nothing with
+  // `beside`, as no message has to do with what is copied.
+  void use_device(const memory::DeviceDriver& driver, const memory::DevicePlace& place, bool beside);
+  int finish_copies();
 
   // Of messages that are started from now on.
   void use_tag(int tag) { tag_ = tag; }
@@ -46,6 +53,7 @@ class MpiTransport final : public Transport {
   void drop_received(bool drops) override { drops_ = drops; }
   std::size_t came(std::size_t slot) const override;
   int copy(const Place& from, const Place& to) override;
+  int copied() override { return beside_ ? 0 : finish_copies(); }
 
   // Receives a message of `bytes` for which there is no room.
   int start_dropping(std::size_t slot, int peer, std::size_t bytes);
@@ -68,6 +76,7 @@ class MpiTransport final : public Transport {
   static void release(Argument& argument);
   bool repack(std::size_t bytes, const Argument& from, const Argument& to, int& error);
   int send_to_self(const Argument& send, const Argument& receive);
+  void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
   int argument_of(std::span<const Place> places, Argument& argument);
   void done_with(Argument& argument);
 
@@ -92,6 +101,10 @@ class MpiTransport final : public Transport {
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;  // [slot] of what was told to be complete
   int last_error_ = 0;                // of the MPI then
+  std::optional<memory::DeviceCopies> device_copies_;
+  const memory::DeviceDriver* device_ = nullptr;
+  memory::DevicePlace device_place_;
+  bool beside_ = true;
   bool keeps_ = false;
   std::size_t next_kept_ = 0;
   std::vector<Argument> kept_;  // those with a type of ours, in the order of their messages

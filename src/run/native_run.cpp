@@ -33,7 +33,19 @@ Call with_any_send_type(Call call) {
 NativeRun::NativeRun(const Call& call, int send_blocks, int recv_blocks)
     : call_(with_any_send_type(call), send_blocks, recv_blocks), send_blocks_(send_blocks) {}
 
+NativeRun::NativeRun(MPI_Request made, bool persistent)
+    : call_(Call{}, 0, 0), send_blocks_(0), request_(made), made_(persistent ? Made::to_be_started : Made::before) {}
+
+NativeRun::~NativeRun() {
+  if (made_ == Made::to_be_started && request_ != mpi().request_null) mpi().Request_free(&request_);
+}
+
 int NativeRun::start() {
+  if (made_ != Made::by_start) {
+    const int error = made_ == Made::before ? MPI_SUCCESS : mpi().Start(&request_);
+    under_way_ = error == MPI_SUCCESS;
+    return error;
+  }
   const Call& call = call_.call();
   const Arguments send = arguments_of(call.in_place ? MPI_IN_PLACE : call.send.base, call.send);
   const Arguments recv = arguments_of(call.recv.base, call.recv);
@@ -65,10 +77,9 @@ int NativeRun::start_allgatherw(Arguments send, const Arguments& recv, MPI_Comm 
 int NativeRun::advance() {
   if (!under_way_) return MPI_SUCCESS;
   int flag = 0;
-  MPI_Status status;
-  const int error = test_all(1, &request_, &flag, &status);
+  const int error = test_one(&request_, &flag);
   under_way_ = error == MPI_SUCCESS && flag == 0;
-  return error == MPI_ERR_IN_STATUS ? status.MPI_ERROR : error;
+  return error;
 }
 
 }  // namespace quadrille::run

@@ -1,4 +1,4 @@
-// A call that the MPI carries out, by its own nonblocking function.
+// A call that the MPI carries out, by its own nonblocking or persistent function.
 #pragma once
 
 #include <vector>
@@ -14,6 +14,10 @@ class NativeRun {
 
   // The arrays of the call, of so many blocks, need not outlive it. Counts are ints.
   NativeRun(const Call& call, int send_blocks, int recv_blocks);
+  // Of a request that the MPI has made: a nonblocking one is under way, a persistent one is started at each start, and
+  // freed with this.
+  NativeRun(MPI_Request made, bool persistent);
+  ~NativeRun();
   NativeRun(const NativeRun&) = delete;
   NativeRun& operator=(const NativeRun&) = delete;
 
@@ -31,6 +35,7 @@ class NativeRun {
   std::vector<MPI_Aint> displacements_;
   std::vector<MPI_Datatype> types_;
   MPI_Request request_{};
+  enum class Made { by_start, before, to_be_started } made_ = Made::by_start;
   bool under_way_ = false;
 };
 

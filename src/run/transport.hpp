@@ -50,6 +50,8 @@ class Transport {
   virtual std::size_t came(std::size_t) const { return SIZE_MAX; }
   // Moves one block inside this rank; the two places hold the same data in possibly different types.
   virtual int copy(const Place& from, const Place& to) = 0;
+  // The copies of a step have been asked for: messages that follow may go from and to the same places. Returns an error.
+  virtual int copied() { return 0; }
 };
 
 }  // namespace quadrille::run

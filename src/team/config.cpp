@@ -140,6 +140,11 @@ Config read_config(std::string (*get)(const char*)) {
   } else if (!text.empty() && text != "calls") {
     warn(c, "QUADRILLE_PROGRESS", text, "it must be calls or thread");
   }
+  if (const std::string text = get("QUADRILLE_MPI_DEVICE"); !text.empty()) {
+    bool takes = false;
+    read_switch(c, "QUADRILLE_MPI_DEVICE", text, takes);
+    if (switch_of(text).has_value()) c.mpi_device = takes;
+  }
   for (const std::string& problem : memory::read_heap_settings(get).problems) c.warnings.push_back(problem);
   return c;
 }
@@ -151,8 +156,9 @@ std::uint64_t fingerprint(const Config& c) {
     hash.add(choice.algorithm != nullptr ? choose::to_string(choice) : "");
   }
   hash.add(c.nodes).add(c.topology);
-  hash.add(fmt::format("{} {} {} {} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways), static_cast<int>(c.trials),
-                       c.away_steps, c.node_tree.value_or(-1)));
+  hash.add(fmt::format("{} {} {} {} {} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways),
+                       static_cast<int>(c.trials), c.away_steps, c.node_tree.value_or(-1),
+                       c.mpi_device.has_value() ? (*c.mpi_device ? "takes" : "takes not") : ""));
   return hash.value();
 }
 
@@ -162,7 +168,8 @@ std::string guess_variable(const std::string& name) {
       "QUADRILLE_HEAP_FROM", "QUADRILLE_HEAP_BYTES", "QUADRILLE_INBOX",      "QUADRILLE_LIBMPI",
       "QUADRILLE_LIB_DIR",   "QUADRILLE_MPI_WAITS", "QUADRILLE_NODES",       "QUADRILLE_REACH",
       "QUADRILLE_STREAM",    "QUADRILLE_TOPOLOGY",  "QUADRILLE_SETUP_AFTER", "QUADRILLE_TRIALS",
-      "QUADRILLE_TUNING",    "QUADRILLE_AWAY_STEPS", "QUADRILLE_PROGRESS",    "QUADRILLE_NODE_TREE"};
+      "QUADRILLE_TUNING",    "QUADRILLE_AWAY_STEPS", "QUADRILLE_PROGRESS",    "QUADRILLE_NODE_TREE",
+      "QUADRILLE_MPI_DEVICE"};
   if (!name.starts_with("QUADRILLE_")) return {};
   std::string guess;
   for (const std::string_view candidate : known) {

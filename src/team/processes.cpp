@@ -52,8 +52,9 @@ void learn_nodes(MPI_Comm comm, const NodeView& node, int me, int ranks, Process
   struct Entry {
     int label;
     int crowded;
+    int takes_devices;
   };
-  Entry mine{me, oversubscribed(node) ? 1 : 0};
+  Entry mine{me, oversubscribed(node) ? 1 : 0, mpi_takes_devices() ? 1 : 0};
   mpi().Bcast(&mine.label, 1, mpi().int_type, 0, node.comm);
   std::vector<Entry> all(static_cast<std::size_t>(ranks));
   mpi().Allgather(&mine, sizeof mine, mpi().byte, all.data(), sizeof mine, mpi().byte, comm);
@@ -61,6 +62,7 @@ void learn_nodes(MPI_Comm comm, const NodeView& node, int me, int ranks, Process
   for (const Entry& entry : all) {
     labels.push_back(entry.label);
     known.crowded.push_back(static_cast<char>(entry.crowded));
+    known.takes_devices.push_back(static_cast<char>(entry.takes_devices));
   }
   known.nodes = plan::node_map_from_labels(labels);
 }
@@ -418,6 +420,7 @@ Processes pick(const Processes& all, std::span<const int> ranks) {
   for (const int r : ranks) {
     const auto rank = static_cast<std::size_t>(r);
     some.crowded.push_back(all.crowded[rank]);
+    some.takes_devices.push_back(all.takes_devices[rank]);
     some.ranks.push_back(all.ranks[rank]);
   }
   some.nodes = plan::nodes_of(all.nodes, ranks);

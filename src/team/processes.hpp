@@ -56,6 +56,7 @@ struct Processes {
   plan::NodeMap nodes;                  // as the MPI says
   std::vector<char> crowded;            // of each rank: more ranks on its node than processors
   std::vector<Process> ranks;           // what is known of each rank; of other nodes: nothing
+  std::vector<char> takes_devices;      // of each rank: its MPI takes pointers to a device's memory
   bool heaps_mapped = false;            // on this node, every process maps every other's heap
   bool reached = false;                 // or may attach all of its memory: each process by one of them
   std::shared_ptr<memory::ControlPool> pool;  // of this node; null: none

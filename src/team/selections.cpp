@@ -91,6 +91,7 @@ choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {
           team.agreed().tries_between && team.agreed().may_try,
           team.nodes.ranks_on_fullest_node(),
           is_dense(collective) && is_sized(collective) ? &team.agreed().by_size[index] : nullptr,
+          team.agreed().mpi_takes_devices,
           has_costs ? team.chosen.costs[index].get() : nullptr};
 }
 

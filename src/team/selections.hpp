@@ -33,7 +33,7 @@ struct CachedSelection {
   bool drop_in = false;  // neighbour collectives
   int load = 0;          // class of what moves in all, where all ranks know it and blocks differ (api/serve.hpp)
   choose::Selection selection;
-  bool explained = false;
+  bool explained = false, device_explained = false;
   Try* trial = nullptr;  // once it was needed for the rivals
   bool follows_load = false;  // it had rivals, and its calls may move any amount
   std::optional<Prepared> prepared = {};  // for the choice, once it ran
@@ -42,7 +42,7 @@ struct CachedSelection {
   void settle(choose::Choice choice) {
     selection.choice = std::move(choice);
     prepared.reset();
-    explained = false;
+    explained = device_explained = false;
   }
 };
 

@@ -15,6 +15,7 @@
 
 #include "memory/heap.hpp"
 #include "memory/mapping_watch.hpp"
+#include "mpi/device_support.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/thrown.hpp"
 #include "sys/launched.hpp"
@@ -414,6 +415,11 @@ bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want) {
   if (mpi().Allreduce(mine, least, 3, mpi().uint64, mpi().op_min, comm) != MPI_SUCCESS) return false;
   if (all_want != nullptr) *all_want = least[2] == 1;
   return least[0] == ~least[1];
+}
+
+bool mpi_takes_devices() {
+  static const bool takes = config().mpi_device.value_or(device_support().takes_devices);
+  return takes;
 }
 
 void before_init() {

@@ -62,6 +62,7 @@ struct Agreed {
   bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp)
   bool tries_between = false;  // likewise between nodes
   bool may_try = true;         // not while calls are rehearsed
+  bool mpi_takes_devices = false;  // pointers to a device's memory, on all ranks
   // No table has the switch points: they are to be measured (api/calibrate.hpp).
   bool points_are_guessed = false;
 };
@@ -143,6 +144,9 @@ struct Team {
  private:
   Agreed agreed_;
 };
+
+// May this process give its MPI pointers to a device's memory? By the user's word, else by the MPI's.
+bool mpi_takes_devices();
 
 // The team of a communicator, made on first use. Not collective. Null for the null communicator and
 // when the MPI cannot keep the attribute.

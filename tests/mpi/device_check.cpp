@@ -1,6 +1,6 @@
 // Buffers in a device's memory on some ranks, and in host memory on the others: in every collective, in place, with
-// gaps, after calls that were made before the driver was loaded. A processor that touches such memory is a crash.
-//   device_check LIBRARY [requests]    the stand-in of the driver; also in nonblocking and persistent calls
+// gaps, nonblocking and persistent, after calls that were made before the driver was loaded. A processor that touches such memory is a crash.
+//   device_check LIBRARY    the stand-in of the driver
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -247,8 +247,6 @@ void check_neighbors(MPI_Comm ring, bool device, int count) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 2) return 2;
-  // Where the MPI's nonblocking functions are not taken over, they would be given memory that they cannot touch.
-  const bool takes_requests = argc > 2;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm ring;
@@ -268,7 +266,7 @@ int main(int argc, char** argv) {
     }
     check_vector(MPI_COMM_WORLD, device, count, false, 2);
     check_neighbors(ring, device, count);
-    if (takes_requests) check_requests(MPI_COMM_WORLD, device, count);
+    check_requests(MPI_COMM_WORLD, device, count);
   }
   if (device) {
     const unsigned long before = copies();

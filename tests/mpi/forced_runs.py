@@ -6,7 +6,8 @@
 
 The program must call each of the five collectives CALLS times. One run forces one algorithm for each
 collective. QUADRILLE_EXPLAIN must name exactly these, with their parameters and the reason "forced",
-and the summary must count every call as served, or as passed where "mpi" was forced.
+and the summary must count every call as served, or as passed where the MPI's own was forced. That of an MPI that takes a
+device's memory is not obeyed: QUADRILLE_MPI_DEVICE does not say so.
 """
 
 import argparse
@@ -38,6 +39,12 @@ def forms(quadrille):
   return found
 
 
+def is_expected(algorithm, line):
+  if algorithm == 'cuda-aware-mpi':
+    return line.startswith('mpi: the forced cuda-aware-mpi cannot serve it: the MPI does not say')
+  return line == f'{algorithm}: forced'
+
+
 def problems_of(forced, report):
   problems = []
   for collective, algorithm in forced.items():
@@ -45,8 +52,9 @@ def problems_of(forced, report):
     if not lines:
       problems.append(f'{collective}: nothing was explained')
     problems += [f'{collective}: forced was {algorithm}, but: {line}'
-                 for line in lines if line != f'{algorithm}: forced' and not line.startswith('mpi: nonblocking;')]
-  passed = CALLS * sum(algorithm == 'mpi' for algorithm in forced.values())
+                 for line in lines if not is_expected(algorithm, line) and not line.startswith('mpi: nonblocking;')]
+  passed = CALLS * sum(algorithm in ('mpi', 'cuda-aware-mpi') or algorithm.endswith('inner=mpi')
+                       for algorithm in forced.values())
   ranks = 3  # each counts its own
   summary = (f'{ranks * (CALLS * len(forced) - passed)} calls served, '
              f'{ranks * (passed + ALONE)} passed to the MPI')

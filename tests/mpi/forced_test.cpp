@@ -375,6 +375,7 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
           EXPECT_EQ(traffic.steps.receives, agreement_on(on).receives);
         }
         break;
+      case choose::Engine::staged:  // its inner algorithm is what runs
       case choose::Engine::sparse:  // not one of all_forced()
       case choose::Engine::neighbors:
       case choose::Engine::node_neighbors:

@@ -36,10 +36,10 @@ endif()
 function(quadrille_device_test name ranks driver)
   quadrille_mpi_test(mpi.device-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_check PRELOAD ${device_doors}
                      SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN}
-                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> requests)
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}>)
 endfunction()
 quadrille_device_test(default 2 cuda)
-quadrille_device_test(default 3 cuda)
+quadrille_device_test(default 3 cuda CORE)
 quadrille_device_test(ring 3 cuda QUADRILLE_REACH=ring)
 quadrille_device_test(hip 3 hip)
 # Streams that do nothing before they have to, and work in drawn order.
@@ -48,6 +48,22 @@ quadrille_device_test(hip-lazy 2 hip QUADRILLE_STANDIN_STREAMS=lazy)
 quadrille_device_test(random 3 cuda QUADRILLE_STANDIN_STREAMS=random:1)
 quadrille_device_test(messages 4 cuda
   "QUADRILLE_ALGORITHM=alltoall=modified-bruck;alltoallv=two-phase-bruck;alltoallw=spread-out;allgather=ring;allgatherv=ring;neighbor_alltoall=torus;neighbor_allgather=torus")
+
+# What goes to the MPI goes there from the host: the first calls, those for which it was chosen, and what asks for an MPI
+# that takes such memory.
+quadrille_device_test(early 3 cuda QUADRILLE_SETUP_AFTER=1000 CORE)
+set(every alltoall alltoallv alltoallw allgather allgatherv neighbor_alltoall neighbor_alltoallv neighbor_alltoallw
+          neighbor_allgather neighbor_allgatherv)
+list(TRANSFORM every REPLACE "(.+)" "\\1=mpi" OUTPUT_VARIABLE all_by_mpi)
+list(TRANSFORM every REPLACE "(.+)" "\\1=cuda-aware-mpi" OUTPUT_VARIABLE all_by_device_mpi)
+list(TRANSFORM every REPLACE "(.+)" "\\1=copy-to-cpu:buffers=fresh" OUTPUT_VARIABLE all_over_fresh)
+foreach(name by_mpi by_device_mpi over_fresh)
+  list(JOIN all_${name} "$<SEMICOLON>" forced)
+  string(REPLACE _ - test ${name})
+  quadrille_device_test(${test} 3 cuda "QUADRILLE_ALGORITHM=${forced}")
+endforeach()
+quadrille_device_test(over-host 4 cuda
+  "QUADRILLE_ALGORITHM=alltoall=copy-to-cpu:inner=waitany-stride,stride=3;alltoallv=copy-to-cpu:inner=pairwise,buffers=pageable;alltoallw=copy-to-cpu:inner=inbox;allgather=copy-to-cpu:inner=bruck,buffers=fresh;allgatherv=copy-to-cpu:inner=ring;neighbor_alltoall=copy-to-cpu:inner=torus;neighbor_alltoallv=copy-to-cpu:inner=direct;neighbor_allgather=copy-to-cpu:inner=rings")
 
 # What is moved of it, and over which memory.
 quadrille_mpi_program(quadrille_device_staging_check device_staging_check.cpp)

@@ -182,6 +182,49 @@ TEST(ChoiceTest, BadValuesGetTheRange) {
   EXPECT_EQ(choice.algorithm, nullptr);
 }
 
+// The choice holds the inner algorithm, and what is printed of it is read again.
+TEST(ChoiceTest, CopyToCpuTakesAnyAlgorithmOfTheHost) {
+  const auto read = [](Collective collective, const char* text) {
+    Choice choice;
+    const std::string error = parse_choice(collective, text, choice);
+    if (!error.empty()) return error;
+    Choice again;
+    EXPECT_EQ(parse_choice(collective, to_string(choice), again), "") << to_string(choice);
+    EXPECT_EQ(to_string(again), to_string(choice));
+    EXPECT_EQ(again.buffers, choice.buffers);
+    return to_string(choice);
+  };
+  EXPECT_EQ(read(Collective::alltoall, "copy-to-cpu"), "copy-to-cpu:buffers=kept,inner=mpi");
+  EXPECT_EQ(read(Collective::neighbor_allgather, "copy-to-cpu:inner=torus,share=0,buffers=pageable"),
+            "copy-to-cpu:buffers=pageable,inner=torus,ports=1,pack=16384,share=0");
+  for (const char* text : {"copy-to-cpu:inner=waitany-stride,stride=3", "copy-to-cpu:inner=waitany-stride:stride=3",
+                           "copy-to-cpu: stride=3 , inner = waitany-stride , buffers = kept"}) {
+    EXPECT_EQ(read(Collective::alltoallv, text), "copy-to-cpu:buffers=kept,inner=waitany-stride,stride=3") << text;
+  }
+  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:buffers=warm"), HasSubstr("known: kept, fresh, pageable"));
+  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:buffers=kept,buffers=fresh"), HasSubstr("given twice"));
+  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner=pairwise,inner=mpi"), HasSubstr("given twice"));
+  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner="), HasSubstr("has no value"));
+  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:stride=3"), HasSubstr("unknown parameter \"stride\" of copy-to-cpu"));
+  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner=ring"), HasSubstr("unknown algorithm \"ring\" for alltoall"));
+  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner=cuda-aware-mpi"), HasSubstr("one of the host"));
+  EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner=copy-to-cpu"), HasSubstr("one of the host"));
+  EXPECT_THAT(read(Collective::exchange, "copy-to-cpu"), HasSubstr("unknown algorithm"));
+}
+
+TEST(RegistryTest, SaysWhatGoesStraightFromADevice) {
+  for (const char* name : {"pairwise", "nonblocking", "spread-out", "waitall-stride", "waitany-stride", "testany-stride"}) {
+    EXPECT_EQ(find(Collective::alltoallv, name)->from_device, FromDevice::straight) << name;
+  }
+  EXPECT_EQ(find(Collective::neighbor_alltoallw, "direct")->from_device, FromDevice::straight);
+  for (const Algorithm& one : algorithms()) {
+    const bool straight = one.from_device == FromDevice::straight;
+    EXPECT_FALSE(straight && one.needs.contiguous) << one.name << " passes blocks on";
+  }
+  EXPECT_TRUE(find(Collective::alltoall, "cuda-aware-mpi")->needs.device_mpi);
+  EXPECT_FALSE(find(Collective::alltoall, "mpi")->needs.device_mpi);
+}
+
 // What is printed must stay one line, whatever the environment holds.
 TEST(ChoiceTest, ErrorsAreOneShortLine) {
   Choice choice;

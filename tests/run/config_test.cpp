@@ -76,6 +76,7 @@ TEST(Config, WarnsAboutEachMalformedValueAndIgnoresIt) {
       {"QUADRILLE_MPI_WAITS", "maybe"},
       {"QUADRILLE_TRIALS", "maybe"},
       {"QUADRILLE_PROGRESS", "never"},
+      {"QUADRILLE_MPI_DEVICE", "maybe"},
       {"QUADRILLE_TOPOLOGY", "a village"},
       {"QUADRILLE_AWAY_STEPS", "0"},
       {"QUADRILLE_AWAY_STEPS", "two"},
@@ -111,6 +112,8 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_NODE_TREE", "flat"}}))) << "all ranks of a node meet in the same way";
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_AWAY_STEPS", "2"}}))) << "all ranks make the same steps";
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "on"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_MPI_DEVICE", "1"}})));
+  EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_MPI_DEVICE", "0"}}))) << "not as the MPI says";
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "off"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "learn"}})));
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_TRIALS", "auto"}})));

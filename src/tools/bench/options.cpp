@@ -91,7 +91,8 @@ std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) 
   for (const std::string& text : split_algorithms(options.algorithms)) {
     if (text == "all") {
       for (const choose::Algorithm& algorithm : choose::algorithms()) {
-        if (choose::serves(algorithm, plan.collective) && algorithm.engine != choose::Engine::mpi) {
+        if (choose::serves(algorithm, plan.collective) && !is_of_the_mpi(algorithm) &&
+            algorithm.engine != choose::Engine::staged) {
           plan.algorithms.emplace_back(algorithm.name);
         }
       }

@@ -38,7 +38,9 @@ nlohmann::ordered_json describe(const choose::Algorithm& algorithm) {
             {"derived_types", algorithm.needs.derived_types},
             {"load_store", algorithm.needs.load_store},
             {"isomorphic", algorithm.needs.isomorphic},
-            {"equal_sizes", algorithm.needs.equal_sizes}}},
+            {"equal_sizes", algorithm.needs.equal_sizes},
+            {"device_mpi", algorithm.needs.device_mpi}}},
+          {"from_device", algorithm.from_device == choose::FromDevice::straight ? "straight" : "over_host"},
           {"parameters", parameters},
           {"line", algorithm.line},
           {"source", algorithm.source}};
