@@ -90,10 +90,10 @@ find_python() {
   fail "no python3 with the venv module; apt-get install python3-venv"
 }
 
-# wheel_installed VENV NAME VERSION: pip leaves NAME-VERSION.dist-info behind.
+# wheel_installed VENV NAME VERSION: pip leaves NAME-VERSION.dist-info behind. An MPI has a launcher.
 wheel_installed() {
   compgen -G "$1/lib/python*/site-packages/${2//-/_}-$3.dist-info" >/dev/null &&
-    [[ "$2" == mpi4py || -x "$1/bin/mpirun" ]]
+    [[ "$2" == mpi4py || "$2" == libucx-* || -x "$1/bin/mpirun" ]]
 }
 
 install_wheel() {
@@ -123,6 +123,8 @@ setup_wheels() {
         fail "$message; connect, or put the wheel in a folder and set PIP_FIND_LINKS to it"
       if [[ "$folder" == venv ]]; then
         say "$message; the build for MPICH's ABI will use Debian's MPICH 4.0, without the tests that it cannot pass"
+      elif [[ "$folder" == venv-ucx ]]; then
+        say "$message; the tests on Open MPI 5 with a device's memory are left out"
       else
         say "$message; the tests on that MPI are left out"
       fi
