@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "driver.hpp"
 
@@ -32,6 +33,14 @@ bool fits(Direction direction, Place to, Place from) {
       break;
   }
   return true;
+}
+
+// The memory types of copies in two dimensions.
+enum MemoryType : unsigned { host_type = 1, device_type = 2, array_type = 3, unified_type = 4 };
+
+bool fits(unsigned type, Place place) {
+  if (type == host_type) return place != Place::device;
+  return type == unified_type || (type == device_type && place != Place::pageable);
 }
 
 // May work of this context use it? HIP knows devices alone. One of two sides is enough: copies between devices are
@@ -109,11 +118,10 @@ int copy(Stream& stream, Address to, Address from, std::size_t bytes, Direction 
 }
 
 int copy_2d(Stream& stream, const Copy2D& copy, bool waits) {
-  constexpr unsigned host = 1, array = 3;
-  if (copy.from_type == array || copy.to_type == array) return not_supported;
+  if (copy.from_type == array_type || copy.to_type == array_type) return not_supported;
   if (copy.width == 0 || copy.height == 0) return success;
-  const Address from = copy.from_type == host ? reinterpret_cast<Address>(copy.from_host) : copy.from_device;
-  const Address to = copy.to_type == host ? reinterpret_cast<Address>(copy.to_host) : copy.to_device;
+  const Address from = copy.from_type == host_type ? reinterpret_cast<Address>(copy.from_host) : copy.from_device;
+  const Address to = copy.to_type == host_type ? reinterpret_cast<Address>(copy.to_host) : copy.to_device;
   if ((copy.from_pitch < copy.width || copy.to_pitch < copy.width) && copy.height > 1) return invalid_value;
   bool on_device = true, pageable = false;
   for (const std::size_t row : {std::size_t{0}, copy.height - 1}) {
@@ -121,9 +129,11 @@ int copy_2d(Stream& stream, const Copy2D& copy, bool waits) {
     const Address row_from = from + (copy.from_y + row) * copy.from_pitch + copy.from_x;
     const int error = check(stream, row_to, row_from, copy.width, Direction::any);
     if (error != success) return error;
-    for (const Address side : {row_to, row_from}) {
-      on_device = on_device && place_of(side, copy.width) == Place::device;
-      pageable = pageable || place_of(side, copy.width) == Place::pageable;
+    for (const auto& [side, type] : {std::pair(row_to, copy.to_type), std::pair(row_from, copy.from_type)}) {
+      const Place place = place_of(side, copy.width);
+      if (!fits(type, place)) return invalid_value;
+      on_device = on_device && place == Place::device;
+      pageable = pageable || place == Place::pageable;
     }
   }
   const MarkRef mark = submit(stream, [copy, to, from] {

@@ -149,6 +149,16 @@ TEST_F(StandinCopies, InTwoDimensions) {
   EXPECT_EQ(at(device, 35), 9);
   copy.height = 10;
   EXPECT_EQ(cuda().cuMemcpy2DAsync_v2(&copy, nullptr), invalid_value);
+  // Each side is what its type says.
+  copy.height = 3;
+  copy.from_type = 2;
+  copy.from_device = at_host(host.data());
+  EXPECT_EQ(cuda().cuMemcpy2DAsync_v2(&copy, nullptr), invalid_value);
+  copy.from_type = 4;
+  EXPECT_EQ(cuda().cuMemcpy2DAsync_v2(&copy, nullptr), success);
+  copy.to_type = 1;
+  copy.to_host = reinterpret_cast<void*>(device);
+  EXPECT_EQ(cuda().cuMemcpy2DAsync_v2(&copy, nullptr), invalid_value);
 }
 
 TEST_F(StandinCopies, OfOneValue) {

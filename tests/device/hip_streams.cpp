@@ -61,9 +61,12 @@ QUADRILLE_EXPORT int hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void
                                       std::size_t width, std::size_t height, int kind, Handle handle) {
   return enter_in_stream(QUADRILLE_HERE, handle, false, [&](Stream& stream) {
     if (kind < hip_host_to_host || kind > hip_default) return hip_invalid_direction;
-    constexpr unsigned unified = 4;
+    constexpr unsigned host = 1, device = 2, unified = 4;
     Copy2D rows{};
-    rows.from_type = rows.to_type = unified;
+    rows.from_type = kind == hip_default ? unified : kind == hip_to_host || kind == hip_on_device ? device : host;
+    rows.to_type = kind == hip_default ? unified : kind == hip_to_device || kind == hip_on_device ? device : host;
+    rows.from_host = from;
+    rows.to_host = to;
     rows.from_device = number(from);
     rows.from_pitch = from_pitch;
     rows.to_device = number(to);
