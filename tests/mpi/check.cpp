@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "exchange.hpp"
+#include "placed.hpp"
 
 namespace quadrille::test {
 
@@ -45,11 +46,14 @@ std::string run(const Door& door, const Exchange& exchange, const Communicator& 
   const Arguments send(exchange.send), receive(exchange.receive);
   const Arguments send_before = send, receive_before = receive;
   Image sent = images.send, received = images.receive;
+  Placed sent_place(sent, exchange.send), received_place(received, exchange.receive);
   // In place the arguments of the send side are to be ignored: they are null.
   CallSide from{MPI_IN_PLACE, 0, MPI_DATATYPE_NULL};
-  if (!exchange.in_place) from = send.of(sent.address(), exchange.send.front());
-  const int code = call(door, exchange.collective, from, receive.of(received.address(), exchange.receive.front()),
-                        where.comm);
+  if (!exchange.in_place) from = send.of(sent_place.address(), exchange.send.front());
+  const int code = call(door, exchange.collective, from,
+                        receive.of(received_place.address(), exchange.receive.front()), where.comm);
+  sent_place.bring_back();
+  received_place.bring_back();
   std::string problem;
   if (code != MPI_SUCCESS) {
     char text[MPI_MAX_ERROR_STRING];

@@ -1,15 +1,18 @@
 // What is moved of a device's memory, and over which memory: every rank but the first has buffers there. The stand-in
 // of CUDA's driver (tests/device) shows what was touched, counts what was called, and refuses what it is told to
 // refuse.
-//   device_staging_check LIBRARY
+//   device_staging_check LIBRARY [huge]    huge: only a call of more than 2 GiB
 #include <dlfcn.h>
 #include <mpi.h>
+#include <sys/mman.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "../device/standin.hpp"
@@ -59,7 +62,11 @@ void check(bool good, const char* what) {
   if (++wrong < 6) std::printf("rank %d: %s\n", rank, what);
 }
 
-unsigned long count(const char* what) { return on_device() ? driver.count(what, "libquadrille_mpi") : 0; }
+// Of the library that is tested; also what UCX has put itself before, to see memory that goes.
+unsigned long count(const char* what) {
+  if (!on_device()) return 0;
+  return driver.count(what, "libquadrille_mpi") + driver.count(what, "libucm");
+}
 // On one rank alone, the last: the others cannot know.
 bool is_failing() { return rank == size - 1 && on_device(); }
 void fail(const char* what) {
@@ -93,8 +100,9 @@ int value(int from, int to, int i) { return from * 100003 + to * 1009 + i + 1; }
 // Ints of a layout, in the order in which the MPI packs them.
 using Positions = std::vector<std::vector<std::size_t>>;  // by block
 
-// Calls with these blocks, both ways alike, while what is in no block changes on the device.
-void check_gaps(const char* what, const Positions& blocks, std::size_t ints,
+// Calls with these blocks, both ways alike, while what is in no block changes on the device. Each side takes so many
+// copies of the driver at most: also what it refuses counts.
+void check_gaps(const char* what, const Positions& blocks, std::size_t ints, std::size_t copies,
                 const std::function<void(const int*, int*, MPI_Request*)>& call) {
   Ints send(ints), recv(ints);
   send.fill(-3);
@@ -108,11 +116,13 @@ void check_gaps(const char* what, const Positions& blocks, std::size_t ints,
     }
   }
   MPI_Request request;
+  const unsigned long before = count("copies");
   call(send.data, recv.data, &request);
   for (std::size_t i = 0; i < ints; ++i) {
     if (!described[i]) recv.view[i] = -9;
   }
   MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (on_device()) check(count("copies") - before <= 2 * copies, "copies of a call");
   for (int peer = 0; peer < size; ++peer) {
     const auto& block = blocks[static_cast<std::size_t>(peer)];
     for (std::size_t i = 0; i < block.size(); ++i) {
@@ -122,19 +132,21 @@ void check_gaps(const char* what, const Positions& blocks, std::size_t ints,
   for (std::size_t i = 0; i < ints; ++i) check(described[i] || recv.view[i] == -9, what);
 }
 
-// Dense blocks of `n` ints, backwards, each gap larger than the one before.
-void check_displacements(int n, int gap = 3) {
+// Dense blocks of `n` ints, backwards, each gap larger than the one before, or all gaps the same.
+void check_displacements(int n, int gap = 3, bool evenly = false) {
   std::vector<int> counts(static_cast<std::size_t>(size), n), places;
   Positions blocks;
   int all = 7;
-  for (int peer = size - 1; peer >= 0; --peer) all += n + gap * (peer + 1);
+  const auto gap_of = [&](int peer) { return evenly ? gap : gap * (peer + 1); };
+  for (int peer = size - 1; peer >= 0; --peer) all += n + gap_of(peer);
   for (int peer = 0, at = all; peer < size; ++peer) {
-    at -= n + gap * (peer + 1);
+    at -= n + gap_of(peer);
     places.push_back(at);
     blocks.emplace_back(static_cast<std::size_t>(n));
     std::iota(blocks.back().begin(), blocks.back().end(), static_cast<std::size_t>(at));
   }
-  check_gaps("displacements", blocks, static_cast<std::size_t>(all),
+  const std::size_t copies = n == 0 ? 0 : evenly ? 1 : blocks.size();
+  check_gaps("displacements", blocks, static_cast<std::size_t>(all), copies,
              [&](const int* from, int* to, MPI_Request* request) {
                MPI_Ialltoallv(from, counts.data(), places.data(), MPI_INT, to, counts.data(), places.data(), MPI_INT,
                               MPI_COMM_WORLD, request);
@@ -142,7 +154,7 @@ void check_displacements(int n, int gap = 3) {
 }
 
 // Two ints of three, `rows` times: one element a block, so large in the end that its bytes are not kept with the type.
-void check_vector_type(int rows) {
+void check_vector_type(int rows, std::size_t copies_of_a_block = 1) {
   MPI_Datatype type;
   MPI_Type_vector(rows, 2, 3, MPI_INT, &type);
   MPI_Type_commit(&type);
@@ -156,10 +168,11 @@ void check_vector_type(int rows) {
       blocks[peer].push_back(peer * block + i / 2 * 3 + i % 2);
     }
   }
-  check_gaps("vector type", blocks, blocks.size() * block, [&](const int* from, int* to, MPI_Request* request) {
-    MPI_Ialltoallw(from, counts.data(), places.data(), types.data(), to, counts.data(), places.data(), types.data(),
-                   MPI_COMM_WORLD, request);
-  });
+  check_gaps("vector type", blocks, blocks.size() * block, copies_of_a_block * blocks.size(),
+             [&](const int* from, int* to, MPI_Request* request) {
+               MPI_Ialltoallw(from, counts.data(), places.data(), types.data(), to, counts.data(), places.data(),
+                              types.data(), MPI_COMM_WORLD, request);
+             });
   MPI_Type_free(&type);
 }
 
@@ -180,7 +193,7 @@ void check_columns(int rows) {
     }
   }
   const auto ints = static_cast<std::size_t>(rows * width);
-  check_gaps("columns", blocks, ints, [&](const int* from, int* to, MPI_Request* request) {
+  check_gaps("columns", blocks, ints, 1, [&](const int* from, int* to, MPI_Request* request) {
     MPI_Ialltoallv(from, counts.data(), places.data(), type, to, counts.data(), places.data(), type, MPI_COMM_WORLD,
                    request);
   });
@@ -339,7 +352,7 @@ void check_failures(int n) {
   check(alltoall(send, recv, n) == MPI_SUCCESS, "after failures");
   check_uniform(recv, n, false, "after failures");
   fail("cuMemcpy2DAsync_v2:1+");
-  check_vector_type(50);
+  check_vector_type(50, is_failing() ? 51 : 1);
   // Of a size that was not there before.
   fail("cuMemAllocHost_v2:1+");
   Ints more(static_cast<std::size_t>(9 * n * size)), got(static_cast<std::size_t>(9 * n * size));
@@ -347,6 +360,60 @@ void check_failures(int n) {
   check(alltoall(more, got, 9 * n) == MPI_SUCCESS, "without pinned memory");
   check_uniform(got, 9 * n, false, "without pinned memory");
   fail("");
+}
+
+std::size_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("MemAvailable:", 0) == 0) return std::stoull(line.substr(13)) << 10;
+  }
+  return 0;
+}
+
+// Blocks of more than 2 GiB in all, and a displacement of more than that, into the last rank's memory. What the others
+// send is not written, but for the ends, so it takes no memory.
+void check_huge() {
+  constexpr std::size_t block = (std::size_t{11} << 30) / 10 / sizeof(int), gap = 1000, edge = 5000;
+  const bool receives = rank == size - 1;
+  std::vector<int> sends(static_cast<std::size_t>(size), 0), receives_of(sends), places(sends), none(sends);
+  if (!receives) sends.back() = static_cast<int>(block);
+  for (int peer = 0; receives && peer < size - 1; ++peer) {
+    receives_of[static_cast<std::size_t>(peer)] = static_cast<int>(block);
+    places[static_cast<std::size_t>(peer)] = static_cast<int>((block + gap) * static_cast<std::size_t>(peer));
+  }
+  const std::size_t all = (block + gap) * static_cast<std::size_t>(size - 1);
+  if (!receives) {
+    void* const memory =
+        mmap(nullptr, block * sizeof(int), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    must(memory != MAP_FAILED, "addresses");
+    int* const data = static_cast<int*>(memory);
+    for (std::size_t i = 0; i < edge; ++i) {
+      data[i] = value(rank, 0, static_cast<int>(i));
+      data[block - 1 - i] = value(rank, 1, static_cast<int>(i));
+    }
+    MPI_Alltoallv(data, sends.data(), none.data(), MPI_INT, nullptr, none.data(), none.data(), MPI_INT, MPI_COMM_WORLD);
+    munmap(memory, block * sizeof(int));
+    return;
+  }
+  std::uintptr_t device = 0;
+  must(driver.cuCtxPushCurrent_v2(driver.context) == 0, "push");
+  must(driver.cuMemAlloc_v2(&device, all * sizeof(int)) == 0, "allocation");
+  must(driver.cuCtxPopCurrent_v2(nullptr) == 0, "pop");
+  auto* const view = static_cast<int*>(driver.host(device, all * sizeof(int)));
+  for (int peer = 0; peer < size - 1; ++peer)
+    std::fill_n(view + places[static_cast<std::size_t>(peer)] + block, gap, -5);
+  const int error = MPI_Alltoallv(nullptr, none.data(), none.data(), MPI_INT, reinterpret_cast<void*>(device),
+                                  receives_of.data(), places.data(), MPI_INT, MPI_COMM_WORLD);
+  check(error == MPI_SUCCESS, "huge: an error");
+  for (int peer = 0; peer < size - 1; ++peer) {
+    const int* const from = view + places[static_cast<std::size_t>(peer)];
+    for (std::size_t i = 0; i < edge; ++i) {
+      check(from[i] == value(peer, 0, static_cast<int>(i)), "huge: the beginning");
+      check(from[block - 1 - i] == value(peer, 1, static_cast<int>(i)), "huge: the end");
+      check(from[edge + i] == 0 && from[block / 2 + i] == 0, "huge: the middle");
+    }
+    for (std::size_t i = 0; i < gap; ++i) check(from[block + i] == -5, "huge: the gap");
+  }
 }
 
 }  // namespace
@@ -357,11 +424,22 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (on_device()) load_driver(argv[1]);
+  if (argc > 2) {
+    constexpr std::size_t needed = std::size_t{7} << 30;
+    std::size_t available = available_bytes();
+    MPI_Bcast(&available, sizeof available, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (available < needed && rank == 0) std::printf("skipped: less than 7 GiB of memory are available\n");
+    if (available >= needed) check_huge();
+    MPI_Finalize();
+    std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
+    return wrong == 0 ? 0 : 1;
+  }
   MPI_Comm line;
   const int periodic = 0;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &line);
   for (const int n : {1, 100, 20000}) {
     check_displacements(n);
+    check_displacements(n, 5, true);
     check_two_allocations(n);
     check_few_calls(n);
     check_persistent(n);

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "placed.hpp"
+
 namespace quadrille::test {
 namespace {
 
@@ -133,7 +135,10 @@ std::string check(const NeighborShape& shape, const Topology& t, const Door& doo
     if (t.in[k].peer >= 0) expected.write(part.receive[k], key(t.in[k].peer, me, t.in[k].id));
   }
   const Image sent = send;
-  const int code = call(door, shape, part, send.address(), receive.address(), t.where.comm);
+  Placed send_place(send, part.send), receive_place(receive, part.receive);
+  const int code = call(door, shape, part, send_place.address(), receive_place.address(), t.where.comm);
+  send_place.bring_back();
+  receive_place.bring_back();
   std::ostringstream problem;
   problem << to_string(shape) << ", " << t.name << ", rank " << me << " of " << t.where.size << ": ";
   if (code != MPI_SUCCESS) {

@@ -255,6 +255,17 @@ void Image::write(const Block& block, Key key) {
   }
 }
 
+std::vector<bool> Image::described(const std::vector<Block>& blocks) const {
+  std::vector<bool> found(bytes_.size(), false);
+  for (const Block& block : blocks) {
+    std::ptrdiff_t at = static_cast<std::ptrdiff_t>(origin_) + block.at;
+    for (std::size_t i = 0; i < block.count; ++i, at += block.type->extent) {
+      for (const Run& run : block.type->runs) std::fill_n(found.begin() + at + run.at, run.length, true);
+    }
+  }
+  return found;
+}
+
 std::string Image::difference(const Image& expected) const {
   if (bytes_ == expected.bytes_) return {};
   std::size_t wrong = 0;

@@ -95,6 +95,12 @@ class Image {
   // Empty if all bytes are equal, else one line about the first that differ.
   std::string difference(const Image& expected) const;
 
+  std::vector<unsigned char>& bytes() { return bytes_; }
+  // Where the address is among the bytes.
+  std::size_t origin() const { return origin_; }
+  // Which of the bytes are data of a block.
+  std::vector<bool> described(const std::vector<Block>& blocks) const;
+
  private:
   std::vector<unsigned char> bytes_;
   std::size_t origin_ = 0;

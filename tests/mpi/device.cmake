@@ -1,0 +1,102 @@
+# Memory of a device, by stand-ins of its driver (tests/device).
+
+# On odd ranks; of the last sizes are so many bytes that copies have other ways.
+quadrille_mpi_program(quadrille_device_check device_check.cpp)
+add_dependencies(quadrille_device_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
+set(device_doors)
+if(QUADRILLE_PERSISTENT_DOOR)
+  set(device_doors PERSISTENT)
+endif()
+function(quadrille_device_test name ranks driver)
+  quadrille_mpi_test(mpi.device-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_check PRELOAD ${device_doors}
+                     SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN}
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}>)
+  if(driver STREQUAL "cuda")
+    set_property(TEST mpi.device-${name}.${ranks} APPEND PROPERTY LABELS mpi-device)
+  endif()
+endfunction()
+# Streams that do all at once, nothing before they have to, and in drawn order.
+set(device_streams eager lazy random)
+set(streams_eager eager)
+set(streams_lazy lazy)
+set(streams_random random:1)
+foreach(streams IN LISTS device_streams)
+  foreach(ranks 2 3 4 5)
+    quadrille_device_test(${streams} ${ranks} cuda QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
+  endforeach()
+endforeach()
+quadrille_device_test(ring 3 cuda QUADRILLE_REACH=ring)
+quadrille_device_test(hip 3 hip)
+quadrille_device_test(hip-lazy 2 hip QUADRILLE_STANDIN_STREAMS=lazy)
+quadrille_device_test(messages 4 cuda
+  "QUADRILLE_ALGORITHM=alltoall=modified-bruck;alltoallv=two-phase-bruck;alltoallw=spread-out;allgather=ring;allgatherv=ring;neighbor_alltoall=torus;neighbor_allgather=torus")
+
+# What goes to the MPI goes there from the host: the first calls, those for which it was chosen, and what asks for an MPI
+# that takes such memory.
+quadrille_device_test(early 3 cuda QUADRILLE_SETUP_AFTER=1000 CORE)
+set(every alltoall alltoallv alltoallw allgather allgatherv neighbor_alltoall neighbor_alltoallv neighbor_alltoallw
+          neighbor_allgather neighbor_allgatherv)
+foreach(name mpi cuda-aware-mpi copy-to-cpu:buffers=fresh)
+  list(TRANSFORM every REPLACE "(.+)" "\\1=${name}" OUTPUT_VARIABLE forced)
+  list(JOIN forced "$<SEMICOLON>" forced)
+  string(REGEX REPLACE ":.*" "" test ${name})
+  quadrille_device_test(by-${test} 3 cuda "QUADRILLE_ALGORITHM=${forced}" CORE)
+endforeach()
+quadrille_device_test(over-host 4 cuda
+  "QUADRILLE_ALGORITHM=alltoall=copy-to-cpu:inner=waitany-stride,stride=3;alltoallv=copy-to-cpu:inner=pairwise,buffers=pageable;alltoallw=copy-to-cpu:inner=inbox;allgather=copy-to-cpu:inner=bruck,buffers=fresh;allgatherv=copy-to-cpu:inner=ring;neighbor_alltoall=copy-to-cpu:inner=torus;neighbor_alltoallv=copy-to-cpu:inner=direct;neighbor_allgather=copy-to-cpu:inner=rings")
+
+# What is moved of it, and over which memory.
+quadrille_mpi_program(quadrille_device_staging_check device_staging_check.cpp)
+add_dependencies(quadrille_device_staging_check quadrille_preload quadrille_standin_cuda)
+function(quadrille_device_staging_test name ranks)
+  quadrille_mpi_test(mpi.device-staging-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_staging_check PRELOAD
+                     ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN}
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda>)
+  set_property(TEST mpi.device-staging-${name}.${ranks} APPEND PROPERTY LABELS mpi-device)
+endfunction()
+foreach(streams IN LISTS device_streams)
+  quadrille_device_staging_test(${streams} 3 QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
+endforeach()
+
+# More than 2 GiB in a call.
+quadrille_mpi_test(mpi.device-huge.3 RANKS 3 PROGRAM quadrille_device_staging_check PRELOAD
+                   SETTINGS QUADRILLE_SETUP_AFTER=0 ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda> huge)
+set_property(TEST mpi.device-huge.3 PROPERTY SKIP_REGULAR_EXPRESSION "skipped: less than")
+
+# Every call, in all forms, by each of these algorithms; also on MPIs that take such memory themselves
+# (scripts/other_mpis.py runs what has the label mpi-device). A new algorithm is a line here.
+quadrille_mpi_program(quadrille_device_aware_tests device_aware_test.cpp device_memory.cpp door_forms.cpp neighbors.cpp)
+target_link_libraries(quadrille_device_aware_tests PRIVATE quadrille_mpi_test_base quadrille_so)
+add_dependencies(quadrille_device_aware_tests quadrille_standin_cuda quadrille_standin_nvml)
+set(to_all "alltoall alltoallv alltoallw")
+set(gathers "allgather allgatherv")
+set(to_neighbors "neighbor_alltoall neighbor_alltoallv neighbor_alltoallw neighbor_allgather neighbor_allgatherv")
+set(device_algorithms
+    "default"
+    "pairwise ${to_all}"
+    "nonblocking ${to_all}"
+    "waitall-stride ${to_all}"
+    "waitany-stride ${to_all}"
+    "testany-stride ${to_all}"
+    "spread-out ${to_all} ${gathers}"
+    "direct ${to_neighbors}")
+foreach(line IN LISTS device_algorithms)
+  separate_arguments(words UNIX_COMMAND "${line}")
+  list(POP_FRONT words name)
+  set(forced)
+  set(says)
+  foreach(collective IN LISTS words)
+    list(APPEND forced ${collective}=${name})
+    list(APPEND says "quadrille: ${collective} on . ranks, .* -> ${name}.*: .*forced")
+  endforeach()
+  foreach(streams IN LISTS device_streams)
+    foreach(ranks 2 3 4 5)
+      set(test mpi.device-aware-${name}-${streams}.${ranks})
+      quadrille_mpi_test(${test} RANKS ${ranks} PROGRAM quadrille_device_aware_tests
+                         WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh ${says} --
+                         SETTINGS QUADRILLE_EXPLAIN=1 QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda>
+                         QUADRILLE_STANDIN_STREAMS=${streams_${streams}} "QUADRILLE_ALGORITHM=${forced}")
+      set_property(TEST ${test} APPEND PROPERTY LABELS mpi-device)
+    endforeach()
+  endforeach()
+endforeach()

@@ -1,0 +1,151 @@
+// Buffers in memory of every kind, in every call of the family and all of its forms: in a device's memory on some
+// ranks, in the host's on others, and nowhere where a rank has no data. Which algorithm serves them, and whether the
+// MPI takes such memory itself, is set from outside (device.cmake, scripts/other_mpis.py). What the processor may not
+// touch crashes if it does; every byte of each buffer is checked, and gaps change while a call is under way.
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "device_memory.hpp"
+#include "forms_door.hpp"
+#include "neighbors.hpp"
+#include "world.hpp"
+
+namespace quadrille::test {
+namespace {
+
+constexpr std::size_t sizes[] = {1, 8, 60, 513, 4096, 30'000, 200'000};
+
+std::uint64_t seed_of_run() {
+  const char* const text = std::getenv("QUADRILLE_TEST_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
+}
+
+// Of everybody: what is not a fact of one rank.
+Random everybodys(const char* what) {
+  std::uint64_t seed = seed_of_run();
+  for (; *what != 0; ++what) seed = mix(seed * 257 + static_cast<unsigned char>(*what));
+  return Random(seed);
+}
+
+class DeviceAware : public MpiTest, public testing::WithParamInterface<CallForm> {
+ protected:
+  void SetUp() override {
+    MpiTest::SetUp();
+    call_form = GetParam();
+    // Each rank has its own kinds, mostly a device's.
+    choose_memory = [](std::size_t bytes) {
+      static Random drawn(seed_of_run() * 64 + static_cast<std::uint64_t>(world().rank));
+      const int luck = drawn.below(10);
+      const MemoryKind kind = luck < 5   ? MemoryKind::device
+                              : luck < 7 ? MemoryKind::host
+                              : luck < 8 ? MemoryKind::pool
+                              : luck < 9 ? MemoryKind::pinned
+                                         : MemoryKind::managed;
+      return allocate(kind, bytes);
+    };
+    before_last_start = [this] {
+      allocations_ = count_calls("allocations", library);
+      opens_ = count_calls("opens", library);
+    };
+    after_last_start = [this] {
+      if (count_calls("allocations", library) != allocations_) expect_good("a start has taken memory of the driver");
+      if (count_calls("opens", library) != opens_) expect_good("a start has opened memory of another process");
+    };
+  }
+  void TearDown() override {
+    choose_memory = nullptr;
+    before_last_start = after_last_start = nullptr;
+    MpiTest::TearDown();
+  }
+
+ private:
+  static constexpr const char* library = "libquadrille";
+  unsigned long allocations_ = 0, opens_ = 0;
+};
+
+Kinds kinds_of(Random& random, Collective collective) {
+  switch (random.below(is_typed(collective) ? 5 : 4)) {
+    case 0:
+      return same("byte");
+    case 1:
+      return same(types()[static_cast<std::size_t>(random.below(static_cast<int>(types().size())))].name);
+    case 2:
+      return between("vector", "contiguous");
+    case 3:
+      return between("contiguous", "resized-struct");
+    default:
+      return mixed(Base::integer);
+  }
+}
+
+TEST_P(DeviceAware, EveryCall) {
+  Random random = everybodys("dense");
+  for (const Collective collective : dense_collectives) {
+    for (int i = 0; i < repeats(30, 10); ++i) {
+      Shape shape;
+      shape.collective = collective;
+      shape.kinds = kinds_of(random, collective);
+      shape.bytes = sizes[random.below(std::size(sizes))];
+      shape.in_place = random.below(4) == 0;
+      shape.pattern = all_patterns[random.below(std::size(all_patterns))];
+      shape.layout = all_layouts[random.below(std::size(all_layouts))];
+      shape.seed = random.next() % 100'000;
+      const std::uint64_t place = random.next();
+      // By its name, as not all ranks are in all of them. Calls of one rank are the MPI's.
+      const char* const names[] = {"world", "world", "reversed", "half"};
+      const Communicator& where = communicator_named(names[place % std::size(names)]);
+      if (where.size > 1) expect_good(check(shape, where, false));
+    }
+  }
+}
+
+TEST_P(DeviceAware, BetweenNeighbours) {
+  Random random = everybodys("neighbours");
+  const std::vector<TestGrid> grids = grids_of(world().size);
+  for (int i = 0; i < repeats(8, 4); ++i) {
+    Topology t = i % 2 == 0 ? cartesian(grids[random.next() % grids.size()]) : random_graph(0, random.next() % 1000);
+    for (const Collective collective : neighbor_collectives) {
+      const Kinds kinds = kinds_of(random, collective);
+      const std::size_t bytes = sizes[random.below(std::size(sizes))];
+      expect_good(check(NeighborShape{collective, kinds, bytes, false, random.next() % 100'000}, t, tested));
+    }
+    release(t.where);
+  }
+}
+
+// A message of the MPI's own from and to a device's memory around a ring: where this is run, the MPI must take it, or
+// the tests above would not show what they seem to.
+class MpiTakesDevice : public MpiTest, public testing::WithParamInterface<std::size_t> {};
+
+TEST_P(MpiTakesDevice, AMessage) {
+  const std::size_t bytes = GetParam();
+  const int me = world().rank, next = (me + 1) % world().size, before = (me + world().size - 1) % world().size;
+  const std::unique_ptr<Memory> sent = allocate(MemoryKind::device, bytes), got = allocate(MemoryKind::device, bytes);
+  std::vector<unsigned char> data(bytes), expected(bytes), found(bytes);
+  fill({me, next, bytes}, 0, bytes, data.data());
+  fill({before, me, bytes}, 0, bytes, expected.data());
+  sent->put(data.data());
+  MPI_Request requests[2];
+  MPI_Irecv(got->address(), static_cast<int>(bytes), MPI_BYTE, before, 7, MPI_COMM_WORLD, &requests[0]);
+  MPI_Isend(sent->address(), static_cast<int>(bytes), MPI_BYTE, next, 7, MPI_COMM_WORLD, &requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  got->get(found.data());
+  EXPECT_TRUE(found == expected);
+  meet();
+}
+
+std::vector<std::size_t> sizes_of_messages() {
+  if (std::getenv("QUADRILLE_TEST_MPI_TAKES_DEVICE") == nullptr) return {};
+  return {8, 10'000, 1'000'000};
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(MpiTakesDevice);
+INSTANTIATE_TEST_SUITE_P(All, MpiTakesDevice, testing::ValuesIn(sizes_of_messages()));
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceAware,
+                         testing::Values(CallForm::blocking, CallForm::nonblocking, CallForm::persistent),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+}  // namespace
+}  // namespace quadrille::test

@@ -1,0 +1,149 @@
+#include "device_memory.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "../device/standin.hpp"
+
+namespace quadrille::test {
+namespace {
+
+// Of what QUADRILLE_TEST_DRIVER names, loaded before main(), as by a program that is linked to the driver.
+struct Driver {
+#define QUADRILLE_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
+  QUADRILLE_CUDA_CALLS(QUADRILLE_MEMBER)
+#undef QUADRILLE_MEMBER
+  quadrille_standin_count_t* count = nullptr;
+  quadrille_standin_host_t* host = nullptr;
+  Driver();
+};
+
+void require(bool good, const char* what) {
+  if (good) return;
+  std::fprintf(stderr, "the stand-in of the driver: %s\n", what);
+  std::abort();
+}
+
+template <class Function>
+void load(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, name));
+  require(function != nullptr, name);
+}
+
+Driver::Driver() {
+  const char* const path = std::getenv("QUADRILLE_TEST_DRIVER");
+  require(path != nullptr, "QUADRILLE_TEST_DRIVER does not say where it is");
+  void* const library = dlopen(path, RTLD_NOW);
+  require(library != nullptr, dlerror());
+#define QUADRILLE_LOAD(name, ...) load(library, #name, name);
+  QUADRILLE_CUDA_CALLS(QUADRILLE_LOAD)
+  load(library, "quadrille_standin_count", count);
+  load(library, "quadrille_standin_host", host);
+  standin::Handle context = nullptr;
+  require(cuInit(0) == 0, "cuInit");
+  require(cuDevicePrimaryCtxRetain(&context, 0) == 0 && cuCtxSetCurrent(context) == 0, "the primary context");
+}
+
+const Driver driver;
+
+class HostMemory : public Memory {
+ public:
+  HostMemory(unsigned char* memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {}
+  unsigned char* address() override { return memory_; }
+  unsigned char* view() override { return memory_; }
+  void put(const unsigned char* bytes) override { std::memcpy(memory_, bytes, bytes_); }
+  void get(unsigned char* bytes) override { std::memcpy(bytes, memory_, bytes_); }
+
+ private:
+  unsigned char* memory_;
+  std::size_t bytes_;
+};
+
+class OrdinaryMemory : public HostMemory {
+ public:
+  explicit OrdinaryMemory(std::size_t bytes) : OrdinaryMemory(new unsigned char[bytes], bytes) {}
+
+ private:
+  OrdinaryMemory(unsigned char* memory, std::size_t bytes) : HostMemory(memory, bytes), owned_(memory) {}
+  std::unique_ptr<unsigned char[]> owned_;
+};
+
+class PinnedMemory : public HostMemory {
+ public:
+  explicit PinnedMemory(std::size_t bytes) : HostMemory(pin(bytes), bytes) {}
+  ~PinnedMemory() override { require(driver.cuMemFreeHost(address()) == 0, "cuMemFreeHost"); }
+
+ private:
+  static unsigned char* pin(std::size_t bytes) {
+    void* memory = nullptr;
+    require(driver.cuMemAllocHost_v2(&memory, bytes) == 0, "cuMemAllocHost");
+    return static_cast<unsigned char*>(memory);
+  }
+};
+
+class ManagedMemory : public HostMemory {
+ public:
+  explicit ManagedMemory(std::size_t bytes) : HostMemory(manage(bytes), bytes) {}
+  ~ManagedMemory() override {
+    require(driver.cuMemFree_v2(reinterpret_cast<standin::Address>(address())) == 0, "cuMemFree");
+  }
+
+ private:
+  static unsigned char* manage(std::size_t bytes) {
+    constexpr unsigned global = 1;
+    standin::Address memory = 0;
+    require(driver.cuMemAllocManaged(&memory, bytes, global) == 0, "cuMemAllocManaged");
+    return reinterpret_cast<unsigned char*>(memory);
+  }
+};
+
+class DeviceMemory : public Memory {
+ public:
+  DeviceMemory(std::size_t bytes, bool of_a_pool) : bytes_(bytes), of_a_pool_(of_a_pool) {
+    const int error =
+        of_a_pool ? driver.cuMemAllocAsync(&memory_, bytes, nullptr) : driver.cuMemAlloc_v2(&memory_, bytes);
+    require(error == 0 && driver.cuStreamSynchronize(nullptr) == 0, "memory of a device");
+  }
+  ~DeviceMemory() override {
+    const int error = of_a_pool_ ? driver.cuMemFreeAsync(memory_, nullptr) : driver.cuMemFree_v2(memory_);
+    require(error == 0 && driver.cuStreamSynchronize(nullptr) == 0, "freeing memory of a device");
+  }
+  unsigned char* address() override { return reinterpret_cast<unsigned char*>(memory_); }
+  unsigned char* view() override { return static_cast<unsigned char*>(driver.host(memory_, bytes_)); }
+  // What a program gives to MPI must be there: an MPI that takes such memory does not wait for a stream.
+  void put(const unsigned char* bytes) override {
+    require(driver.cuMemcpyHtoD_v2(memory_, bytes, bytes_) == 0 && driver.cuStreamSynchronize(nullptr) == 0, "put");
+  }
+  // What has come must be there as well, without waiting: so it is looked at, and not copied by the driver.
+  void get(unsigned char* bytes) override { std::memcpy(bytes, view(), bytes_); }
+
+ private:
+  std::size_t bytes_;
+  bool of_a_pool_;
+  standin::Address memory_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Memory> allocate(MemoryKind kind, std::size_t bytes) {
+  switch (kind) {
+    case MemoryKind::host:
+      return std::make_unique<OrdinaryMemory>(bytes);
+    case MemoryKind::device:
+      return std::make_unique<DeviceMemory>(bytes, false);
+    case MemoryKind::pool:
+      return std::make_unique<DeviceMemory>(bytes, true);
+    case MemoryKind::pinned:
+      return std::make_unique<PinnedMemory>(bytes);
+    case MemoryKind::managed:
+      return std::make_unique<ManagedMemory>(bytes);
+  }
+  return nullptr;
+}
+
+unsigned long count_calls(const char* what, const char* caller) { return driver.count(what, caller); }
+
+}  // namespace quadrille::test
