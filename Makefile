@@ -22,7 +22,8 @@ CONFIGURE := cmake -S . -G Ninja
 RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --seed '$(SEED)'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo test test-sanitize test-tsan fuzz test-all bench docs install clean
+.PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-device-all fuzz test-all bench docs install \
+  clean
 
 help:
 	@echo 'make demo           install what is missing, build, and run the main job'
@@ -32,6 +33,7 @@ help:
 	@echo 'make build          build for both ABIs, in build/openmpi and build/mpich'
 	@echo 'make test-sanitize  run the tests with AddressSanitizer and UBSan'
 	@echo 'make test-tsan      run the tests of the executor with ThreadSanitizer'
+	@echo "make test-device-all  all tests on a device's memory, also on MPIs that take it; needs no GPU"
 	@echo 'make fuzz           random programs under all MPIs (SECONDS=3600)'
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
 	@echo 'make docs           write docs/algorithms.md anew and check the links of all documents'
@@ -80,6 +82,9 @@ test-tsan: setup
 	@$(MAKE) --no-print-directory build/openmpi-tsan/build.ninja
 	@cmake --build build/openmpi-tsan -j $(JOBS) --target quadrille_run_tests quadrille_inbox_wrap_tests
 	@$(RUN_TESTS) --builds build/openmpi-tsan --labels '^run$$'
+
+test-device-all:
+	@$(MAKE) --no-print-directory test TESTS='^(device|mpi\.device|clients\.device)'
 
 test-all:
 	@SEED=all .ci/run

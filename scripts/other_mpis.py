@@ -2,11 +2,13 @@
 """Runs tests of the two builds, unchanged, on other MPIs of the same ABI.
 
   other_mpis.py [--only EXPRESSION]        all of them
+  other_mpis.py --device [--seed SEED]     only those that take the memory of a device, all tests or a drawn part
   other_mpis.py --env NAME                 print what to set to use one by hand
 
 ctest says what the tests with the label mpi-core run. In those commands the launcher is replaced by
 the other MPI's, and LD_LIBRARY_PATH is led by the other MPI's library. docs/building.md explains
-each setting.
+each setting. MPIs that take the memory of a device run the tests with the label mpi-device, over the
+stand-in of a driver (docs/testing.md).
 """
 
 import argparse
@@ -22,7 +24,7 @@ import draw
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / 'build'
-LABEL = 'mpi-core'
+CORE_LABEL, DEVICE_LABEL = 'mpi-core', 'mpi-device'
 DEFAULT_TIMEOUT_S = 300
 CORE = r'^mpi\.(api|dropin|dropin-large)\.[123]$|^mpi\.(neighbor|explained)-large\.|^clients\.|^mpi\.clean-end|^mpi\.device-(default|early)\.3$'
 
@@ -35,10 +37,12 @@ class Mpi:
   programs     folder to put first in PATH, or None
   most_ranks   tests with more ranks are left out; None: no limit
   tests        expression: the names of the tests that this MPI runs
+  label        of those tests
+  before       folders of libraries that go before `library`
   """
 
   def __init__(self, name, abi, library, launcher, programs=None, settings=None, most_ranks=None,
-               tests='', machines=('x86_64', 'aarch64')):
+               tests='', machines=('x86_64', 'aarch64'), label=CORE_LABEL, before=()):
     self.name = name
     self.abi = abi
     self.library = library
@@ -48,9 +52,11 @@ class Mpi:
     self.most_ranks = most_ranks
     self.tests = tests
     self.machines = machines
+    self.label = label
+    self.before = before
 
   def environment(self):
-    changes = dict(self.settings, LD_LIBRARY_PATH=str(self.library))
+    changes = dict(self.settings, LD_LIBRARY_PATH=':'.join(map(str, [*self.before, self.library])))
     if os.environ.get('LD_LIBRARY_PATH'):
       changes['LD_LIBRARY_PATH'] += ':' + os.environ['LD_LIBRARY_PATH']
     if self.programs:
@@ -70,14 +76,25 @@ def debian_mpich_library():
   return folder
 
 
+def ucx_library():
+  """The folder of UCX's libraries in its wheel."""
+  found = sorted((BUILD / 'venv-ucx').glob('lib/python*/site-packages/libucx/lib'))
+  return found[0] if found else BUILD / 'venv-ucx' / 'lib'
+
+
+def standins(abi):
+  """Folders of the stand-ins of drivers, as the tests build them."""
+  return [BUILD / abi / 'lib' / name for name in ('standin-cuda', 'standin-nvml')]
+
+
 def other_mpis():
   openmpi5 = BUILD / 'venv-openmpi5'
   intel = BUILD / 'venv-intel'
+  openmpi5_settings = {'PRTE_MCA_rmaps_default_mapping_policy': ':oversubscribe'}
+  intel_settings = {'I_MPI_ROOT': str(intel), 'I_MPI_FABRICS': 'shm', 'QUADRILLE_TEST_WEAK_MPI': '1'}
   return [
       Mpi('openmpi-5', 'openmpi', openmpi5 / 'lib', openmpi5 / 'bin' / 'mpirun',
-          programs=openmpi5 / 'bin',
-          settings={'PRTE_MCA_rmaps_default_mapping_policy': ':oversubscribe'},
-          tests=CORE),
+          programs=openmpi5 / 'bin', settings=openmpi5_settings, tests=CORE),
       # The tests of tests/mpi hold the MPI's own functions to the oracle as well, with types that have gaps.
       # These two write outside of the buffers there: Intel MPI in its own allgather, as with QUADRILLE=off,
       # Debian's MPICH in its own alltoallv. So only Quadrille is held to it (QUADRILLE_TEST_WEAK_MPI).
@@ -87,16 +104,27 @@ def other_mpis():
           settings={'QUADRILLE_TEST_WEAK_MPI': '1'}, most_ranks=2, tests=CORE),
       # Its mpirun starts whichever mpiexec.hydra is first in PATH: PATH must lead with its own.
       Mpi('intel-mpi-2021', 'mpich', intel / 'lib', intel / 'bin' / 'mpirun',
-          programs=intel / 'bin',
-          settings={'I_MPI_ROOT': str(intel), 'I_MPI_FABRICS': 'shm', 'QUADRILLE_TEST_WEAK_MPI': '1'}, tests=CORE,
-          machines=('x86_64',)),
+          programs=intel / 'bin', settings=intel_settings, tests=CORE, machines=('x86_64',)),
+      # With UCX, whose own component has to be asked for: Open MPI leaves it alone on a machine without its networks.
+      Mpi('openmpi-5-ucx', 'openmpi', openmpi5 / 'lib', openmpi5 / 'bin' / 'mpirun', programs=openmpi5 / 'bin',
+          settings=dict(openmpi5_settings, OMPI_MCA_pml='ucx', OMPI_MCA_opal_common_ucx_tls='any',
+                        OMPI_MCA_opal_common_ucx_devices='any', UCX_TLS='sm,self,cuda',
+                        QUADRILLE_TEST_MPI_TAKES_DEVICE='1'),
+          label=DEVICE_LABEL, before=[*standins('openmpi'), ucx_library()]),
+      # Its own nonblocking calls, which stay its own here, want the context of the memory to be the current one.
+      Mpi('intel-mpi-2021-device', 'mpich', intel / 'lib', intel / 'bin' / 'mpirun', programs=intel / 'bin',
+          settings=dict(intel_settings, I_MPI_OFFLOAD='1', I_MPI_OFFLOAD_MODE='cuda',
+                        I_MPI_OFFLOAD_CUDA_LIBRARY='libcuda.so.1', QUADRILLE_TEST_OWN_REQUESTS='1',
+                        QUADRILLE_TEST_MPI_TAKES_DEVICE='1'),
+          tests=r'^(mpi|clients)\.device-(?!staging-)', machines=('x86_64',), label=DEVICE_LABEL,
+          before=standins('mpich')),
   ]
 
 
-def listed_tests(build):
+def listed_tests(build, label):
   """The tests of `build` with the label, as ctest describes them."""
   answer = subprocess.run(
-      ['ctest', '--test-dir', str(build), '--show-only=json-v1', '-L', f'^{LABEL}$'],
+      ['ctest', '--test-dir', str(build), '--show-only=json-v1', '-L', f'^{label}$'],
       check=True, capture_output=True, text=True)
   return [test for test in json.loads(answer.stdout)['tests'] if 'command' in test]
 
@@ -120,12 +148,23 @@ def properties_of(test):
   return {entry['name']: entry['value'] for entry in test.get('properties', [])}
 
 
-def run_test(mpi, launcher, test):
+def drawn_order(environment, seed):
+  """The same settings with the seed of the draw where a test on a device's memory draws anything."""
+  if not seed.isdigit():
+    return {}
+  streams = 'QUADRILLE_STANDIN_STREAMS'
+  random_streams = environment.get(streams, '').startswith('random:')
+  return {'QUADRILLE_TEST_SEED': seed, **({streams: f'random:{seed}'} if random_streams else {})}
+
+
+def run_test(mpi, launcher, test, seed):
   """Returns an empty string when the test passes, None when it is skipped, else what went wrong."""
   properties = properties_of(test)
   environment = dict(os.environ)
   environment.update(entry.split('=', 1) for entry in properties.get('ENVIRONMENT', []))
   environment.update(mpi.environment())
+  if mpi.label == DEVICE_LABEL:
+    environment.update(drawn_order(environment, seed))
   command = [str(mpi.launcher) if word == launcher else word for word in test['command']]
   timeout_s = properties.get('TIMEOUT', DEFAULT_TIMEOUT_S)
   try:
@@ -142,8 +181,8 @@ def run_test(mpi, launcher, test):
 
 def run_on(mpi, build, only, seed):
   """Runs the tests of one build on one MPI. Returns the number that passed, and the failures."""
-  print(f'== {build.name} on {mpi.name}', flush=True)
-  for needed in (mpi.launcher, mpi.library):
+  print(f'== {build.name} on {mpi.name}' + (f', seed {seed}' if mpi.label == DEVICE_LABEL else ''), flush=True)
+  for needed in (mpi.launcher, mpi.library, *mpi.before):
     if not needed.exists():
       missing = f'{mpi.name}: {needed} is missing'
       if os.environ.get('CI'):
@@ -152,17 +191,17 @@ def run_on(mpi, build, only, seed):
       return 0, []
   passed, failures = 0, []
   launcher = own_launcher(build)
-  tests = [test for test in listed_tests(build) if launcher in test['command']
+  tests = [test for test in listed_tests(build, mpi.label) if launcher in test['command']
            and (mpi.most_ranks is None or ranks_of(test['command']) <= mpi.most_ranks)
            and re.search(mpi.tests, test['name'])
            and (only is None or re.search(only, test['name']))]
   if only is None:
     drawn = draw.draw(seed, mpi.name, {test['name']: {'mpi'} for test in tests})
     if not drawn:
-      return 0, [f'{mpi.name}: build {build.name} has no tests with the label {LABEL}']
+      return 0, [f'{mpi.name}: build {build.name} has no tests with the label {mpi.label}']
     tests = [test for test in tests if test['name'] in drawn]
   for test in tests:
-    wrong = run_test(mpi, launcher, test)
+    wrong = run_test(mpi, launcher, test, seed)
     if wrong is None:
       print(f'skipped {mpi.name}: {test["name"]}', flush=True)
       continue
@@ -175,12 +214,12 @@ def run_on(mpi, build, only, seed):
   return passed, failures
 
 
-def run(builds, only=None, seed=draw.EVERYTHING):
-  """Runs the tests that `seed` draws on every other MPI of the ABIs of `builds`."""
+def run(builds, only=None, seed=draw.EVERYTHING, label=None):
+  """Runs the tests that `seed` draws on every other MPI of the ABIs of `builds`, or on those with this label."""
   total, failures = 0, []
   by_abi = {pathlib.Path(build).name: pathlib.Path(build).resolve() for build in builds}
   for mpi in other_mpis():
-    if mpi.abi not in by_abi:
+    if mpi.abi not in by_abi or label not in (None, mpi.label):
       continue
     if platform.machine() not in mpi.machines:
       print(f'== {mpi.name} does not exist for {platform.machine()}: left out', flush=True)
@@ -207,10 +246,13 @@ def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument('--env', metavar='NAME')
   parser.add_argument('--only')
+  parser.add_argument('--device', action='store_true')
+  parser.add_argument('--seed', default=draw.EVERYTHING)
   arguments = parser.parse_args()
   if arguments.env:
     return print_environment(arguments.env)
-  passed, failures = run([BUILD / 'openmpi', BUILD / 'mpich'], arguments.only)
+  passed, failures = run([BUILD / 'openmpi', BUILD / 'mpich'], arguments.only, arguments.seed or draw.EVERYTHING,
+                         DEVICE_LABEL if arguments.device else None)
   print(f'{passed} passed, {len(failures)} failed')
   return 0 if passed > 0 and not failures else 1
 
