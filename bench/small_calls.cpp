@@ -10,12 +10,17 @@
 //   barrier    MPI_Barrier
 //   BYTES      MPI_Alltoall with blocks of so many bytes, in buffers at the start of a page
 //   A,B,C      the same of A bytes, of B, of C, and so on in turn
+//   ask        no call: CUDA's driver is asked where two buffers are, as Quadrille asks it in a call
+//
+// small_calls CALL [BATCHES [CALLS [DRIVER]]]: with a driver of CUDA loaded first, or a stand-in of it (tests/device).
 //
 // small_calls.py runs it natively and under Quadrille by turns.
+#include <dlfcn.h>
 #include <mpi.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -58,6 +63,41 @@ void cart() {
   call_and_free(comm, 2);
 }
 
+void* driver = nullptr;
+
+template <class Function>
+Function* of_driver(const char* name) {
+  auto* const function = driver == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(driver, name));
+  if (function == nullptr) {
+    std::fprintf(stderr, "no driver, or it has no %s\n", name);
+    std::abort();
+  }
+  return function;
+}
+
+// With the primary context as the current one, as CUDA's runtime has it.
+void load_driver(const char* path) {
+  driver = dlopen(path, RTLD_NOW);
+  void* context = nullptr;
+  const bool good = of_driver<int(unsigned)>("cuInit")(0) == 0 &&
+                    of_driver<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0) == 0 &&
+                    of_driver<int(void*)>("cuCtxSetCurrent")(context) == 0;
+  if (!good) std::abort();
+}
+
+std::function<void()> ask(const char* one, const char* other) {
+  auto* const ask_one = of_driver<int(unsigned, int*, void**, std::uintptr_t)>("cuPointerGetAttributes");
+  return [=] {
+    for (const char* address : {one, other}) {
+      unsigned type = 0;
+      void* context = nullptr;
+      int device = -1, attributes[] = {2, 1, 9};
+      void* results[] = {&type, &context, &device};
+      ask_one(3, attributes, results, reinterpret_cast<std::uintptr_t>(address));
+    }
+  };
+}
+
 std::function<void()> call_named(const std::string& name) {
   if (name == "graph") return graph;
   if (name == "cart") return cart;
@@ -71,6 +111,7 @@ std::function<void()> call_named(const std::string& name) {
   const auto bytes = static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()));
   char* const sent = at_page(bytes * static_cast<std::size_t>(ranks));
   char* const got = at_page(bytes * static_cast<std::size_t>(ranks));
+  if (name == "ask") return ask(sent, got);
   if (name == "self") return [=] { MPI_Alltoall(sent, 8, MPI_BYTE, got, 8, MPI_BYTE, MPI_COMM_SELF); };
   if (name == "selfv") {
     return [=] {
@@ -111,6 +152,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (argc > 4) load_driver(argv[4]);
   const std::function<void()> call = call_named(argc > 1 ? argv[1] : "pass");
   const int batches = argc > 2 ? std::atoi(argv[2]) : 50, calls = argc > 3 ? std::atoi(argv[3]) : 1000;
   for (int i = 0; i < calls; ++i) call();

@@ -5,6 +5,8 @@ Quadrille, by turns. Prints the least time of a call, CPU time and context switc
     bench/small_calls.py graph -n 4               # make a graph of neighbours, call once, free it
     bench/small_calls.py self pass ialltoall -n 2 # a communicator of one rank; a call that is passed on
     bench/small_calls.py 4096 8192 -n 2           # buffers at the start of a page
+    bench/small_calls.py 8 ask --driver build/openmpi/lib/standin-cuda/libcuda.so.1
+                                                  # also with a driver of a device loaded; what it costs by itself
 
 small_calls.cpp lists the calls. `pass` and `ialltoall` go to the MPI.
 """
@@ -17,7 +19,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-WAYS = ('native', 'off', 'quadrille')
+WAYS = ['native', 'off', 'quadrille']
+DRIVER = 'driver'  # as 'quadrille', and the program has loaded one
 
 
 def launcher_of(build):
@@ -29,6 +32,8 @@ def run(way, call, arguments, build):
   """One run's numbers: nanoseconds, CPU microseconds, context switches; each of a call."""
   command = [launcher_of(build), '-n', str(arguments.n), str(build / 'bin' / 'quadrille_small_calls'), call,
              str(arguments.batches), str(arguments.calls)]
+  if way == DRIVER or call == 'ask':
+    command.append(str(pathlib.Path(arguments.driver).resolve()))
   environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1',
                      OMPI_MCA_rmaps_base_oversubscribe='1')
   if way != 'native':
@@ -51,16 +56,18 @@ def main():
   parser.add_argument('--turns', type=int, default=9)
   parser.add_argument('--batches', type=int, default=50)
   parser.add_argument('--calls', type=int, default=1000, help='in a batch')
+  parser.add_argument('--driver', help="CUDA's, or a stand-in of it")
   arguments = parser.parse_args()
   build = ROOT / arguments.build
+  ways = WAYS + [DRIVER] if arguments.driver else WAYS
   for call in arguments.calls_named:
-    all_runs = {way: [] for way in WAYS}
+    all_runs = {way: [] for way in ways}
     for turn in range(arguments.turns):
-      for step in range(len(WAYS)):
-        way = WAYS[(turn + step) % len(WAYS)]
+      for step in range(len(ways)):
+        way = ways[(turn + step) % len(ways)]
         all_runs[way].append(run(way, call, arguments, build))
     print(f'{call}, {arguments.n} ranks, {arguments.turns} runs each')
-    for way in WAYS:
+    for way in ways:
       numbers = list(zip(*all_runs[way]))
       least = min(numbers[0])
       ratios = [ours[0] / native[0] for ours, native in zip(all_runs[way], all_runs['native'])]
