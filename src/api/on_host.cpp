@@ -82,10 +82,11 @@ Kind kind_of(choose::HostBuffers buffers, std::size_t bytes, std::size_t span) {
 
 // The blocks of a side are memory of one place, so one of them tells.
 bool find_side(const run::Side& side, int blocks, const std::vector<int>* list, const memory::DeviceDriver& driver,
-               memory::DevicePlace& place) {
+               memory::DevicePlace& place, bool* can_stay = nullptr) {
   bool on_device = false;
   for_each_block(side, blocks, list, [&](int, const run::Block& first) {
     on_device = memory::find_device(driver, byte_of(first), place);
+    if (on_device && can_stay != nullptr) *can_stay = memory::can_be_exported(driver, byte_of(first));
     return false;
   });
   return on_device;
@@ -170,12 +171,14 @@ int OnHost::finish(int error) {
 
 bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver) {
   memory::DevicePlace sent, received;
-  const bool sends = !call.in_place && find_side(call.send, used.send, used.send_list, driver, sent);
-  const bool receives = find_side(call.recv, used.recv, used.recv_list, driver, received);
-  if (!sends && !receives) return false;
+  bool sent_can = true, received_can = true;
+  const bool sends = !call.in_place && find_side(call.send, used.send, used.send_list, driver, sent, &sent_can);
+  const bool receives = find_side(call.recv, used.recv, used.recv_list, driver, received, &received_can);
+  if ((!sends && !receives) || !sent_can || !received_can) return false;
   if (call.in_place && !is_allgather(call.collective)) return false;
-  if (sends && has_gaps(call.send, used.send, used.send_list)) return false;
-  if (receives && has_gaps(call.recv, used.recv, used.recv_list)) return false;
+  const bool alone = is_neighbor(call.collective);  // a side on the host is packed else
+  if ((sends || (alone && !call.in_place)) && has_gaps(call.send, used.send, used.send_list)) return false;
+  if ((receives || alone) && has_gaps(call.recv, used.recv, used.recv_list)) return false;
   call.device = &driver;
   call.device_place = receives ? received : sent;
   return true;

@@ -70,7 +70,8 @@ class OnHost {
 };
 
 // Can the blocks in a device's memory stay there, in a run that passes them to the MPI as they are? Then `call` says where
-// they are. None may have gaps, which MPIs move piece by piece, or be sent in place but by an allgather.
+// they are. None may have gaps, which MPIs move piece by piece, or be sent in place but by an allgather; and the memory must
+// be such that other processes can open it.
 bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver);
 
 // Does some block of the call lie in a device's memory?

@@ -123,7 +123,9 @@ team::CachedSelection& selection_for(const Call& call, std::size_t bytes, team::
 }
 
 bool may_stay_on_device(const choose::Choice& choice, const team::Team& team) {
-  return team.agreed().mpi_takes_devices && choice.buffers == choose::HostBuffers::as_suits &&
+  // Of neighbours not all ranks know the sizes of blocks, so they are not sent as bytes.
+  const bool suits = choice.algorithm->engine == choose::Engine::schedule || !mpi().device_lacks_gaps;
+  return suits && team.agreed().mpi_takes_devices && choice.buffers == choose::HostBuffers::as_suits &&
          choice.algorithm->from_device == choose::FromDevice::straight;
 }
 

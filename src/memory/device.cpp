@@ -55,7 +55,8 @@ struct DeviceDriver {
 namespace {
 
 // Of CUDA; HIP has them, too.
-constexpr int context_attribute = 1, memory_type_attribute = 2, id_attribute = 7, device_attribute = 9;
+constexpr int context_attribute = 1, memory_type_attribute = 2, id_attribute = 7, device_attribute = 9,
+              exportable_attribute = 10;
 constexpr unsigned host_memory = 1, device_memory = 2;  // of CUDA
 constexpr int hip_copy_default = 4;                     // the driver finds out the direction
 constexpr std::size_t most_devices = 64;
@@ -153,6 +154,11 @@ bool find_device(const DeviceDriver& driver, const void* address, DevicePlace& p
   if (type == 0 || type == host_memory) return false;
   if (place.context == nullptr) place.context = primary_context(driver, place.device);
   return true;
+}
+
+bool can_be_exported(const DeviceDriver& driver, const void* address) {
+  unsigned exportable = 0;  // of one byte or four
+  return driver.pointer_attribute(&exportable, exportable_attribute, number(address)) == 0 && exportable != 0;
 }
 
 AtDevice::AtDevice(const DeviceDriver& driver, const DevicePlace& place) : driver_(driver) {

@@ -39,6 +39,10 @@ struct DevicePlace {
 // Is this an address in a device's memory, and where does it belong? Asks the driver, once in most cases.
 bool find_device(const DeviceDriver& driver, const void* address, DevicePlace& place);
 
+// Can other processes open the memory at this address of a device? Not that of pools, managed memory, and what is mapped by
+// hand: MPIs that take device memory may fail with those.
+bool can_be_exported(const DeviceDriver& driver, const void* address);
+
 // While it lives, this thread's calls of the driver are for a place. What was current before comes back.
 class AtDevice {
  public:

@@ -158,7 +158,8 @@ void load_customs(Mpi& table) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   if (table.Get_library_version(version, &length) != MPI_SUCCESS) return;
-  table.cuts_long_gathers = std::strstr(version, "Intel") == nullptr;
+  table.device_lacks_gaps = std::strstr(version, "Intel") != nullptr;
+  table.cuts_long_gathers = !table.device_lacks_gaps;
   table.cuts_long_neighbors = true;
 #else
   static_cast<void>(table);

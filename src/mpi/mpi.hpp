@@ -84,6 +84,8 @@ struct Mpi {
   bool foreign = false;
   // This MPI cuts what is longer than its receive block, and reports no error: in allgathers, among neighbours.
   bool cuts_long_gathers = false, cuts_long_neighbors = false;
+  // It takes no data out of a device's memory into a type with gaps, wherever that is.
+  bool device_lacks_gaps = false;
   std::string library;  // path of the MPI library
   std::string problem;  // one line, when not usable
 };

@@ -9,12 +9,20 @@
 namespace quadrille::team {
 namespace {
 
-run::Moving moving_by(const choose::Choice& choice) {
+// Where messages may go straight from and to a device's memory, all ranks send and receive plain bytes: some MPIs take no
+// data from a device into a type with gaps, be that on the host (Intel MPI).
+bool may_go_straight(const Team& team, const choose::Choice& choice) {
+  return team.agreed().mpi_takes_devices && choice.buffers == choose::HostBuffers::as_suits &&
+         choice.algorithm->engine == choose::Engine::schedule &&
+         choice.algorithm->from_device == choose::FromDevice::straight;
+}
+
+run::Moving moving_by(const Team& team, const choose::Choice& choice) {
   const auto parameter = [&](const char* name) {
     return static_cast<std::size_t>(plan::value_of(choice.parameters, name, 0));
   };
   run::Moving moving;
-  moving.as_bytes = choice.algorithm->needs.contiguous;
+  moving.as_bytes = choice.algorithm->needs.contiguous || may_go_straight(team, choice);
   moving.pack_up_to = parameter("pack");
   moving.monolithic = parameter("monolithic") != 0;
   moving.eager = parameter("eager");
@@ -26,7 +34,7 @@ run::Moving moving_by(const choose::Choice& choice) {
 Prepared prepare(Team& team, Collective collective, const choose::Choice& choice) {
   const choose::EngineRow& engine = row_of(choice.algorithm->engine);
   Prepared prepared;
-  prepared.moving = moving_by(choice);
+  prepared.moving = moving_by(team, choice);
   if (engine.plans == choose::Plans::neighbor_messages) prepared.schedule = &neighbor_plan_of(team, choice);
   if (engine.plans == choose::Plans::leaders) {
     prepared.leaders = leaders_for(team, collective, choice);
