@@ -62,7 +62,13 @@ void load_driver(const char* path) {
   load(library, "cuMemcpy", driver.cuMemcpy);
   must(driver.cuInit(0));
   must(driver.cuDevicePrimaryCtxRetain(&driver.context, 0));
-  must(driver.cuCtxCreate_v2(&driver.own, 0, 0));
+  // An MPI that takes such memory may want its context to be the current one.
+  if (std::getenv("QUADRILLE_TEST_MPI_TAKES_DEVICE") != nullptr) {
+    driver.own = driver.context;
+    must(driver.cuCtxSetCurrent(driver.own));
+  } else {
+    must(driver.cuCtxCreate_v2(&driver.own, 0, 0));
+  }
 }
 
 // Of the library that is tested, not of this program.
