@@ -87,7 +87,7 @@ int begin(const Caller& caller, bool needs_init) {
   const int error = failure_of(driver().settings, caller.function);
   if (error != success) return error;
   if (driver().settings.mode == Mode::random) stir();
-  return success;
+  return refuse_unsafe(caller.function);
 }
 
 }  // namespace quadrille::standin

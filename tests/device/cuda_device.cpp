@@ -263,3 +263,13 @@ QUADRILLE_EXPORT int cuCtxEnablePeerAccess(Handle handle, unsigned flags) {
     return peer == nullptr || peer->destroyed || peer == &context ? invalid_context : success;
   });
 }
+
+// -- Capture
+
+QUADRILLE_EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
+  return enter(QUADRILLE_HERE, [&] { return exchange_capture_mode(mode); });
+}
+
+QUADRILLE_EXPORT int cuGraphDestroy(Handle graph) {
+  return enter(QUADRILLE_HERE, [&] { return destroy_graph(graph); });
+}

@@ -31,7 +31,7 @@ const Since since[] = {
     {"cuIpcOpenMemHandle_v2", 11000},  {"cuStreamWaitValue32_v2", 11070}, {"cuStreamWriteValue32_v2", 11070},
     {"cuMemAllocAsync", 11020},        {"cuMemFreeAsync", 11020},         {"cuDeviceGetDefaultMemPool", 11020},
     {"cuEventRecordWithFlags", 11010}, {"cuLaunchHostFunc", 10000},       {"cuCtxGetId", 12000},
-    {"cuStreamGetId", 12000},          {"cuGetProcAddress_v2", 12000},
+    {"cuStreamGetId", 12000},          {"cuGetProcAddress_v2", 12000},    {"cuStreamBeginCapture_v2", 10010},
 };
 
 int since_of(const std::string& name) {

@@ -190,11 +190,17 @@ QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamGetId)(Handle handle, unsigned lon
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamIsCapturing)(Handle handle, int* status) {
-  return enter_in_stream(QUADRILLE_HERE, handle, per_thread, [&](const Stream&) {
-    if (status == nullptr) return invalid_value;
-    *status = 0;
-    return success;
-  });
+  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
+                         [&](const Stream& stream) { return ask_capture(stream, status); });
+}
+
+QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamBeginCapture_v2)(Handle handle, int mode) {
+  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
+                         [&](Stream& stream) { return begin_capture(stream, mode); });
+}
+
+QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamEndCapture)(Handle handle, Handle* graph) {
+  return enter_in_stream(QUADRILLE_HERE, handle, per_thread, [&](Stream& stream) { return end_capture(stream, graph); });
 }
 
 QUADRILLE_EXPORT int QUADRILLE_STREAM(cuStreamWaitEvent)(Handle handle, Handle event, unsigned flags) {

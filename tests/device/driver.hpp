@@ -12,6 +12,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -124,6 +125,8 @@ struct Operation {
   MarkRef mark;
   Clock::time_point submitted;
 };
+enum class Capture : int { none, active, invalid };       // CUDA's numbers
+enum class CaptureMode : int { global, thread, relaxed };  // likewise
 struct Stream {
   Context* context = nullptr;
   bool blocking = true, running = false, destroyed = false;
@@ -132,6 +135,10 @@ struct Stream {
   unsigned long long id = 0;
   std::deque<Operation> queue;
   MarkRef last;
+  Capture capture = Capture::none;
+  CaptureMode capture_mode = CaptureMode::global;
+  std::thread::id capturer;
+  unsigned long captured = 0;  // pieces of work
 };
 struct Event {
   Context* context = nullptr;
@@ -152,6 +159,17 @@ Stream* stream_of(Handle handle, bool per_thread, Context& current);
 Stream* make_stream(Context& context, unsigned flags, int priority);
 void start_worker();
 std::size_t pending();
+
+// -- capture.cpp
+
+// The error of a call that may not be made now; success if it may. What it disturbs is lost.
+int refuse_unsafe(const char* function);
+int refuse_in_capture(const char* function, Stream& stream);
+int begin_capture(Stream& stream, int mode);
+int end_capture(Stream& stream, Handle* graph);
+int destroy_graph(Handle graph);
+int ask_capture(const Stream& stream, int* status);
+int exchange_capture_mode(int* mode);
 
 // -- events.cpp
 
@@ -271,7 +289,9 @@ template <class Body>
 int enter_in_stream(const Caller& caller, Handle handle, bool per_thread, Body&& body) {
   return enter_in_context(caller, [&](Context& context) {
     Stream* const stream = stream_of(handle, per_thread, context);
-    return stream == nullptr ? static_cast<int>(invalid_handle) : body(*stream);
+    if (stream == nullptr) return static_cast<int>(invalid_handle);
+    const int refused = refuse_in_capture(caller.function, *stream);
+    return refused != success ? refused : body(*stream);
   });
 }
 

@@ -142,6 +142,12 @@ void start_worker() {
 }
 
 MarkRef submit(Stream& stream, Operation operation) {
+  if (stream.capture != Capture::none) {
+    ++stream.captured;
+    auto mark = std::make_shared<Mark>();
+    mark->done = true;
+    return mark;
+  }
   order_with_null_stream(stream, operation);
   std::erase_if(operation.after, [](const MarkRef& mark) { return mark->done; });
   operation.mark = std::make_shared<Mark>();

@@ -80,6 +80,10 @@ constexpr int hip_invalid_direction = 21;
   X(hipStreamDestroy, quadrille::standin::Handle)                                                                  \
   X(hipStreamSynchronize, quadrille::standin::Handle)                                                              \
   X(hipStreamQuery, quadrille::standin::Handle)                                                                    \
+  X(hipStreamIsCapturing, quadrille::standin::Handle, int*)                                                        \
+  X(hipStreamBeginCapture, quadrille::standin::Handle, int)                                                        \
+  X(hipStreamEndCapture, quadrille::standin::Handle, quadrille::standin::Handle*)                                  \
+  X(hipThreadExchangeStreamCaptureMode, int*)                                                                      \
   X(hipStreamWaitEvent, quadrille::standin::Handle, quadrille::standin::Handle, unsigned)                          \
   X(hipStreamWaitValue32, quadrille::standin::Handle, void*, std::uint32_t, unsigned, std::uint32_t)               \
   X(hipStreamWriteValue32, quadrille::standin::Handle, void*, std::uint32_t, unsigned)                             \

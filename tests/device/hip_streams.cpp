@@ -143,6 +143,22 @@ QUADRILLE_EXPORT int hipStreamQuery(Handle handle) {
   });
 }
 
+QUADRILLE_EXPORT int hipStreamIsCapturing(Handle handle, int* status) {
+  return enter_in_stream(QUADRILLE_HERE, handle, false, [&](const Stream& stream) { return ask_capture(stream, status); });
+}
+
+QUADRILLE_EXPORT int hipStreamBeginCapture(Handle handle, int mode) {
+  return enter_in_stream(QUADRILLE_HERE, handle, false, [&](Stream& stream) { return begin_capture(stream, mode); });
+}
+
+QUADRILLE_EXPORT int hipStreamEndCapture(Handle handle, Handle* graph) {
+  return enter_in_stream(QUADRILLE_HERE, handle, false, [&](Stream& stream) { return end_capture(stream, graph); });
+}
+
+QUADRILLE_EXPORT int hipThreadExchangeStreamCaptureMode(int* mode) {
+  return enter(QUADRILLE_HERE, [&] { return exchange_capture_mode(mode); });
+}
+
 QUADRILLE_EXPORT int hipStreamWaitEvent(Handle handle, Handle event, unsigned flags) {
   return enter_in_stream(QUADRILLE_HERE, handle, false, [&](Stream& stream) {
     return flags != 0 ? static_cast<int>(invalid_value) : wait_in_stream(stream, event);

@@ -29,7 +29,8 @@
 //   QUADRILLE_STANDIN_FAIL       FUNCTION:N[+][:ERROR],...: the N-th call fails (N+: and all after it). FUNCTION may be
 //                                `operation`: the N-th piece of work of a stream, after which its context is unusable.
 //
-// It has no graphs, arrays, textures, events between processes and green contexts.
+// A stream can capture, but the graph has nothing in it. There are no arrays, textures, events between processes and green
+// contexts.
 #pragma once
 
 #include <cstddef>
@@ -98,6 +99,9 @@ enum Error : int {
   not_registered = 713,
   not_permitted = 800,
   not_supported = 801,
+  capture_unsupported = 900,
+  capture_invalidated = 901,
+  capture_implicit = 906,
   unknown = 999,
 };
 
@@ -177,6 +181,8 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
   X(cuStreamCreateWithPriority, quadrille::standin::Handle*, unsigned, int)                                    \
   X(cuStreamDestroy_v2, quadrille::standin::Handle)                                                            \
   X(cuCtxGetStreamPriorityRange, int*, int*)                                                                   \
+  X(cuThreadExchangeStreamCaptureMode, int*)                                                                   \
+  X(cuGraphDestroy, quadrille::standin::Handle)                                                                \
   X(cuGetProcAddress_v2, const char*, void**, int, std::uint64_t, int*)
 
 // What UCX is linked to, but finds out that it is not there: memory that is mapped by hand, and pools of other
@@ -241,6 +247,8 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
   X(cuStreamGetPriority, quadrille::standin::Handle, int*)                                                            \
   X(cuStreamGetId, quadrille::standin::Handle, unsigned long long*)                                                   \
   X(cuStreamIsCapturing, quadrille::standin::Handle, int*)                                                            \
+  X(cuStreamBeginCapture_v2, quadrille::standin::Handle, int)                                                         \
+  X(cuStreamEndCapture, quadrille::standin::Handle, quadrille::standin::Handle*)                                      \
   X(cuStreamWaitEvent, quadrille::standin::Handle, quadrille::standin::Handle, unsigned)                              \
   X(cuStreamWaitValue32_v2, quadrille::standin::Handle, quadrille::standin::Address, std::uint32_t, unsigned)         \
   X(cuStreamWriteValue32_v2, quadrille::standin::Handle, quadrille::standin::Address, std::uint32_t, unsigned)        \
