@@ -427,6 +427,20 @@ QUADRILLE_EXPORT int Quadrille_Waitany(int count, Quadrille_Request requests[], 
  * Errors: MPI_ERR_REQUEST for one that is active. */
 QUADRILLE_EXPORT int Quadrille_Request_free(Quadrille_Request* request);
 
+QUADRILLE_EXPORT int Quadrille_Alltoall_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                                void* stream, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Alltoallv_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                 MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                 const int rdispls[], MPI_Datatype recvtype, void* stream,
+                                                 MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Alltoallw_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                 const MPI_Datatype sendtypes[], void* recvbuf,
+                                                 const int recvcounts[], const int rdispls[],
+                                                 const MPI_Datatype recvtypes[], void* stream, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Start_enqueue(Quadrille_Request* request, void* stream);
+QUADRILLE_EXPORT int Quadrille_Enqueue_status(MPI_Comm comm);
+
 /* Forces an algorithm for one collective on one communicator. Collective over `comm`: all ranks give
  * the same strings.
  *   collective  "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "exchange",

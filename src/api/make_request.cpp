@@ -30,15 +30,15 @@ int keep_types(Making& m) {
                                                                                                   : MPI_ERR_TYPE;
 }
 
-// A call that cannot be served is the MPI's. But a persistent one under a name of ours is ours or nobody's.
+// A call that cannot be served is the MPI's. But a persistent or enqueued one under a name of ours is ours or nobody's.
 int refuse(Making& m, int error, const std::string& why) {
-  return m.persistent && !m.is_drop_in() ? error : make_native(m, why);
+  return m.is_ours() ? error : make_native(m, why);
 }
 
 // Both: nothing if the call goes on, else what became of it.
 std::optional<int> refuse_dense(Making& m) {
   Team& team = m.team;
-  if (!team.eligible && (!m.persistent || m.is_drop_in())) {
+  if (!team.eligible && !m.is_ours()) {
     m.has_mistake = !is_sound(m.call, blocks_of(m.call, team).recv);
     return make_native(m, team.why_not);
   }
@@ -54,7 +54,7 @@ std::optional<int> refuse_dense(Making& m) {
 
 std::optional<int> refuse_neighbors(Making& m) {
   Team& team = m.team;
-  if (!m.persistent || m.is_drop_in()) {
+  if (!m.is_ours()) {
     if (const std::string why = why_no_neighbors(team); !why.empty()) {
       const team::Neighbors* const neighbors = team::neighbors_of(team);
       m.has_mistake = neighbors == nullptr || !is_sound(m.call, *neighbors);
@@ -83,7 +83,8 @@ int make_by_engine(Making& m) {
   if (m.must_serve() && team.taken.first_tag >= 0) return make_apart(m);
   team::CachedSelection& selected = selection_for(m.call, bytes, team, m.is_drop_in());
   m.choice = &selected.selection.choice;
-  m.may_come_again = !selected.selection.by_load && !selected.follows_load && selected.selection.rivals.empty();
+  const choose::Selection& selection = selected.selection;
+  m.may_come_again = !m.enqueued && !selection.by_load && !selected.follows_load && selection.rivals.empty();
   return work_of(selected.selection.choice).make(m, selected);
 }
 

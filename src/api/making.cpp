@@ -22,7 +22,7 @@ bool has_messages(Making& m, int& error) {
   }
   error = team::prepare_messages(m.team);
   if (error == MPI_SUCCESS) return true;
-  if (!m.persistent || m.is_drop_in()) error = make_native(m, team::no_communicator);
+  if (!m.is_ours()) error = make_native(m, team::no_communicator);
   return false;
 }
 
@@ -150,7 +150,7 @@ void Making::bring_to_host() {
   const choose::HostBuffers buffers = choice == nullptr ? choose::HostBuffers::as_suits : choice->buffers;
   auto on_host = std::make_unique<OnHost>(call, used_blocks(call, team), *driver, buffers);
   if (!on_host->is_needed()) return;
-  if (!persistent) on_host->fetch();  // else at each start
+  if (!persistent && !enqueued) on_host->fetch();  // else at each start
   made.on_host = std::move(on_host);
   call = made.on_host->call();
   call.device = nullptr;
@@ -159,8 +159,10 @@ void Making::bring_to_host() {
 void Making::bring_to_host_or_stay() {
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr || made.on_host != nullptr) return;
-  const bool may_stay = choice != nullptr && may_stay_on_device(*choice, team);
-  if (!may_stay || !stays_on_device(call, used_blocks(call, team), *driver)) bring_to_host();
+  // What a thread goes on with for a stream calls no driver.
+  const bool may_stay = !enqueued && choice != nullptr && may_stay_on_device(*choice, team);
+  made.on_device = may_stay && stays_on_device(call, used_blocks(call, team), *driver);
+  if (!made.on_device) bring_to_host();
 }
 
 // That so many requests lie between two that are under way together is not to be expected.
@@ -325,7 +327,7 @@ int make_of_the_mpi(Making& m, team::CachedSelection& selected) {
   if (m.must_serve()) return is_neighbor(m.call.collective) ? by_neighbor_rings(m) : make_in_node(m, selected);
   const std::string& why = selected.selection.why;
   const bool neighbors = is_neighbor(m.call.collective);
-  if (!m.persistent || m.is_drop_in()) return make_native(m, neighbors ? "the MPI was chosen" : why);
+  if (!m.is_ours()) return make_native(m, neighbors ? "the MPI was chosen" : why);
   return neighbors ? by_direct_messages(m, "for the MPI: " + why) : make_in_node(m, selected);
 }
 

@@ -19,6 +19,7 @@ struct Making {
   const Door door = Door::explicit_api;
   int tag = 0;
   bool may_come_again = false;  // so would all that are like it
+  bool enqueued = false;  // it begins when a stream of a device has come to it, which may be after later calls
   bool passes_on = false;  // all ranks call the MPI's own function: under its own name alone
 
   const choose::Choice* choice = nullptr;  // if something was selected
@@ -31,6 +32,8 @@ struct Making {
   // The messages of two requests must not meet. All ranks count all requests.
   void take_tag();
   bool is_drop_in() const { return door == Door::drop_in; }
+  // The MPI cannot stand in: it would have to be called in the order of all ranks' calls.
+  bool is_ours() const { return (persistent || enqueued) && !is_drop_in(); }
   // It may not wait for another rank: MPI's nonblocking functions never do. What such a call needs is there, or it goes to
   // the MPI (api/taken.hpp). Our own ones wait in the first call on a communicator (docs/requests.md).
   bool never_waits() const { return is_drop_in() && !persistent; }
@@ -43,7 +46,7 @@ struct Making {
   template <class Why>
   void explain(const char* algorithm, Why why) const {
     if (!team.counted.explains) return;
-    team::explain(team, call.collective, 0, algorithm, (persistent ? "persistent; " : "nonblocking; ") + why());
+    team::explain(team, call.collective, 0, algorithm, (enqueued ? "enqueued; " : persistent ? "persistent; " : "nonblocking; ") + why());
   }
 };
 

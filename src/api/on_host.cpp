@@ -101,12 +101,12 @@ bool has_gaps(const run::Side& side, int blocks, const std::vector<int>* list) {
   return gaps;
 }
 
+}  // namespace
+
 void free_staging_at_end() {
   static std::once_flag once;
   std::call_once(once, [] { team::before_end(memory::free_staging); });
 }
-
-}  // namespace
 
 OnHost::OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver,
                choose::HostBuffers buffers)
@@ -167,6 +167,19 @@ int OnHost::finish(int error) {
     failed_ = !copies.wait() || failed_;
   }
   return failed_ ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+bool OnHost::fetch_in(void* stream) {
+  memory::DeviceCopies copies(driver_, stream);
+  if (send_.is_used()) copies.to_host(send_.regions, send_.moved);
+  if (recv_.is_used()) copies.to_host(recv_.read, recv_.moved);
+  return copies.leave();
+}
+
+bool OnHost::finish_in(void* stream) {
+  memory::DeviceCopies copies(driver_, stream);
+  if (recv_.is_used()) copies.to_device(recv_.regions, recv_.moved);
+  return copies.leave();
 }
 
 bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver) {

@@ -49,6 +49,17 @@ class OnHost {
   // Brings what was received to the device, if the call has returned no error. Returns the call's, or one of its own.
   int finish(int error);
 
+  // ---- In the order of a stream: nobody waits ----
+
+  // Its memory is such that the driver copies to it and from it later.
+  bool is_pinned() const { return is_pinned(send_) && is_pinned(recv_); }
+  // Is all of it in the context of that place?
+  bool is_at(const memory::DevicePlace& place) const { return is_at(send_, place) && is_at(recv_, place); }
+  memory::DevicePlace place() const { return send_.is_used() ? send_.place : recv_.place; }
+  // As fetch() and finish(). False if the driver refuses. While AtDevice of the stream's place lives.
+  bool fetch_in(void* stream);
+  bool finish_in(void* stream);
+
  private:
   struct Copy {
     memory::DevicePlace place;
@@ -60,6 +71,10 @@ class OnHost {
   };
   void take(run::Side& side, int blocks, const std::vector<int>* list, Copy& copy);
   void read(const Copy& copy, const memory::Regions& regions);
+  static bool is_pinned(const Copy& copy) { return !copy.is_used() || copy.host.is_pinned(); }
+  static bool is_at(const Copy& copy, const memory::DevicePlace& place) {
+    return !copy.is_used() || copy.place.context == place.context;
+  }
 
   const memory::DeviceDriver& driver_;
   run::Call call_;
@@ -68,6 +83,9 @@ class OnHost {
   int own_ = -1;
   bool failed_ = false;
 };
+
+// At the end of MPI the memory for such calls is given back.
+void free_staging_at_end();
 
 // Can the blocks in a device's memory stay there, in a run that passes them to the MPI as they are? Then `call` says where
 // they are. None may have gaps, which MPIs move piece by piece, or be sent in place but by an allgather; and the memory must

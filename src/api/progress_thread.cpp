@@ -82,6 +82,15 @@ bool has_spare_processor() {
   return ranks > 0 && sys::count(sys::allowed_processors()) >= 2 * ranks;
 }
 
+void make_thread(With with) {
+  try {
+    progress_thread = new ProgressThread(with, has_spare_processor());
+    team::before_end(end_progress_thread);
+  } catch (const std::system_error&) {
+    progress_thread = nullptr;
+  }
+}
+
 void settle() {
   int level = MPI_THREAD_MULTIPLE;
   mpi().Query_thread(&level);  // that of the MPI: with its own thread for progress MPICH raises it
@@ -94,12 +103,8 @@ void settle() {
     team::say_once("QUADRILLE_PROGRESS=thread: the program did not ask for MPI_THREAD_MULTIPLE, so the thread goes on only "
                    "with calls inside a node whose blocks have no gaps");
   }
-  try {
-    progress_thread = new ProgressThread(multiple ? With::mpi : With::memory_alone, has_spare_processor());
-    team::before_end(end_progress_thread);
-  } catch (const std::system_error&) {
-    team::say_once("QUADRILLE_PROGRESS=thread: the system gives no thread");
-  }
+  make_thread(multiple ? With::mpi : With::memory_alone);
+  if (progress_thread.load() == nullptr) team::say_once("QUADRILLE_PROGRESS=thread: the system gives no thread");
 }
 
 }  // namespace
@@ -107,6 +112,18 @@ void settle() {
 void prepare_progress() {
   static std::once_flag once;
   std::call_once(once, settle);
+}
+
+bool start_progress_thread() {
+  static const bool started = [] {
+    int level = MPI_THREAD_SINGLE;
+    mpi().Query_thread(&level);
+    prepare_progress();
+    if (level != MPI_THREAD_MULTIPLE) return false;
+    if (!has_progress_thread()) make_thread(With::mpi);
+    return has_progress_thread();
+  }();
+  return started && has_progress_thread();
 }
 
 bool has_progress_thread() { return progress_thread.load(std::memory_order_acquire) != nullptr; }

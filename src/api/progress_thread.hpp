@@ -17,6 +17,9 @@ void prepare_progress();
 // After that: is there one?
 bool has_progress_thread();
 
+// Starts one, if the program may call the MPI from several threads. Is there one now that may call it?
+bool start_progress_thread();
+
 // A call has been started.
 void wake_progress_thread();
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/enqueue.hpp"
 #include "api/made_again.hpp"
 #include "api/progress_thread.hpp"
 #include "api/serve.hpp"
@@ -71,7 +72,7 @@ void State::look_what_it_needs() {
 
 void State::start() {
   active = true;
-  begun = has_moved = false;
+  begun = has_moved = in_stream = false;
   complete.store(false, std::memory_order_relaxed);
   error = MPI_SUCCESS;
   if (on_host != nullptr && persistent) on_host->fetch();
@@ -83,6 +84,7 @@ bool State::go_on(run::With with) {
   if (complete.load(std::memory_order_relaxed)) return true;
   if (put_off) return false;
   if (has_moved) return tell(with);
+  if (in_stream && !turn->has_come()) return false;
   if (queue != nullptr && queue->front() != this) return false;
   if (!can_go_on(with)) return false;
   int now = MPI_SUCCESS;
@@ -92,7 +94,7 @@ bool State::go_on(run::With with) {
   const bool over = thrown != MPI_SUCCESS || is_run_done();
   if (!over) return false;
   if (queue != nullptr) queue->pop_front();
-  if (on_host != nullptr) error = on_host->finish(error);
+  if (on_host != nullptr && !in_stream) error = on_host->finish(error);
   has_moved = true;
   return tell(with);
 }
@@ -102,6 +104,7 @@ bool State::tell(run::With with) {
     if (with != run::With::mpi) return false;
     api::tell_the_mpi(*this);
   }
+  if (in_stream && !api::end_turn(*this)) return false;
   complete.store(true, std::memory_order_release);
   return true;
 }
@@ -263,7 +266,7 @@ bool is_list(int count, const Quadrille_Request* requests) { return count == 0 |
 int start_one(Quadrille_Request* handle) {
   if (handle == nullptr || *handle == nullptr) return raise(MPI_ERR_REQUEST);
   State& request = **handle;
-  if (request.active || !request.persistent) return raise(request, MPI_ERR_REQUEST);
+  if (request.active || !request.persistent || api::has_turn(request)) return raise(request, MPI_ERR_REQUEST);
   return api::start(request);
 }
 
@@ -334,7 +337,8 @@ int wait_for_one(Quadrille_Request* request) {
 
 int free_one(Quadrille_Request* request) {
   if (request == nullptr || *request == nullptr) return MPI_SUCCESS;
-  if ((*request)->active) return raise(**request, MPI_ERR_REQUEST);
+  if ((*request)->active || api::has_turn(**request)) return raise(**request, MPI_ERR_REQUEST);
+  api::forget_turns(**request);
   delete *request;
   *request = QUADRILLE_REQUEST_NULL;
   return MPI_SUCCESS;

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "api/on_host.hpp"
+#include "api/stream_turn.hpp"
 #include "quadrille.h"
 #include "run/bound_run.hpp"
 #include "run/call.hpp"
@@ -46,6 +47,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::team::Lane* lane = nullptr;  // of a nonblocking call, until it is complete
   std::deque<const quadrille::run::Pending*>* queue = nullptr;  // in which it takes its turn there, or on a lane of leaders
   std::unique_ptr<quadrille::api::OnHost> on_host;  // if the program has loaded a driver of a device
+  std::unique_ptr<quadrille::api::StreamTurn> turn;  // in a stream of a device, if it ever had one
   Run run;
   bool persistent = false;
   bool crowded = false;  // ranks share processors: who looks in vain must let others run
@@ -63,6 +65,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // What the program holds, if it called a function of the MPI's own name (api/taken.hpp): `complete` is set when the MPI
   // has been told.
   bool taken = false;
+  bool on_device = false;  // its blocks are, and the MPI gets them as they are
+  bool in_stream = false;  // the last start is one of its turns, and nobody is told but the stream
   bool put_off = false;  // nothing carries it out yet (api/coming.hpp)
   MPI_Request handle{};
   int handle_tag = 0;

@@ -9,48 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "memory/device_driver.hpp"
+
 namespace quadrille::memory {
-
-// CUDA's description of rows.
-struct CudaRows {
-  std::size_t from_x, from_y;
-  unsigned from_type;
-  const void* from_host;
-  std::uintptr_t from_device;
-  void* from_array;
-  std::size_t from_pitch;
-  std::size_t to_x, to_y;
-  unsigned to_type;
-  void* to_host;
-  std::uintptr_t to_device;
-  void* to_array;
-  std::size_t to_pitch;
-  std::size_t width, height;
-};
-
-// The functions that are needed of a driver, in our own words: CUDA's and HIP's differ in types alone. The last ones
-// may be missing.
-struct DeviceDriver {
-  bool is_cuda = false;
-  int (*pointer_attribute)(void* result, int attribute, std::uintptr_t address) = nullptr;
-  int (*synchronize)(void* stream) = nullptr;
-  int (*allocate_cuda)(void** memory, std::size_t bytes) = nullptr;
-  int (*allocate_hip)(void** memory, std::size_t bytes, unsigned flags) = nullptr;
-  int (*free_pinned)(void* memory) = nullptr;
-  // CUDA
-  int (*pointer_attributes)(unsigned count, int* attributes, void** results, std::uintptr_t address) = nullptr;
-  int (*push_context)(void* context) = nullptr;
-  int (*pop_context)(void** context) = nullptr;
-  int (*retain_primary)(void** context, int device) = nullptr;
-  int (*copy_cuda)(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, void* stream) = nullptr;
-  int (*copy_rows_cuda)(const CudaRows* rows, void* stream) = nullptr;
-  // HIP
-  int (*get_device)(int* device) = nullptr;
-  int (*set_device)(int device) = nullptr;
-  int (*copy_hip)(void* to, const void* from, std::size_t bytes, int kind, void* stream) = nullptr;
-  int (*copy_rows_hip)(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
-                       std::size_t height, int kind, void* stream) = nullptr;
-};
 
 namespace {
 
@@ -79,8 +40,30 @@ bool load(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
+void load_for_streams(void* library, DeviceDriver& driver) {
+  const bool cuda = driver.is_cuda;
+  const auto find = [&](const char* of_cuda, const char* of_hip, auto& function) {
+    load(library, cuda ? of_cuda : of_hip, function);
+  };
+  find("cuStreamIsCapturing", "hipStreamIsCapturing", driver.is_capturing);
+  find("cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode", driver.exchange_capture_mode);
+  find("cuStreamQuery", "hipStreamQuery", driver.query_stream);
+  find("cuMemHostRegister_v2", "hipHostRegister", driver.register_host);
+  find("cuMemHostUnregister", "hipHostUnregister", driver.unregister_host);
+  find("cuMemHostGetDevicePointer_v2", "hipHostGetDevicePointer", driver.address_on_device);
+  find("cuStreamWriteValue32_v2", "hipStreamWriteValue32", driver.write_value);
+  if (!cuda) {
+    load(library, "hipStreamWaitValue32", driver.wait_for_value_hip);
+    return;
+  }
+  load(library, "cuStreamWaitValue32_v2", driver.wait_for_value_cuda);
+  load(library, "cuStreamGetCtx", driver.context_of_stream);
+  load(library, "cuCtxGetCurrent", driver.current_context);
+}
+
 bool load_functions(void* library, DeviceDriver& driver) {
   driver.is_cuda = load(library, "cuPointerGetAttribute", driver.pointer_attribute);
+  load_for_streams(library, driver);
   if (driver.is_cuda) {
     load(library, "cuMemcpy2DAsync_v2", driver.copy_rows_cuda);
     load(library, "cuDevicePrimaryCtxRetain", driver.retain_primary);
@@ -187,10 +170,10 @@ bool DeviceCopies::copy(const Region& region, std::ptrdiff_t moved, bool to_host
       const unsigned to_type = to_host ? host_memory : device_memory, from_type = to_host ? device_memory : host_memory;
       const CudaRows rows = {0, 0,       from_type, from_place, from,    nullptr,      region.pitch, 0,
                              0, to_type, to_place,  to,         nullptr, region.pitch, region.bytes, region.rows};
-      error = driver_.copy_rows_cuda(&rows, nullptr);
+      error = driver_.copy_rows_cuda(&rows, stream_);
     } else if (driver_.copy_rows_hip != nullptr) {
       error = driver_.copy_rows_hip(to_place, region.pitch, from_place, region.pitch, region.bytes, region.rows,
-                                    hip_copy_default, nullptr);
+                                    hip_copy_default, stream_);
     }
     if (error == 0) return true;
   }
@@ -203,9 +186,9 @@ bool DeviceCopies::copy(const Region& region, std::ptrdiff_t moved, bool to_host
 
 // The driver finds out what is where.
 bool DeviceCopies::copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const {
-  if (driver_.is_cuda) return driver_.copy_cuda(to, from, bytes, nullptr) == 0;
+  if (driver_.is_cuda) return driver_.copy_cuda(to, from, bytes, stream_) == 0;
   return driver_.copy_hip(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, hip_copy_default,
-                          nullptr) == 0;
+                          stream_) == 0;
 }
 
 void DeviceCopies::copy(void* to, const void* from, std::size_t bytes) {
@@ -224,7 +207,12 @@ void DeviceCopies::to_device(const Regions& regions, std::ptrdiff_t moved) {
 }
 
 bool DeviceCopies::wait() {
-  if (std::exchange(under_way_, false)) failed_ = driver_.synchronize(nullptr) != 0 || failed_;
+  if (std::exchange(under_way_, false)) failed_ = driver_.synchronize(stream_) != 0 || failed_;
+  return !std::exchange(failed_, false);
+}
+
+bool DeviceCopies::leave() {
+  under_way_ = false;
   return !std::exchange(failed_, false);
 }
 

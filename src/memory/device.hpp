@@ -50,6 +50,8 @@ class AtDevice {
   AtDevice(const AtDevice&) = delete;
   AtDevice& operator=(const AtDevice&) = delete;
   ~AtDevice();
+  // Another one is current now than before.
+  bool has_changed() const { return changed_; }
 
  private:
   const DeviceDriver& driver_;
@@ -57,12 +59,12 @@ class AtDevice {
   int before_ = -1;
 };
 
-// Copies between a device's memory and the host's, or inside a device's. They are put into the NULL stream, as a program's own copies that
-// wait are: so what it has put there, or into a stream that goes along with that one, is done before. All of a batch
-// wait once, together. To be used while AtDevice lives.
+// Copies between a device's memory and the host's, or inside a device's. They are put into a stream: the NULL stream,
+// unless another one is given, as a program's own copies that wait are: so what it has put there, or into a stream that
+// goes along with that one, is done before. All of a batch wait once, together. To be used while AtDevice lives.
 class DeviceCopies {
  public:
-  explicit DeviceCopies(const DeviceDriver& driver) : driver_(driver) {}
+  explicit DeviceCopies(const DeviceDriver& driver, void* stream = nullptr) : driver_(driver), stream_(stream) {}
   DeviceCopies(const DeviceCopies&) = delete;
   DeviceCopies& operator=(const DeviceCopies&) = delete;
   ~DeviceCopies() { wait(); }
@@ -73,11 +75,14 @@ class DeviceCopies {
   void copy(void* to, const void* from, std::size_t bytes);
   // Returns when all are done. False if the driver has refused any.
   bool wait();
+  // The same, but nobody waits: they are done in the order of the stream.
+  bool leave();
 
  private:
   bool copy(const Region& region, std::ptrdiff_t moved, bool to_host) const;
   bool copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const;
   const DeviceDriver& driver_;
+  void* const stream_;
   bool under_way_ = false, failed_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "memory/staging.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <mutex>
 #include <new>
@@ -22,6 +23,9 @@ std::size_t rounded(std::size_t bytes) {
   const std::size_t step = std::bit_floor(bytes) / 4;
   return (bytes + step - 1) / step * step;
 }
+
+thread_local int keeping_all = 0;
+std::atomic<void (*)()> work_before_free = nullptr;
 
 struct Kept {
   std::mutex mutex;
@@ -104,11 +108,12 @@ void Staging::give_back() {
   Kept& list = kept();
   const std::lock_guard lock(list.mutex);
   if (list.ended && piece.pinned) return;
-  if (list.ended || !keeps_ || piece.bytes > most_kept) {
+  const bool all = keeping_all > 0 && piece.pinned;
+  if (list.ended || !keeps_ || (piece.bytes > most_kept && !all)) {
     free_piece(*driver_, piece);
     return;
   }
-  while (list.bytes + piece.bytes > most_kept) forget_first(list, *driver_);
+  while (!all && !list.pieces.empty() && list.bytes + piece.bytes > most_kept) forget_first(list, *driver_);
   try {
     list.pieces.push_back(piece);
   } catch (const std::bad_alloc&) {
@@ -119,7 +124,19 @@ void Staging::give_back() {
   list.bytes += piece.bytes;
 }
 
+KeepsAllStaging::KeepsAllStaging() { ++keeping_all; }
+KeepsAllStaging::~KeepsAllStaging() { --keeping_all; }
+
+void trim_staging() {
+  Kept& list = kept();
+  const std::lock_guard lock(list.mutex);
+  while (list.bytes > Staging::most_kept) forget_first(list, *list.driver);
+}
+
+void before_free_staging(void (*work)()) { work_before_free.store(work); }
+
 void free_staging() {
+  if (void (*const work)() = work_before_free.exchange(nullptr)) work();
   Kept& list = kept();
   const std::lock_guard lock(list.mutex);
   list.ended = true;

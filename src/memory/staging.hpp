@@ -27,6 +27,7 @@ class Staging {
   // place lives. Throws std::bad_alloc.
   void take(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, Kind kind);
   std::byte* data() const { return piece_.memory; }
+  bool is_pinned() const { return piece_.pinned; }
 
   // What is kept between calls, at most.
   static constexpr std::size_t most_kept = std::size_t{128} << 20;
@@ -46,6 +47,20 @@ class Staging {
   bool keeps_ = false;
 };
 
+// While it lives, what this thread returns is kept, however much that is: to free pinned memory waits for all that the
+// device has to do.
+class KeepsAllStaging {
+ public:
+  KeepsAllStaging();
+  KeepsAllStaging(const KeepsAllStaging&) = delete;
+  KeepsAllStaging& operator=(const KeepsAllStaging&) = delete;
+  ~KeepsAllStaging();
+};
+// Gives back what is more than the most.
+void trim_staging();
+
+// What free_staging() does first: one work, which returns what it has.
+void before_free_staging(void (*work)());
 // Gives back all that is kept, and keeps no more. For the end of MPI.
 void free_staging();
 

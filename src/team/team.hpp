@@ -112,6 +112,7 @@ struct Team {
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
   std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
   std::vector<std::shared_ptr<LeadersMemory>> leaders;  // for each size of groups
+  std::atomic<int> enqueue_error = 0;    // the first of calls that streams of a device ordered: an MPI error code
   bool lost = false;           // this rank does not know what the others go by: team/ask.hpp
   // Of MPI's nonblocking calls, which may not wait: api/taken.hpp.
   struct Taken {

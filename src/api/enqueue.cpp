@@ -1,0 +1,265 @@
+#include "api/enqueue.hpp"
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "api/doors.hpp"
+#include "api/making.hpp"
+#include "api/progress_thread.hpp"
+#include "api/requests.hpp"
+#include "memory/device_streams.hpp"
+#include "memory/staging.hpp"
+#include "sys/sys.hpp"
+
+namespace quadrille::api {
+namespace {
+
+using State = Quadrille_Request_state;
+using memory::StreamState;
+using memory::Word;
+using team::Team;
+
+void await_turns_before_staging_goes() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    memory::before_free_staging(await_turns_at_end);
+    free_staging_at_end();
+  });
+}
+
+// That of the stream or, if this thread has none current, of the buffers.
+memory::DevicePlace place_for(const State& request, const memory::DeviceDriver& driver, void* stream) {
+  const memory::DevicePlace place = memory::place_of_stream(driver, stream);
+  const bool is_known = place.context != nullptr || place.device >= 0;
+  return is_known || request.on_host == nullptr ? place : request.on_host->place();
+}
+
+// Where it goes in the stream, it has words then. Else why it does not; a fact of this rank alone.
+const char* why_it_waits(State& request, const memory::DeviceDriver* driver, void* stream,
+                         const memory::DevicePlace& place) {
+  if (driver == nullptr) return "the program has loaded no driver of a device";
+  if (!start_progress_thread()) return "there is no thread that may call the MPI, for which MPI_THREAD_MULTIPLE is needed";
+  if (request.on_host != nullptr && !request.on_host->is_pinned()) {
+    return "there is no pinned memory for its blocks, or they lie far apart";
+  }
+  if (request.on_host != nullptr && !request.on_host->is_at(place)) return "the stream is not of the buffers' context";
+  if (request.turn == nullptr) request.turn = std::make_unique<StreamTurn>();
+  StreamTurn& turn = *request.turn;
+  if (turn.is_broken) return "the driver has refused to go on";
+  if (turn.words != nullptr) return nullptr;
+  const memory::AtDevice at(*driver, place);
+  turn.words = memory::take_words(*driver, place, stream);
+  if (turn.words == nullptr) return "the driver's streams cannot wait for the host";
+  turn.driver = driver;
+  turn.now = turn.last = turn.words->over.load(std::memory_order_relaxed);
+  return nullptr;
+}
+
+// ---- In the stream ----
+
+// From here on the request begins as soon as the stream has come to it.
+void take_turn(State& request) {
+  StreamTurn& turn = *request.turn;
+  run::UnderWay& under_way = run::UnderWay::here();
+  const run::UnderWay::Held held(under_way);
+  under_way.make_room();
+  ++turn.last;
+  if (!request.complete.load(std::memory_order_relaxed)) return;  // it goes on with this one when those before are done
+  turn.now = turn.last;
+  request.begun = request.has_moved = false;
+  request.in_stream = true;
+  request.error = MPI_SUCCESS;
+  request.complete.store(false, std::memory_order_relaxed);
+  if (request.queue != nullptr) request.queue->push_back(&request);
+  under_way.add(request);
+}
+
+// The other ranks wait for this one.
+void go_without_stream(State& request) {
+  const run::UnderWay::Held held(run::UnderWay::here());
+  request.turn->is_broken = true;
+}
+
+int put_into_stream(State& request, void* stream, const memory::DevicePlace& place) {
+  StreamTurn& turn = *request.turn;
+  const memory::DeviceDriver& driver = *turn.driver;
+  const memory::StreamWords& words = *turn.words;
+  make_room_for_turns();
+  take_turn(request);
+  list_turns(request);
+  turn.place = place;
+  const std::uint32_t number = turn.last;
+  const memory::AtDevice at(driver, place);
+  // Another stream may have the turn before this one.
+  const bool is_first = words.over.load(std::memory_order_acquire) == number - 1;
+  const bool comes = (is_first || memory::wait_in_stream(driver, stream, words, Word::over, number - 1)) &&
+                     (request.on_host == nullptr || request.on_host->fetch_in(stream)) &&
+                     memory::write_in_stream(driver, stream, words, Word::ready, number);
+  const bool waits = comes && memory::wait_in_stream(driver, stream, words, Word::done, number);
+  const bool returns = waits && (request.on_host == nullptr || request.on_host->finish_in(stream));
+  const bool ends = waits && memory::write_in_stream(driver, stream, words, Word::over, number);
+  if (!ends) go_without_stream(request);
+  wake_progress_thread();
+  return returns && ends ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+// ---- On the host ----
+
+int wait_on_host(State& request, const memory::DeviceDriver* driver, void* stream, const memory::DevicePlace& place) {
+  bool refused = false;
+  if (driver != nullptr && (place.context != nullptr || place.device >= 0)) {
+    const memory::AtDevice at(*driver, place);
+    refused = !memory::wait_for_stream(*driver, stream);
+  }
+  // Earlier turns come first.
+  while (!request.complete.load(std::memory_order_acquire) || (has_turn(request) && !request.turn->is_broken)) {
+    go_on_with_all();
+    sys::yield();
+  }
+  if (!request.persistent && request.on_host != nullptr) request.on_host->fetch();
+  State* waited = &request;
+  if (begin(request)) wait_until_complete({&waited, 1});
+  request.active = false;
+  const int error = std::exchange(request.error, MPI_SUCCESS);
+  return error == MPI_SUCCESS && refused ? MPI_ERR_OTHER : error;
+}
+
+// By either way. `owned` is the request, if it is nobody else's.
+int carry_out_in_order(std::unique_ptr<State>& owned, State& request, const memory::DeviceDriver* driver, void* stream) {
+  await_turns_before_staging_goes();
+  memory::DevicePlace place;
+  if (driver != nullptr) place = place_for(request, *driver, stream);
+  const char* const why = why_it_waits(request, driver, stream, place);
+  if (why == nullptr) {
+    const int error = put_into_stream(request, stream, place);
+    owned.release();  // it is listed
+    return error;
+  }
+  if (request.team->counted.explains) team::say_once(fmt::format("enqueued calls wait on the host: {}", why));
+  return wait_on_host(request, driver, stream, place);
+}
+
+// ---- What is wrong ----
+
+int wrong_with(const memory::DeviceDriver* driver, void* stream) {
+  if (driver == nullptr) return MPI_SUCCESS;
+  return memory::state_of_stream(*driver, stream) == StreamState::usable ? MPI_SUCCESS : MPI_ERR_ARG;
+}
+
+// A capture of another stream than the call's is not disturbed by it.
+std::optional<memory::BesideCapture> beside_capture(const memory::DeviceDriver* driver) {
+  if (driver == nullptr) return {};
+  return std::optional<memory::BesideCapture>(std::in_place, *driver);
+}
+
+// An error of earlier calls is told by the next one, which takes part all the same.
+int told(Team& team, int error) {
+  const int earlier = team.enqueue_error.exchange(MPI_SUCCESS);
+  if (error == MPI_SUCCESS) error = earlier;
+  const MPI_Comm comm = team.user == mpi().comm_null ? mpi().comm_world : team.user;
+  return error == MPI_SUCCESS ? error : raise(comm, error);
+}
+
+int make_enqueued(const run::Call& call, Team& team, State& made) {
+  const Serving guard;
+  team::await_told(team);
+  Making m{call, false, team, made};
+  m.enqueued = true;
+  int error = MPI_SUCCESS;
+  const int thrown = thrown_by([&] { error = find_carrier(m); });
+  return thrown != MPI_SUCCESS ? thrown : error;
+}
+
+int try_to_enqueue(const run::Call& call, void* stream) {
+  if (!mpi().usable) return raise(call.comm, MPI_ERR_OTHER);
+  Team* const team = team::team_of(call.comm);
+  if (team == nullptr || is_inter(call.comm)) return raise(call.comm, MPI_ERR_COMM);
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (const int error = wrong_with(driver, stream); error != MPI_SUCCESS) return raise(call.comm, error);
+  const std::optional<memory::BesideCapture> beside = beside_capture(driver);
+  prepare_progress();
+  sweep_turns();
+  auto made = std::make_unique<State>();
+  int error = make_enqueued(call, *team, *made);
+  const bool moves = !std::holds_alternative<std::monostate>(made->run);
+  if (error == MPI_SUCCESS && moves) error = carry_out_in_order(made, *made, driver, stream);
+  return told(*team, error);
+}
+
+int try_to_start(Quadrille_Request* handle, void* stream) {
+  if (handle == nullptr || *handle == nullptr) return raise(mpi().comm_world, MPI_ERR_REQUEST);
+  State& request = **handle;
+  if (request.active || !request.persistent) return told(*request.team, MPI_ERR_REQUEST);
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (const int error = wrong_with(driver, stream); error != MPI_SUCCESS) return told(*request.team, error);
+  const std::optional<memory::BesideCapture> beside = beside_capture(driver);
+  sweep_turns();
+  request.alone = false;
+  request.short_way = nullptr;
+  std::unique_ptr<State> nobody;
+  return told(*request.team, carry_out_in_order(nobody, request, driver, stream));
+}
+
+}  // namespace
+
+bool end_turn(State& request) {
+  StreamTurn& turn = *request.turn;
+  int none = MPI_SUCCESS;
+  if (request.error != MPI_SUCCESS) request.team->enqueue_error.compare_exchange_strong(none, request.error);
+  request.error = MPI_SUCCESS;
+  turn.words->done.store(turn.now, std::memory_order_release);
+  if (turn.now == turn.last) return true;
+  ++turn.now;
+  request.begun = request.has_moved = false;
+  return false;
+}
+
+int enqueue(const run::Call& call, void* stream) {
+  return guarded(call.comm, [&] { return try_to_enqueue(call, stream); });
+}
+
+int start_in_stream(Quadrille_Request* request, void* stream) {
+  return guarded(mpi().comm_world, [&] { return try_to_start(request, stream); });
+}
+
+int enqueue_status(MPI_Comm comm) {
+  return guarded(comm, [&] {
+    if (!mpi().usable) return raise(comm, MPI_ERR_OTHER);
+    Team* const team = team::team_of(comm);
+    if (team == nullptr) return raise(comm, MPI_ERR_COMM);
+    const std::optional<memory::BesideCapture> beside = beside_capture(memory::device_driver());
+    sweep_turns();
+    const int of_gone = comm == mpi().comm_world ? take_error_of_gone() : MPI_SUCCESS;
+    return told(*team, of_gone);
+  });
+}
+
+}  // namespace quadrille::api
+
+namespace api = quadrille::api;
+using quadrille::Collective;
+
+int Quadrille_Alltoall_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                               MPI_Datatype recvtype, void* stream, MPI_Comm comm) {
+  return api::enqueue(api::call_of(Collective::alltoall, QUADRILLE_ARGUMENTS_UNIFORM), stream);
+}
+
+int Quadrille_Alltoallv_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                                void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                                void* stream, MPI_Comm comm) {
+  return api::enqueue(api::call_of(Collective::alltoallv, QUADRILLE_ARGUMENTS_VECTOR), stream);
+}
+
+int Quadrille_Alltoallw_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                const int rdispls[], const MPI_Datatype recvtypes[], void* stream, MPI_Comm comm) {
+  return api::enqueue(api::call_of(Collective::alltoallw, QUADRILLE_ARGUMENTS_TYPED), stream);
+}
+
+int Quadrille_Start_enqueue(Quadrille_Request* request, void* stream) { return api::start_in_stream(request, stream); }
+
+int Quadrille_Enqueue_status(MPI_Comm comm) { return api::enqueue_status(comm); }

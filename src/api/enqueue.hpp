@@ -1,0 +1,50 @@
+// Calls that take their place in a stream of a device: Quadrille_Alltoall_enqueue and the like. The host waits for
+// nothing.
+//
+// At the call, in the order in which the ranks call: the request is made that carries it out on pinned memory of the host,
+// with its tag and its turn on a lane, but it does not begin. Into the stream go, in this order:
+//   copies of what is sent to the host; `ready` is written; a wait for `done`; copies of what was received to the device;
+//   `over` is written
+// The progress thread sees `ready`, begins the request, goes on with it, and writes `done` when it is complete. It never
+// calls the driver. The request's memory is taken back when `over` is seen, by a later call that enqueues.
+//
+// Whether a rank can do so is its own affair (why_it_waits()): where it cannot, it makes the same request, and waits for the
+// stream and for the request on the host. So the others need not know.
+#pragma once
+
+#include "quadrille.h"
+#include "run/call.hpp"
+
+namespace quadrille::team {
+struct Team;
+}
+
+namespace quadrille::api {
+
+// Collective in the order of the calls on the communicator. What is wrong is raised, also with earlier ones.
+int enqueue(const run::Call& call, void* stream);
+int start_in_stream(Quadrille_Request* request, void* stream);
+int enqueue_status(MPI_Comm comm);
+
+// ---- For requests (requests.cpp). The first is called with the lock of run::UnderWay ----
+
+// All of a turn has moved. True if no other one was enqueued.
+bool end_turn(Quadrille_Request_state& request);
+// Are there turns that are not over?
+bool has_turn(const Quadrille_Request_state& request);
+// Before a request that has none is freed.
+void forget_turns(Quadrille_Request_state& request);
+
+// ---- Those that are not over (enqueue_jobs.cpp) ----
+
+// Room for one more. Throws std::bad_alloc.
+void make_room_for_turns();
+void list_turns(Quadrille_Request_state& request);
+// Takes back what is over: deletes what is not persistent.
+void sweep_turns();
+// The error of calls on communicators that are gone.
+int take_error_of_gone();
+// Waits in MPI_Finalize until all are over.
+void await_turns_at_end();
+
+}  // namespace quadrille::api

@@ -1,0 +1,64 @@
+// The functions of a driver that are called, found at run time. For memory/ alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quadrille::memory {
+
+// CUDA's description of rows.
+struct CudaRows {
+  std::size_t from_x, from_y;
+  unsigned from_type;
+  const void* from_host;
+  std::uintptr_t from_device;
+  void* from_array;
+  std::size_t from_pitch;
+  std::size_t to_x, to_y;
+  unsigned to_type;
+  void* to_host;
+  std::uintptr_t to_device;
+  void* to_array;
+  std::size_t to_pitch;
+  std::size_t width, height;
+};
+
+// The functions that are needed of a driver, in our own words: CUDA's and HIP's differ in types alone. The last ones
+// may be missing.
+struct DeviceDriver {
+  bool is_cuda = false;
+  int (*pointer_attribute)(void* result, int attribute, std::uintptr_t address) = nullptr;
+  int (*synchronize)(void* stream) = nullptr;
+  int (*allocate_cuda)(void** memory, std::size_t bytes) = nullptr;
+  int (*allocate_hip)(void** memory, std::size_t bytes, unsigned flags) = nullptr;
+  int (*free_pinned)(void* memory) = nullptr;
+  // CUDA
+  int (*pointer_attributes)(unsigned count, int* attributes, void** results, std::uintptr_t address) = nullptr;
+  int (*push_context)(void* context) = nullptr;
+  int (*pop_context)(void** context) = nullptr;
+  int (*retain_primary)(void** context, int device) = nullptr;
+  int (*copy_cuda)(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, void* stream) = nullptr;
+  int (*copy_rows_cuda)(const CudaRows* rows, void* stream) = nullptr;
+  // HIP
+  int (*get_device)(int* device) = nullptr;
+  int (*set_device)(int device) = nullptr;
+  int (*copy_hip)(void* to, const void* from, std::size_t bytes, int kind, void* stream) = nullptr;
+  int (*copy_rows_hip)(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                       std::size_t height, int kind, void* stream) = nullptr;
+
+  // Of what a call in a stream needs (memory/device_streams.hpp); any may be missing. The first ones are alike in both.
+  int (*is_capturing)(void* stream, int* status) = nullptr;
+  int (*exchange_capture_mode)(int* mode) = nullptr;
+  int (*query_stream)(void* stream) = nullptr;
+  int (*register_host)(void* memory, std::size_t bytes, unsigned flags) = nullptr;
+  int (*unregister_host)(void* memory) = nullptr;
+  int (*address_on_device)(std::uintptr_t* address, void* memory, unsigned flags) = nullptr;
+  int (*write_value)(void* stream, std::uintptr_t address, std::uint32_t value, unsigned flags) = nullptr;
+  int (*wait_for_value_cuda)(void* stream, std::uintptr_t address, std::uint32_t value, unsigned flags) = nullptr;
+  int (*wait_for_value_hip)(void* stream, std::uintptr_t address, std::uint32_t value, unsigned flags,
+                            std::uint32_t mask) = nullptr;
+  int (*context_of_stream)(void* stream, void** context) = nullptr;  // of CUDA, and so is the next one
+  int (*current_context)(void** context) = nullptr;
+};
+
+}  // namespace quadrille::memory

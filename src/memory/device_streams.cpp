@@ -1,0 +1,194 @@
+#include "memory/device_streams.hpp"
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "memory/device_driver.hpp"
+
+namespace quadrille::memory {
+namespace {
+
+// Of both drivers.
+constexpr int no_context = 201, not_ready = 600, would_wait_for_capture = 906;
+constexpr int relaxed_capture = 2;
+constexpr unsigned portable = 1;     // registered for all contexts
+constexpr unsigned until_equal = 1;  // of a wait; so numbers may wrap
+constexpr std::size_t page_bytes = 4096, words_of_page = page_bytes / sizeof(StreamWords);
+
+// Ordinary memory, so that it stays when its context goes. Only the registration is the context's.
+struct alignas(page_bytes) Page {
+  std::array<StreamWords, words_of_page> words;
+};
+static_assert(sizeof(Page) == page_bytes && sizeof(std::atomic<std::uint32_t>) == 4);
+
+struct PlaceWords {
+  DevicePlace place;
+  std::vector<StreamWords*> free;
+  std::size_t pages = 0;
+  bool refused = false;  // the driver has no streams that wait for words
+};
+
+struct AllWords {
+  std::mutex mutex;
+  std::vector<PlaceWords> places;
+  std::vector<std::pair<Page*, DevicePlace>> pages;  // all that there ever were
+  const DeviceDriver* driver = nullptr;
+};
+AllWords& all_words() {
+  static auto* const all = new AllWords;  // outlives all destructors
+  return *all;
+}
+
+bool has_functions(const DeviceDriver& driver) {
+  const bool waits = driver.is_cuda ? driver.wait_for_value_cuda != nullptr : driver.wait_for_value_hip != nullptr;
+  return waits && driver.write_value != nullptr && driver.register_host != nullptr &&
+         driver.unregister_host != nullptr && driver.address_on_device != nullptr;
+}
+
+Page* page_of(const StreamWords& words) {
+  return reinterpret_cast<Page*>(reinterpret_cast<std::uintptr_t>(&words) / page_bytes * page_bytes);
+}
+
+// Where the device finds it; 0 if it does not, or not any more.
+std::uintptr_t address_on_device(const DeviceDriver& driver, Page* page) {
+  std::uintptr_t address = 0;
+  return driver.address_on_device(&address, page, 0) == 0 ? address : 0;
+}
+
+bool is_registered(const DeviceDriver& driver, Page* page) {
+  return address_on_device(driver, page) == page->words[0].on_device;
+}
+
+// The first words of a page serve to try whether streams write and wait.
+bool works(const DeviceDriver& driver, StreamWords& words, void* stream) {
+  return write_in_stream(driver, stream, words, Word::ready, 1) && wait_in_stream(driver, stream, words, Word::ready, 1);
+}
+
+// Throws std::bad_alloc.
+bool add_page(const DeviceDriver& driver, PlaceWords& of, void* stream) {
+  AllWords& all = all_words();
+  all.pages.reserve(all.pages.size() + 1);
+  of.free.reserve((of.pages + 1) * words_of_page);  // for when they come back
+  auto page = std::make_unique<Page>();
+  if (driver.register_host(page.get(), page_bytes, portable) != 0) return false;
+  Page* const made = page.release();  // stays: a stream may use it from here on
+  all.pages.emplace_back(made, of.place);
+  all.driver = &driver;
+  const std::uintptr_t begin = address_on_device(driver, made);
+  if (begin == 0) return false;
+  for (std::size_t i = 0; i < words_of_page; ++i) made->words[i].on_device = begin + i * sizeof(StreamWords);
+  if (!works(driver, made->words[0], stream)) return false;
+  ++of.pages;
+  for (std::size_t i = words_of_page; i-- > 1;) of.free.push_back(&made->words[i]);
+  return true;
+}
+
+PlaceWords& words_of(const DevicePlace& place) {
+  std::vector<PlaceWords>& places = all_words().places;
+  for (PlaceWords& of : places) {
+    if (of.place == place) return of;
+  }
+  places.push_back({place, {}, 0, false});
+  return places.back();
+}
+
+}  // namespace
+
+StreamState state_of_stream(const DeviceDriver& driver, void* stream) {
+  if (driver.is_capturing == nullptr) return StreamState::usable;
+  int status = 0;
+  const int error = driver.is_capturing(stream, &status);
+  if (error == would_wait_for_capture) return StreamState::captures;
+  if (error == no_context) return StreamState::usable;  // of this thread; nor is it one that captures
+  if (error != 0) return StreamState::unknown;
+  return status == 0 ? StreamState::usable : StreamState::captures;
+}
+
+DevicePlace place_of_stream(const DeviceDriver& driver, void* stream) {
+  DevicePlace place;
+  if (!driver.is_cuda) {
+    if (driver.get_device(&place.device) != 0) place.device = -1;
+    return place;
+  }
+  constexpr std::uintptr_t last_without_handle = 2;  // the NULL stream's two names, and the thread's own
+  if (reinterpret_cast<std::uintptr_t>(stream) > last_without_handle && driver.context_of_stream != nullptr &&
+      driver.context_of_stream(stream, &place.context) == 0) {
+    return place;
+  }
+  if (driver.current_context == nullptr || driver.current_context(&place.context) != 0) place.context = nullptr;
+  return place;
+}
+
+StreamWords* take_words(const DeviceDriver& driver, const DevicePlace& place, void* stream) {
+  if (!has_functions(driver)) return nullptr;
+  AllWords& all = all_words();
+  const std::lock_guard lock(all.mutex);
+  PlaceWords& of = words_of(place);
+  while (!of.refused) {
+    while (!of.free.empty()) {
+      StreamWords* const words = of.free.back();
+      of.free.pop_back();
+      // Another context may have got the handle of one that is gone, and with it its registrations.
+      if (is_registered(driver, page_of(*words))) return words;
+    }
+    const BesideCapture beside(driver);
+    of.refused = !add_page(driver, of, stream);
+  }
+  return nullptr;
+}
+
+void give_words_back(StreamWords& words) {
+  AllWords& all = all_words();
+  const std::lock_guard lock(all.mutex);
+  const Page* const page = page_of(words);
+  for (const auto& [known, place] : all.pages) {
+    if (known == page) words_of(place).free.push_back(&words);  // there is room
+  }
+}
+
+void free_words() {
+  AllWords& all = all_words();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [page, place] : all.pages) {
+    const AtDevice at(*all.driver, place);
+    if (is_registered(*all.driver, page)) all.driver->unregister_host(page);
+  }
+  all.pages.clear();
+  all.places.clear();
+}
+
+bool write_in_stream(const DeviceDriver& driver, void* stream, const StreamWords& words, Word word,
+                     std::uint32_t value) {
+  return driver.write_value(stream, words.on_device + 4 * static_cast<std::uintptr_t>(word), value, 0) == 0;
+}
+
+bool wait_in_stream(const DeviceDriver& driver, void* stream, const StreamWords& words, Word word,
+                    std::uint32_t value) {
+  const std::uintptr_t address = words.on_device + 4 * static_cast<std::uintptr_t>(word);
+  if (driver.is_cuda) return driver.wait_for_value_cuda(stream, address, value, until_equal) == 0;
+  return driver.wait_for_value_hip(stream, address, value, until_equal, UINT32_MAX) == 0;
+}
+
+bool wait_for_stream(const DeviceDriver& driver, void* stream) { return driver.synchronize(stream) == 0; }
+
+bool is_lost(const DeviceDriver& driver, const DevicePlace& place) {
+  if (driver.query_stream == nullptr) return false;
+  const AtDevice at(driver, place);
+  if (place.context != nullptr && !at.has_changed()) return true;
+  const BesideCapture beside(driver);
+  const int error = driver.query_stream(nullptr);
+  return error != 0 && error != not_ready && error != would_wait_for_capture;
+}
+
+BesideCapture::BesideCapture(const DeviceDriver& driver) : driver_(driver), mode_(relaxed_capture) {
+  changed_ = driver.exchange_capture_mode != nullptr && driver.exchange_capture_mode(&mode_) == 0;
+}
+BesideCapture::~BesideCapture() {
+  if (changed_) driver_.exchange_capture_mode(&mode_);
+}
+
+}  // namespace quadrille::memory

@@ -1,0 +1,63 @@
+// Streams of a device: what the program puts into them is done in their order, later than the call that puts it there.
+//
+// A call may take its place in a stream without the host waiting for anything: a stream writes a word of the host's
+// memory when it comes there, and waits until the host has written another one. So no function of the program is called by
+// the driver, which could call neither the driver nor the MPI, and the processor that writes the word calls no driver.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/device.hpp"
+
+namespace quadrille::memory {
+
+// What streams write and wait for. One call at a time uses it, and puts its number into each in turn.
+struct alignas(64) StreamWords {
+  std::atomic<std::uint32_t> ready = 0;  // by the stream: what lies before the call is done
+  std::atomic<std::uint32_t> done = 0;   // by the host, for which the stream waits: so is the call
+  std::atomic<std::uint32_t> over = 0;   // by the stream: the call's memory is not used any more
+  std::uintptr_t on_device = 0;          // where the device finds `ready`; the others follow it
+};
+enum class Word : std::uint8_t { ready, done, over };
+
+// Whether work can be put into a stream: it is none of the driver's, or what is put into it now is captured, or something
+// else is that it would wait for. Asking does not disturb a capture.
+enum class StreamState : std::uint8_t { usable, captures, unknown };
+StreamState state_of_stream(const DeviceDriver& driver, void* stream);
+
+// The context in which it works; of those without a handle of their own that which is current, or no place.
+DevicePlace place_of_stream(const DeviceDriver& driver, void* stream);
+
+// Words that streams of a place can reach, which AtDevice is for. Null if the driver has no such streams; `stream` is one
+// of them, by which that is found out once. The words are all equal, and their number is the last that was used.
+StreamWords* take_words(const DeviceDriver& driver, const DevicePlace& place, void* stream);
+void give_words_back(StreamWords& words);
+// For the end of MPI: no stream uses any.
+void free_words();
+
+// While AtDevice lives. False if the driver refuses.
+bool write_in_stream(const DeviceDriver& driver, void* stream, const StreamWords& words, Word word, std::uint32_t value);
+bool wait_in_stream(const DeviceDriver& driver, void* stream, const StreamWords& words, Word word, std::uint32_t value);
+
+// Waits on the host. False if the driver refuses, or has refused something that the stream had to do.
+bool wait_for_stream(const DeviceDriver& driver, void* stream);
+// Will streams of this place never do anything any more? Does not wait.
+bool is_lost(const DeviceDriver& driver, const DevicePlace& place);
+
+// While it lives, calls that a capture of another stream forbids to this thread do not disturb it.
+class BesideCapture {
+ public:
+  explicit BesideCapture(const DeviceDriver& driver);
+  BesideCapture(const BesideCapture&) = delete;
+  BesideCapture& operator=(const BesideCapture&) = delete;
+  ~BesideCapture();
+
+ private:
+  const DeviceDriver& driver_;
+  int mode_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace quadrille::memory

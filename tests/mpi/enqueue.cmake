@@ -1,0 +1,27 @@
+# Calls in the order of a device's streams, by stand-ins of its driver (tests/device), which do nothing before they have
+# to, or work in drawn order.
+quadrille_mpi_program(quadrille_enqueue_check enqueue_check.cpp)
+target_link_libraries(quadrille_enqueue_check PRIVATE quadrille_so)
+add_dependencies(quadrille_enqueue_check quadrille_standin_cuda quadrille_standin_hip)
+# quadrille_enqueue_test(NAME RANKS DRIVER LEVEL WHO WAITS SETTINGS...)
+function(quadrille_enqueue_test name ranks driver level who waits)
+  quadrille_mpi_test(mpi.device-enqueue-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_enqueue_check
+                     SETTINGS ${ARGN}
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${level} ${who} ${waits})
+endfunction()
+quadrille_enqueue_test(eager 2 cuda multiple all never)
+quadrille_enqueue_test(eager 3 cuda multiple all never)
+quadrille_enqueue_test(lazy 2 cuda multiple all never QUADRILLE_STANDIN_STREAMS=lazy)
+quadrille_enqueue_test(lazy 4 cuda multiple all never QUADRILLE_STANDIN_STREAMS=lazy)
+foreach(seed 1 2 3)
+  quadrille_enqueue_test(random-${seed} 3 cuda multiple all never QUADRILLE_STANDIN_STREAMS=random:${seed})
+endforeach()
+quadrille_enqueue_test(hip 2 hip multiple all never QUADRILLE_STANDIN_STREAMS=lazy)
+# By messages, and where blocking calls are the MPI's.
+quadrille_enqueue_test(nodes 4 cuda multiple all never QUADRILLE_STANDIN_STREAMS=lazy QUADRILLE_NODES=blocked:2)
+quadrille_enqueue_test(native 3 cuda multiple all never QUADRILLE_STANDIN_STREAMS=random:4
+                       "QUADRILLE_ALGORITHM=alltoall=mpi;alltoallv=mpi;alltoallw=mpi")
+# Where the host waits: for want of a thread, or of streams that can wait; and on one rank alone.
+quadrille_enqueue_test(serialized 3 cuda serialized all always QUADRILLE_STANDIN_STREAMS=lazy)
+quadrille_enqueue_test(without-words 3 cuda multiple all always QUADRILLE_STANDIN_STREAMS=lazy
+                       QUADRILLE_STANDIN_FAIL=cuStreamWriteValue32_v2:1+:801)
