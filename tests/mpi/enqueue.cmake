@@ -25,3 +25,5 @@ quadrille_enqueue_test(native 3 cuda multiple all never QUADRILLE_STANDIN_STREAM
 quadrille_enqueue_test(serialized 3 cuda serialized all always QUADRILLE_STANDIN_STREAMS=lazy)
 quadrille_enqueue_test(without-words 3 cuda multiple all always QUADRILLE_STANDIN_STREAMS=lazy
                        QUADRILLE_STANDIN_FAIL=cuStreamWriteValue32_v2:1+:801)
+quadrille_enqueue_test(some 3 cuda multiple some never QUADRILLE_STANDIN_STREAMS=lazy)
+quadrille_enqueue_test(some-nodes 4 cuda multiple some never QUADRILLE_STANDIN_STREAMS=random:5 QUADRILLE_NODES=blocked:2)
