@@ -427,6 +427,27 @@ QUADRILLE_EXPORT int Quadrille_Waitany(int count, Quadrille_Request requests[], 
  * Errors: MPI_ERR_REQUEST for one that is active. */
 QUADRILLE_EXPORT int Quadrille_Request_free(Quadrille_Request* request);
 
+/* ---- Calls in the order of a stream ----
+ *
+ * A call is put into a stream of CUDA or HIP as a kernel is: what the stream did before is sent, and what it does next finds
+ * what has come. Nothing waits on the host, and the call may return before the other ranks have come to it. The first call
+ * on a communicator waits for them. A program gets MPI_THREAD_MULTIPLE for that; without it, and where else the driver does
+ * not serve (docs/gpu-streams.md), the call waits for the stream and the other ranks before it returns, which is no error.
+ *
+ * All ranks enqueue their calls on a communicator in one order, among each other and with its other collectives. Buffers
+ * are a device's memory or the host's, and are needed until the stream has passed the call; datatypes and arrays are not
+ * needed after it was made. The communicator may be freed meanwhile. MPI_Finalize waits for what is pending. */
+
+/* Quadrille_Alltoall, Quadrille_Alltoallv and Quadrille_Alltoallw in the order of a stream. Arguments but `stream` are those of
+ * the blocking function; MPI_IN_PLACE too.
+ *   stream   a CUstream, cudaStream_t or hipStream_t of this process. NULL is the legacy NULL stream of the current
+ *            context, and so is 1 (CU_STREAM_LEGACY); 2 (CU_STREAM_PER_THREAD) is that of the calling thread. Of no
+ *            meaning if the program has loaded no driver
+ * Errors: MPI_ERR_ARG for a stream that captures, which is left as it is, for one that is none, and for what
+ * Quadrille_Alltoall_init says MPI_ERR_ARG to: the call does not take part then. MPI_ERR_COMM for the null communicator or an
+ * intercommunicator; MPI_ERR_NO_MEM. MPI_ERR_OTHER if the driver refuses in the middle: then the call takes part, and
+ * what it sends and receives is undefined. After any other error the call has been enqueued: it is that of an earlier one on
+ * the communicator, as Quadrille_Enqueue_status tells it. */
 QUADRILLE_EXPORT int Quadrille_Alltoall_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                                 void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                                 void* stream, MPI_Comm comm);
@@ -438,7 +459,22 @@ QUADRILLE_EXPORT int Quadrille_Alltoallw_enqueue(const void* sendbuf, const int 
                                                  const MPI_Datatype sendtypes[], void* recvbuf,
                                                  const int recvcounts[], const int rdispls[],
                                                  const MPI_Datatype recvtypes[], void* stream, MPI_Comm comm);
+
+/* Starts a persistent request in the order of a stream. It is active until the stream has passed the start: no Wait or Test
+ * completes it. Meanwhile it may be started so again, in any stream: each start begins when the one before it is over.
+ * Ranks may start their requests in different orders, and the same start of a request in a stream on one rank and on
+ * the host on another. A start after the first takes no memory.
+ *   request  a persistent request; not one that Quadrille_Start has started and that is not completed
+ *   stream   as of Quadrille_Alltoall_enqueue
+ * Errors: MPI_ERR_REQUEST for a null request, one that is active on the host, or one of a nonblocking call; MPI_ERR_ARG for
+ * the stream, and MPI_ERR_OTHER and others as Quadrille_Alltoall_enqueue. Of Quadrille_Start and Quadrille_Request_free:
+ * MPI_ERR_REQUEST while a start of this kind is active. */
 QUADRILLE_EXPORT int Quadrille_Start_enqueue(Quadrille_Request* request, void* stream);
+
+/* Tells the first error of calls on a communicator that were enqueued and that their streams have passed, and forgets it.
+ * Does not wait. After an error the receive buffer of the call is undefined. Local.
+ *   comm  the communicator. MPI_COMM_WORLD tells errors on communicators that were freed, too
+ * Errors: that one; MPI_ERR_COMM for the null communicator. */
 QUADRILLE_EXPORT int Quadrille_Enqueue_status(MPI_Comm comm);
 
 /* Forces an algorithm for one collective on one communicator. Collective over `comm`: all ranks give

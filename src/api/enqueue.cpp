@@ -38,21 +38,21 @@ memory::DevicePlace place_for(const State& request, const memory::DeviceDriver& 
   return is_known || request.on_host == nullptr ? place : request.on_host->place();
 }
 
-// Where it goes in the stream, it has words then. Else why it does not; a fact of this rank alone.
+// Nothing: it goes in the stream, and has words. Else why it does not; a fact of this rank alone.
 const char* why_it_waits(State& request, const memory::DeviceDriver* driver, void* stream,
                          const memory::DevicePlace& place) {
   if (driver == nullptr) return "the program has loaded no driver of a device";
-  if (!start_progress_thread()) return "there is no thread that may call the MPI, for which MPI_THREAD_MULTIPLE is needed";
+  if (!start_progress_thread())
+    return "there is no thread that may call the MPI, for which MPI_THREAD_MULTIPLE is needed";
   if (request.on_host != nullptr && !request.on_host->is_pinned()) {
     return "there is no pinned memory for its blocks, or they lie far apart";
   }
   if (request.on_host != nullptr && !request.on_host->is_at(place)) return "the stream is not of the buffers' context";
-  if (request.turn == nullptr) request.turn = std::make_unique<StreamTurn>();
   StreamTurn& turn = *request.turn;
   if (turn.is_broken) return "the driver has refused to go on";
   if (turn.words != nullptr) return nullptr;
   const memory::AtDevice at(*driver, place);
-  turn.words = memory::take_words(*driver, place, stream);
+  thrown_by([&] { turn.words = memory::take_words(*driver, place, stream); });
   if (turn.words == nullptr) return "the driver's streams cannot wait for the host";
   turn.driver = driver;
   turn.now = turn.last = turn.words->over.load(std::memory_order_relaxed);
@@ -60,6 +60,15 @@ const char* why_it_waits(State& request, const memory::DeviceDriver* driver, voi
 }
 
 // ---- In the stream ----
+
+// What may throw is done before the other ranks can wait for this one.
+void prepare_turns(State& request) {
+  if (request.turn == nullptr) request.turn = std::make_unique<StreamTurn>();
+  make_room_for_turns();
+  run::UnderWay& under_way = run::UnderWay::here();
+  const run::UnderWay::Held held(under_way);
+  under_way.make_room();
+}
 
 // From here on the request begins as soon as the stream has come to it.
 void take_turn(State& request) {
@@ -88,7 +97,6 @@ int put_into_stream(State& request, void* stream, const memory::DevicePlace& pla
   StreamTurn& turn = *request.turn;
   const memory::DeviceDriver& driver = *turn.driver;
   const memory::StreamWords& words = *turn.words;
-  make_room_for_turns();
   take_turn(request);
   list_turns(request);
   turn.place = place;
@@ -129,7 +137,8 @@ int wait_on_host(State& request, const memory::DeviceDriver* driver, void* strea
 }
 
 // By either way. `owned` is the request, if it is nobody else's.
-int carry_out_in_order(std::unique_ptr<State>& owned, State& request, const memory::DeviceDriver* driver, void* stream) {
+int carry_out_in_order(std::unique_ptr<State>& owned, State& request, const memory::DeviceDriver* driver,
+                       void* stream) {
   await_turns_before_staging_goes();
   memory::DevicePlace place;
   if (driver != nullptr) place = place_for(request, *driver, stream);
@@ -184,6 +193,7 @@ int try_to_enqueue(const run::Call& call, void* stream) {
   prepare_progress();
   sweep_turns();
   auto made = std::make_unique<State>();
+  prepare_turns(*made);
   int error = make_enqueued(call, *team, *made);
   const bool moves = !std::holds_alternative<std::monostate>(made->run);
   if (error == MPI_SUCCESS && moves) error = carry_out_in_order(made, *made, driver, stream);
@@ -198,6 +208,7 @@ int try_to_start(Quadrille_Request* handle, void* stream) {
   if (const int error = wrong_with(driver, stream); error != MPI_SUCCESS) return told(*request.team, error);
   const std::optional<memory::BesideCapture> beside = beside_capture(driver);
   sweep_turns();
+  prepare_turns(request);
   request.alone = false;
   request.short_way = nullptr;
   std::unique_ptr<State> nobody;

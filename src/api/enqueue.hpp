@@ -1,15 +1,15 @@
 // Calls that take their place in a stream of a device: Quadrille_Alltoall_enqueue and the like. The host waits for
 // nothing.
 //
-// At the call, in the order in which the ranks call: the request is made that carries it out on pinned memory of the host,
-// with its tag and its turn on a lane, but it does not begin. Into the stream go, in this order:
-//   copies of what is sent to the host; `ready` is written; a wait for `done`; copies of what was received to the device;
-//   `over` is written
-// The progress thread sees `ready`, begins the request, goes on with it, and writes `done` when it is complete. It never
-// calls the driver. The request's memory is taken back when `over` is seen, by a later call that enqueues.
+// At the call, in the order in which the ranks call: the request is made that carries it out on pinned memory of the
+// host, with its tag and its turn on a lane, but it does not begin. Into the stream go, in this order:
+//   copies of what is sent to the host; `ready` is written; a wait for `done`; copies of what was received to the
+//   device; `over` is written
+// The progress thread sees `ready`, begins the request, goes on with it, and writes `done` when it is complete. It
+// never calls the driver. The request's memory is taken back when `over` is seen, by a later call that enqueues.
 //
-// Whether a rank can do so is its own affair (why_it_waits()): where it cannot, it makes the same request, and waits for the
-// stream and for the request on the host. So the others need not know.
+// Whether a rank can do so is its own affair (why_it_waits()): where it cannot, it makes the same request, and waits
+// for the stream and for the request on the host. So the others need not know.
 #pragma once
 
 #include "quadrille.h"

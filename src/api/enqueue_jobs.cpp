@@ -40,6 +40,7 @@ void keep_error_of_gone(team::Team& team) {
 
 // Under the mutex.
 void unlist_those_over(Turns& all) {
+  const run::UnderWay::Held held(run::UnderWay::here());  // another thread may give one a turn
   std::erase_if(all.listed, [&](State* request) {
     if (request->turn->is_broken) {
       all.broken.push_back(request);
@@ -84,9 +85,9 @@ void make_room_for_turns() {
 }
 
 void list_turns(State& request) {
-  if (std::exchange(request.turn->is_listed, true)) return;
   Turns& all = turns();
   const std::lock_guard lock(all.mutex);
+  if (std::exchange(request.turn->is_listed, true)) return;
   all.listed.push_back(&request);  // there is room
 }
 

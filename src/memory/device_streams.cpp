@@ -65,7 +65,8 @@ bool is_registered(const DeviceDriver& driver, Page* page) {
 
 // The first words of a page serve to try whether streams write and wait.
 bool works(const DeviceDriver& driver, StreamWords& words, void* stream) {
-  return write_in_stream(driver, stream, words, Word::ready, 1) && wait_in_stream(driver, stream, words, Word::ready, 1);
+  return write_in_stream(driver, stream, words, Word::ready, 1) &&
+         wait_in_stream(driver, stream, words, Word::ready, 1);
 }
 
 // Throws std::bad_alloc.

@@ -1,8 +1,9 @@
 // Streams of a device: what the program puts into them is done in their order, later than the call that puts it there.
 //
 // A call may take its place in a stream without the host waiting for anything: a stream writes a word of the host's
-// memory when it comes there, and waits until the host has written another one. So no function of the program is called by
-// the driver, which could call neither the driver nor the MPI, and the processor that writes the word calls no driver.
+// memory when it comes there, and waits until the host has written another one. So no function of the program is called
+// by the driver, which could call neither the driver nor the MPI, and the processor that writes the word calls no
+// driver.
 #pragma once
 
 #include <atomic>
@@ -22,23 +23,24 @@ struct alignas(64) StreamWords {
 };
 enum class Word : std::uint8_t { ready, done, over };
 
-// Whether work can be put into a stream: it is none of the driver's, or what is put into it now is captured, or something
-// else is that it would wait for. Asking does not disturb a capture.
+// Whether work can be put into a stream: it is none of the driver's, or what is put into it now is captured, or
+// something else is that it would wait for. Asking does not disturb a capture.
 enum class StreamState : std::uint8_t { usable, captures, unknown };
 StreamState state_of_stream(const DeviceDriver& driver, void* stream);
 
 // The context in which it works; of those without a handle of their own that which is current, or no place.
 DevicePlace place_of_stream(const DeviceDriver& driver, void* stream);
 
-// Words that streams of a place can reach, which AtDevice is for. Null if the driver has no such streams; `stream` is one
-// of them, by which that is found out once. The words are all equal, and their number is the last that was used.
+// Words that streams of a place can reach, which AtDevice is for. Null if the driver has no such streams; `stream` is
+// one of them, by which that is found out once. The words are all equal, and their number is the last that was used.
 StreamWords* take_words(const DeviceDriver& driver, const DevicePlace& place, void* stream);
 void give_words_back(StreamWords& words);
 // For the end of MPI: no stream uses any.
 void free_words();
 
 // While AtDevice lives. False if the driver refuses.
-bool write_in_stream(const DeviceDriver& driver, void* stream, const StreamWords& words, Word word, std::uint32_t value);
+bool write_in_stream(const DeviceDriver& driver, void* stream, const StreamWords& words, Word word,
+                     std::uint32_t value);
 bool wait_in_stream(const DeviceDriver& driver, void* stream, const StreamWords& words, Word word, std::uint32_t value);
 
 // Waits on the host. False if the driver refuses, or has refused something that the stream had to do.

@@ -1,6 +1,6 @@
-// Capture: work that is put into a stream becomes part of a graph and is not done. There are no graphs, so what is captured
-// is counted and forgotten. What this is for: a call that must not be made while a stream captures is refused, and the
-// capture is lost, as CUDA has it.
+// Capture: work that is put into a stream becomes part of a graph and is not done. There are no graphs, so what is
+// captured is counted and forgotten. What this is for: a call that must not be made while a stream captures is refused,
+// and the capture is lost, as CUDA has it.
 #include <cstring>
 #include <initializer_list>
 #include <thread>
@@ -25,11 +25,29 @@ bool is_one_of(const std::string& function, std::initializer_list<const char*> n
 
 // Calls that may wait for work that will not be done before the capture is over.
 bool is_unsafe(const std::string& function) {
-  return is_one_of(function, {"cuMemAlloc", "cuMemAllocHost", "cuMemHostAlloc", "cuMemAllocManaged", "cuMemFree",
-                              "cuMemFreeHost", "cuMemHostRegister", "cuMemHostUnregister", "cuEventQuery",
-                              "cuEventSynchronize", "cuCtxSynchronize", "cuMemcpy", "cuMemcpyHtoD", "cuMemcpyDtoH",
-                              "hipMalloc", "hipHostMalloc", "hipFree", "hipHostFree", "hipHostRegister",
-                              "hipHostUnregister", "hipEventQuery", "hipEventSynchronize", "hipDeviceSynchronize",
+  return is_one_of(function, {"cuMemAlloc",
+                              "cuMemAllocHost",
+                              "cuMemHostAlloc",
+                              "cuMemAllocManaged",
+                              "cuMemFree",
+                              "cuMemFreeHost",
+                              "cuMemHostRegister",
+                              "cuMemHostUnregister",
+                              "cuEventQuery",
+                              "cuEventSynchronize",
+                              "cuCtxSynchronize",
+                              "cuMemcpy",
+                              "cuMemcpyHtoD",
+                              "cuMemcpyDtoH",
+                              "hipMalloc",
+                              "hipHostMalloc",
+                              "hipFree",
+                              "hipHostFree",
+                              "hipHostRegister",
+                              "hipHostUnregister",
+                              "hipEventQuery",
+                              "hipEventSynchronize",
+                              "hipDeviceSynchronize",
                               "hipMemcpy"});
 }
 

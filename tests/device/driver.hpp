@@ -125,7 +125,7 @@ struct Operation {
   MarkRef mark;
   Clock::time_point submitted;
 };
-enum class Capture : int { none, active, invalid };       // CUDA's numbers
+enum class Capture : int { none, active, invalid };        // CUDA's numbers
 enum class CaptureMode : int { global, thread, relaxed };  // likewise
 struct Stream {
   Context* context = nullptr;

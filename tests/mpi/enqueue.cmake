@@ -27,3 +27,10 @@ quadrille_enqueue_test(without-words 3 cuda multiple all always QUADRILLE_STANDI
                        QUADRILLE_STANDIN_FAIL=cuStreamWriteValue32_v2:1+:801)
 quadrille_enqueue_test(some 3 cuda multiple some never QUADRILLE_STANDIN_STREAMS=lazy)
 quadrille_enqueue_test(some-nodes 4 cuda multiple some never QUADRILLE_STANDIN_STREAMS=random:5 QUADRILLE_NODES=blocked:2)
+# It says so.
+quadrille_enqueue_test(serialized-explained 2 cuda serialized all always QUADRILLE_EXPLAIN=1)
+set_tests_properties(mpi.device-enqueue-serialized-explained.2 PROPERTIES PASS_REGULAR_EXPRESSION
+                     "enqueued calls wait on the host: there is no thread that may call the MPI")
+quadrille_enqueue_test(explained 2 cuda multiple all never QUADRILLE_EXPLAIN=1)
+set_tests_properties(mpi.device-enqueue-explained.2 PROPERTIES PASS_REGULAR_EXPRESSION "-> [a-z]+: enqueued; "
+                     FAIL_REGULAR_EXPRESSION "there is no thread|WRONG")

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "enqueued_device.hpp"
-#include "quadrille.h"
+#include "enqueued_exchange.hpp"
 
 namespace {
 // Of this thread, by Quadrille's library.
@@ -39,146 +38,6 @@ void* malloc(std::size_t bytes) {
 namespace quadrille::test {
 namespace {
 
-int rank = 0, size = 1;
-int first_with_driver = 0;  // of the ranks
-bool never_waits = false;   // those ranks
-std::atomic<int> wrong = 0;
-
-void check(bool good, const char* what) {
-  if (good) return;
-  if (++wrong < 6) std::fprintf(stderr, "rank %d: %s\n", rank, what);
-}
-
-unsigned long calls_of(const char* what) { return device.count(what, "libquadrille"); }
-// Of the host for the device, by Quadrille; nor may it let the driver call it.
-unsigned long waits() {
-  if (!device.is_there()) return 0;
-  unsigned long sum = 0;
-  for (const char* what : {"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize", "cuStreamQuery",
-                           "hipStreamSynchronize", "hipDeviceSynchronize", "hipEventSynchronize", "hipStreamQuery",
-                           "cuLaunchHostFunc", "cuStreamAddCallback", "hipLaunchHostFunc"}) {
-    sum += calls_of(what);
-  }
-  return sum;
-}
-
-void set(const char* name, const char* value) {
-  if (device.is_there() && !device.set(name, value)) must(-1, name);
-}
-
-// Ints in the device's memory, or the host's where there is none. `view` is for kernels and the test.
-struct Ints {
-  explicit Ints(std::size_t n) : count(n) {
-    if (device.is_there()) {
-      on_device = allocate(n * sizeof(int));
-      data = reinterpret_cast<int*>(on_device);
-      view = static_cast<int*>(device.host(on_device, n * sizeof(int)));
-    } else {
-      host.resize(n);
-      data = view = host.data();
-    }
-  }
-  Ints(const Ints&) = delete;
-  Ints& operator=(const Ints&) = delete;
-  ~Ints() {
-    if (on_device != 0) release(on_device);
-  }
-  void fill(int value) { std::fill(view, view + count, value); }
-  std::size_t count;
-  std::vector<int> host;
-  std::uintptr_t on_device = 0;
-  int *data = nullptr, *view = nullptr;
-};
-
-// Work of the device in a stream; where there is none it is done here and now.
-void in_stream(Handle stream, Kernel work) { device.is_there() ? launch(stream, std::move(work)) : work(); }
-Handle new_stream(bool blocking = false) { return device.is_there() ? make_stream(blocking) : nullptr; }
-void synchronize(Handle stream) {
-  if (device.is_there()) must(device.synchronize(stream), "synchronize");
-}
-
-int value(int from, int to, int i, int turn) { return from * 100003 + to * 1009 + i + turn * 17 + 1; }
-
-enum class Form { uniform, vector, typed };
-
-// One communicator's calls with blocks of `n` ints, between which there are as many that are not theirs.
-class Exchange {
- public:
-  Exchange(MPI_Comm comm, int n, Form form, bool in_place)
-      : comm_(comm), n_(n), form_(form), in_place_(in_place), pitch_(form == Form::uniform ? n : 2 * n),
-        send_(static_cast<std::size_t>(pitch_ * size)), recv_(static_cast<std::size_t>(pitch_ * size)) {}
-
-  // In the stream: sends what a kernel makes, and a kernel looks at what has come. Both buffers are then overwritten.
-  void turn(Handle stream, int number) {
-    make(stream, number);
-    check(enqueue(stream) == MPI_SUCCESS, "enqueued");
-    look(stream, number);
-  }
-  void make(Handle stream, int number) {
-    in_stream(stream, [this, number] {
-      fill(send_, number);
-      recv_.fill(-5);
-      if (in_place_) fill(recv_, number);
-    });
-  }
-  int enqueue(Handle stream) {
-    const auto n = static_cast<std::size_t>(size);
-    std::vector<int> counts_here(n, n_), places(n), bytes(n);
-    std::vector<MPI_Datatype> types(n, MPI_INT);
-    for (std::size_t i = 0; i < n; ++i) {
-      places[i] = static_cast<int>(i) * pitch_;
-      bytes[i] = places[i] * static_cast<int>(sizeof(int));
-    }
-    const void* const from = in_place_ ? MPI_IN_PLACE : static_cast<const void*>(send_.data);
-    int error = MPI_SUCCESS;
-    if (form_ == Form::uniform) {
-      error = Quadrille_Alltoall_enqueue(from, n_, MPI_INT, recv_.data, n_, MPI_INT, stream, comm_);
-    } else if (form_ == Form::vector) {
-      error = Quadrille_Alltoallv_enqueue(from, counts_here.data(), places.data(), MPI_INT, recv_.data,
-                                          counts_here.data(), places.data(), MPI_INT, stream, comm_);
-    } else {
-      error = Quadrille_Alltoallw_enqueue(from, counts_here.data(), bytes.data(), types.data(), recv_.data,
-                                          counts_here.data(), bytes.data(), types.data(), stream, comm_);
-    }
-    // They were copied.
-    std::fill(counts_here.begin(), counts_here.end(), 1 << 20);
-    std::fill(places.begin(), places.end(), -(1 << 20));
-    std::fill(bytes.begin(), bytes.end(), -(1 << 20));
-    std::fill(types.begin(), types.end(), MPI_DATATYPE_NULL);
-    return error;
-  }
-  void look(Handle stream, int number) {
-    in_stream(stream, [this, number] {
-      send_.fill(-3);
-      ++looked_;
-      for (int peer = 0; peer < size; ++peer) {
-        for (int i = 0; i < pitch_; ++i) {
-          const int found = recv_.view[peer * pitch_ + i];
-          check(found == (i < n_ ? value(peer, rank, i, number) : -5), "what has come");
-        }
-      }
-      recv_.fill(-9);
-    });
-  }
-  int looked() const { return looked_; }
-  Ints& sent() { return send_; }
-  Ints& got() { return recv_; }
-
- private:
-  void fill(Ints& ints, int number) {
-    for (int peer = 0; peer < size; ++peer) {
-      for (int i = 0; i < n_; ++i) ints.view[peer * pitch_ + i] = value(rank, peer, i, number);
-    }
-  }
-  MPI_Comm comm_;
-  const int n_;
-  const Form form_;
-  const bool in_place_;
-  const int pitch_;
-  Ints send_, recv_;
-  std::atomic<int> looked_ = 0;
-};
-
 MPI_Comm duplicate() {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -198,7 +57,8 @@ void end(MPI_Comm& comm) {
 
 void check_data(MPI_Comm comm) {
   const Handle own = new_stream(), blocking = new_stream(true);
-  for (const Handle stream : {own, blocking, standin::null_stream, standin::legacy_stream, standin::per_thread_stream}) {
+  for (const Handle stream :
+       {own, blocking, standin::null_stream, standin::legacy_stream, standin::per_thread_stream}) {
     if (device.is_there() && !device.is_cuda() && stream != own && stream != blocking) continue;
     for (const int n : {1, 100, 20000}) {
       for (const Form form : {Form::uniform, Form::vector, Form::typed}) {
@@ -229,6 +89,22 @@ void check_early_return(MPI_Comm comm, bool lazy) {
   check(!made || !device.is_there(), "the call returns before the stream comes to it");
   synchronize(stream);
   check(made && exchange.looked() == 1, "made in the end");
+}
+
+// A call's memory is used again when its stream has copied all of it, and not before: here all but the last piece of
+// its work is done when another call of the same size comes. With lazy streams, which do one at each question.
+void check_memory_in_use(MPI_Comm comm, bool lazy) {
+  if (!lazy || !never_waits) return;
+  const Handle streams[] = {new_stream(), new_stream()};
+  Exchange one(comm, 700, Form::uniform, false), other(comm, 700, Form::uniform, false);
+  one.make(streams[0], 1);
+  check(one.enqueue(streams[0]) == MPI_SUCCESS, "enqueued");
+  while (device.is_cuda() && device.count("pending", nullptr) > 1) device.cuStreamQuery(streams[0]);
+  other.turn(streams[1], 2);
+  synchronize(streams[1]);
+  one.look(streams[0], 1);
+  synchronize(streams[0]);
+  check(one.looked() == 1 && other.looked() == 1, "memory in use");
 }
 
 // Ranks enqueue on two communicators in different orders, each in a stream of its own.
@@ -278,7 +154,8 @@ void check_late_peer(MPI_Comm comm) {
   const Handle stream = new_stream();
   const int late = size - 1;
   if (rank == late) {
-    for (int peer = first_with_driver; peer < late; ++peer) MPI_Recv(nullptr, 0, MPI_INT, peer, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int peer = first_with_driver; peer < late; ++peer)
+      MPI_Recv(nullptr, 0, MPI_INT, peer, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   exchange.turn(stream, 3);
   if (rank >= first_with_driver && rank != late) MPI_Send(nullptr, 0, MPI_INT, late, 5, MPI_COMM_WORLD);
@@ -379,7 +256,8 @@ void check_persistent(MPI_Comm comm, int n) {
   const Handle streams[] = {new_stream(), new_stream()};
   Quadrille_Request request;
   check(Quadrille_Alltoall_init(send.data, n, MPI_INT, recv.data, n, MPI_INT, comm, MPI_INFO_NULL, &request) ==
-            MPI_SUCCESS, "init");
+            MPI_SUCCESS,
+        "init");
   std::atomic<int> looked = 0;
   const auto make = [&](int turn) {
     for (int i = 0; i < n * size; ++i) send.view[i] = value(rank, i / n, i % n, turn);
@@ -486,7 +364,8 @@ void check_far_apart(MPI_Comm comm) {
   }
   const Handle stream = new_stream();
   check(Quadrille_Alltoallv_enqueue(send.data, ones.data(), places.data(), MPI_INT, recv.data, ones.data(),
-                                    places.data(), MPI_INT, stream, comm) == MPI_SUCCESS, "far apart");
+                                    places.data(), MPI_INT, stream, comm) == MPI_SUCCESS,
+        "far apart");
   synchronize(stream);
   for (int peer = 0; peer < size; ++peer) check(recv.view[peer * far] == value(peer, rank, 0, 0), "far apart");
 }
@@ -528,7 +407,8 @@ void check_mistakes(MPI_Comm comm) {
   check(Quadrille_Start_enqueue(nullptr, nullptr) == MPI_ERR_REQUEST, "no request");
   check(Quadrille_Enqueue_status(MPI_COMM_NULL) == MPI_ERR_COMM, "the null communicator");
   int nothing = 0;
-  check(Quadrille_Alltoall_enqueue(&nothing, 0, MPI_INT, &nothing, 0, MPI_INT, nullptr, comm) == MPI_SUCCESS, "no data");
+  check(Quadrille_Alltoall_enqueue(&nothing, 0, MPI_INT, &nothing, 0, MPI_INT, nullptr, comm) == MPI_SUCCESS,
+        "no data");
   if (device.is_there()) {
     check(Quadrille_Alltoall_enqueue(&nothing, 1, MPI_INT, &nothing, 1, MPI_INT, &nothing, comm) == MPI_ERR_ARG,
           "no stream");
@@ -544,6 +424,7 @@ int run(const std::string& library, bool has_driver, bool lazy) {
   MPI_Comm comm = duplicate();
   check_mistakes(comm);
   check_early_return(comm, lazy);
+  check_memory_in_use(comm, lazy);
   check_data(comm);
   check_opposite_orders();
   check_many_at_once(comm);

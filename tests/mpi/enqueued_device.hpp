@@ -1,4 +1,5 @@
-// A device for enqueue_check.cpp: the stand-in of CUDA's driver or of HIP's, with kernels that are functions of the test.
+// A device for enqueue_check.cpp: the stand-in of CUDA's driver or of HIP's, with kernels that are functions of the
+// test.
 #pragma once
 
 #include <dlfcn.h>
@@ -107,7 +108,8 @@ inline void load_device(const char* path) {
     load(library, "hipStreamWaitValue32", device.wait_hip);
   }
   Handle module = nullptr;
-  must(device.load_module(&module, ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry work(.param .u64 p) { ret; }"),
+  must(device.load_module(
+           &module, ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry work(.param .u64 p) { ret; }"),
        "module");
   set_kernel("work", run_kernel);
   must(device.find_function(&device.kernel, module, "work"), "function");
