@@ -91,6 +91,8 @@ void take_turn(State& request) {
 void go_without_stream(State& request) {
   const run::UnderWay::Held held(run::UnderWay::here());
   request.turn->is_broken = true;
+  // Turns before this one have not come yet, and go on all the same.
+  if (request.turn->now != request.turn->last) request.error = MPI_ERR_OTHER;
 }
 
 int put_into_stream(State& request, void* stream, const memory::DevicePlace& place) {

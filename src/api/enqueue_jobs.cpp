@@ -18,7 +18,6 @@ struct Turns {
   std::mutex mutex;
   std::vector<State*> listed;
   std::vector<State*> broken;  // nothing of theirs is used again
-  std::vector<State*> over;    // in a sweep
   std::atomic<int> error_of_gone = MPI_SUCCESS;
 };
 Turns& turns() {
@@ -38,20 +37,24 @@ void keep_error_of_gone(team::Team& team) {
   if (error != MPI_SUCCESS) turns().error_of_gone.compare_exchange_strong(none, error);
 }
 
-// Under the mutex.
-void unlist_those_over(Turns& all) {
+// Forgets those that are over or broken, but for what is to be deleted: of that it returns one, or null.
+State* take_over() {
+  Turns& all = turns();
+  const std::lock_guard lock(all.mutex);
   const run::UnderWay::Held held(run::UnderWay::here());  // another thread may give one a turn
+  State* gone = nullptr;
   std::erase_if(all.listed, [&](State* request) {
     if (request->turn->is_broken) {
-      all.broken.push_back(request);
+      all.broken.push_back(request);  // there is room
       return true;
     }
-    if (!is_over(*request)) return false;
+    if (!is_over(*request) || (gone != nullptr && !request->persistent)) return false;
     request->turn->is_listed = false;
     keep_error_of_gone(*request->team);
-    if (!request->persistent) all.over.push_back(request);
+    if (!request->persistent) gone = request;
     return true;
   });
+  return gone;
 }
 
 // One that is not over; null if there is none.
@@ -79,7 +82,7 @@ void make_room_for_turns() {
   Turns& all = turns();
   const std::lock_guard lock(all.mutex);
   const std::size_t most = all.listed.size() + all.broken.size() + 1;
-  for (std::vector<State*>* list : {&all.listed, &all.broken, &all.over}) {
+  for (std::vector<State*>* list : {&all.listed, &all.broken}) {
     if (list->capacity() < most) list->reserve(2 * most);
   }
 }
@@ -92,16 +95,13 @@ void list_turns(State& request) {
 }
 
 void sweep_turns() {
-  Turns& all = turns();
-  const std::lock_guard lock(all.mutex);
-  if (all.listed.empty()) return;
-  unlist_those_over(all);
+  if (first_listed() == nullptr) return;
   {
+    // Outside of the lock: with the last request of a communicator that was freed its own communicators go.
     const memory::KeepsAllStaging keeps;
-    for (State* request : all.over) delete request;
+    while (const State* const gone = take_over()) delete gone;
   }
-  all.over.clear();
-  if (all.listed.empty()) memory::trim_staging();
+  if (first_listed() == nullptr) memory::trim_staging();
 }
 
 int take_error_of_gone() { return turns().error_of_gone.exchange(MPI_SUCCESS); }

@@ -62,9 +62,13 @@ int retain_primary(int device, Handle* context) {
   if (context == nullptr) return invalid_value;
   if (!has_device(device)) return invalid_device;
   Context*& primary = driver().primary[static_cast<std::size_t>(device)];
-  if (primary == nullptr || primary->destroyed) {
+  if (primary == nullptr) {
     primary = &make_context(device, 0);
     primary->primary = true;
+  } else if (primary->destroyed) {  // it has one handle for ever, but nothing of what it had
+    primary->destroyed = false;
+    primary->error = success;
+    primary->id = ++driver().last_id;
   }
   ++primary->retained;
   *context = primary;

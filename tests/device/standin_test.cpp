@@ -314,6 +314,15 @@ TEST_F(StandinContexts, ThePrimaryOneIsThereWhileItIsHeld) {
   EXPECT_EQ(ask(memory).ordinal, 1);
   EXPECT_EQ(cuda().cuDevicePrimaryCtxRelease_v2(1), success);
   EXPECT_EQ(ask(memory).type, 0U);
+  // Another one gets its handle.
+  ASSERT_EQ(cuda().cuDevicePrimaryCtxRetain(&second, 1), success);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(ask(memory).type, 0U);
+  ASSERT_EQ(cuda().cuCtxPushCurrent_v2(second), success);
+  EXPECT_EQ(cuda().cuMemFree_v2(memory), invalid_value);
+  EXPECT_EQ(cuda().cuMemFree_v2(allocate(100)), success);
+  ASSERT_EQ(cuda().cuCtxPopCurrent_v2(nullptr), success);
+  EXPECT_EQ(cuda().cuDevicePrimaryCtxRelease_v2(1), success);
 }
 
 TEST_F(StandinContexts, DevicesHaveNames) {

@@ -6,8 +6,10 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "enqueued_exchange.hpp"
@@ -402,6 +404,22 @@ void check_context_that_goes(MPI_Comm comm) {
   }
 }
 
+// A device's own context has one handle for ever: what is made again under it has nothing of what was registered
+// before.
+void check_context_with_the_same_handle(MPI_Comm comm) {
+  if (device.is_cuda()) {
+    Handle again = nullptr;
+    must(device.cuDevicePrimaryCtxRelease_v2(0), "release");
+    must(device.cuDevicePrimaryCtxRetain(&again, 0), "retain");
+    check(again == device.context, "the same handle");
+  }
+  Exchange after(comm, 40, Form::vector, false);
+  const Handle stream = new_stream();
+  after.turn(stream, 1);
+  synchronize(stream);
+  check(after.looked() == 1, "the same handle");
+}
+
 void check_mistakes(MPI_Comm comm) {
   Quadrille_Request none = QUADRILLE_REQUEST_NULL;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -441,14 +459,24 @@ int run(const std::string& library, bool has_driver, bool lazy) {
   }
   check_far_apart(comm);
   check_context_that_goes(comm);
+  check_context_with_the_same_handle(comm);
   check_refusals(comm);
-  // What is pending goes on in MPI_Finalize.
+  // What is pending goes on in MPI_Finalize. If the gate opens before that, this says nothing, but it is not wrong
+  // either.
   set("PATIENCE", "20");
   Exchange last(comm, 500, Form::vector, false);
   const Handle stream = new_stream();
+  std::unique_ptr<Gate> gate;
+  if (device.is_there()) gate = std::make_unique<Gate>();
+  if (gate != nullptr && never_waits) gate->keep(stream);
   for (int turn = 0; turn < 3; ++turn) last.turn(stream, turn);
   MPI_Comm_free(&comm);
+  std::thread opens([&gate] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    if (gate != nullptr) gate->open();
+  });
   MPI_Finalize();
+  opens.join();
   synchronize(stream);
   check(last.looked() == 3, "pending at the end");
   std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
