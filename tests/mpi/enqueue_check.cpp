@@ -98,7 +98,8 @@ void check_early_return(MPI_Comm comm, bool lazy) {
 void check_memory_in_use(MPI_Comm comm, bool lazy) {
   if (!lazy || !never_waits) return;
   const Handle streams[] = {new_stream(), new_stream()};
-  Exchange one(comm, 700, Form::uniform, false), other(comm, 700, Form::uniform, false);
+  // The last memory that comes back is that of the one's receive buffer, and the other's send buffer takes it first.
+  Exchange one(comm, 700, Form::uniform, true), other(comm, 700, Form::uniform, false);
   one.make(streams[0], 1);
   check(one.enqueue(streams[0]) == MPI_SUCCESS, "enqueued");
   while (device.is_cuda() && device.count("pending", nullptr) > 1) device.cuStreamQuery(streams[0]);
