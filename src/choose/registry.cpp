@@ -154,15 +154,21 @@ Algorithm node_copies(std::string_view name, const std::vector<Collective>& coll
 }
 
 // The order of the copies inside a node, by which algorithm the ranks exchange with those of other nodes, and when.
-Algorithm node_then_network(const std::vector<Collective>& collectives, plan::Build build) {
+Algorithm node_then_network(const std::vector<Collective>& collectives, plan::NetworkKind kind, plan::Build build) {
   const auto named = [](std::string_view name, std::string_view meaning, std::span<const std::string_view> names) {
     return ParameterRange{name, 0, static_cast<std::int64_t>(names.size()) - 1, 0, meaning, names};
   };
+  std::vector<ParameterRange> parameters = {
+      named("exchange", "with ranks of other nodes", plan::network_exchange_names(kind)),
+      named("messages", "when: after the copies, or beside them; those of rounds always follow", plan::network_messages_names()),
+      named("order", "of the copies", plan::network_order_names()), kStride};
+  if (kind != plan::NetworkKind::uneven) {
+    parameters.push_back(kRadix);
+    parameters.back().tried = {};  // of another exchange than the standard one
+  }
   return node_copies("hint-network", collectives,
                      "copies of a node in one of the orders, then messages to the ranks of other nodes", kHintNetwork, build,
-                     {named("exchange", "with ranks of other nodes", plan::network_exchange_names()),
-                      named("messages", "when: after the copies, or beside them", plan::network_messages_names()),
-                      named("order", "of the copies", plan::network_order_names()), kStride});
+                     std::move(parameters));
 }
 
 Algorithm single_copy(const std::vector<Collective>& collectives, plan::Build build) {
@@ -346,8 +352,9 @@ std::vector<Algorithm> make_table() {
       node_copies("hint-hilbert-square", gathers(),
                   "a Hilbert curve through a square of a power of two, the rest in another order", kHintOther,
                   plan::allgather_hint_hilbert_square, {kRest}),
-      node_then_network(all_to_alls(), plan::hint_network),
-      node_then_network(gathers(), plan::allgather_hint_network),
+      node_then_network({alltoall}, plan::NetworkKind::uniform, plan::hint_network),
+      node_then_network(uneven_all_to_alls(), plan::NetworkKind::uneven, plan::hint_network),
+      node_then_network(gathers(), plan::NetworkKind::gather, plan::allgather_hint_network),
       {"inbox",
        all,
        Engine::inbox,

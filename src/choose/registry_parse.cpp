@@ -176,6 +176,9 @@ std::string exchange_of(const Choice& choice) {
     const std::string value = value_text(range, choice.parameters[i].value);
     if (range.name == "exchange") exchange = value;
     if (range.name == "stride" && exchange.ends_with("-stride")) exchange += ":stride=" + value;
+    if (range.name == "radix" && exchange == "bruck") {
+      exchange = (serves(*choice.algorithm, Collective::alltoall) ? "zero-rotation-bruck:radix=" : "bruck:radix=") + value;
+    }
   }
   return exchange;
 }

@@ -15,4 +15,9 @@ void exchange_between_nodes(const Problem& problem, bool blocks, Window window, 
 // In batches of Problem::away_steps, beside the rounds before.
 void exchange_between_nodes(const Problem& problem, bool blocks, Builder& builder);
 
+// By way of other ranks, when the node's part is done (rounds_between_nodes.cpp). An all-to-all by Bruck of radix `radix`:
+void bruck_between_nodes(const Problem& problem, Builder& builder);
+// An allgather, by what `among_all` does among all ranks.
+void gather_between_nodes(const Problem& problem, Build among_all, Builder& builder);
+
 }  // namespace quadrille::plan

@@ -6,8 +6,9 @@
 //         message that way.
 // Source  Ramesh et al., HINT, section V.F, algorithm 5. The step between nodes "or any other inter-node algorithm": all
 //         that exchange each block once, straight from its source to its destination, by their windows
-//         (direct_exchange.cpp). That messages may be under way during the copies (messages=beside) is what the paper
-//         leaves to others, and what the orders of copies themselves do.
+//         (direct_exchange.cpp); and those that pass blocks on in few rounds: Bruck, and of allgathers all that there are
+//         among ranks (rounds_between_nodes.cpp). That messages may be under way during the copies (messages=beside) is
+//         what the paper leaves to others, and what the orders of copies themselves do.
 //
 //         As printed the conditions of algorithm 5 are exchanged: it sends to dst if src is on another node, and receives
 //         from src if dst is. Then a rank sends what nobody receives, or what was copied before, and leaves out blocks,
@@ -15,7 +16,8 @@
 //         where ranks are dealt out to N nodes in turn and N divides P. tests/plan/hint_network_test.cpp shows both.
 //         What is meant is built here: each message depends on the rank that it goes to or comes from.
 // Cost    On a node of p of P ranks p copies, two fences, P - p messages of one block, each way. With `pairwise` in as many
-//         rounds as there are steps with a message: P - 1 less those of which both peers are on the own node.
+//         rounds as there are steps with a message: P - 1 less those of which both peers are on the own node. With
+//         `bruck` ceil(log_r P) rounds.
 //
 // Example, P = 4, ranks 0 and 1 on one node, order row, rank 1:
 //   fence
@@ -63,6 +65,21 @@ constexpr std::array<NetworkExchange, 6> network_exchanges = {{{"pairwise", Wind
                                                                {"waitany-stride", Window::Wait::any, by_stride},
                                                                {"testany-stride", Window::Wait::test, by_stride}}};
 
+// By way of other ranks, always after the copies: an allgather passes on what they brought.
+struct NetworkRounds {
+  std::string_view name;
+  void (*add)(const Problem&, Builder&);
+};
+constexpr std::array<NetworkRounds, 1> network_rounds = {{{"bruck", bruck_between_nodes}}};
+struct NetworkGather {
+  std::string_view name;  // also of the algorithm among all ranks
+  Build among_all;
+};
+constexpr std::array<NetworkGather, 4> network_gathers = {{{"bruck", allgather_bruck},
+                                                           {"ring", allgather_ring},
+                                                           {"recursive-doubling", allgather_recursive_doubling},
+                                                           {"mn-co", allgather_mn_co}}};
+
 constexpr std::array<std::string_view, 2> network_messages = {"after", "beside"};
 
 template <class Row, std::size_t count>
@@ -70,6 +87,13 @@ constexpr std::array<std::string_view, count> names_of_rows(const std::array<Row
   std::array<std::string_view, count> names;
   for (std::size_t i = 0; i < count; ++i) names[i] = rows[i].name;
   return names;
+}
+template <std::size_t first, std::size_t second>
+constexpr auto followed_by(const std::array<std::string_view, first>& some,
+                           const std::array<std::string_view, second>& more) {
+  std::array<std::string_view, first + second> all;
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i < first ? some[i] : more[i - first];
+  return all;
 }
 constexpr auto network_orders_named = names_of_rows(network_orders);
 constexpr auto network_exchanges_named = names_of_rows(network_exchanges);
@@ -84,21 +108,49 @@ Window window_of(const Problem& problem) {
   return {exchange.wait, exchange.pairs == by_stride ? stride : exchange.pairs};
 }
 
-Schedule node_then_network(const Problem& problem, bool blocks) {
-  Builder builder(problem.me);
-  copy_inside_node(problem, network_orders[choice_of(problem, "order")].order, blocks, builder);
+void exchange_directly(const Problem& problem, bool blocks, Builder& builder) {
   const Away away = choice_of(problem, "messages") == 1 ? Away::beside : Away::after;
   exchange_between_nodes(problem, blocks, window_of(problem), away, builder);
-  return builder.take();
+}
+
+Builder node_step(const Problem& problem, bool blocks) {
+  Builder builder(problem.me);
+  copy_inside_node(problem, network_orders[choice_of(problem, "order")].order, blocks, builder);
+  return builder;
 }
 
 }  // namespace
 
 std::span<const std::string_view> network_order_names() { return network_orders_named; }
-std::span<const std::string_view> network_exchange_names() { return network_exchanges_named; }
+std::span<const std::string_view> network_exchange_names(NetworkKind kind) {
+  static constexpr auto uniform = followed_by(network_exchanges_named, names_of_rows(network_rounds));
+  static constexpr auto gather = followed_by(network_exchanges_named, names_of_rows(network_gathers));
+  if (kind == NetworkKind::uneven) return network_exchanges_named;
+  if (kind == NetworkKind::gather) return gather;
+  return uniform;
+}
 std::span<const std::string_view> network_messages_names() { return network_messages; }
 
-Schedule hint_network(const Problem& problem) { return node_then_network(problem, true); }
-Schedule allgather_hint_network(const Problem& problem) { return node_then_network(problem, false); }
+Schedule hint_network(const Problem& problem) {
+  Builder builder = node_step(problem, true);
+  const std::size_t exchange = choice_of(problem, "exchange");
+  if (exchange < network_exchanges.size()) {
+    exchange_directly(problem, true, builder);
+  } else {
+    network_rounds[exchange - network_exchanges.size()].add(problem, builder);
+  }
+  return builder.take();
+}
+
+Schedule allgather_hint_network(const Problem& problem) {
+  Builder builder = node_step(problem, false);
+  const std::size_t exchange = choice_of(problem, "exchange");
+  if (exchange < network_exchanges.size()) {
+    exchange_directly(problem, false, builder);
+  } else {
+    gather_between_nodes(problem, network_gathers[exchange - network_exchanges.size()].among_all, builder);
+  }
+  return builder.take();
+}
 
 }  // namespace quadrille::plan

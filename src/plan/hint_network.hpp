@@ -1,13 +1,18 @@
 // The parameters of hint-network, by name: for the registry.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace quadrille::plan {
 
+// Which exchanges between nodes there are. Blocks of one size may also be passed on by other ranks; those of allgathers,
+// whose sizes all ranks know, too.
+enum class NetworkKind : std::uint8_t { uniform, uneven, gather };
+
 std::span<const std::string_view> network_order_names();
-std::span<const std::string_view> network_exchange_names();
+std::span<const std::string_view> network_exchange_names(NetworkKind kind);
 std::span<const std::string_view> network_messages_names();
 
 }  // namespace quadrille::plan

@@ -10,6 +10,15 @@ std::size_t memory_bytes(const Schedule& s) {
          s.spans.capacity() * sizeof(Span) + s.copies.capacity() * sizeof(Copy);
 }
 
+std::span<const Copy> copies_inside_node(const Schedule& s) {
+  std::size_t end = 0, inside = 0;
+  for (const Round& round : s.rounds) {
+    end += round.before.count + round.after.count;
+    if (round.node_fence) inside = end;
+  }
+  return {s.copies.data(), inside};
+}
+
 std::uint32_t waiting_slots(const Schedule& s) {
   std::uint32_t slots = 0;
   for (const Round& round : s.rounds) {

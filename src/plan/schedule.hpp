@@ -18,6 +18,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -102,6 +103,9 @@ struct Schedule {
   Sizes sizes = Sizes::known;
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
+
+// The copies up to the last fence of the node. Those after it are a rank's own.
+std::span<const Copy> copies_inside_node(const Schedule& schedule);
 
 // Scratch blocks, the first ones, that copies after messages fill: in them blocks wait for a later round.
 std::uint32_t waiting_slots(const Schedule& schedule);

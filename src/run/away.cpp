@@ -12,6 +12,11 @@ std::size_t round_of_messages(const plan::Schedule& schedule) {
   return static_cast<std::size_t>(found - schedule.rounds.begin());
 }
 
+// Of a blocking call. What is inside the node packs elsewhere meanwhile.
+RunMemory memory_of(Group& group) {
+  return {group.scratch.sure, group.scratch.away_send, group.scratch.away_recv, group.scratch.carried};
+}
+
 Place packed_place(std::byte* bytes, std::size_t count) { return {bytes, count, count, 0, true}; }
 
 }  // namespace
@@ -32,16 +37,28 @@ AwayMessages::AwayMessages(const Call& call, const plan::Schedule& schedule, Gro
       run_(schedule, binding_, transport_),
       round_(round_of_messages(schedule)),
       beside_(round_ < schedule.rounds.size() && schedule.rounds[round_].beside) {
-  bind();
-  has_room_ = take_room();
+  if (schedule.scratch_blocks > 0) {
+    passed_on_.emplace(call, schedule, Moving{.as_bytes = true},
+                       Traffic{group.messages().comm, group.messages().quiet, group.me, group.ranks}, memory_of(group),
+                       BetweenNodes{group.reach().local, round_});
+  } else {
+    bind();
+    has_room_ = take_room();
+  }
   if (!has_room_) error_ = MPI_ERR_NO_MEM;
   run_.begin(schedule.rounds.size());
 }
 
 // Nothing may be under way to memory that the caller frees.
-AwayMessages::~AwayMessages() { run_.advance(true); }
+AwayMessages::~AwayMessages() {
+  advance(true);
+  if (!passed_on_) return;
+  passed_on_.reset();
+  memory_of(group_).trim();
+}
 
 void AwayMessages::begin() {
+  if (passed_on_) return keep(error_, passed_on_->start(false));
   transport_.drop_received(!has_room_);
   run_.begin(round_);
   keep(error_, run_.advance(false));
@@ -59,7 +76,7 @@ void AwayMessages::bind() {
   recv_places_.assign(ranks, {});
   if (gather_) send_places_[0] = typed_place(block_for(0));
   for (int rank = 0; rank < group_.ranks; ++rank) {
-    if (group_.local_of(rank) >= 0) continue;
+    if (!gather_ && group_.local_of(rank) >= 0) continue;
     if (!gather_) send_places_[static_cast<std::size_t>(rank)] = typed_place(send_[rank]);
     recv_places_[static_cast<std::size_t>(rank)] = typed_place(recv_[rank]);
   }
@@ -87,7 +104,7 @@ bool AwayMessages::take_room() {
 }
 
 void AwayMessages::unpack() {
-  if (!unpacks_ || !has_room_) return;
+  if (passed_on_ || !unpacks_ || !has_room_) return;
   for (int rank = 0; rank < group_.ranks; ++rank) {
     const Place& received = recv_places_[static_cast<std::size_t>(rank)];
     if (received.bytes == 0) continue;

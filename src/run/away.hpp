@@ -1,6 +1,10 @@
 // The blocks of a dense call between this rank and those of other nodes: the messages of a plan
 // (plan/between_nodes.cpp), which the executor runs, while the caller does what is inside the node, or afterwards.
 //
+// If a plan has scratch, ranks pass blocks of one size on: then the messages are a call bound to a schedule, but for the
+// blocks of the node, and take memory as all such calls do (run/bound_run.hpp). In an allgather blocks are passed on from
+// where they were received, also those of the node.
+//
 // A block with gaps goes from and to where it lies. In place it is received over, so all blocks are copied before the
 // first arrives, and received packed: MPICH cuts a large packed message anywhere and then refuses to unpack part of an
 // element.
@@ -8,7 +12,10 @@
 // Without memory for these copies a rank sends from where the blocks lie, drops what comes, and returns an error.
 #pragma once
 
+#include <optional>
+
 #include "run/blocks.hpp"
+#include "run/bound_run.hpp"
 #include "run/executor.hpp"
 #include "run/mpi_transport.hpp"
 #include "run/room.hpp"
@@ -17,7 +24,7 @@ namespace quadrille::run {
 
 class AwayMessages {
  public:
-  // `schedule`: its round with messages, if it has one. There are other nodes. All of these must outlive it.
+  // `schedule`: its rounds from the first with messages on. There are other nodes. All of these must outlive it.
   AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group);
   AwayMessages(const AwayMessages&) = delete;
   AwayMessages& operator=(const AwayMessages&) = delete;
@@ -25,7 +32,7 @@ class AwayMessages {
 
   // May it be begun before what is done inside the node?
   bool is_beside() const { return beside_; }
-  // Starts the first batch.
+  // Starts the first batch. If blocks are passed on, the ranks ask each other first whether all have memory.
   void begin();
 
   // Waits for all messages, batch by batch. Returns an MPI error code. `meanwhile` does what ranks of this node may
@@ -34,8 +41,8 @@ class AwayMessages {
   template <class Meanwhile>
   int finish(const Meanwhile& meanwhile) {
     group_.waiter.until([&] {
-      keep(error_, run_.advance(false));
-      if (run_.done()) return true;
+      advance(false);
+      if (done()) return true;
       meanwhile();
       return false;
     });
@@ -47,6 +54,8 @@ class AwayMessages {
   }
 
  private:
+  void advance(bool block) { keep(error_, passed_on_ ? passed_on_->advance(block) : run_.advance(block)); }
+  bool done() const { return passed_on_ ? passed_on_->done() : run_.done(); }
   Block block_for(int to) const;
   void bind();
   bool take_room();
@@ -66,6 +75,7 @@ class AwayMessages {
   Execution run_;
   const std::size_t round_;
   const bool beside_;
+  std::optional<BoundRun> passed_on_;
   bool has_room_ = true;
   int error_ = MPI_SUCCESS;
 };

@@ -25,18 +25,28 @@ bool is_dense(const std::vector<Block>& blocks) {
   return std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.count == 0 || b.info.dense; });
 }
 
-std::vector<Block> dense_send_blocks(const Call& call, const Traffic& traffic) {
+// Those of the own node are empty.
+void leave_out(std::vector<Block>& blocks, std::span<const int> local) {
+  for (std::size_t rank = 0; rank < local.size(); ++rank) {
+    if (local[rank] >= 0) blocks[rank].count = 0;
+  }
+}
+
+std::vector<Block> dense_send_blocks(const Call& call, const Traffic& traffic, const BetweenNodes& part) {
   std::vector<Block> blocks;
-  const int count = is_allgather(call.collective) ? 1 : traffic.ranks;
+  const bool one = is_allgather(call.collective);
+  const int count = one ? 1 : traffic.ranks;
   blocks.reserve(static_cast<std::size_t>(count));
   for (int to = 0; to < count; ++to) blocks.push_back(send_block(call, to, traffic.me));
+  if (!one) leave_out(blocks, part.local);
   return blocks;
 }
 
-std::vector<Block> dense_recv_blocks(const Call& call, const Traffic& traffic) {
+std::vector<Block> dense_recv_blocks(const Call& call, const Traffic& traffic, const BetweenNodes& part) {
   std::vector<Block> blocks;
   blocks.reserve(static_cast<std::size_t>(traffic.ranks));
   for (int from = 0; from < traffic.ranks; ++from) blocks.push_back(block_of(call.recv, from));
+  leave_out(blocks, part.local);
   return blocks;
 }
 
@@ -67,15 +77,16 @@ std::size_t blocks_of_a_round(const plan::Schedule& schedule, bool sent) {
 }  // namespace
 
 BoundRun::BoundRun(const Call& call, const plan::Schedule& schedule, const Moving& moving, const Traffic& traffic,
-                   const RunMemory& memory)
+                   const RunMemory& memory, const BetweenNodes& part)
     : schedule_(schedule),
       moving_(moving),
       traffic_(traffic),
+      first_round_(part.first_round),
       memory_(memory),
-      send_(dense_send_blocks(call, traffic)),
-      recv_(dense_recv_blocks(call, traffic)),
+      send_(dense_send_blocks(call, traffic, part)),
+      recv_(dense_recv_blocks(call, traffic, part)),
       transport_(traffic.comm, traffic.me, traffic.tag, traffic.numbers) {
-  binding_.block_bytes = recv_.empty() ? 0 : recv_.front().bytes();
+  binding_.block_bytes = recv_.empty() ? 0 : part.local.empty() ? recv_.front().bytes() : largest_of(recv_);
   use_device(call);
   bind_dense(call);
 }
@@ -309,7 +320,7 @@ int BoundRun::begin_moving() {
   }
   if (!run_ && known) run_.emplace(schedule_, binding_, transport_);
   if (!run_) run_.emplace(schedule_, binding_, transport_, memory_.carried, CarriedLimits{.eager = moving_.eager});
-  run_->begin();
+  run_->begin(first_round_);
   return MPI_SUCCESS;
 }
 

@@ -51,6 +51,13 @@ struct Traffic {
   const int* numbers = nullptr;
 };
 
+// Of a dense collective what is between nodes: blocks of ranks of the own node are not looked at, nor is the schedule
+// before `first_round`.
+struct BetweenNodes {
+  std::span<const int> local = {};  // [rank] negative: it lives on another node; empty: all blocks are meant
+  std::size_t first_round = 0;
+};
+
 // Memory for blocks that are packed or pass through. Not shared by calls that are under way together.
 struct RunMemory {
   SureRoom& sure;
@@ -68,7 +75,7 @@ class BoundRun {
   // Of a dense collective, or of a neighbour collective with these slots. Schedule and memory must outlive the run; the
   // arrays of the call need not.
   BoundRun(const Call& call, const plan::Schedule& schedule, const Moving& moving, const Traffic& traffic,
-           const RunMemory& memory);
+           const RunMemory& memory, const BetweenNodes& part = {});
   BoundRun(const Call& call, const plan::Schedule& schedule, const NeighborSlots& slots, const Moving& moving,
            const Traffic& traffic, const RunMemory& memory);
   // Between places that are there already; nothing is packed.
@@ -109,6 +116,7 @@ class BoundRun {
   const plan::Schedule& schedule_;
   const Moving moving_;
   const Traffic traffic_;
+  const std::size_t first_round_ = 0;
   RunMemory memory_;
   ByteTypes byte_types_;
   std::vector<Block> send_, recv_;  // [block of the schedule]

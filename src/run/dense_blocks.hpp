@@ -1,8 +1,8 @@
 // Which blocks a dense collective has inside a node.
 #pragma once
 
+#include <span>
 #include <utility>
-#include <vector>
 
 #include "plan/schedule.hpp"
 #include "run/call.hpp"
@@ -15,7 +15,7 @@ namespace quadrille::run {
 class DenseBlocks {
  public:
   DenseBlocks(const Call& call, const plan::Schedule& schedule, Group& group, memory::Pairs& pairs)
-      : schedule_(schedule),
+      : copies_(plan::copies_inside_node(schedule)),
         group_(group),
         pairs_(pairs),
         gather_(is_allgather(call.collective)) {}
@@ -24,7 +24,7 @@ class DenseBlocks {
   int send_block(int i) const { return gather_ ? 0 : group_.member(i); }
   int recv_block(int i) const { return group_.member(i); }
   std::pair<int, int> origin(int i) const { return {group_.member(i), gather_ ? 0 : group_.me}; }
-  const std::vector<plan::Copy>& copies() const { return schedule_.copies; }
+  std::span<const plan::Copy> copies() const { return copies_; }
 
   // Tables, if they are needed, have as many places as the node has ranks, in their order.
   bool open() {
@@ -47,7 +47,7 @@ class DenseBlocks {
   }
 
  private:
-  const plan::Schedule& schedule_;
+  const std::span<const plan::Copy> copies_;
   Group& group_;
   memory::Pairs& pairs_;
   const bool gather_;

@@ -261,7 +261,7 @@ bool is_local(const Case& what) {
   const bool neighbor = what.collective.starts_with("neighbor");
   const bool between_nodes = std::getenv("QUADRILLE_NODES") != nullptr && what.algorithm.empty();
   if (what.ints < 1000) return false;
-  if (between_nodes) return what.gaps || what.in_place;
+  if (between_nodes || what.algorithm.starts_with("hint-network")) return what.gaps || what.in_place;
   if (neighbor) return what.gaps && !what.algorithm.starts_with("torus");
   if (what.collective.ends_with("alltoall") || what.collective.find("gather") != std::string::npos) return false;
   const bool by_need = what.algorithm == "two-phase-bruck" || what.algorithm == "sloav" ||
@@ -391,6 +391,18 @@ std::vector<Case> dense_cases() {
   return cases;
 }
 
+// On several nodes, by copies inside them and messages by way of other ranks.
+std::vector<Case> network_cases() {
+  std::vector<Case> cases;
+  const std::pair<const char*, const char*> all[] = {{"alltoall", "hint-network:exchange=bruck"},
+                                                     {"alltoall", "hint-network:exchange=bruck,radix=4"},
+                                                     {"alltoall", "hint-network"},
+                                                     {"allgather", "hint-network:exchange=ring"},
+                                                     {"allgatherv", "hint-network:exchange=bruck"}};
+  for (const auto& [collective, algorithm] : all) cases.push_back({"", collective, algorithm});
+  return cases;
+}
+
 std::vector<Case> leaders_cases() {
   std::vector<Case> cases;
   const std::pair<const char*, const char*> all[] = {
@@ -458,7 +470,10 @@ int run(const std::string& which, const char* only) {
   std::mt19937 draw(seed);
   const char* given = std::getenv("QUADRILLE_TEST_PATIENCE");
   const unsigned patience = given != nullptr ? static_cast<unsigned>(std::atol(given)) : 120;  // seconds a case
-  const std::vector<Case> bases = which == "dense" ? dense_cases() : which == "leaders" ? leaders_cases() : neighbor_cases();
+  const std::vector<Case> bases = which == "dense"     ? dense_cases()
+                                  : which == "leaders" ? leaders_cases()
+                                  : which == "network" ? network_cases()
+                                                       : neighbor_cases();
   int bad = 0, runs = 0;
   // Small blocks, and large ones of which only the large requests get no memory.
   const bool all = only != nullptr || std::getenv("QUADRILLE_TEST_ALL") != nullptr;

@@ -24,6 +24,7 @@ quadrille_lacking_rank_test(dense 3 ARGUMENTS dense)
 quadrille_lacking_rank_test(neighbors 3 ARGUMENTS neighbors)
 quadrille_lacking_rank_test(nodes 4 QUADRILLE_NODES=blocked:2 ARGUMENTS dense)
 quadrille_lacking_rank_test(leaders 4 QUADRILLE_NODES=blocked:2 ARGUMENTS leaders)
+quadrille_lacking_rank_test(network 4 ${standin} QUADRILLE_NODES=blocked:2 ARGUMENTS network)
 quadrille_lacking_rank_test(nodes-neighbors 4 QUADRILLE_NODES=blocked:2 ARGUMENTS neighbors)
 
 # A program has as many communicators as without Quadrille.

@@ -132,7 +132,9 @@ TEST(UnevenTest, CollectivesUseNoScratchUnlessSizesTravel) {
 // than before. So all must need as much.
 TEST(SizedTest, AllRanksNeedAsMuchRoom) {
   for (const auto& [algorithm, collective] : all_served()) {
-    if (algorithm->engine != choose::Engine::schedule || !is_sized(collective)) continue;
+    const choose::Engine engine = algorithm->engine;
+    const bool takes_room = engine == choose::Engine::schedule || engine == choose::Engine::node;
+    if (!takes_room || !is_sized(collective)) continue;
     for (const int ranks : {2, 5, 13, 16, 24}) {
       for (const plan::NodeMap& nodes : tools::node_maps(ranks)) {
         for (const plan::Parameters& parameters : tools::parameter_cases(*algorithm, ranks)) {

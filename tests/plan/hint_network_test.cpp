@@ -34,9 +34,9 @@ bool share_node(const NodeMap& nodes, int a, int b) {
   return nodes.node_of[static_cast<std::size_t>(a)] == nodes.node_of[static_cast<std::size_t>(b)];
 }
 
-Parameters parameters_of(const std::string& text) {
+Parameters parameters_of(const std::string& text, Collective collective = Collective::alltoall) {
   choose::Choice choice;
-  EXPECT_EQ(choose::parse_choice(Collective::alltoall, text, choice), "");
+  EXPECT_EQ(choose::parse_choice(collective, text, choice), "");
   return choice.parameters;
 }
 
@@ -130,22 +130,171 @@ TEST(HintNetworkTest, CostsWhatThePageSays) {
 }
 
 // Every exchange with every order, when it follows and when it is under way meanwhile.
+struct Kind {
+  NetworkKind kind;
+  Collective collective;
+  Build build;
+  Goal goal;
+};
+const Kind kinds[] = {{NetworkKind::uniform, Collective::alltoall, hint_network, {Pattern::alltoall, false}},
+                      {NetworkKind::uneven, Collective::alltoallv, hint_network, {Pattern::alltoall, true}},
+                      {NetworkKind::gather, Collective::allgatherv, allgather_hint_network, {Pattern::allgather, true}}};
+
+void prove(const Kind& kind, const std::string& name, const char* text, int ranks) {
+  const NodeMap nodes = map_for(text, ranks);
+  EXPECT_EQ(verify(build_all(kind.build, nodes, parameters_of(name, kind.collective)), nodes, kind.goal, 2).what, "")
+      << name << " " << text << " " << ranks;
+}
+
 TEST(HintNetworkTest, AllParametersAreProved) {
-  for (const char* const text : {"ragged:1,3", "blocked:2", "roundrobin:3", "permuted:7", "blocked:1", "blocked:99"}) {
-    for (const int ranks : {1, 5, 9}) {
-      const NodeMap nodes = map_for(text, ranks);
-      for (const auto exchange : network_exchange_names()) {
-        for (const auto order : network_order_names()) {
-          for (const auto messages : network_messages_names()) {
-            const std::string name = "hint-network:exchange=" + std::string(exchange) + ",order=" + std::string(order) +
-                                     ",messages=" + std::string(messages) + ",stride=2";
-            EXPECT_EQ(verify(build_all(hint_network, nodes, parameters_of(name)), nodes, all_blocks, 2).what, "")
-                << name << " " << text << " " << ranks;
+  for (const Kind& kind : kinds) {
+    for (const char* const text : {"ragged:1,3", "blocked:2", "roundrobin:3", "permuted:7", "blocked:1", "blocked:99"}) {
+      for (const int ranks : {1, 5, 9}) {
+        for (const auto exchange : network_exchange_names(kind.kind)) {
+          for (const auto order : network_order_names()) {
+            for (const auto messages : network_messages_names()) {
+              const std::string name = "hint-network:exchange=" + std::string(exchange) + ",order=" + std::string(order) +
+                                       ",messages=" + std::string(messages) + ",stride=2";
+              prove(kind, name, text, ranks);
+            }
           }
         }
       }
     }
   }
+}
+
+// --- by way of other ranks ------------------------------------------------------------------------
+
+TEST(RoundsBetweenNodesTest, AllRadicesAreProvedOnAllMaps) {
+  for (const char* const text : texts) {
+    for (const int ranks : {1, 2, 3, 4, 7, 8, 16, 17, 30}) {
+      for (const int radix : {2, 3, 4, 8, 29, 64}) {
+        const std::string bruck = "hint-network:exchange=bruck,radix=" + std::to_string(radix);
+        for (const Kind& kind : {kinds[0], kinds[2]}) prove(kind, bruck, text, ranks);
+      }
+      for (const char* const name : {"ring", "recursive-doubling", "mn-co"}) {
+        prove(kinds[2], "hint-network:exchange=" + std::string(name), text, ranks);
+      }
+    }
+  }
+}
+
+TEST(RoundsBetweenNodesTest, AThousandRanksAreProved) {
+  const NodeMap nodes = map_for("ragged:1,30,64,7", 1000);
+  const Parameters bruck = parameters_of("hint-network:exchange=bruck,radix=3");
+  EXPECT_EQ(verify(build_all(hint_network, nodes, bruck), nodes, kinds[0].goal, 1).what, "");
+}
+
+int digits_that_move(int distance, int radix) {
+  int moves = 0;
+  for (; distance > 0; distance /= radix) moves += distance % radix > 0 ? 1 : 0;
+  return moves;
+}
+
+struct Sums {
+  std::uint64_t blocks = 0, copied = 0, rounds = 0, messages = 0;  // the last two: the most of a rank
+};
+Sums sums_of(Build build, const NodeMap& nodes, const Parameters& parameters) {
+  Sums sums;
+  for (const Schedule& schedule : build_all(build, nodes, parameters)) {
+    const Counts counts = count(schedule);
+    sums.blocks += counts.blocks_sent;
+    sums.copied += counts.blocks_copied;
+    sums.rounds = std::max(sums.rounds, counts.rounds);
+    sums.messages = std::max(sums.messages, counts.messages);
+  }
+  return sums;
+}
+
+// A block between nodes is sent once for each digit of its distance that is not zero, and copied twice each time; one
+// inside a node is copied once. There are no more rounds and messages than among all ranks.
+TEST(RoundsBetweenNodesTest, BruckCostsWhatItsFileSays) {
+  for (const char* const text : texts) {
+    for (const int ranks : {2, 3, 8, 13, 16}) {
+      for (const int radix : {2, 3, 5}) {
+        const NodeMap nodes = map_for(text, ranks);
+        std::uint64_t sent = 0, inside = 0;
+        for (int from = 0; from < ranks; ++from) {
+          for (int i = 0; i < ranks; ++i) {
+            const bool stays = share_node(nodes, from, (from - i + ranks) % ranks);
+            inside += stays ? 1 : 0;
+            sent += stays ? 0 : static_cast<std::uint64_t>(digits_that_move(i, radix));
+          }
+        }
+        const Parameters bruck = parameters_of("hint-network:exchange=bruck,radix=" + std::to_string(radix));
+        const Sums sums = sums_of(hint_network, nodes, bruck);
+        const Sums among_all = sums_of(zero_rotation_bruck, nodes, {{"radix", radix}});
+        const std::string where = std::string(text) + " " + std::to_string(ranks) + " radix " + std::to_string(radix);
+        EXPECT_EQ(sums.blocks, sent) << where;
+        EXPECT_EQ(sums.copied, inside + 2 * sent) << where;
+        EXPECT_LE(sums.rounds, among_all.rounds) << where;
+        EXPECT_LE(sums.messages, among_all.messages) << where;
+        if (nodes.nodes < ranks) continue;
+        // With one rank a node it is that, but for the step inside the nodes.
+        EXPECT_EQ(sums.rounds, among_all.rounds) << where;
+        EXPECT_EQ(sums.messages, among_all.messages) << where;
+        EXPECT_EQ(sums.blocks, among_all.blocks) << where;
+      }
+    }
+  }
+}
+
+// Whatever passes a block on, no rank gets one of its own node, or one twice.
+TEST(RoundsBetweenNodesTest, AnAllgatherBringsEachBlockOnce) {
+  for (const char* const text : texts) {
+    for (const int ranks : {2, 3, 8, 13}) {
+      const NodeMap nodes = map_for(text, ranks);
+      std::uint64_t missing = 0;
+      for (int r = 0; r < ranks; ++r) {
+        for (int s = 0; s < ranks; ++s) missing += share_node(nodes, r, s) ? 0 : 1;
+      }
+      for (const char* const name : {"bruck", "ring", "recursive-doubling"}) {
+        const Parameters parameters = parameters_of("hint-network:exchange=" + std::string(name), Collective::allgather);
+        const Sums sums = sums_of(allgather_hint_network, nodes, parameters);
+        EXPECT_EQ(sums.blocks, missing) << name << " " << text << " " << ranks;
+        const Sums among_all = sums_of(choose::find(Collective::allgather, name)->build, nodes, {});
+        EXPECT_LE(sums.rounds, among_all.rounds) << name << " " << text << " " << ranks;
+      }
+    }
+  }
+}
+
+TEST(RoundsBetweenNodesTest, TheExampleOfTheFile) {
+  const NodeMap nodes = map_for("blocked:2", 4);
+  EXPECT_EQ(draw(hint_network({4, 1, &nodes, parameters_of("hint-network:exchange=bruck,order=row")}), 1),
+            "scratch 5 blocks\n"
+            "round 0\n"
+            "  fence of the node\n"
+            "round 1\n"
+            "  copy  send[1] of 0 -> recv[0]\n"
+            "  copy  send[1] -> recv[1]\n"
+            "  fence of the node\n"
+            "round 2\n"
+            "  copy  send[2] -> scratch[1]\n"
+            "  send  to 0: scratch[1]\n"
+            "  recv  from 2: scratch[3]\n"
+            "  copy  scratch[3] -> recv[2]\n"
+            "round 3\n"
+            "  copy  send[3] -> scratch[1]\n"
+            "  send  to 3: scratch[1]\n"
+            "  recv  from 3: scratch[3]\n"
+            "  copy  scratch[3] -> recv[3]\n");
+}
+
+// Requests on several nodes take the exchange alone, among all ranks.
+TEST(RoundsBetweenNodesTest, AmongAllRanksItIsTheAlgorithmOfThatName) {
+  const auto exchange = [](Collective collective, const char* text) {
+    choose::Choice choice, found;
+    EXPECT_EQ(choose::parse_choice(collective, text, choice), "");
+    const std::string name = choose::exchange_of(choice);
+    EXPECT_EQ(choose::parse_choice(collective, name, found), "") << name;
+    return name;
+  };
+  EXPECT_EQ(exchange(Collective::alltoall, "hint-network:exchange=bruck,radix=5"), "zero-rotation-bruck:radix=5");
+  EXPECT_EQ(exchange(Collective::allgather, "hint-network:exchange=bruck,radix=4"), "bruck:radix=4");
+  EXPECT_EQ(exchange(Collective::allgatherv, "hint-network:exchange=mn-co"), "mn-co");
+  EXPECT_EQ(exchange(Collective::alltoallv, "hint-network:exchange=waitall-stride,stride=3"), "waitall-stride:stride=3");
 }
 
 TEST(HintNetworkTest, AThousandRanksAreProved) {

@@ -30,7 +30,7 @@ const std::vector<const choose::Algorithm*>& node_algorithms() {
 }
 
 TEST(OrderPlanTest, CostsPCopiesAndTwoFences) {
-  ASSERT_EQ(node_algorithms().size(), 16u);
+  ASSERT_EQ(node_algorithms().size(), 17u);
   for (const choose::Algorithm* algorithm : node_algorithms()) {
     for (const int ranks : {1, 2, 6, 16, 1024}) {
       const NodeMap nodes = one_node(ranks);

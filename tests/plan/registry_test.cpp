@@ -120,7 +120,8 @@ TEST(RegistryTest, HoldsTheCopiesOfANode) {
       EXPECT_TRUE(algorithm->needs.load_store) << name;
     }
     EXPECT_NE(find(Collective::alltoall, name)->build, find(Collective::allgather, name)->build);
-    EXPECT_EQ(find(Collective::alltoall, name), find(Collective::alltoallw, name));
+    EXPECT_EQ(find(Collective::alltoallv, name), find(Collective::alltoallw, name));
+    EXPECT_EQ(find(Collective::alltoall, name)->build, find(Collective::alltoallv, name)->build);
   }
 }
 

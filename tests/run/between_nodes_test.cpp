@@ -59,7 +59,13 @@ std::size_t call(std::mt19937& random, std::uint32_t number, const Where& where,
                                     "hint-network:exchange=waitall-stride,messages=beside,stride=3",
                                     "hint-network:exchange=testany-stride,stride=2"};
   const Collective collective = all[random() % std::size(all)];
-  const char* const order = orders[random() % std::size(orders)];
+  constexpr const char* passed_on[] = {"hint-network:exchange=bruck", "hint-network:exchange=bruck,order=row,radix=3"};
+  constexpr const char* gathered[] = {"hint-network:exchange=bruck,radix=3", "hint-network:exchange=ring",
+                                      "hint-network:exchange=recursive-doubling,order=column",
+                                      "hint-network:exchange=mn-co"};
+  const char* order = orders[random() % std::size(orders)];
+  if (random() % 3 == 0 && collective == Collective::alltoall) order = passed_on[random() % std::size(passed_on)];
+  if (random() % 3 == 0 && is_allgather(collective)) order = gathered[random() % std::size(gathered)];
   const bool copies = random() % 2 == 0 && may_copy;
   const DrawnCall drawn = draw_call(random, number, group.ranks, collective, true, 1500);
   RankCall mine(drawn, me);

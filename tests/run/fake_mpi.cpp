@@ -27,10 +27,11 @@ int number_of(Handle handle) {
   return static_cast<int>((std::uintptr_t)handle >> 8);
 }
 
-// Pieces of bytes at absolute addresses, the types that are made; never freed.
+// Elements of other types at absolute addresses, the types that are made; never freed.
 struct Pieces {
   std::vector<int> lengths;
   std::vector<MPI_Aint> addresses;
+  std::vector<MPI_Datatype> types;
   int bytes = 0;
 };
 std::mutex type_mutex;
@@ -55,7 +56,11 @@ template <class Move>
 int for_each_byte(MPI_Datatype type, int count, int& position, Move move) {
   if (const Pieces* const pieces = pieces_of(type); pieces != nullptr) {
     for (std::size_t p = 0; p < pieces->lengths.size() && count > 0; ++p) {
-      for (int byte = 0; byte < pieces->lengths[p]; ++byte) move(pieces->addresses[p] + byte, position++);
+      const MPI_Datatype of = pieces->types[p];
+      for (int element = 0; element < pieces->lengths[p]; ++element) {
+        const MPI_Aint first = pieces->addresses[p] + element * extent_of(of);
+        for (int byte = 0; byte < size_of(of); ++byte) move(first + place_of(of, byte), position++);
+      }
     }
     return MPI_SUCCESS;
   }
@@ -101,11 +106,11 @@ void add_types(Mpi& t) {
     attributes[number_of(type)].store(value, std::memory_order_release);
     return MPI_SUCCESS;
   };
-  t.Type_create_struct = [](int count, const int* lengths, const MPI_Aint* addresses, const MPI_Datatype*,
+  t.Type_create_struct = [](int count, const int* lengths, const MPI_Aint* addresses, const MPI_Datatype* types,
                             MPI_Datatype* made) {
+    Pieces pieces{{lengths, lengths + count}, {addresses, addresses + count}, {types, types + count}, 0};
+    for (int p = 0; p < count; ++p) pieces.bytes += lengths[p] * size_of(types[p]);
     const std::lock_guard lock(type_mutex);
-    Pieces pieces{{lengths, lengths + count}, {addresses, addresses + count}, 0};
-    for (const int length : pieces.lengths) pieces.bytes += length;
     made_types.push_back(std::move(pieces));
     *made = handle_of<MPI_Datatype>(kinds + static_cast<int>(made_types.size()) - 1);
     return MPI_SUCCESS;
