@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "choose/registry.hpp"
@@ -19,8 +20,12 @@ struct Model {
   plan::Machine quadrille{};
   plan::Machine mpi{};    // of the MPI's own, as if it were one of ours
   double processors = 0;  // of a node; 0: as many as it has ranks
+  double eager = 0;       // bytes of a message that the MPI sends without asking the receiver; 0: not known, all of them
   bool operator==(const Model&) const = default;
 };
+inline double sent_at_once(const Model& model) {
+  return model.eager > 0 ? model.eager : std::numeric_limits<double>::infinity();
+}
 
 // The blocks of a call, in bytes.
 struct Load {

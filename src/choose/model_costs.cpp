@@ -86,14 +86,15 @@ plan::Amounts pairs_in_node(const Load& load, const Costs& costs) {
 }
 
 // Of uneven blocks those that no place holds go straight to their ranks: of sizes from 0 to the largest so many.
-plan::Amounts through_leaders(const Choice& choice, const Load& load, Costs& costs) {
+plan::Amounts through_leaders(const Choice& choice, const Load& load, const Model& model, Costs& costs) {
   const plan::PlacedCost& cost = costs.of(choice);
   const bool uneven = leaders_kind_of(costs.collective()) == plan::LeadersKind::uneven;
-  if (!uneven || load.largest <= cost.piece) return plan::amounts(cost, bytes_of(load));
+  const double at_once = sent_at_once(model);
+  if (!uneven || load.largest <= cost.piece) return plan::amounts(cost, bytes_of(load), at_once);
   const double share = load.mean >= load.largest ? 1 : (load.largest - cost.piece) / load.largest;
   const double left = std::min(load.mean, cost.piece) * (1 - share);
-  plan::Amounts sum = plan::amounts(cost, {left, left, left});
-  add(sum, plan::amounts(costs.of(named(costs.collective(), "spread-out")), bytes_of(load)), share);
+  plan::Amounts sum = plan::amounts(cost, {left, left, left}, at_once);
+  add(sum, plan::amounts(costs.of(named(costs.collective(), "spread-out")), bytes_of(load), at_once), share);
   return sum;
 }
 
@@ -102,31 +103,32 @@ Priced price_mpi(const plan::BlockBytes& bytes, const Model& model, Costs& costs
   Priced best;
   best.seconds = never;
   for (const Choice& choice : stand_ins(costs.collective())) {
-    const plan::Amounts amounts = plan::amounts(costs.of(choice), bytes);
+    const plan::Amounts amounts = plan::amounts(costs.of(choice), bytes, sent_at_once(model));
     const double seconds = plan::time(amounts, model.mpi);
     if (seconds < best.seconds) best = {{}, seconds, {}, amounts, to_string(choice)};
   }
   return best;
 }
 
-plan::Amounts amounts_of(const Choice& choice, const Load& load, Costs& costs) {
+plan::Amounts amounts_of(const Choice& choice, const Load& load, const Model& model, Costs& costs) {
+  const double at_once = sent_at_once(model);
   switch (choice.algorithm->engine) {
     case Engine::leaders:
-      return through_leaders(choice, load, costs);
+      return through_leaders(choice, load, model, costs);
     case Engine::inbox:
       return pairs_in_node(load, costs);
     case Engine::exchange: {
-      plan::Amounts sum = plan::amounts(costs.of(choice), bytes_of(load));
+      plan::Amounts sum = plan::amounts(costs.of(choice), bytes_of(load), at_once);
       add(sum, pairs_in_node(load, costs));
       return sum;
     }
     case Engine::padded: {
       plan::Amounts sum = padding_amounts(load, costs);
-      if (choice.algorithm->build != nullptr) add(sum, plan::amounts(costs.of(choice), padded(load)));
+      if (choice.algorithm->build != nullptr) add(sum, plan::amounts(costs.of(choice), padded(load), at_once));
       return sum;
     }
     default:
-      return plan::amounts(costs.of(choice), bytes_of(load));
+      return plan::amounts(costs.of(choice), bytes_of(load), at_once);
   }
 }
 
@@ -229,7 +231,7 @@ Priced price(const Choice& choice, const Load& load, const Model& model, Costs& 
   const bool by_the_mpi = is_of_the_mpi(*choice.algorithm) || (pads && choice.algorithm->build == nullptr);
   if (by_the_mpi) result = price_mpi(pads ? padded(load) : bytes_of(load), model, costs);
   result.choice = choice;
-  if (!is_of_the_mpi(*choice.algorithm)) result.ours = amounts_of(choice, load, costs);
+  if (!is_of_the_mpi(*choice.algorithm)) result.ours = amounts_of(choice, load, model, costs);
   result.seconds = plan::time(result.ours, model.quadrille) + plan::time(result.mpis, model.mpi);
   return result;
 }

@@ -30,16 +30,18 @@ bool is_of_one_class(plan::Term term) {
   return term == message || term == byte || term == copied_byte || term == copied_block || term == round;
 }
 
-// With the first of the others all must be there.
+// With the first of the others all must be there, but for what older tables do not have.
 plan::Machine read_machine(Table& table, const std::string& parent, const char* name) {
   plan::Machine machine{};
   const std::string path = parent + "/" + name;
   if (!table.enter(path, '{', parent)) return machine;
   const bool one_class = std::none_of(plan::term_rows.begin(), plan::term_rows.end(), [&](const plan::TermRow& row) {
-    return !is_of_one_class(row.term) && table.has(fmt::format("{}/{}", path, row.name));
+    const bool of_classes = !is_of_one_class(row.term) && row.term != plan::Term::handshake;
+    return of_classes && table.has(fmt::format("{}/{}", path, row.name));
   });
   for (const plan::TermRow& row : plan::term_rows) {
     if (one_class && !is_of_one_class(row.term)) continue;
+    if (row.term == plan::Term::handshake && !table.has(fmt::format("{}/{}", path, row.name))) continue;
     machine.*row.constant = table.real(path, std::string(row.name), most_nanoseconds) * 1e-9;
   }
   return one_class ? plan::one_class(machine) : machine;
@@ -216,6 +218,7 @@ ModelEntry read_model(Table& table, const std::string& path) {
   if (table.has(path + "/processors")) {
     entry.model.processors = static_cast<double>(table.number(path, "processors", 1, most_ranks_in_table));
   }
+  if (table.has(path + "/eager")) entry.model.eager = static_cast<double>(table.number(path, "eager", 1, most_bytes_in_table));
   entry.model.quadrille = read_machine(table, path, "quadrille");
   entry.model.mpi = read_machine(table, path, "mpi");
   return entry;
@@ -299,9 +302,10 @@ std::string entries_text(const TuningTable& table) {
   for (const ModelEntry& e : table.models) {
     const std::string processors =
         e.model.processors > 0 ? fmt::format(" \"processors\": {:.0f},", e.model.processors) : "";
-    writer.add("model", fmt::format("\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},{}\n     \"quadrille\": {},"
+    const std::string eager = e.model.eager > 0 ? fmt::format(" \"eager\": {:.0f},", e.model.eager) : "";
+    writer.add("model", fmt::format("\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},{}{}\n     \"quadrille\": {},"
                                     "\n     \"mpi\": {}",
-                                    e.ranks, e.ranks_on_node, e.crowded, processors, machine_text(e.model.quadrille),
+                                    e.ranks, e.ranks_on_node, e.crowded, processors, eager, machine_text(e.model.quadrille),
                                     machine_text(e.model.mpi)));
   }
   return writer.text;

@@ -39,6 +39,7 @@ struct Machine {
   double shared_block = 0;  // likewise a block, beside its bytes
   double fence = 0;         // all ranks of a node wait for each other
   double flight = 0;        // a message, for each doubling of those under way with it
+  double handshake = 0;     // a round with a message that the MPI does not send before the receiver has answered
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 

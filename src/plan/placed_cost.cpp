@@ -63,6 +63,7 @@ class Reader {
     (away ? (sends ? work.away_out : work.away_in) : (sends ? work.near_out : work.near_in)) += 1;
     (away ? (sends ? work.away_blocks_out : work.away_blocks_in) : (sends ? work.near_blocks_out : work.near_blocks_in)) +=
         blocks;
+    if (away) work.longest = std::max(work.longest, blocks);
     if (!is_one_run(schedule_, message)) work.copied += scattered * blocks;
     if (sends && message.told > 0) {
       (away ? work.away_told : work.near_told) += 1;
@@ -91,12 +92,22 @@ void join(RoundWork& work, const RoundWork& other, double weight, double& (*keep
       &RoundWork::away_out,        &RoundWork::away_in,        &RoundWork::near_out,        &RoundWork::near_in,
       &RoundWork::away_blocks_out, &RoundWork::away_blocks_in, &RoundWork::near_blocks_out, &RoundWork::near_blocks_in,
       &RoundWork::away_told,       &RoundWork::near_told,      &RoundWork::away_sizes,      &RoundWork::near_sizes,
-      &RoundWork::most_told,       &RoundWork::copied,         &RoundWork::shared,          &RoundWork::shared_data,
+      &RoundWork::most_told,       &RoundWork::longest,        &RoundWork::copied,         &RoundWork::shared,          &RoundWork::shared_data,
       &RoundWork::rounds,          &RoundWork::flight,         &RoundWork::fences};
   for (const auto field : all) keep(work.*field, other.*field * weight);
 }
 double& larger(double& a, double b) { return a = std::max(a, b); }
 double& plus(double& a, double b) { return a += b; }
+
+void add_longest(PlacedCost& cost, const PlacedCost::Longest& more) {
+  const auto known = std::find_if(cost.longest.begin(), cost.longest.end(),
+                                  [&](const PlacedCost::Longest& one) { return one.blocks == more.blocks; });
+  if (known == cost.longest.end()) {
+    cost.longest.push_back(more);
+  } else {
+    known->rounds += more.rounds;
+  }
+}
 
 // The amounts of the busiest so far.
 void raise(Amounts& amounts, Term term, double amount) { larger(of(amounts, term), amount); }
@@ -117,6 +128,7 @@ constexpr std::array<TermRow, terms> term_rows = {{
     {Term::round, "round", &Machine::rho, "rounds of waiting for peers"},
     {Term::fence, "fence", &Machine::fence, "waits of a node's ranks for each other"},
     {Term::flight, "flight", &Machine::flight, "doublings of the messages under way together"},
+    {Term::handshake, "handshake", &Machine::handshake, "rounds with messages that wait until their receivers have answered"},
 }};
 
 double time(const Amounts& amounts, const Machine& machine) {
@@ -128,7 +140,7 @@ double time(const Amounts& amounts, const Machine& machine) {
   return seconds;
 }
 
-Amounts amounts(const PlacedCost& cost, const BlockBytes& bytes) {
+Amounts amounts(const PlacedCost& cost, const BlockBytes& bytes, double at_once) {
   const double pieces = cost.piece > 0 ? std::max(1.0, std::ceil(bytes.largest / cost.piece)) : 1;
   Amounts result{};
   for (std::size_t t = 0; t < terms; ++t) {
@@ -138,6 +150,10 @@ Amounts amounts(const PlacedCost& cost, const BlockBytes& bytes) {
   for (const PlacedCost::Told& told : cost.told) {
     if (told.blocks * bytes.rank <= cost.eager) continue;
     for (std::size_t t = 0; t < terms; ++t) result[t] += told.alone[t];
+  }
+  const double moving = cost.piece > 0 ? std::min(bytes.rank, cost.piece) : bytes.rank;
+  for (const PlacedCost::Longest& one : cost.longest) {
+    if (one.blocks * moving > at_once) of(result, Term::handshake) += one.rounds * pieces;
   }
   return result;
 }
@@ -302,6 +318,7 @@ void CostSum::close(Round& round, int ranks_on_node) const {
     raise(round.alone, Term::round, most.rounds);
     larger(round.most_told, sizes_ == Sizes::coupled ? always_alone : most.most_told);
   }
+  larger(round.longest, most.longest);
   round.most = round.sum = {};
 }
 
@@ -313,6 +330,7 @@ PlacedCost CostSum::take() const {
         cost.fixed[t] += round.fixed[t];
         cost.per_byte[t] += round.per_byte[t];
       }
+      if (round.longest > 0) add_longest(cost, {round.longest, of(round.fixed, Term::round)});
       if (round.most_told == 0) continue;
       const auto known = std::find_if(cost.told.begin(), cost.told.end(),
                                       [&](const PlacedCost::Told& told) { return told.blocks == round.most_told; });

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -42,8 +43,9 @@ enum class Term : std::uint8_t {
   round,
   fence,
   flight,
+  handshake,
 };
-inline constexpr std::size_t terms = static_cast<std::size_t>(Term::flight) + 1;
+inline constexpr std::size_t terms = static_cast<std::size_t>(Term::handshake) + 1;
 
 struct TermRow {
   Term term;
@@ -72,6 +74,13 @@ struct PlacedCost {
   };
   std::vector<Told> told;
   double eager = 0;
+  // Rounds whose largest message between nodes has so many blocks. Of longer ones than the MPI sends at once the data wait
+  // until the receiver has answered.
+  struct Longest {
+    double blocks = 0, rounds = 0;
+    friend bool operator==(const Longest&, const Longest&) = default;
+  };
+  std::vector<Longest> longest;
   double piece = 0;  // bytes of a block that move at a time: all of it again for each piece; 0: all of them
 };
 
@@ -79,7 +88,9 @@ struct PlacedCost {
 struct BlockBytes {
   double rank, node, largest;
 };
-Amounts amounts(const PlacedCost& cost, const BlockBytes& bytes);
+// The MPI sends messages of up to `at_once` bytes without asking the receiver.
+Amounts amounts(const PlacedCost& cost, const BlockBytes& bytes,
+                double at_once = std::numeric_limits<double>::infinity());
 
 // ---- Whose schedules are looked at ----
 
@@ -104,6 +115,7 @@ struct RoundWork {
   double away_told = 0, near_told = 0;        // messages with sizes
   double away_sizes = 0, near_sizes = 0;      // in them
   double most_told = 0;                       // blocks of the largest of these messages
+  double longest = 0;                         // blocks of the largest message to or from another node
   double copied = 0, shared = 0;              // blocks copied in private and in shared memory
   double shared_data = 0;                     // of those in shared memory, how many blocks' bytes
   double rounds = 0, flight = 0, fences = 0;
@@ -132,7 +144,7 @@ class CostSum {
     RoundWork most;       // of a rank of this node
     RoundWork sum;        // of the ranks of this node
     Amounts fixed{}, per_byte{}, alone{};  // of the busiest node, and ranks
-    double most_told = 0;
+    double most_told = 0, longest = 0;
   };
   void close(Round& round, int ranks_on_node) const;
 

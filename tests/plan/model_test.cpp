@@ -46,6 +46,32 @@ TEST(ClosedForms, SizesTravelAloneWhereTheDataAreLarge) {
   EXPECT_EQ(plan::count_sizes_alone(8, 2, 10, 40), 0u);
 }
 
+// In closed forms as in counts of schedules: one rank a node, where messages of a call are about as long.
+TEST(Model, RoundsOfLongMessagesWaitForAnAnswer) {
+  Model model = aries(), waits = aries();
+  waits.quadrille.handshake = waits.mpi.handshake = 1;
+  waits.eager = 4000;
+  const auto extra = [&](const char* text, double block) {
+    Choice choice;
+    EXPECT_EQ(parse_choice(Collective::alltoall, text, choice), "");
+    return std::round(predict(choice, 16, {block, block}, waits) - predict(choice, 16, {block, block}, model));
+  };
+  EXPECT_EQ(extra("spread-out", 4000), 0);
+  EXPECT_EQ(extra("spread-out", 4001), 1);
+  EXPECT_EQ(extra("mpi", 4001), 1);
+  EXPECT_EQ(extra("zero-rotation-bruck:radix=2", 500), 0) << "8 blocks a message";
+  EXPECT_EQ(extra("zero-rotation-bruck:radix=2", 501), 4);
+  plan::NodeMap nodes = plan::node_map_from_labels({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  Costs costs(Collective::alltoall, nodes, {});
+  Choice bruck;
+  EXPECT_EQ(parse_choice(Collective::alltoall, "zero-rotation-bruck:radix=2", bruck), "");
+  const auto counted = [&](double block) {
+    return std::round(price(bruck, {block, block}, waits, costs).seconds - price(bruck, {block, block}, model, costs).seconds);
+  };
+  EXPECT_EQ(counted(500), 0);
+  EXPECT_EQ(counted(501), 4);
+}
+
 TEST(Cost, CountsBlocksAndRounds) {
   plan::Machine machine{0, 0, 0};
   machine.delta = 3;

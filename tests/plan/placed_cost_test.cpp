@@ -140,6 +140,38 @@ TEST(PlacedCost, SharedProcessorsAddUpWork) {
   EXPECT_DOUBLE_EQ(of(leader.fixed, Term::shared_block), 2 * (8 + 2));
 }
 
+// Rounds with a message to another node that the MPI does not send at once.
+double answers(const PlacedCost& cost, double block_bytes, double at_once) {
+  return of(amounts(cost, {block_bytes, block_bytes, block_bytes}, at_once), Term::handshake);
+}
+
+TEST(PlacedCost, LongMessagesWaitForAnAnswerInEachRound) {
+  const PlacedCost spread_out = cost_of(Collective::alltoall, "spread-out", map_of("blocked:1", 8));
+  EXPECT_EQ(answers(spread_out, 1000, 1000), 0);
+  EXPECT_EQ(answers(spread_out, 1001, 1000), 1) << "all at once";
+  EXPECT_EQ(of(amounts(spread_out, {1e9, 1e9, 1e9}), Term::handshake), 0) << "where no limit is known";
+  const PlacedCost pairwise = cost_of(Collective::alltoall, "pairwise", map_of("blocked:1", 8));
+  EXPECT_EQ(answers(pairwise, 1001, 1000), 7);
+  // 6 ranks: 3, 2 and 2 blocks a round.
+  const PlacedCost bruck = cost_of(Collective::alltoall, "zero-rotation-bruck:radix=2", map_of("blocked:1", 6));
+  EXPECT_EQ(answers(bruck, 400, 1200), 0);
+  EXPECT_EQ(answers(bruck, 401, 1200), 1);
+  EXPECT_EQ(answers(bruck, 601, 1200), 3);
+}
+
+TEST(PlacedCost, MessagesInsideANodeDoNotWait) {
+  EXPECT_EQ(answers(cost_of(Collective::alltoall, "spread-out", map_of("blocked:8", 8)), 1e6, 1000), 0);
+}
+
+// 3 nodes of 2 ranks, one leader each, which sends 4 blocks to each other one, 64 bytes of each at a time.
+TEST(PlacedCost, LeadersWaitInEachTurn) {
+  const PlacedCost cost = cost_of(Collective::alltoall, "leaders:piece=64", map_of("blocked:2", 6));
+  EXPECT_EQ(answers(cost, 64, 256), 0);
+  EXPECT_EQ(answers(cost, 64, 255), 1);
+  EXPECT_EQ(answers(cost, 129, 255), 3);
+  EXPECT_EQ(answers(cost, 1e6, 256), 0) << "no message is longer than 4 pieces";
+}
+
 TEST(PlacedCost, SizesTravelAloneWithLargeBlocks) {
   const PlacedCost cost = cost_of(Collective::alltoallv, "two-phase-bruck:radix=2,eager=39", map_of("blocked:1", 8));
   // 4 blocks go in each of 3 rounds; sizes in the first two (ClosedForms.SizesTravelAloneWhereTheDataAreLarge).

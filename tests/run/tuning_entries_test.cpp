@@ -56,6 +56,30 @@ TEST(TuningEntries, AreReadAndWritten) {
   }
 }
 
+// What tables have had since is 0 where it is not there.
+TEST(TuningEntries, AModelMayKnowWhatIsSentAtOnce) {
+  const std::string terms = R"("message": 1, "byte": 1, "node_message": 1, "node_byte": 1, "near_message": 1, "near_byte": 1,
+    "copied_byte": 1, "copied_block": 1, "shared_byte": 1, "shared_block": 1, "round": 1, "fence": 1, "flight": 1)";
+  const auto text = [&](const std::string& eager, const std::string& handshake) {
+    return R"({"quadrille_tuning": 2, "machine": {"processor": "x", "cores": 1}, "entries": [
+      {"of": "model", "ranks": 64, "ranks_on_node": 1, "crowded": false, )" +
+           eager + "\"quadrille\": {" + terms + handshake + "}, \"mpi\": {" + terms + "}}]}";
+  };
+  TuningTable table;
+  ASSERT_EQ(parse_tuning(text("", ""), table), "");
+  EXPECT_EQ(table.models[0].model.eager, 0);
+  EXPECT_EQ(table.models[0].model.quadrille.handshake, 0);
+  ASSERT_EQ(parse_tuning(text("\"eager\": 65483, ", ", \"handshake\": 30000"), table), "");
+  EXPECT_EQ(table.models[0].model.eager, 65483);
+  EXPECT_DOUBLE_EQ(table.models[0].model.quadrille.handshake, 30e-6);
+  EXPECT_EQ(table.models[0].model.mpi.handshake, 0);
+  TuningTable again;
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  EXPECT_EQ(again.models[0].model, table.models[0].model);
+  EXPECT_NE(parse_tuning(text("\"eager\": 0, ", ""), table), "");
+  EXPECT_NE(parse_tuning(text("\"eager\": 1, ", ", \"handshake\": -1"), table), "");
+}
+
 TEST(TuningEntries, BadOnesAreRefusedWithTheLine) {
   const struct {
     const char *from, *to, *line, *word;

@@ -16,7 +16,7 @@ const plan::Machine& truth() {
   static const plan::Machine machine = [] {
     plan::Machine m{1.5e-6, 0.4e-9, 0.1e-9, 20e-9, 3e-6};
     m.node_message = 0.3e-6, m.node_byte = 0.1e-9, m.near_message = 0.4e-6, m.near_byte = 0.2e-9;
-    m.shared_byte = 0.15e-9, m.shared_block = 30e-9, m.fence = 1e-6, m.flight = 0.05e-6;
+    m.shared_byte = 0.15e-9, m.shared_block = 30e-9, m.fence = 1e-6, m.flight = 0.05e-6, m.handshake = 20e-6;
     return m;
   }();
   return machine;

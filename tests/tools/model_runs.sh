@@ -10,6 +10,12 @@ expect 0 - "two-phase-bruck:radix=2" $MPIRUN -n 2 $TOOL tune --model --batches 1
 expect 0 - "fitted on" "$TOOL" show --map --model "$file"
 expect 0 - "the model is extended beyond what was measured" \
   env QUADRILLE_TUNING="$file" "$TOOL" show --map --map-ranks 4:64:x2 --map-sizes 1,100
+# Of every MPI some messages are sent at once, and some are not.
+python3 - "$file" <<'PYTHON' || fail "no limit of messages that are sent at once: $(cat "$file")"
+import json, sys
+for entry in json.load(open(sys.argv[1]))["entries"]:
+    assert 64 <= entry["eager"] < 8 << 20 and entry["quadrille"]["handshake"] >= 0, entry
+PYTHON
 # A first table is not missed by those who write it.
 QUADRILLE_TUNING=$work/first expect 0 0 "written to" $MPIRUN -n 2 $TOOL tune --model --batches 1
 QUADRILLE_TUNING=none expect 0 - "Bruck is ahead up to 2048 (P = 256)" "$TOOL" show --map --model aries --map-ranks 256

@@ -2,7 +2,8 @@
 //         window; with several ranks a node also of leaders and of copies in shared memory. What a call has of each term is
 //         counted as for a choice (choose/model_costs.hpp); least squares find the constants. Of the MPI's own those of
 //         what it is taken for, which the constants decide in turn: some rounds of both.
-// Cost    About 20 algorithms * 8 sizes * batches * 2 ms; where a call takes longer, that of a call.
+//         Before that the length of messages is found for which the MPI asks the receiver (eager_limit.hpp).
+// Cost    About 20 algorithms * 9 sizes * batches * 2 ms; where a call takes longer, that of a call.
 #include "tools/tune/tune_model.hpp"
 
 #include <fmt/core.h>
@@ -21,6 +22,7 @@
 #include "tools/bench/report.hpp"
 #include "tools/bench/statistics.hpp"
 #include "tools/tune/batch.hpp"
+#include "tools/tune/eager_limit.hpp"
 #include "tools/tune/fit.hpp"
 #include "tools/tune/uniform.hpp"
 
@@ -29,7 +31,7 @@ namespace {
 
 constexpr double model_batch_seconds = 0.002;
 constexpr std::size_t most_bytes = std::size_t{64} << 20;  // of a rank's buffer
-const std::vector<std::size_t> sizes = {8, 32, 100, 256, 700, 2048, 6000, 16384};
+const std::vector<std::size_t> sizes = {8, 32, 100, 256, 700, 2048, 6000, 16384, 100000};
 constexpr int rounds_of_mpi = 10;
 constexpr int all_ranks_up_to = 512;
 
@@ -64,6 +66,7 @@ class ModelTuner {
 
   choose::Model run() {
     choose::Model model;
+    model.eager = static_cast<double>(eager_limit(team_));
     if (team_.crowded) model.processors = std::min(processors(), per_node());
     std::vector<Case> own, mpis;
     for (const Collective collective : {Collective::alltoallv, Collective::alltoall, Collective::allgather}) {
@@ -79,6 +82,10 @@ class ModelTuner {
     for (int round = 0; round < rounds_of_mpi; ++round) {
       for (Case& c : mpis) c.sample.amounts = priced(c, model).mpis;
       model.mpi = fitted(mpis);
+    }
+    if (team_.group.me == 0 && model.eager > 0) {
+      progress_.clear();
+      fmt::print("  the MPI sends messages of up to {:.0f} bytes without asking the receiver\n", model.eager);
     }
     show(own, model.quadrille, "");
     show(mpis, model.mpi, "the MPI's own: ");
