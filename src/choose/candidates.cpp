@@ -27,14 +27,15 @@ bool is_tried(const EngineRow& engine, const GlobalKey& key) {
 }
 
 // The values of a parameter, the standard one first.
-std::vector<std::int64_t> values_of(const ParameterRange& range, int ranks, int ranks_on_node) {
+std::vector<std::int64_t> values_of(const ParameterRange& range, int ranks, int ranks_on_node, bool has_time) {
   std::vector<std::int64_t> values = {range.standard};
+  if (range.tried.cuts_blocks && !has_time) return values;
   const auto add = [&](std::int64_t value) {
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   };
   for (const std::int64_t value : range.tried.values) {
     const bool fits = range.tried.up_to == UpToRanks::below_all ? value < ranks : value <= ranks_on_node;
-    if (fits) add(value);
+    if (fits || range.tried.cuts_blocks) add(value);
   }
   if (range.tried.up_to == UpToRanks::all_of_a_node) add(ranks_on_node);
   return values;
@@ -42,12 +43,12 @@ std::vector<std::int64_t> values_of(const ParameterRange& range, int ranks, int 
 
 }  // namespace
 
-std::vector<Choice> variants(const Algorithm& algorithm, int ranks, int ranks_on_node) {
+std::vector<Choice> variants(const Algorithm& algorithm, int ranks, int ranks_on_node, bool has_time) {
   std::vector<Choice> all = {{&algorithm, {}}};
   for (const ParameterRange& range : algorithm.parameters) {
     std::vector<Choice> more;
     for (const Choice& one : all) {
-      for (const std::int64_t value : values_of(range, ranks, ranks_on_node)) {
+      for (const std::int64_t value : values_of(range, ranks, ranks_on_node, has_time)) {
         more.push_back(one);
         more.back().parameters.push_back({std::string(range.name), value});
       }
@@ -63,9 +64,18 @@ std::vector<Choice> measured_candidates(Collective collective, int ranks, int no
     if (!serves(algorithm, collective) || !is_measured(row_of(algorithm.engine).measured, nodes)) continue;
     if (algorithm.needs.device_mpi) continue;  // on the host the MPI's own
     if (nodes == 1 && is_another_on_one_node(algorithm, ranks)) continue;
-    for (Choice& one : variants(algorithm, ranks, ranks_on_node)) all.push_back(std::move(one));
+    for (Choice& one : variants(algorithm, ranks, ranks_on_node, true)) all.push_back(std::move(one));
   }
   return all;
+}
+
+bool makes_a_difference(const Choice& choice, std::size_t bytes) {
+  for (std::size_t p = 0; p < choice.parameters.size(); ++p) {
+    const ParameterRange& range = choice.algorithm->parameters[p];
+    const std::int64_t value = choice.parameters[p].value;
+    if (range.tried.cuts_blocks && value != range.standard && bytes <= static_cast<std::size_t>(value)) return false;
+  }
+  return true;
 }
 
 std::vector<Choice> tried_candidates(const GlobalKey& key) {

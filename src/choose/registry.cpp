@@ -17,7 +17,7 @@ using enum Collective;
 
 constexpr std::int64_t kMost = 1 << 20;
 
-constexpr std::int64_t kTriedRadices[] = {2, 4, 8}, kTriedLeaders[] = {1, 2};
+constexpr std::int64_t kTriedRadices[] = {2, 4, 8}, kTriedLeaders[] = {1, 2}, kTriedPieces[] = {4096, 16384};
 constexpr ParameterRange kRadix = {"radix", 2, kMost, 2, "base of the digits: more messages a round, fewer rounds",
                                    {}, {kTriedRadices}};
 constexpr ParameterRange kStride = {"stride", 1, kMost, 5, "pairs of messages in flight"};
@@ -135,7 +135,8 @@ Algorithm through_leaders(const std::vector<Collective>& collectives, plan::Lead
       {"leaders", 1, kMost, 1, "of a node; at most all of its ranks", {}, {kTriedLeaders, UpToRanks::all_of_a_node}},
       {"exchange", 0, static_cast<std::int64_t>(names.size()) - 1, 0, "among the leaders", names},
       uneven ? ParameterRange{"piece", 64, kMost, 16384, "larger blocks, and those without room, go straight to their ranks"}
-             : ParameterRange{"piece", 64, kMost, 65536, "bytes of a block that move at a time, if there is room for so many"}};
+             : ParameterRange{"piece", 64, kMost, 65536, "bytes of a block that move at a time, if there is room for so many",
+                              {}, {kTriedPieces, UpToRanks::below_all, true}}};
   parameters.push_back({"group", 1, kMost, kMost, "at most so many ranks of a node act as a node"});
   if (kind == plan::LeadersKind::uniform) {
     const auto& orders = plan::leaders_order_names();

@@ -49,6 +49,8 @@ enum class UpToRanks : std::uint8_t {
 struct TriedValues {
   std::span<const std::int64_t> values = {};
   UpToRanks up_to = UpToRanks::below_all;
+  // Bytes in which blocks are cut: they make a difference for larger blocks alone. The first calls do not try them.
+  bool cuts_blocks = false;
 };
 
 struct ParameterRange {

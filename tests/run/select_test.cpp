@@ -145,6 +145,27 @@ TEST(Select, CandidatesHaveTheValuesThatMakeADifference) {
   EXPECT_EQ(with("waitall-stride", 9, 3), "5 ");
 }
 
+// Pieces of blocks are for who has time, and for blocks that they cut.
+TEST(Select, PiecesAreMeasuredWhereTheyMakeADifference) {
+  const auto pieces = [](Collective collective, bool has_time, std::size_t bytes) {
+    std::string all;
+    for (const Choice& one : variants(*find(collective, "leaders"), 16, 1, has_time)) {
+      if (makes_a_difference(one, bytes)) all += std::to_string(plan::value_of(one.parameters, "piece", 0)) + " ";
+    }
+    return all;
+  };
+  for (const Collective collective : {Collective::alltoall, Collective::allgather}) {
+    EXPECT_EQ(pieces(collective, false, 100000), "65536 ");
+    EXPECT_EQ(pieces(collective, true, 4096), "65536 ");
+    EXPECT_EQ(pieces(collective, true, 4097), "65536 4096 ");
+    EXPECT_EQ(pieces(collective, true, 100000), "65536 4096 16384 ");
+    for (const Choice& one : measured_candidates(collective, 16, 16, 1)) {
+      if (one.algorithm->name != "leaders" && one.algorithm->engine != Engine::mpi) EXPECT_TRUE(makes_a_difference(one, 1));
+    }
+  }
+  EXPECT_EQ(pieces(Collective::alltoallv, true, 100000), "16384 ");
+}
+
 TEST(Select, TriesFewerMessagesWithOneRankANode) {
   GlobalKey k = key(Collective::alltoall, 8);
   k.ranks = k.nodes = 16, k.inbox = false, k.tries_between = true;

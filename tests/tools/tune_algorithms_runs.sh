@@ -8,6 +8,9 @@ tune="$TOOL tune --algorithms --batches 1 --sizes 64,1000,20000 --file $file"
 expect 0 - "written to" env QUADRILLE_ALGORITHM=alltoall=sh-co $MPIRUN -n 2 $tune
 expect 0 - "sh-naive" $MPIRUN -n 2 $tune
 expect 0 - "zero-rotation-bruck:radix=2" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 4 $tune
+# Pieces of blocks are measured where they cut them.
+expect 0 - "leaders:leaders=2,piece=4096" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 4 $tune
+grep -q "leaders:leaders=2,piece=4096 *- *- *[0-9]" "$work/out" || fail "pieces where they cut nothing: $(cat "$work/out")"
 expect 0 - "recursive-doubling" env QUADRILLE_NODES=blocked:1 \
   $MPIRUN -n 3 $TOOL tune --algorithms --batches 1 --sizes 8 --dry
 expect 0 - "written to" $MPIRUN -n 2 $TOOL tune --batches 1 --file "$file"

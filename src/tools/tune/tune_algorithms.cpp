@@ -134,6 +134,7 @@ class AlgorithmTuner {
 
   // The same on all ranks.
   bool can_serve(const Contender& contender, std::size_t bytes) {
+    if (contender.choice.algorithm != nullptr && !makes_a_difference(contender.choice, bytes)) return false;
     use(contender);
     const choose::Algorithm* algorithm = team::selection_of(team_, collective_, bytes).selection.choice.algorithm;
     return contender.choice.algorithm == nullptr ? algorithm->name == contender.name
