@@ -23,7 +23,7 @@ Trial make_trial(std::vector<Choice> candidates, bool crowded) {
   Trial trial;
   trial.crowded = crowded;
   const double must_take = crowded ? Trial::must_take_if_crowded : Trial::must_take_usually;
-  trial.contest = tuner::Contest(candidates.size(), {Trial::visits, tuner::Counts::both, must_take, Trial::lost, Trial::more_visits});
+  trial.contest = tuner::Contest(candidates.size(), {Trial::visits, tuner::Counts::both, must_take, Trial::lost});
   trial.taken.resize(candidates.size());
   trial.candidates = std::move(candidates);
   return trial;

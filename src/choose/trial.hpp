@@ -6,11 +6,9 @@
 //         call leaves to be waited for, the next one pays. After each visit the ranks compare: what took twice the time
 //         of the best, or half as much again after the second, is not tried again. Of a candidate's visits the median
 //         and the shortest count, each on the slowest rank. The first candidate is the one that would be taken untried:
-//         another must be better by a margin in both. If another is ahead after three visits, but not by a quarter, those
-//         that are so near are visited three times more: six calls tell differences of a fifth badly.
+//         another must be better by a margin in both.
 // Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
-// Cost    At most visits * calls_in_turn calls for each candidate, one visit for one that loses, twice as many for those that
-//         are near each other, and a reduction a visit.
+// Cost    At most visits * calls_in_turn calls for each candidate, one visit for one that loses, and a reduction a visit.
 //
 // Example, three candidates, B takes long, 2 visits of 3 calls:   A aa  B bb  C cc  |  A aa  C cc  (capitals: not counted)
 //
@@ -29,8 +27,6 @@ namespace quadrille::choose {
 
 struct Trial {
   static constexpr int visits = 3, calls_in_turn = 3;
-  // For those between whom these do not decide.
-  static constexpr int more_visits = 3;
   // So much of its time another candidate may take at most to replace the first one; less where ranks share processors,
   // and so disturb each other.
   static constexpr double must_take_usually = 0.9, must_take_if_crowded = 0.75;

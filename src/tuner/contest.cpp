@@ -30,30 +30,7 @@ void Contest::end_visit() {
     // Of nothing that took for ever one can say how many times as long it took.
     is_in_[way] = is_in_[way] && (lost == never || times_[way].back() <= lost * best);
   }
-  ++visit_;
-  if (visit_ == rules_.visits) {
-    decided_ = !goes_on();
-  } else {
-    decided_ = visit_ >= rules_.visits + rules_.more_visits;
-  }
-  decided_ = decided_ || only_the_first_is_in();
-}
-
-// All visits are over. Leaves those in between whom they did not decide; false if they did.
-bool Contest::goes_on() {
-  if (rules_.more_visits == 0) return false;
-  std::size_t ahead = 0;
-  for (std::size_t way = 1; way < ways(); ++way) {
-    if (is_in_[way] && median(way) < median(ahead)) ahead = way;
-  }
-  if (ahead == 0) return false;
-  const auto is_near = [&](std::size_t way) { return median(way) <= rules_.near * median(ahead); };
-  bool others = is_near(0);
-  for (std::size_t way = 1; way < ways(); ++way) {
-    is_in_[way] = is_in_[way] && is_near(way);
-    others = others || (is_in_[way] && way != ahead);
-  }
-  return others;
+  decided_ = ++visit_ >= rules_.visits || only_the_first_is_in();
 }
 
 void Contest::give_up() { decided_ = given_up_ = true; }

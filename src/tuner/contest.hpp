@@ -33,9 +33,6 @@ struct Rules {
   // By visit: what takes so many times as long as the best of it has lost. The last number is that of all later visits.
   // The first way does not lose.
   std::array<double, 2> lost = {never, never};
-  // If the best other way is ahead then, and others are near it, or the first is: so many visits more for these alone.
-  int more_visits = 0;
-  double near = 1.25;  // times the best
 };
 
 class Contest {
@@ -66,7 +63,6 @@ class Contest {
 
  private:
   bool only_the_first_is_in() const;
-  bool goes_on();
   bool beats_first(std::size_t way) const;
   double counted(std::size_t way) const;
 

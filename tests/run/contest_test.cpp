@@ -76,34 +76,6 @@ TEST(Contest, AnotherWayMustBeBetterByAMarginInAllThatCounts) {
   EXPECT_EQ(best({3, Counts::both}, {{6, 6, 7}, {5, 5, 9}}), 1U);
 }
 
-TEST(Contest, ThoseNearTheBestAreMeasuredLonger) {
-  const Rules rules{3, Counts::both, 0.9, {never, never}, 2, 1.25};
-  const auto order = [&](const std::vector<double>& times) {
-    Contest contest(times.size(), rules);
-    return run(contest, [&](std::size_t way, int) { return times[way]; });
-  };
-  EXPECT_EQ(order({10, 6, 7, 8}), "abcd|abcd|abcd|abc|abc|") << "8 is more than 1.25 times 6; the first always stays";
-  EXPECT_EQ(order({10, 6, 8}), "abc|abc|abc|") << "nothing is near the best";
-  EXPECT_EQ(order({7, 6, 8}), "abc|abc|abc|ab|ab|") << "the first is";
-  EXPECT_EQ(order({6, 6.1, 6.2}), "abc|abc|abc|") << "the first is ahead, so it stays";
-  EXPECT_EQ(order({10, never, never}), "abc|abc|abc|");
-  // What came later counts as well.
-  const std::vector<std::vector<double>> times = {{10, 10, 10, 10, 10}, {6, 6, 6, 8, 8}, {6.5, 6.5, 6.5, 5, 5}};
-  Contest contest(3, {3, Counts::median, 0.9, {never, never}, 2, 1.25});
-  run(contest, [&](std::size_t way, int visit) { return times[way][static_cast<std::size_t>(visit)]; });
-  EXPECT_EQ(contest.visit(), 5);
-  EXPECT_EQ(contest.median(1), 6);
-  EXPECT_EQ(contest.median(2), 6.5);
-  EXPECT_EQ(contest.best(), 1U);
-}
-
-// A first way that was unlucky three times is not replaced by what does the same.
-TEST(Contest, MoreVisitsTellChanceFromADifference) {
-  const std::vector<std::vector<double>> unlucky = {{12, 12, 12, 10, 10, 10}, {10, 10, 10, 10, 10, 10}};
-  EXPECT_EQ(best({3, Counts::both, 0.9}, unlucky), 1U);
-  EXPECT_EQ(best({3, Counts::both, 0.9, {never, never}, 3}, unlucky), 0U);
-}
-
 TEST(Contest, WhatIsNoNumberIsNotTheBest) {
   const double nothing = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(best({2, Counts::both}, {{1, 1}, {nothing, nothing}}), 0U);

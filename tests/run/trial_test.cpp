@@ -76,13 +76,6 @@ TEST(Trial, ThatAllOthersLoseEndsIt) {
   EXPECT_EQ(trial.contest.best(), 0U);
 }
 
-TEST(Trial, ThoseNearTheBestAreTriedTwiceAsLong) {
-  Trial trial = trial_of(4);
-  EXPECT_EQ(run(trial, [](int candidate, int) { return candidate == 0 ? 1.0 : 0.6 + 0.1 * candidate; }),
-            "aaabbbcccddd|aaabbbcccddd|aaabbbcccddd|aaabbbccc|aaabbbccc|aaabbbccc|");
-  EXPECT_EQ(trial.contest.best(), 1U);
-}
-
 TEST(Trial, TheSlowestRankDecides) {
   Trial trial = trial_of(2);
   for (int visit = 0; visit < Trial::visits; ++visit) judge(trial, std::vector<double>{10, 12, 1});
