@@ -308,6 +308,7 @@ std::shared_ptr<QuietComm> make_quiet(MPI_Comm comm) {
   quiet->comm = mpi().comm_null;
   if (make_private(comm, quiet->comm) != MPI_SUCCESS) return nullptr;
   mpi().Comm_rank(comm, &quiet->me);
+  quiet->as_world = comm == mpi().comm_world;
   return quiet;
 }
 
@@ -377,6 +378,7 @@ std::shared_ptr<QuietComm> make_quiet_of_world() {
   }
   if (keep_if_all_have(all, quiet->comm) != MPI_SUCCESS) return nullptr;
   mpi().Comm_rank(all, &quiet->me);
+  quiet->as_world = true;
   return quiet;
 }
 

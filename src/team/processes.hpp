@@ -44,6 +44,7 @@ struct Process {
 struct QuietComm {
   MPI_Comm comm{};
   int me = 0;
+  bool as_world = false;  // its ranks are numbered as those of MPI_COMM_WORLD
   ~QuietComm();
 };
 

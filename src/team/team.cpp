@@ -138,7 +138,7 @@ void print_summary(int rank) {
   std::vector<Part> parts = {mine};
   if (all_explain && ranks > 1) {
     const std::shared_ptr<const Processes> known = world();
-    const bool own = known != nullptr && known->quiet != nullptr;
+    const bool own = known != nullptr && known->quiet != nullptr && known->quiet->as_world;
     if (rank == 0) parts.resize(static_cast<std::size_t>(ranks));
     mpi().Gather(&mine, sizeof mine, mpi().byte, parts.data(), sizeof mine, mpi().byte, 0,
                  own ? known->quiet->comm : mpi().comm_world);
@@ -274,7 +274,9 @@ void before_end(void (*work)()) {
   }
 }
 
-MPI_Comm Team::own() const { return user == mpi().comm_world && quiet != nullptr ? quiet->comm : user; }
+MPI_Comm Team::own() const {
+  return user == mpi().comm_world && quiet != nullptr && quiet->as_world ? quiet->comm : user;
+}
 
 namespace {
 

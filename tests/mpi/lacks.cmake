@@ -40,3 +40,11 @@ if(QUADRILLE_MPI STREQUAL "openmpi")
     quadrille_mpi_test(mpi.world-tags.${calls} RANKS 4 PROGRAM quadrille_world_tags_check PRELOAD ARGUMENTS ${calls})
   endforeach()
 endif()
+
+# Where the communicator that is used first has all ranks in another order.
+quadrille_mpi_program(quadrille_first_order_check first_order_check.cpp)
+target_link_libraries(quadrille_first_order_check PRIVATE quadrille_so)
+foreach(ranks 2 3 5)
+  quadrille_mpi_test(mpi.first-order.${ranks} RANKS ${ranks} PROGRAM quadrille_first_order_check
+                     SETTINGS QUADRILLE_ALGORITHM=alltoall=pairwise)
+endforeach()
