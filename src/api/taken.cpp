@@ -282,11 +282,22 @@ void DeleteRequest::operator()(State* request) const { delete request; }
 
 const run::Call& on_host(const State& request) { return request.on_host->call(); }
 
+namespace {
+
+// What copy-to-cpu asks for, where it is forced.
+choose::HostBuffers forced_buffers(const run::Call& call) {
+  const Team* const team = team::find_team(call.comm);
+  const choose::Forced& forced = team != nullptr && team->ready ? team->agreed().forced : team::config().forced;
+  return forced.by_collective[static_cast<std::size_t>(call.collective)].buffers;
+}
+
+}  // namespace
+
 ByHost take_by_host(const run::Call& call, bool persistent) {
   if (memory::device_driver() == nullptr) return nullptr;
   ByHost made;
   const int thrown = thrown_by([&] {
-    std::unique_ptr<OnHost> staged = on_host_for_the_mpi(call, choose::HostBuffers::as_suits);
+    std::unique_ptr<OnHost> staged = on_host_for_the_mpi(call, forced_buffers(call));
     if (staged == nullptr) return;
     made.reset(new State);
     made->team = team::keep(*team::team_of(call.comm));

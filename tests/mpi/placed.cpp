@@ -5,8 +5,9 @@
 namespace quadrille::test {
 namespace {
 
+// Of this thread: tests make calls in several.
 std::vector<Placed*>& living() {
-  static std::vector<Placed*> list;
+  static thread_local std::vector<Placed*> list;
   return list;
 }
 

@@ -40,7 +40,7 @@ class Placed {
   // Changes what belongs to no block, as a program may while a call is under way. Not in the image's own memory.
   void change_gaps();
   void bring_back();
-  // Those that live.
+  // Those of this thread that live.
   static const std::vector<Placed*>& all();
 
  private:
