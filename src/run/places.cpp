@@ -10,7 +10,7 @@ std::size_t total_bytes(const std::vector<Block>& blocks) {
 
 bool all_dense(const std::vector<Block>& blocks) {
   for (const Block& block : blocks) {
-    if (!block.info.dense) return false;
+    if (!block.info.dense && block.bytes() > 0) return false;
   }
   return true;
 }
