@@ -34,7 +34,7 @@ CORE_OPENMPI5 = r'^(?!clients\..*mpi4py.*persistent)(?:' + CORE + ')'
 # With a device's memory. What is expected of staging is not so where the MPI takes such memory.
 DEVICE = r'^(mpi|clients)\.device-(?!staging-'
 # The collectives of Open MPI's wheel copy a rank's own block with the processor, whatever UCX knows.
-DEVICE_UCX = DEVICE + r'|by-|aware-cuda-aware-mpi|aware-over-host-inbox)'
+DEVICE_UCX = DEVICE + r'|by-|aware-cuda-aware-mpi|aware-over-host-inbox|mpi4py-persistent)'
 # Those of Intel MPI write outside of the buffers with types that have gaps, also in the host's memory, and get all-to-alls in
 # place wrong (over-host-inbox, whose large blocks go to them).
 DEVICE_INTEL = DEVICE + r'|aware-(cuda-aware|over-host)-mpi|aware-over-host-inbox)'
