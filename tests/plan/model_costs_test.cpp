@@ -130,6 +130,7 @@ TEST(ModelRanking, WhatWinsIsTheLeastOfAll) {
     const Priced best = fastest(equal(bytes), aries_nodes(), costs, any);
     for (const Algorithm& algorithm : algorithms()) {
       if (!serves(algorithm, Collective::alltoall) || !any(algorithm) || is_of_the_mpi(algorithm)) continue;
+      if (!why_no_cost(algorithm).empty()) continue;
       EXPECT_GE(best_of(algorithm, equal(bytes), aries_nodes(), costs).seconds,
                 is_of_the_mpi(*best.choice.algorithm) ? model_margin * best.seconds : best.seconds);
     }
