@@ -160,7 +160,7 @@ void Making::bring_to_host_or_stay() {
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr || made.on_host != nullptr) return;
   // What a thread goes on with for a stream calls no driver.
-  const bool may_stay = !enqueued && choice != nullptr && may_stay_on_device(*choice, team);
+  const bool may_stay = !enqueued && choice != nullptr && team::may_stay_on_device(team, *choice);
   made.on_device = may_stay && stays_on_device(call, used_blocks(call, team), *driver);
   if (!made.on_device) bring_to_host();
 }

@@ -197,10 +197,4 @@ bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::Devi
   return true;
 }
 
-bool is_on_device(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver) {
-  memory::DevicePlace place;
-  return (!call.in_place && find_side(call.send, used.send, used.send_list, driver, place)) ||
-         find_side(call.recv, used.recv, used.recv_list, driver, place);
-}
-
 }  // namespace quadrille::api

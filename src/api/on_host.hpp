@@ -92,7 +92,4 @@ void free_staging_at_end();
 // be such that other processes can open it.
 bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver);
 
-// Does some block of the call lie in a device's memory?
-bool is_on_device(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver);
-
 }  // namespace quadrille::api

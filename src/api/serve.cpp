@@ -122,13 +122,6 @@ team::CachedSelection& selection_for(const Call& call, std::size_t bytes, team::
                                       : team::selection_of(team, call.collective, bytes, load_of(call, team));
 }
 
-bool may_stay_on_device(const choose::Choice& choice, const team::Team& team) {
-  // Of neighbours not all ranks know the sizes of blocks, so they are not sent as bytes.
-  const bool suits = choice.algorithm->engine == choose::Engine::schedule || !mpi().device_lacks_gaps;
-  return suits && team.agreed().mpi_takes_devices && choice.buffers == choose::HostBuffers::as_suits &&
-         choice.algorithm->from_device == choose::FromDevice::straight;
-}
-
 std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers) {
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr || is_serving() || !mpi().usable || team::config().off) return nullptr;
@@ -226,7 +219,7 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr) return engine.run(call, by, team);
   const UsedBlocks used = used_blocks(call, team);
-  if (may_stay_on_device(by.choice, team)) {
+  if (team::may_stay_on_device(team, by.choice)) {
     Call straight = call;
     if (stays_on_device(straight, used, *driver)) {
       explain_device(team, call, cached, "messages go straight from and to the device's memory");

@@ -37,9 +37,6 @@ bool is_serving();
 // handler.
 bool serve(const run::Call& call, Door door, int& error, Attempt& attempt);
 
-// May the data of a device's memory stay there in a call by this choice? All ranks say the same.
-bool may_stay_on_device(const choose::Choice& choice, const team::Team& team);
-
 // A call that goes to the MPI's own function: with buffers of the host in the place of a device's, if it has any and the
 // MPI takes none, or `buffers` says so. Null: as it is. Throws std::bad_alloc.
 std::unique_ptr<OnHost> on_host_for_the_mpi(const run::Call& call, choose::HostBuffers buffers);

@@ -9,20 +9,16 @@
 namespace quadrille::team {
 namespace {
 
-// Where messages may go straight from and to a device's memory, all ranks send and receive plain bytes: some MPIs take no
-// data from a device into a type with gaps, be that on the host (Intel MPI).
-bool may_go_straight(const Team& team, const choose::Choice& choice) {
-  return team.agreed().mpi_takes_devices && choice.buffers == choose::HostBuffers::as_suits &&
-         choice.algorithm->engine == choose::Engine::schedule &&
-         choice.algorithm->from_device == choose::FromDevice::straight;
-}
-
 run::Moving moving_by(const Team& team, const choose::Choice& choice) {
   const auto parameter = [&](const char* name) {
     return static_cast<std::size_t>(plan::value_of(choice.parameters, name, 0));
   };
   run::Moving moving;
-  moving.as_bytes = choice.algorithm->needs.contiguous || may_go_straight(team, choice);
+  // Where messages may go straight from and to a device's memory, all ranks send and receive plain bytes: some MPIs take
+  // no data from a device into a type with gaps, be that on the host (Intel MPI). Of neighbours not all ranks know the
+  // sizes of blocks, which that needs.
+  const bool straight = choice.algorithm->engine == choose::Engine::schedule && may_stay_on_device(team, choice);
+  moving.as_bytes = choice.algorithm->needs.contiguous || straight;
   moving.pack_up_to = parameter("pack");
   moving.monolithic = parameter("monolithic") != 0;
   moving.eager = parameter("eager");
@@ -30,6 +26,12 @@ run::Moving moving_by(const Team& team, const choose::Choice& choice) {
 }
 
 }  // namespace
+
+bool may_stay_on_device(const Team& team, const choose::Choice& choice) {
+  const bool as_bytes = choice.algorithm->engine == choose::Engine::schedule;
+  return team.agreed().mpi_takes_devices && choice.buffers == choose::HostBuffers::as_suits &&
+         choice.algorithm->from_device == choose::FromDevice::straight && (as_bytes || !mpi().device_lacks_gaps);
+}
 
 Prepared prepare(Team& team, Collective collective, const choose::Choice& choice) {
   const choose::EngineRow& engine = row_of(choice.algorithm->engine);

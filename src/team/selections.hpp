@@ -28,6 +28,9 @@ struct Prepared {
 // Builds a schedule when it is first needed. All ranks call it for the same choice.
 Prepared prepare(Team& team, Collective collective, const choose::Choice& choice);
 
+// May the data of a device's memory stay there in a call by this choice? All ranks say the same.
+bool may_stay_on_device(const Team& team, const choose::Choice& choice);
+
 struct CachedSelection {
   std::size_t bytes = 0;
   bool drop_in = false;  // neighbour collectives
