@@ -32,7 +32,8 @@ int by_schedule(const Call& call, const Service& by, Team& team) {
 int by_copies(const Call& call, const Service& by, Team& team) {
   const bool forced =
       team.agreed().forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm != nullptr;
-  return run::run_copies(call, *by.on.schedule, team.group, forced ? run::Staging::any : run::Staging::little);
+  return run::run_copies(call, *by.on.schedule, team.group, forced ? run::Staging::any : run::Staging::little,
+                         by.on.moving.eager);
 }
 
 int by_inbox(const Call& call, const Service&, Team& team) { return run::run_inbox(call, team.group); }

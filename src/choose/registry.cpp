@@ -163,10 +163,9 @@ Algorithm node_then_network(const std::vector<Collective>& collectives, plan::Ne
       named("exchange", "with ranks of other nodes", plan::network_exchange_names(kind)),
       named("messages", "when: after the copies, or beside them; those of rounds always follow", plan::network_messages_names()),
       named("order", "of the copies", plan::network_order_names()), kStride};
-  if (kind != plan::NetworkKind::uneven) {
-    parameters.push_back(kRadix);
-    parameters.back().tried = {};  // of another exchange than the standard one
-  }
+  parameters.push_back(kRadix);
+  parameters.back().tried = {};  // of another exchange than the standard one
+  if (kind == plan::NetworkKind::uneven) parameters.push_back(kEager);
   return node_copies("hint-network", collectives,
                      "copies of a node in one of the orders, then messages to the ranks of other nodes", kHintNetwork, build,
                      std::move(parameters));
@@ -354,7 +353,7 @@ std::vector<Algorithm> make_table() {
                   "a Hilbert curve through a square of a power of two, the rest in another order", kHintOther,
                   plan::allgather_hint_hilbert_square, {kRest}),
       node_then_network({alltoall}, plan::NetworkKind::uniform, plan::hint_network),
-      node_then_network(uneven_all_to_alls(), plan::NetworkKind::uneven, plan::hint_network),
+      node_then_network(uneven_all_to_alls(), plan::NetworkKind::uneven, plan::uneven_hint_network),
       node_then_network(gathers(), plan::NetworkKind::gather, plan::allgather_hint_network),
       {"inbox",
        all,

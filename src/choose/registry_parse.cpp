@@ -179,6 +179,9 @@ std::string exchange_of(const Choice& choice) {
     if (range.name == "radix" && exchange == "bruck") {
       exchange = (serves(*choice.algorithm, Collective::alltoall) ? "zero-rotation-bruck:radix=" : "bruck:radix=") + value;
     }
+    const bool has_sizes = exchange.starts_with("two-phase-bruck");
+    if (range.name == "radix" && has_sizes) exchange += ":radix=" + value;
+    if (range.name == "eager" && has_sizes) exchange += ",eager=" + value;
   }
   return exchange;
 }

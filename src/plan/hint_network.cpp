@@ -6,8 +6,8 @@
 //         message that way.
 // Source  Ramesh et al., HINT, section V.F, algorithm 5. The step between nodes "or any other inter-node algorithm": all
 //         that exchange each block once, straight from its source to its destination, by their windows
-//         (direct_exchange.cpp); and those that pass blocks on in few rounds: Bruck, and of allgathers all that there are
-//         among ranks (rounds_between_nodes.cpp). That messages may be under way during the copies (messages=beside) is
+//         (direct_exchange.cpp); and those that pass blocks on in few rounds: Bruck, two-phase Bruck, and of allgathers
+//         all that there are among ranks (rounds_between_nodes.cpp). That messages may be under way during the copies (messages=beside) is
 //         what the paper leaves to others, and what the orders of copies themselves do.
 //
 //         As printed the conditions of algorithm 5 are exchanged: it sends to dst if src is on another node, and receives
@@ -71,6 +71,7 @@ struct NetworkRounds {
   void (*add)(const Problem&, Builder&);
 };
 constexpr std::array<NetworkRounds, 1> network_rounds = {{{"bruck", bruck_between_nodes}}};
+constexpr std::array<NetworkRounds, 1> network_uneven = {{{"two-phase-bruck", two_phase_bruck_between_nodes}}};
 struct NetworkGather {
   std::string_view name;  // also of the algorithm among all ranks
   Build among_all;
@@ -119,28 +120,32 @@ Builder node_step(const Problem& problem, bool blocks) {
   return builder;
 }
 
-}  // namespace
-
-std::span<const std::string_view> network_order_names() { return network_orders_named; }
-std::span<const std::string_view> network_exchange_names(NetworkKind kind) {
-  static constexpr auto uniform = followed_by(network_exchanges_named, names_of_rows(network_rounds));
-  static constexpr auto gather = followed_by(network_exchanges_named, names_of_rows(network_gathers));
-  if (kind == NetworkKind::uneven) return network_exchanges_named;
-  if (kind == NetworkKind::gather) return gather;
-  return uniform;
-}
-std::span<const std::string_view> network_messages_names() { return network_messages; }
-
-Schedule hint_network(const Problem& problem) {
+Schedule all_to_all(const Problem& problem, std::span<const NetworkRounds> rounds) {
   Builder builder = node_step(problem, true);
   const std::size_t exchange = choice_of(problem, "exchange");
   if (exchange < network_exchanges.size()) {
     exchange_directly(problem, true, builder);
   } else {
-    network_rounds[exchange - network_exchanges.size()].add(problem, builder);
+    rounds[exchange - network_exchanges.size()].add(problem, builder);
   }
   return builder.take();
 }
+
+}  // namespace
+
+std::span<const std::string_view> network_order_names() { return network_orders_named; }
+std::span<const std::string_view> network_exchange_names(NetworkKind kind) {
+  static constexpr auto uniform = followed_by(network_exchanges_named, names_of_rows(network_rounds));
+  static constexpr auto uneven = followed_by(network_exchanges_named, names_of_rows(network_uneven));
+  static constexpr auto gather = followed_by(network_exchanges_named, names_of_rows(network_gathers));
+  if (kind == NetworkKind::uneven) return uneven;
+  if (kind == NetworkKind::gather) return gather;
+  return uniform;
+}
+std::span<const std::string_view> network_messages_names() { return network_messages; }
+
+Schedule hint_network(const Problem& problem) { return all_to_all(problem, network_rounds); }
+Schedule uneven_hint_network(const Problem& problem) { return all_to_all(problem, network_uneven); }
 
 Schedule allgather_hint_network(const Problem& problem) {
   Builder builder = node_step(problem, false);

@@ -1,22 +1,24 @@
 // What is between nodes of an all-to-all or an allgather, by way of other ranks: few rounds of messages with several
 // blocks, after a step inside the nodes (hint_network.cpp).
 //
-// Idea    An algorithm among all ranks, without the blocks that the step inside the nodes brings. On its way a block
-// may
+// Idea    An algorithm among all ranks, without the blocks that the step inside the nodes brings. On its way a block may
 //         pass ranks of any node, so nodes may be of any sizes, and their ranks anywhere.
 //         All-to-all: Bruck of radix r. Block i goes i ranks down, in jumps of z w for each digit z of i at weight w.
 //         The block i that rank q holds before the round of w began at q + (i mod w), and is for the rank i below that:
 //         if these two share a node, there is no such block. Who sends and who receives find the same, so nothing is
 //         told. A block that waits lies in scratch, since the recv blocks of the node are full; the first jump is from
-//         send, the last one ends in recv. Allgather: ring, recursive doubling, Bruck, or mn-co. A block of the
-//         receiver's node is left out of the messages: the receiver has it. So each rank has at any time what it would
-//         have among all ranks, and can pass it on.
+//         send, the last one ends in recv. Of blocks of different sizes that is two-phase Bruck: the sizes of blocks
+//         that move on go ahead of each message; those of blocks that arrive the receiver knows.
+//         Allgather: ring, recursive doubling, Bruck, or mn-co. A block of the receiver's node is left out of the
+//         messages: the receiver has it. So each rank has at any time what it would have among all ranks, and can pass
+//         it on.
 // Source  Ramesh et al., HINT, section V.F: algorithm 5 "or any other inter-node algorithm". The algorithms among all
-//         ranks: Fan et al., HPDC 2022, section 2.1; Thakur, Rabenseifner and Gropp, IJHPCA 2005; Li, Zhang and
+//         ranks: Fan et al., HPDC 2022, sections 2.1 and 3.2; Thakur, Rabenseifner and Gropp, IJHPCA 2005; Li, Zhang and
 //         Hoefler, section 2.5.
 // Cost    At most the rounds and messages of the algorithm among all ranks: with Bruck ceil(log_r P) rounds, of at most
-//         r - 1 messages. A block between nodes is sent once for each digit of its i that is not zero, and copied twice
-//         each time. In an allgather each rank receives P - p blocks, where p ranks share its node.
+//         r - 1 messages; of different sizes as many again, with 4 bytes for each block that moves on. A block between
+//         nodes is sent once for each digit of its i that is not zero, and copied twice each time. In an allgather each
+//         rank receives P - p blocks, where p ranks share its node.
 //
 // Example, all-to-all, P = 4, r = 2, ranks 0 and 1 on one node, 2 and 3 on another, rank 1. "sd" is the block from rank
 // s to rank d. Before this recv = 01 11 -- --
@@ -40,12 +42,14 @@ bool share_a_node(const Problem& problem, int one, int other) {
 struct Passed {
   Span at;
   int digit;
+  bool moves_on;  // after this round
 };
 
 class Bruck {
  public:
-  Bruck(const Problem& problem, Builder& builder)
+  Bruck(const Problem& problem, Sizes sizes, Builder& builder)
       : problem_(problem),
+        sizes_(sizes),
         ranks_(problem.ranks),
         me_(problem.me),
         radix_(bruck::radix_of(problem)),
@@ -56,6 +60,7 @@ class Bruck {
   void build() {
     // As much on all ranks, whatever their nodes (run/bound_run.hpp).
     builder_.scratch(static_cast<std::uint32_t>(landing_ + (landing_ - staging_)));
+    builder_.sizes(sizes_);
     for (std::int64_t weight = 1; weight < ranks_; weight *= radix_) add_round(weight);
   }
 
@@ -73,7 +78,7 @@ class Bruck {
       bruck::for_each_moved(ranks_, radix_, weight, digit, [&](const bruck::Moved& moved) {
         if (!is_there(me_, moved.block, weight)) return;
         const Span first{me_, cyclic(me_ - moved.block, ranks_), Buffer::send};
-        list.push_back({moved.first ? first : waiting(moved.block), digit});
+        list.push_back({moved.first ? first : waiting(moved.block), digit, moved.high >= radix_});
       });
     }
     return list;
@@ -84,9 +89,9 @@ class Bruck {
       const int from = peer(digit, weight);
       bruck::for_each_moved(ranks_, radix_, weight, digit, [&](const bruck::Moved& moved) {
         if (!is_there(from, moved.block, weight)) return;
-        const bool arrives = moved.high == digit;  // no higher digit is left
+        const bool moves_on = moved.high >= radix_;  // a higher digit is left
         const Span last{me_, cyclic(me_ + moved.block, ranks_), Buffer::recv};
-        list.push_back({arrives ? last : waiting(moved.block), digit});
+        list.push_back({moves_on ? waiting(moved.block) : last, digit, moves_on});
       });
     }
     return list;
@@ -94,13 +99,16 @@ class Bruck {
   // The rank so many jumps above; below, if negative.
   int peer(int jumps, std::int64_t weight) const { return cyclic(me_ + jumps * static_cast<int>(weight), ranks_); }
 
-  // Messages of the blocks, which lie in scratch from `first` on.
+  // Messages of the blocks, which lie in scratch from `first` on. In each those that arrive are the first.
   template <class Begin>
   void add_messages(const std::vector<Passed>& blocks, int first, Begin begin) {
     int digit = 0;
+    std::uint32_t moving_on = 0;
     for (const Passed& one : blocks) {
-      if (one.digit != digit) begin(digit = one.digit);
+      if (one.digit != digit) begin(digit = one.digit), moving_on = 0;
       builder_.span(Buffer::scratch, first++);
+      if (one.moves_on) ++moving_on;
+      if (sizes_ != Sizes::known) builder_.tell(moving_on);
     }
   }
 
@@ -118,6 +126,7 @@ class Bruck {
   }
 
   const Problem& problem_;
+  const Sizes sizes_;
   const int ranks_, me_;
   const std::int64_t radix_;
   const int staging_, landing_;  // what a round sends and brings lies in scratch from here on
@@ -165,7 +174,11 @@ class Gather {
 }  // namespace
 
 void bruck_between_nodes(const Problem& problem, Builder& builder) {
-  if (problem.nodes->nodes > 1) Bruck(problem, builder).build();
+  if (problem.nodes->nodes > 1) Bruck(problem, Sizes::known, builder).build();
+}
+
+void two_phase_bruck_between_nodes(const Problem& problem, Builder& builder) {
+  if (problem.nodes->nodes > 1) Bruck(problem, Sizes::carried, builder).build();
 }
 
 void gather_between_nodes(const Problem& problem, Build among_all, Builder& builder) {

@@ -21,7 +21,7 @@ Place packed_place(std::byte* bytes, std::size_t count) { return {bytes, count, 
 
 }  // namespace
 
-AwayMessages::AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group)
+AwayMessages::AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group, std::size_t eager)
     : group_(group),
       gather_(is_allgather(call.collective)),
       in_place_(call.in_place),
@@ -38,7 +38,7 @@ AwayMessages::AwayMessages(const Call& call, const plan::Schedule& schedule, Gro
       round_(round_of_messages(schedule)),
       beside_(round_ < schedule.rounds.size() && schedule.rounds[round_].beside) {
   if (schedule.scratch_blocks > 0) {
-    passed_on_.emplace(call, schedule, Moving{.as_bytes = true},
+    passed_on_.emplace(call, schedule, Moving{.as_bytes = true, .eager = eager},
                        Traffic{group.messages().comm, group.messages().quiet, group.me, group.ranks}, memory_of(group),
                        BetweenNodes{group.reach().local, round_});
   } else {

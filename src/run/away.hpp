@@ -1,7 +1,7 @@
 // The blocks of a dense call between this rank and those of other nodes: the messages of a plan
 // (plan/between_nodes.cpp), which the executor runs, while the caller does what is inside the node, or afterwards.
 //
-// If a plan has scratch, ranks pass blocks of one size on: then the messages are a call bound to a schedule, but for the
+// If a plan has scratch, ranks pass blocks on: then the messages are a call bound to a schedule, but for the
 // blocks of the node, and take memory as all such calls do (run/bound_run.hpp). In an allgather blocks are passed on from
 // where they were received, also those of the node.
 //
@@ -25,7 +25,8 @@ namespace quadrille::run {
 class AwayMessages {
  public:
   // `schedule`: its rounds from the first with messages on. There are other nodes. All of these must outlive it.
-  AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group);
+  // `eager`: where blocks of different sizes are passed on, see CarriedLimits.
+  AwayMessages(const Call& call, const plan::Schedule& schedule, Group& group, std::size_t eager = 0);
   AwayMessages(const AwayMessages&) = delete;
   AwayMessages& operator=(const AwayMessages&) = delete;
   ~AwayMessages();

@@ -9,10 +9,10 @@
 
 namespace quadrille::run {
 
-int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, Staging staging) {
+int run_copies(const Call& call, const plan::Schedule& schedule, Group& group, Staging staging, std::size_t eager) {
   constexpr std::size_t little = std::size_t{1} << 20;
   std::optional<AwayMessages> away;
-  if (!group.reach().local.empty()) away.emplace(call, schedule, group);
+  if (!group.reach().local.empty()) away.emplace(call, schedule, group, eager);
   const CopyMeans means = means_of(group);
   DenseBlocks dense(call, schedule, group, means.pairs);
   SharedBlocks shared(group, means.pairs);

@@ -29,7 +29,7 @@ quadrille_force(by_leaders alltoall=leaders:leaders=2,piece=8192 alltoallv=leade
                 allgather=leaders:piece=8192 allgatherv=leaders:leaders=3)
 quadrille_force(by_messages alltoall=zero-rotation-bruck:radix=3 alltoallv=two-phase-bruck alltoallw=spread-out
                 allgather=bruck allgatherv=ring)
-quadrille_force(by_copies alltoall=hint-network alltoallv=sh-co alltoallw=single-copy
+quadrille_force(by_copies alltoall=hint-network alltoallv=hint-network:exchange=two-phase-bruck alltoallw=sh-co
                 allgather=hint-hilbert allgatherv=single-copy)
 quadrille_force(by_neighbors neighbor_alltoall=torus neighbor_allgather=torus neighbor_alltoallv=direct
                 neighbor_alltoallw=direct neighbor_allgatherv=direct)

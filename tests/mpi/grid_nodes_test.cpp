@@ -167,7 +167,7 @@ TEST_F(GridNodes, AnIntercommunicatorGoesToTheMpi) {
 TEST_F(GridNodes, ForcedAlgorithmsServeRowsAndColumns) {
   for (const char* const name : {"single-copy", "leaders", "leaders:leaders=2", "hint-hilbert", "hint-network",
                                  "hint-network:exchange=spread-out,order=row", "hint-network:exchange=bruck",
-                                 "hint-hilbert-square", "spread-out"}) {
+                                 "hint-network:exchange=two-phase-bruck", "hint-hilbert-square", "spread-out"}) {
     for (MPI_Comm comm : {grid_.row, grid_.column}) {
       for (const Collective collective : dense) {
         choose::Choice choice;

@@ -261,10 +261,11 @@ bool is_local(const Case& what) {
   const bool neighbor = what.collective.starts_with("neighbor");
   const bool between_nodes = std::getenv("QUADRILLE_NODES") != nullptr && what.algorithm.empty();
   if (what.ints < 1000) return false;
-  if (between_nodes || what.algorithm.starts_with("hint-network")) return what.gaps || what.in_place;
+  const bool passes_on = what.algorithm.ends_with("two-phase-bruck") || what.algorithm.find("two-phase-bruck,") != std::string::npos;
+  if (between_nodes || (what.algorithm.starts_with("hint-network") && !passes_on)) return what.gaps || what.in_place;
   if (neighbor) return what.gaps && !what.algorithm.starts_with("torus");
   if (what.collective.ends_with("alltoall") || what.collective.find("gather") != std::string::npos) return false;
-  const bool by_need = what.algorithm == "two-phase-bruck" || what.algorithm == "sloav" ||
+  const bool by_need = passes_on || what.algorithm == "sloav" ||
                        what.algorithm.starts_with("tuna");
   return by_need || what.in_place || what.gaps;
 }
@@ -397,6 +398,8 @@ std::vector<Case> network_cases() {
   const std::pair<const char*, const char*> all[] = {{"alltoall", "hint-network:exchange=bruck"},
                                                      {"alltoall", "hint-network:exchange=bruck,radix=4"},
                                                      {"alltoall", "hint-network"},
+                                                     {"alltoallv", "hint-network:exchange=two-phase-bruck"},
+                                                     {"alltoallw", "hint-network:exchange=two-phase-bruck,radix=3"},
                                                      {"allgather", "hint-network:exchange=ring"},
                                                      {"allgatherv", "hint-network:exchange=bruck"}};
   for (const auto& [collective, algorithm] : all) cases.push_back({"", collective, algorithm});

@@ -75,7 +75,7 @@ foreach(form started persistent)
                      WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh
                      "alltoallv on 5 ranks, 3 nodes -> waitall-stride:stride=2: .*for hint-network" --)
 endforeach()
-set(passed_on "QUADRILLE_ALGORITHM=alltoall=hint-network:exchange=bruck,radix=3\;alltoallv=hint-network\;alltoallw=hint-network\;allgather=hint-network:exchange=ring\;allgatherv=hint-network:exchange=bruck")
+set(passed_on "QUADRILLE_ALGORITHM=alltoall=hint-network:exchange=bruck,radix=3\;alltoallv=hint-network:exchange=two-phase-bruck,radix=3\;alltoallw=hint-network:exchange=two-phase-bruck\;allgather=hint-network:exchange=ring\;allgatherv=hint-network:exchange=bruck")
 foreach(form started persistent)
   quadrille_mpi_test(mpi.${form}-passed-on.5 RANKS 5 PROGRAM quadrille_${form}_tests ARGUMENTS "--gtest_filter=All/*default*:UniformDefault*"
                      SETTINGS QUADRILLE_TEST_EFFORT=30 QUADRILLE_NODES=ragged:2,1 QUADRILLE_EXPLAIN=1 ${passed_on}

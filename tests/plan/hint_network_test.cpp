@@ -137,7 +137,7 @@ struct Kind {
   Goal goal;
 };
 const Kind kinds[] = {{NetworkKind::uniform, Collective::alltoall, hint_network, {Pattern::alltoall, false}},
-                      {NetworkKind::uneven, Collective::alltoallv, hint_network, {Pattern::alltoall, true}},
+                      {NetworkKind::uneven, Collective::alltoallv, uneven_hint_network, {Pattern::alltoall, true}},
                       {NetworkKind::gather, Collective::allgatherv, allgather_hint_network, {Pattern::allgather, true}}};
 
 void prove(const Kind& kind, const std::string& name, const char* text, int ranks) {
@@ -172,6 +172,7 @@ TEST(RoundsBetweenNodesTest, AllRadicesAreProvedOnAllMaps) {
       for (const int radix : {2, 3, 4, 8, 29, 64}) {
         const std::string bruck = "hint-network:exchange=bruck,radix=" + std::to_string(radix);
         for (const Kind& kind : {kinds[0], kinds[2]}) prove(kind, bruck, text, ranks);
+        prove(kinds[1], "hint-network:exchange=two-phase-bruck,radix=" + std::to_string(radix), text, ranks);
       }
       for (const char* const name : {"ring", "recursive-doubling", "mn-co"}) {
         prove(kinds[2], "hint-network:exchange=" + std::string(name), text, ranks);
@@ -184,6 +185,8 @@ TEST(RoundsBetweenNodesTest, AThousandRanksAreProved) {
   const NodeMap nodes = map_for("ragged:1,30,64,7", 1000);
   const Parameters bruck = parameters_of("hint-network:exchange=bruck,radix=3");
   EXPECT_EQ(verify(build_all(hint_network, nodes, bruck), nodes, kinds[0].goal, 1).what, "");
+  const Parameters uneven = parameters_of("hint-network:exchange=two-phase-bruck,radix=4", Collective::alltoallv);
+  EXPECT_EQ(verify(build_all(uneven_hint_network, nodes, uneven), nodes, kinds[1].goal, 1).what, "");
 }
 
 int digits_that_move(int distance, int radix) {
@@ -207,6 +210,16 @@ Sums sums_of(Build build, const NodeMap& nodes, const Parameters& parameters) {
   return sums;
 }
 
+std::uint64_t told_by(Build build, const NodeMap& nodes, const Parameters& parameters) {
+  std::uint64_t told = 0;
+  for (const Schedule& schedule : build_all(build, nodes, parameters)) {
+    for (const Round& round : schedule.rounds) {
+      for (std::uint32_t m = 0; m < round.sends.count; ++m) told += schedule.messages[round.sends.first + m].told;
+    }
+  }
+  return told;
+}
+
 // A block between nodes is sent once for each digit of its distance that is not zero, and copied twice each time; one
 // inside a node is copied once. There are no more rounds and messages than among all ranks.
 TEST(RoundsBetweenNodesTest, BruckCostsWhatItsFileSays) {
@@ -214,12 +227,13 @@ TEST(RoundsBetweenNodesTest, BruckCostsWhatItsFileSays) {
     for (const int ranks : {2, 3, 8, 13, 16}) {
       for (const int radix : {2, 3, 5}) {
         const NodeMap nodes = map_for(text, ranks);
-        std::uint64_t sent = 0, inside = 0;
+        std::uint64_t sent = 0, inside = 0, moves_on = 0;
         for (int from = 0; from < ranks; ++from) {
           for (int i = 0; i < ranks; ++i) {
             const bool stays = share_node(nodes, from, (from - i + ranks) % ranks);
             inside += stays ? 1 : 0;
             sent += stays ? 0 : static_cast<std::uint64_t>(digits_that_move(i, radix));
+            moves_on += stays ? 0 : static_cast<std::uint64_t>(digits_that_move(i, radix)) - 1;
           }
         }
         const Parameters bruck = parameters_of("hint-network:exchange=bruck,radix=" + std::to_string(radix));
@@ -230,6 +244,13 @@ TEST(RoundsBetweenNodesTest, BruckCostsWhatItsFileSays) {
         EXPECT_EQ(sums.copied, inside + 2 * sent) << where;
         EXPECT_LE(sums.rounds, among_all.rounds) << where;
         EXPECT_LE(sums.messages, among_all.messages) << where;
+        const Parameters two_phase = parameters_of("hint-network:exchange=two-phase-bruck,radix=" + std::to_string(radix),
+                                                   Collective::alltoallv);
+        const Sums uneven = sums_of(uneven_hint_network, nodes, two_phase);
+        EXPECT_EQ(uneven.blocks, sent) << where;
+        EXPECT_LE(uneven.rounds, among_all.rounds) << where;
+        // The sizes of the blocks that move on travel, each as often as that.
+        EXPECT_EQ(told_by(uneven_hint_network, nodes, two_phase), moves_on) << where;
         if (nodes.nodes < ranks) continue;
         // With one rank a node it is that, but for the step inside the nodes.
         EXPECT_EQ(sums.rounds, among_all.rounds) << where;
@@ -295,6 +316,8 @@ TEST(RoundsBetweenNodesTest, AmongAllRanksItIsTheAlgorithmOfThatName) {
   EXPECT_EQ(exchange(Collective::allgather, "hint-network:exchange=bruck,radix=4"), "bruck:radix=4");
   EXPECT_EQ(exchange(Collective::allgatherv, "hint-network:exchange=mn-co"), "mn-co");
   EXPECT_EQ(exchange(Collective::alltoallv, "hint-network:exchange=waitall-stride,stride=3"), "waitall-stride:stride=3");
+  EXPECT_EQ(exchange(Collective::alltoallw, "hint-network:exchange=two-phase-bruck,radix=3,eager=64"),
+            "two-phase-bruck:radix=3,eager=64");
 }
 
 TEST(HintNetworkTest, AThousandRanksAreProved) {

@@ -121,7 +121,9 @@ TEST(RegistryTest, HoldsTheCopiesOfANode) {
     }
     EXPECT_NE(find(Collective::alltoall, name)->build, find(Collective::allgather, name)->build);
     EXPECT_EQ(find(Collective::alltoallv, name), find(Collective::alltoallw, name));
-    EXPECT_EQ(find(Collective::alltoall, name)->build, find(Collective::alltoallv, name)->build);
+    // But for the sizes of blocks that other ranks pass on.
+    const bool same = std::string_view(name) != "hint-network";
+    EXPECT_EQ(find(Collective::alltoall, name)->build == find(Collective::alltoallv, name)->build, same) << name;
   }
 }
 

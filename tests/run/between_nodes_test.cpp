@@ -60,18 +60,22 @@ std::size_t call(std::mt19937& random, std::uint32_t number, const Where& where,
                                     "hint-network:exchange=testany-stride,stride=2"};
   const Collective collective = all[random() % std::size(all)];
   constexpr const char* passed_on[] = {"hint-network:exchange=bruck", "hint-network:exchange=bruck,order=row,radix=3"};
+  constexpr const char* uneven[] = {"hint-network:exchange=two-phase-bruck",
+                                    "hint-network:exchange=two-phase-bruck,order=row,radix=3"};
   constexpr const char* gathered[] = {"hint-network:exchange=bruck,radix=3", "hint-network:exchange=ring",
                                       "hint-network:exchange=recursive-doubling,order=column",
                                       "hint-network:exchange=mn-co"};
   const char* order = orders[random() % std::size(orders)];
   if (random() % 3 == 0 && collective == Collective::alltoall) order = passed_on[random() % std::size(passed_on)];
+  if (random() % 3 == 0 && collective == Collective::alltoallv) order = uneven[random() % std::size(uneven)];
   if (random() % 3 == 0 && is_allgather(collective)) order = gathered[random() % std::size(gathered)];
   const bool copies = random() % 2 == 0 && may_copy;
   const DrawnCall drawn = draw_call(random, number, group.ranks, collective, true, 1500);
   RankCall mine(drawn, me);
   mine.fill();
   const plan::Schedule schedule = plan_of(copies ? order : "single-copy", collective, where, me);
-  const int error = copies ? run::run_copies(mine.call(), schedule, group, run::Staging::any)
+  const std::size_t eager = number % 3 == 0 ? 0 : 1000;
+  const int error = copies ? run::run_copies(mine.call(), schedule, group, run::Staging::any, eager)
                            : run::run_node(mine.call(), group, true, &schedule);
   return (error == MPI_SUCCESS ? 0 : 1) + mine.wrong();
 }

@@ -138,7 +138,18 @@ struct Message {
   int count;
   MPI_Datatype type;
   int error = MPI_SUCCESS;
+  std::size_t came = 0;
 };
+
+// As this MPI keeps the bytes that came.
+void set_bytes(MPI_Status& status, std::size_t bytes) {
+#if defined(OPEN_MPI)
+  status._ucount = bytes;
+#else
+  status.count_lo = static_cast<int>(bytes);
+  status.count_hi_and_cancelled = 0;
+#endif
+}
 
 constexpr int first_comm = 16;
 std::mutex message_mutex;
@@ -154,6 +165,7 @@ void deliver(Message& send, Message& receive) {
   for_each_byte(receive.type, whole, position,
                 [&](std::ptrdiff_t at, int packed) { receive.at[at] = bytes[static_cast<std::size_t>(packed)]; });
   if (position < static_cast<int>(bytes.size())) receive.error = MPI_ERR_TRUNCATE;
+  receive.came = static_cast<std::size_t>(position);
   send.complete = receive.complete = true;
 }
 
@@ -190,6 +202,7 @@ int test_messages(int count, MPI_Request* requests, int* flag, MPI_Status* statu
   for (int i = 0; i < count; ++i) {
     const Message* m = message_of(requests[i]);
     statuses[i].MPI_ERROR = m == nullptr ? MPI_SUCCESS : m->error;
+    set_bytes(statuses[i], m == nullptr ? 0 : m->came);
     failed |= statuses[i].MPI_ERROR != MPI_SUCCESS;
     requests[i] = handle_of<MPI_Request>(none);
   }
