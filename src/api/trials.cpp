@@ -99,12 +99,21 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   return one;
 }
 
-// The end of a visit.
+// The end of a visit. Of the seconds of a candidate the mean over the ranks counts, see choose/trial.hpp; what a rank did
+// not note nobody knows.
 void end_visit(team::Team& team, team::Try& one) {
   const std::vector<double> mine = choose::times_of(one.trial);
-  std::vector<double> slowest(mine.size());
-  team::largest_of_all(team, mine, slowest);
-  choose::judge(one.trial, slowest);
+  std::vector<double> all(mine.size());
+  team::largest_of_all(team, mine, all);
+  std::vector<std::uint64_t> nanoseconds(mine.size() - 1), sums(nanoseconds.size());
+  for (std::size_t c = 0; c < sums.size(); ++c) {
+    if (mine[c] != choose::not_noted) nanoseconds[c] = static_cast<std::uint64_t>(mine[c] * 1e9);
+  }
+  team::sum_of_all(team, nanoseconds, sums);
+  for (std::size_t c = 0; c < sums.size(); ++c) {
+    if (all[c] != choose::not_noted) all[c] = static_cast<double>(sums[c]) / (1e9 * team.group.ranks);
+  }
+  choose::judge(one.trial, all);
   if (!one.trial.contest.decided()) return;
   one.best = one.trial.contest.best();
   one.why = tell(one);

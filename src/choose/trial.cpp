@@ -11,10 +11,10 @@ namespace {
 // Calls that move less than this are alike.
 constexpr double little_load = 8192;
 
-// Seconds a call. A turn of which not all calls were noted says nothing.
+// Seconds a call.
 double seconds_of(const Trial::Taken& taken) {
   constexpr int counted = Trial::calls_in_turn - 1;
-  return taken.calls == counted ? taken.seconds / counted : std::numeric_limits<double>::max();
+  return taken.calls == counted ? taken.seconds / counted : not_noted;
 }
 
 }  // namespace
@@ -57,9 +57,9 @@ std::vector<double> times_of(const Trial& trial) {
   return times;
 }
 
-void judge(Trial& trial, std::span<const double> slowest) {
-  trial.were_alike = trial.were_alike && slowest.back() <= Trial::alike;
-  for (std::size_t c = 0; c < trial.candidates.size(); ++c) trial.contest.note(c, slowest[c]);
+void judge(Trial& trial, std::span<const double> all) {
+  trial.were_alike = trial.were_alike && all.back() <= Trial::alike;
+  for (std::size_t c = 0; c < trial.candidates.size(); ++c) trial.contest.note(c, all[c]);
   trial.contest.end_visit();
   if (!trial.were_alike) trial.contest.give_up();
   trial.taken.assign(trial.candidates.size(), {});

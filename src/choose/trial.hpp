@@ -3,10 +3,12 @@
 // Idea    The candidates are tried in turn, a few calls back to back each, and all of them three times, so that a
 //         program which gets faster or slower meanwhile does not favour one. The first call of each turn is not
 //         counted: it builds plans, opens connections and maps memory. The others count together, because what one
-//         call leaves to be waited for, the next one pays. After each visit the ranks compare: what took twice the time
-//         of the best, or half as much again after the second, is not tried again. Of a candidate's visits the median
-//         and the shortest count, each on the slowest rank. The first candidate is the one that would be taken untried:
-//         another must be better by a margin in both.
+//         call leaves to be waited for, the next one pays. After each visit the ranks compare the means over all of
+//         them: what took twice the time of the best, or half as much again after the second, is not tried again. The
+//         slowest rank would not do: it is the one that began first and waited for the others, and how far apart they
+//         begin differs from algorithm to algorithm; over many calls that is nothing, over two it is a fifth. In the mean
+//         what one waits at the beginning others do at the end. Of a candidate's visits the median and the shortest
+//         count. The first candidate is the one that would be taken untried: another must be better by a margin in both.
 // Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
 // Cost    At most visits * calls_in_turn calls for each candidate, one visit for one that loses, and a reduction a visit.
 //
@@ -16,6 +18,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <random>
 #include <span>
 #include <vector>
@@ -38,7 +41,7 @@ struct Trial {
   static constexpr double alike = 1.25;
 
   std::vector<Choice> candidates;
-  tuner::Contest contest;  // by the seconds on the slowest rank
+  tuner::Contest contest;  // by the mean of the ranks' seconds
   int calls = 0;           // of this visit that have begun
   // [candidate] of the calls of this visit that count, and how many were noted
   struct Taken {
@@ -69,13 +72,15 @@ Turn begin_call(Trial& trial, double bytes);
 // Keeps what that call cost this rank. May be left out: a call that went wrong may not come back to us.
 void note_call(Trial& trial, const Turn& turn, double seconds);
 
-// What a rank gives to the maximum over all ranks at the end of a visit: the seconds a call of each candidate, 0 if it is
-// out, and last how unlike its calls were.
+// What a rank has at the end of a visit: the seconds a call of each candidate, 0 if it is out, and last how unlike its
+// calls were.
 std::vector<double> times_of(const Trial& trial);
+// The seconds of a candidate of which not all calls were noted.
+inline constexpr double not_noted = std::numeric_limits<double>::max();
 
-// Takes the maxima over all ranks, and goes on to the next visit unless it is decided. If the calls were not alike, times
-// say nothing, and the first candidate stays.
-void judge(Trial& trial, std::span<const double> slowest);
+// Takes the means over all ranks, `not_noted` if one has that, and the largest of the last; goes on to the next visit
+// unless it is decided. If the calls were not alike, times say nothing, and the first candidate stays.
+void judge(Trial& trial, std::span<const double> all);
 
 // A call begins by what was decided. True if all is to be tried again, with this call: those that were compared differed too
 // much to tell anything. A program whose calls always differ is asked a few times.

@@ -36,21 +36,24 @@ void ask_all(Team& team, const std::function<int(MPI_Request*)>& begin) {
 namespace {
 
 template <class Number>
-void ask_largest(Team& team, std::span<const Number> mine, std::span<Number> largest, MPI_Datatype type) {
+void reduce(Team& team, std::span<const Number> mine, std::span<Number> all, MPI_Datatype type, MPI_Op op) {
   ask_all(team, [&](MPI_Request* request) {
-    return mpi().Iallreduce(mine.data(), largest.data(), static_cast<int>(mine.size()), type, mpi().op_max, team.own(),
-                            request);
+    return mpi().Iallreduce(mine.data(), all.data(), static_cast<int>(mine.size()), type, op, team.own(), request);
   });
 }
 
 }  // namespace
 
 void largest_of_all(Team& team, std::span<const double> mine, std::span<double> largest) {
-  ask_largest(team, mine, largest, mpi().double_type);
+  reduce(team, mine, largest, mpi().double_type, mpi().op_max);
 }
 
 void largest_of_all(Team& team, std::span<const std::uint64_t> mine, std::span<std::uint64_t> largest) {
-  ask_largest(team, mine, largest, mpi().uint64);
+  reduce(team, mine, largest, mpi().uint64, mpi().op_max);
+}
+
+void sum_of_all(Team& team, std::span<const std::uint64_t> mine, std::span<std::uint64_t> sum) {
+  reduce(team, mine, sum, mpi().uint64, mpi().op_sum);
 }
 
 bool true_on_all(Team& team, bool mine) {

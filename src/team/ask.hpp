@@ -22,6 +22,9 @@ void ask_all(Team& team, const std::function<int(MPI_Request*)>& begin);
 void largest_of_all(Team& team, std::span<const double> mine, std::span<double> largest);
 void largest_of_all(Team& team, std::span<const std::uint64_t> mine, std::span<std::uint64_t> largest);
 
+// The sum of each number over all ranks; as ask_all(). Of whole numbers, so that it is the same on all of them.
+void sum_of_all(Team& team, std::span<const std::uint64_t> mine, std::span<std::uint64_t> sum);
+
 // Is it true on all ranks? As ask_all().
 bool true_on_all(Team& team, bool mine);
 

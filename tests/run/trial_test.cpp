@@ -76,7 +76,7 @@ TEST(Trial, ThatAllOthersLoseEndsIt) {
   EXPECT_EQ(trial.contest.best(), 0U);
 }
 
-TEST(Trial, TheSlowestRankDecides) {
+TEST(Trial, WhatAllRanksTookDecides) {
   Trial trial = trial_of(2);
   for (int visit = 0; visit < Trial::visits; ++visit) judge(trial, std::vector<double>{10, 12, 1});
   EXPECT_TRUE(trial.contest.decided());
