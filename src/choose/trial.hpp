@@ -90,7 +90,7 @@ bool begin_again(Trial& trial);
 // time. While the class stays the same, fewer and fewer calls ask; none keeps it for more than `most_unasked`. Pure, and
 // fed with what all ranks agreed on: so all ask at the same calls.
 struct LoadClass {
-  static constexpr int most_unasked = 32;
+  static constexpr int most_unasked = 128;
   int now = -1;     // none so far
   int unasked = 0;  // calls that keep it
   int bound = 1;    // of unasked calls, next time
