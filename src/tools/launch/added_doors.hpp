@@ -16,8 +16,8 @@
 namespace quadrille::tools {
 
 // The MPI libraries of this ABI that a program which loads its MPI late may find: those that mpi4py is told of
-// (MPI4PY_LIBMPI), beside the launcher, beside the program (as in a virtual environment), and the loader's.
-// Either path may be empty.
+// (MPI4PY_LIBMPI), beside the launcher, beside the program (as in a virtual environment), and the loader's. A
+// launcher or program of the system (in /usr) has none beside it if the loader finds one. Either path may be empty.
 std::vector<std::string> libraries_in_reach(const std::string& launcher, const std::string& program, Abi abi,
                                             const LoaderPaths& paths);
 
