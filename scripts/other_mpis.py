@@ -30,8 +30,9 @@ CORE = r'^mpi\.(api|dropin|dropin-large)\.[123]$|^mpi\.(neighbor|explained)-larg
        r'|^mpi\.device-(eager|early)\.3$'
 # With a device's memory. What is expected of staging is not so where the MPI takes such memory.
 DEVICE = r'^(mpi|clients)\.device-(?!staging-'
-# The collectives of Open MPI's wheel copy a rank's own block with the processor, whatever UCX knows.
-DEVICE_UCX = DEVICE + r'|by-|aware-cuda-aware-mpi|aware-over-host-inbox)'
+# The collectives of Open MPI's wheel copy a rank's own block with the processor, whatever UCX knows: it takes such memory in
+# messages alone.
+DEVICE_UCX = DEVICE + r'|by-|aware-over-host-inbox)'
 # Those of Intel MPI write outside of the buffers with types that have gaps, also in the host's memory, and get all-to-alls in
 # place wrong (over-host-inbox, whose large blocks go to them).
 DEVICE_INTEL = DEVICE + r'|aware-(cuda-aware|over-host)-mpi|aware-over-host-inbox)'
@@ -124,7 +125,7 @@ def other_mpis():
       Mpi('openmpi-5-ucx', 'openmpi', openmpi5 / 'lib', openmpi5 / 'bin' / 'mpirun', programs=openmpi5 / 'bin',
           settings=dict(openmpi5_settings, OMPI_MCA_pml='ucx', OMPI_MCA_opal_common_ucx_tls='any',
                         OMPI_MCA_opal_common_ucx_devices='any', UCX_TLS='sm,self,cuda',
-                        QUADRILLE_TEST_MPI_TAKES_DEVICE='1', QUADRILLE_MPI_DEVICE='1'),
+                        QUADRILLE_TEST_MPI_TAKES_DEVICE='1', QUADRILLE_MPI_DEVICE='messages'),
           tests=DEVICE_UCX, label=DEVICE_LABEL, before=[*standins('openmpi'), ucx_library()], doors=openmpi5_doors),
       # Over the host alone. From a device it sends no types with gaps and no memory that cannot be exported, opens what it
       # cannot with an error, and its copies to a device may end after its requests, which late streams show.

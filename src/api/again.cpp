@@ -123,8 +123,8 @@ thread_local Passing passing[collective_count];
 }  // namespace
 
 void remember(const run::Call& call, Engine engine, bool settled, team::Team& team) {
-  // A buffer of a later call may be a device's.
-  if (memory::device_driver() != nullptr) return;
+  // A buffer of a later call may be a device's; and the ranks may ask each other for that in any call.
+  if (memory::device_driver() != nullptr || team.agreed().follows_devices) return;
   if (team.counted.explains || is_typed(call.collective) || !team.group.reach().local.empty()) return;
   // A slot can only be read without a look at the rest of the protocol if nobody writes to this rank.
   const bool by_pairs = engine == Engine::exchange && settled && !is_sized(call.collective) &&

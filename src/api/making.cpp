@@ -176,7 +176,7 @@ int make_native(Making& m, const std::string& why) {
   m.passes_on = m.is_drop_in();
   if (m.passes_on) return MPI_SUCCESS;  // as it is: request_names.cpp
   const bool is_its_own = m.choice == nullptr || m.choice->buffers == choose::HostBuffers::as_suits;
-  if (!is_its_own || !team::mpi_takes_devices()) m.bring_to_host();
+  if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
   pass(m.team, m.team.eligible ? why_chosen(m.team) : m.team.why_passed);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   m.made.run.emplace<run::NativeRun>(m.call, blocks.send, blocks.recv);

@@ -4,6 +4,7 @@
 
 #include "api/doors.hpp"
 #include "quadrille.h"
+#include "team/neighbors.hpp"
 
 using quadrille::Collective;
 using quadrille::mpi;

@@ -182,6 +182,12 @@ bool OnHost::finish_in(void* stream) {
   return copies.leave();
 }
 
+bool has_device_memory(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver) {
+  memory::DevicePlace place;
+  return find_side(call.recv, used.recv, used.recv_list, driver, place) ||
+         (!call.in_place && find_side(call.send, used.send, used.send_list, driver, place));
+}
+
 bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver) {
   memory::DevicePlace sent, received;
   bool sent_can = true, received_can = true;

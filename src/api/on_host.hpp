@@ -87,6 +87,9 @@ class OnHost {
 // At the end of MPI the memory for such calls is given back.
 void free_staging_at_end();
 
+// Are some blocks of this rank in a device's memory?
+bool has_device_memory(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver);
+
 // Can the blocks in a device's memory stay there, in a run that passes them to the MPI as they are? Then `call` says where
 // they are. None may have gaps, which MPIs move piece by piece, or be sent in place but by an allgather; and the memory must
 // be such that other processes can open it.

@@ -6,6 +6,7 @@
 #include "api/again.hpp"
 #include "api/calibrate.hpp"
 #include "api/choose_by_load.hpp"
+#include "api/device_choice.hpp"
 #include "api/engines.hpp"
 #include "api/serve_neighbors.hpp"
 #include "api/taken.hpp"
@@ -125,7 +126,7 @@ team::CachedSelection& selection_for(const Call& call, std::size_t bytes, team::
 std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers) {
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr || is_serving() || !mpi().usable || team::config().off) return nullptr;
-  if (buffers == choose::HostBuffers::as_suits && team::mpi_takes_devices()) return nullptr;
+  if (buffers == choose::HostBuffers::as_suits && team::mpi_device_use() == DeviceUse::all) return nullptr;
   team::Team* const team = team::team_of(call.comm);
   if (team == nullptr) return nullptr;
   // What is wrong with the call the MPI says.
@@ -203,8 +204,9 @@ bool admit_dense(const Call& call, team::Team& team, Door door) {
 }
 
 // Will all calls like this one find the same? Those between neighbours are not remembered.
-bool is_settled(const Call& call, const team::CachedSelection& cached) {
+bool is_settled(const Call& call, const team::CachedSelection& cached, const team::Team& team) {
   const choose::Selection& selection = cached.selection;
+  if (team.agreed().follows_devices) return false;  // what they find may change
   return is_dense(call.collective) && !selection.by_load && !cached.follows_load && selection.rivals.empty();
 }
 
@@ -260,7 +262,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   team::explain(team, call.collective, cached);
   if (engine.run == nullptr) {
     attempt.buffers = choice.buffers;
-    if (is_settled(call, cached)) remember_passed(call, team, why_chosen(team), false);
+    if (is_settled(call, cached, team)) remember_passed(call, team, why_chosen(team), false);
     return pass(team, why_chosen(team));
   }
   team::Prepared tried;
@@ -268,7 +270,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   const team::Prepared& on = attempt.choice != nullptr ? tried : team::prepared_of(team, call.collective, cached);
   error = run_by(engine, call, {choice, on}, team, cached);
   end_attempt(attempt);
-  if (error == MPI_SUCCESS) remember(call, engine.engine, is_settled(call, cached), team);
+  if (error == MPI_SUCCESS) remember(call, engine.engine, is_settled(call, cached, team), team);
   return true;
 }
 
@@ -293,7 +295,9 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   if (error == MPI_SUCCESS) {
     const std::size_t bytes = global_bytes(call, *team);
     if (!moves_nothing(call, bytes)) {
-      team::CachedSelection& selected = selection_for(call, bytes, *team, door == Door::drop_in);
+      team::CachedSelection& selected =
+          is_on_devices(call, *team) ? team::device_selection_of(*team, call.collective, bytes, load_of(call, *team))
+                                     : selection_for(call, bytes, *team, door == Door::drop_in);
       if (!carry_out(call, bytes, *team, selected, error, attempt)) return false;
     }
   }

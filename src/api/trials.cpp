@@ -58,7 +58,7 @@ void settle(team::Try& one, std::size_t best, std::string why) {
 
 // By what was found in another program, for such loads: where all ranks know the size, it is selected at once.
 bool settle_by_table(const team::Team& team, team::Try& one) {
-  if (is_sized(one.of.collective)) return false;
+  if (is_sized(one.of.collective) || one.of.load == team::on_devices) return false;
   const choose::SizedChoices& known = team.agreed().by_size[static_cast<std::size_t>(one.of.collective)];
   const choose::SizedChoice* found = choose::choice_for(known, choose::bytes_of_load_class(one.of.kind).from);
   const int number = number_of(one.candidates, found == nullptr ? nullptr : &found->choice);

@@ -112,6 +112,12 @@ Algorithm from_device(Algorithm algorithm) {
   return algorithm;
 }
 
+// Among those, the first calls try another of its kind.
+Algorithm kin_on_devices(Algorithm algorithm) {
+  algorithm.trial.kin_on_devices = true;
+  return algorithm;
+}
+
 Algorithm direct(std::string_view name, std::vector<ParameterRange> parameters,
                  std::string_view line, std::string_view source, plan::Build build) {
   return from_device(kin({name, all_to_alls(), Engine::schedule, kDirect, std::move(parameters), line, source, build}));
@@ -242,14 +248,14 @@ std::vector<Algorithm> make_table() {
              "Fan et al., HPDC 2022, section 1", plan::spread_out),
       direct("pairwise", {}, "one message out and one in at a time",
              "Namugwanya et al., section 2, algorithm 1", plan::pairwise),
-      direct("nonblocking", {}, "the steps of pairwise, all begun before the first wait",
-             "Namugwanya et al., section 2, algorithm 2", plan::nonblocking),
-      direct("waitall-stride", {kStride}, "batches of messages, each waited for as a whole",
-             kNamugwanya, plan::waitall_stride),
+      kin_on_devices(direct("nonblocking", {}, "the steps of pairwise, all begun before the first wait",
+                            "Namugwanya et al., section 2, algorithm 2", plan::nonblocking)),
+      kin_on_devices(direct("waitall-stride", {kStride}, "batches of messages, each waited for as a whole",
+                            kNamugwanya, plan::waitall_stride)),
       direct("waitany-stride", {kStride}, "a window of messages, refilled as each completes",
              kNamugwanya, plan::waitany_stride),
-      direct("testany-stride", {kStride}, "a window of messages, refilled by polling", kNamugwanya,
-             plan::testany_stride),
+      kin_on_devices(direct("testany-stride", {kStride}, "a window of messages, refilled by polling", kNamugwanya,
+                            plan::testany_stride)),
       kin(bruck("basic-bruck", kPacked, "log P rounds; rotates blocks before and after",
                 plan::basic_bruck)),
       kin(bruck("basic-bruck-dt", kTyped, "basic-bruck that sends with derived datatypes",

@@ -69,6 +69,7 @@ std::string value_text(const ParameterRange& range, std::int64_t value);
 struct TrialFacts {
   std::size_t up_to = SIZE_MAX;  // larger blocks are not worth trying it
   bool kin = false;              // another of its kind is tried in its place
+  bool kin_on_devices = false;   // likewise where messages go straight from and to a device's memory
 };
 
 // How data that are in a device's memory are moved.
@@ -95,7 +96,7 @@ struct Algorithm {
 
 // Why not, of what needs that.
 inline constexpr std::string_view no_device_mpi =
-    "the MPI does not say that it takes a device's memory (QUADRILLE_MPI_DEVICE=1 says so)";
+    "the MPI does not say that its collectives take a device's memory (QUADRILLE_MPI_DEVICE=1 says so)";
 
 // The MPI's own collective.
 inline bool is_of_the_mpi(const Algorithm& algorithm) { return algorithm.engine == Engine::mpi; }

@@ -120,7 +120,7 @@ std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
   if (engine.why_not != nullptr) {
     if (std::string why = engine.why_not(key); !why.empty()) return why;
   }
-  if (algorithm.needs.device_mpi && !key.mpi_takes_devices) return std::string(no_device_mpi);
+  if (algorithm.needs.device_mpi && !key.mpi_collects_devices) return std::string(no_device_mpi);
   if (algorithm.needs.one_node && key.nodes != 1) return fmt::format("the ranks live on {} nodes", key.nodes);
   if (!algorithm.needs.load_store) return {};
   if (!key.direct) return "memory of the node cannot be shared";

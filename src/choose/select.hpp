@@ -33,7 +33,7 @@ struct GlobalKey {
   bool tries_between = false; // likewise between nodes
   int ranks_on_node = 1;      // of the fullest node
   const SizedChoices* measured = nullptr;  // what was best at which size, the same on all ranks; null: not measured
-  bool mpi_takes_devices = false;  // pointers to a device's memory, on all ranks
+  bool mpi_collects_devices = false;  // its collectives take a device's memory, on all ranks
   Costs* costs = nullptr;     // of the collective on the map of all ranks, for `model`; null: none
 };
 
@@ -58,5 +58,10 @@ Priced fastest(const GlobalKey& key, const Load& load);
 // By what is forced, then by what was measured, then by the model, then by the first of the default rules (select.cpp)
 // whose algorithm can serve it. `forced` may be without algorithm. The result always has one.
 Selection select(const GlobalKey& key, const Choice& forced);
+
+// Where some ranks' buffers are in a device's memory, and the MPI takes that in its messages: its own collective, if that
+// takes it as well, else the way over the host. The other of the two, and the algorithms whose messages go straight from
+// and to the device, are tried. `host` is what serves such calls on the host.
+Selection select_for_devices(const GlobalKey& key, const Choice& host);
 
 }  // namespace quadrille::choose

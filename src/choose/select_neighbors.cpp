@@ -24,7 +24,7 @@ constexpr double most_ratio = 2;
 
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const NeighborKey& key) {
-  if (algorithm.needs.device_mpi && !key.mpi_takes_devices) return std::string(no_device_mpi);
+  if (algorithm.needs.device_mpi && !key.mpi_collects_devices) return std::string(no_device_mpi);
   if (algorithm.needs.one_node && !key.in_node) return "the ranks do not share the memory of a node";
   if (algorithm.needs.load_store && !key.load_store) {
     return "not all ranks reach each other's memory by load and store";

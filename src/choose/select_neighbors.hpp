@@ -39,7 +39,7 @@ struct NeighborKey {
   plan::Machine machine = {};                    // fitted to messages between these ranks; all zero: nothing was
   std::span<const NeighborEntry> measured = {};  // likewise, by kinds of neighbourhoods
   std::span<const InsideEntry> inside = {};      // what was measured in the node that they share
-  bool mpi_takes_devices = false;                // pointers to a device's memory, on all ranks
+  bool mpi_collects_devices = false;                // its collectives take a device's memory, on all ranks
 };
 
 // By the algorithm with the fewest messages, and of those the fewest blocks. False if none has fewer messages than

@@ -141,9 +141,14 @@ Config read_config(std::string (*get)(const char*)) {
     warn(c, "QUADRILLE_PROGRESS", text, "it must be calls or thread");
   }
   if (const std::string text = get("QUADRILLE_MPI_DEVICE"); !text.empty()) {
-    bool takes = false;
-    read_switch(c, "QUADRILLE_MPI_DEVICE", text, takes);
-    if (switch_of(text).has_value()) c.mpi_device = takes;
+    const std::optional<bool> on_or_off = switch_of(text);
+    if (text == "messages") {
+      c.mpi_device = DeviceUse::messages;
+    } else if (on_or_off.has_value()) {
+      c.mpi_device = *on_or_off ? DeviceUse::all : DeviceUse::none;
+    } else {
+      warn(c, "QUADRILLE_MPI_DEVICE", text, "it must be on, off or messages");
+    }
   }
   for (const std::string& problem : memory::read_heap_settings(get).problems) c.warnings.push_back(problem);
   return c;
@@ -158,7 +163,7 @@ std::uint64_t fingerprint(const Config& c) {
   hash.add(c.nodes).add(c.topology);
   hash.add(fmt::format("{} {} {} {} {} {} {}", c.inbox_limit, c.setup_after, to_string(c.ways),
                        static_cast<int>(c.trials), c.away_steps, c.node_tree.value_or(-1),
-                       c.mpi_device.has_value() ? (*c.mpi_device ? "takes" : "takes not") : ""));
+                       c.mpi_device.has_value() ? static_cast<int>(*c.mpi_device) : -1));
   return hash.value();
 }
 

@@ -21,7 +21,8 @@
 //                              "yield", see mpi/waits.hpp
 //   QUADRILLE_PROGRESS         "thread": a thread of each process goes on with nonblocking and persistent calls; else
 //                              "calls": they go on in calls of Quadrille alone
-//   QUADRILLE_MPI_DEVICE       on, off: may the MPI be given pointers to a device's memory? Else it is asked
+//   QUADRILLE_MPI_DEVICE       on, off: may the MPI be given pointers to a device's memory? "messages": to send and to
+//                              receive, not in its collectives. Else it is asked
 //   QUADRILLE_HEAP, ...        see memory/heap.hpp
 //   QUADRILLE_CHECK=1          check what the ranks must agree on and are trusted with otherwise
 //   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
@@ -39,6 +40,7 @@
 #include "choose/registry.hpp"
 #include "memory/node_copy.hpp"
 #include "memory/reach.hpp"
+#include "mpi/device_support.hpp"
 
 namespace quadrille::team {
 
@@ -61,7 +63,7 @@ struct Config {
   Trials trials = Trials::automatic;
   bool keep_mpi_waits = false;  // steers no collective choice
   bool progress_thread = false;  // neither does this
-  std::optional<bool> mpi_device;  // none: as the MPI says
+  std::optional<DeviceUse> mpi_device;  // none: as the MPI says
   std::vector<std::string> warnings;   // one line each, not printed yet
 };
 

@@ -362,7 +362,7 @@ CachedSelection& neighbor_selection(Team& team, Collective collective, std::size
       key.inside = team.agreed().inside;
     }
   }
-  key.mpi_takes_devices = team.agreed().mpi_takes_devices;
+  key.mpi_collects_devices = team.agreed().mpi_device == DeviceUse::all;
   const choose::Choice& forced = team.agreed().forced.by_collective[index];
   // Counting what combining costs takes longer than all the rest of a first call, so only if it may decide.
   if (key.sizes_known && may_combine(team) && !choose::is_obeyed(key, forced)) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "memory/device.hpp"
 #include "memory/heap.hpp"
 #include "memory/leaders.hpp"
 #include "memory/pairs.hpp"
@@ -18,6 +19,7 @@
 #include "sys/descriptors.hpp"
 #include "sys/process_memory.hpp"
 #include "sys/sys.hpp"
+#include "team/config.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::team {
@@ -47,14 +49,21 @@ bool oversubscribed(const NodeView& node) {
          (ranks_here > node.ranks && ranks_here > sys::count(all) && sys::count(mine) > 1);
 }
 
+// An MPI that takes such memory has loaded the driver by now, or the user says what it takes.
+char expects_devices() {
+  const bool said = config().mpi_device.value_or(DeviceUse::none) != DeviceUse::none;
+  return said || memory::device_driver() != nullptr ? 1 : 0;
+}
+
 // The label of a node is its lowest rank.
 void learn_nodes(MPI_Comm comm, const NodeView& node, int me, int ranks, Processes& known) {
   struct Entry {
     int label;
     int crowded;
-    int takes_devices;
+    DeviceUse device_use;
+    char expects_devices;
   };
-  Entry mine{me, oversubscribed(node) ? 1 : 0, mpi_takes_devices() ? 1 : 0};
+  Entry mine{me, oversubscribed(node) ? 1 : 0, mpi_device_use(), expects_devices()};
   mpi().Bcast(&mine.label, 1, mpi().int_type, 0, node.comm);
   std::vector<Entry> all(static_cast<std::size_t>(ranks));
   mpi().Allgather(&mine, sizeof mine, mpi().byte, all.data(), sizeof mine, mpi().byte, comm);
@@ -62,7 +71,8 @@ void learn_nodes(MPI_Comm comm, const NodeView& node, int me, int ranks, Process
   for (const Entry& entry : all) {
     labels.push_back(entry.label);
     known.crowded.push_back(static_cast<char>(entry.crowded));
-    known.takes_devices.push_back(static_cast<char>(entry.takes_devices));
+    known.device_use.push_back(entry.device_use);
+    known.expects_devices.push_back(entry.expects_devices);
   }
   known.nodes = plan::node_map_from_labels(labels);
 }
@@ -422,7 +432,8 @@ Processes pick(const Processes& all, std::span<const int> ranks) {
   for (const int r : ranks) {
     const auto rank = static_cast<std::size_t>(r);
     some.crowded.push_back(all.crowded[rank]);
-    some.takes_devices.push_back(all.takes_devices[rank]);
+    some.device_use.push_back(all.device_use[rank]);
+    some.expects_devices.push_back(all.expects_devices[rank]);
     some.ranks.push_back(all.ranks[rank]);
   }
   some.nodes = plan::nodes_of(all.nodes, ranks);

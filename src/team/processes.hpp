@@ -13,6 +13,7 @@
 
 #include "memory/control_pool.hpp"
 #include "memory/reach.hpp"
+#include "mpi/device_support.hpp"
 #include "mpi/mpi.hpp"
 #include "plan/problem.hpp"
 #include "run/group.hpp"
@@ -57,7 +58,8 @@ struct Processes {
   plan::NodeMap nodes;                  // as the MPI says
   std::vector<char> crowded;            // of each rank: more ranks on its node than processors
   std::vector<Process> ranks;           // what is known of each rank; of other nodes: nothing
-  std::vector<char> takes_devices;      // of each rank: its MPI takes pointers to a device's memory
+  std::vector<DeviceUse> device_use;    // of each rank: in what its MPI takes pointers to a device's memory
+  std::vector<char> expects_devices;    // of each rank: it has a driver, or the user has said what the MPI takes
   bool heaps_mapped = false;            // on this node, every process maps every other's heap
   bool reached = false;                 // or may attach all of its memory: each process by one of them
   std::shared_ptr<memory::ControlPool> pool;  // of this node; null: none

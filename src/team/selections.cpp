@@ -29,7 +29,7 @@ run::Moving moving_by(const Team& team, const choose::Choice& choice) {
 
 bool may_stay_on_device(const Team& team, const choose::Choice& choice) {
   const bool as_bytes = choice.algorithm->engine == choose::Engine::schedule;
-  return team.agreed().mpi_takes_devices && choice.buffers == choose::HostBuffers::as_suits &&
+  return team.agreed().mpi_device != DeviceUse::none && choice.buffers == choose::HostBuffers::as_suits &&
          choice.algorithm->from_device == choose::FromDevice::straight && (as_bytes || !mpi().device_lacks_gaps);
 }
 
@@ -101,7 +101,7 @@ choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {
           team.agreed().tries_between && team.agreed().may_try,
           team.nodes.ranks_on_fullest_node(),
           is_dense(collective) && is_sized(collective) ? &team.agreed().by_size[index] : nullptr,
-          team.agreed().mpi_takes_devices,
+          team.agreed().mpi_device == DeviceUse::all,
           has_costs ? team.chosen.costs[index].get() : nullptr};
 }
 
@@ -116,6 +116,18 @@ CachedSelection& selection_of(Team& team, Collective collective, std::size_t byt
   selected.follows_load = is_dense(collective) && !is_sized(collective) && !selected.selection.rivals.empty();
   if (selected.selection.why == "there are no inboxes") selected.selection.why = team.inbox_obstacle;
   return team.chosen.selections[index].keep(std::move(selected));
+}
+
+CachedSelection& device_selection_of(Team& team, Collective collective, std::size_t bytes, int load) {
+  Selections& selections = team.chosen.selections[static_cast<std::size_t>(collective)];
+  if (CachedSelection* cached = selections.find(bytes, false, on_devices)) return *cached;
+  const choose::Choice host = selection_of(team, collective, bytes, load).selection.choice;
+  CachedSelection selected;
+  selected.bytes = bytes;
+  selected.load = on_devices;
+  selected.selection = choose::select_for_devices(key_of(team, collective, bytes), host);
+  selected.follows_load = !is_sized(collective) && !selected.selection.rivals.empty();
+  return selections.keep(std::move(selected));
 }
 
 const Prepared& prepared_of(Team& team, Collective collective, CachedSelection& cached) {

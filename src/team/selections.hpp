@@ -5,6 +5,7 @@
 // kept on a rank says nothing of the others: to select anew gives the same.
 #pragma once
 
+#include <climits>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -30,6 +31,9 @@ Prepared prepare(Team& team, Collective collective, const choose::Choice& choice
 
 // May the data of a device's memory stay there in a call by this choice? All ranks say the same.
 bool may_stay_on_device(const Team& team, const choose::Choice& choice);
+
+// In the place of a CachedSelection's load: calls with a device's memory.
+inline constexpr int on_devices = INT_MIN;
 
 struct CachedSelection {
   std::size_t bytes = 0;
@@ -71,6 +75,8 @@ class Selections {
 choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes);
 // What serves a call of a dense collective with blocks of `bytes` (see choose::GlobalKey).
 CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load = 0);
+// That of calls like these with a device's memory, where the MPI takes it; `load` is that of others.
+CachedSelection& device_selection_of(Team& team, Collective collective, std::size_t bytes, int load);
 // The same of a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not. The drop-in
 // door leaves more to the MPI.
 CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in);

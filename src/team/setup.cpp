@@ -333,8 +333,11 @@ int setup_by(Team& team, Telling& telling) {
   set_quiet(team, processes.quiet);
   team.crowded = std::find(processes.crowded.begin(), processes.crowded.end(), 1) !=
                  processes.crowded.end();
-  team.change_agreed().mpi_takes_devices =
-      std::find(processes.takes_devices.begin(), processes.takes_devices.end(), 0) == processes.takes_devices.end();
+  const DeviceUse use = *std::min_element(processes.device_use.begin(), processes.device_use.end());
+  const auto& expect = processes.expects_devices;
+  team.change_agreed().mpi_device = use;
+  team.change_agreed().follows_devices =
+      use != DeviceUse::none && std::find(expect.begin(), expect.end(), 1) != expect.end();
   set_waiting(group, team.crowded);
   if (processes.crowded[static_cast<std::size_t>(group.me)] != 0) {
     share_processors(settings, settings.explain && group.me == 0);

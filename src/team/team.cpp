@@ -419,9 +419,10 @@ bool all_agree(MPI_Comm comm, std::uint64_t value, bool* all_want) {
   return least[0] == ~least[1];
 }
 
-bool mpi_takes_devices() {
-  static const bool takes = config().mpi_device.value_or(device_support().takes_devices);
-  return takes;
+DeviceUse mpi_device_use() {
+  static const DeviceUse use =
+      config().mpi_device.value_or(device_support().takes_devices ? DeviceUse::all : DeviceUse::none);
+  return use;
 }
 
 void before_init() {

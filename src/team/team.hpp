@@ -19,6 +19,8 @@
 #include "choose/tuning.hpp"
 #include "choose/verdicts.hpp"
 #include "memory/control_pool.hpp"
+#include "mpi/device_support.hpp"
+#include "mpi/mpi.hpp"
 #include "plan/problem.hpp"
 #include "run/group.hpp"
 #include "run/under_way.hpp"
@@ -62,7 +64,8 @@ struct Agreed {
   bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp)
   bool tries_between = false;  // likewise between nodes
   bool may_try = true;         // not while calls are rehearsed
-  bool mpi_takes_devices = false;  // pointers to a device's memory, on all ranks
+  DeviceUse mpi_device = DeviceUse::none;  // what every rank's MPI takes pointers to a device's memory in
+  bool follows_devices = false;  // some ranks may have such memory, and the MPI takes it (api/device_choice.hpp)
   // No table has the switch points: they are to be measured (api/calibrate.hpp).
   bool points_are_guessed = false;
 };
@@ -81,6 +84,7 @@ struct Asked {
   // By class of size, or of load where no rank knows all sizes; and that of what moves in all (CachedSelection::load).
   std::map<std::tuple<Collective, int, int>, Try> trials;
   choose::LoadClass load[collective_count];
+  choose::LoadClass devices[dense_collective_count];  // are some buffers in a device's memory? Of calls that wait
 };
 
 // What the user may want to know. Counted by api/, told by team/.
@@ -146,8 +150,8 @@ struct Team {
   Agreed agreed_;
 };
 
-// May this process give its MPI pointers to a device's memory? By the user's word, else by the MPI's.
-bool mpi_takes_devices();
+// In what may this process give its MPI pointers to a device's memory? By the user's word, else by the MPI's.
+DeviceUse mpi_device_use();
 
 // The team of a communicator, made on first use. Not collective. Null for the null communicator and
 // when the MPI cannot keep the attribute.

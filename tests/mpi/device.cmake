@@ -117,3 +117,26 @@ foreach(line IN LISTS device_algorithms)
     endforeach()
   endforeach()
 endforeach()
+
+# What serves calls with a device's memory where the MPI takes it.
+quadrille_mpi_program(quadrille_device_choice_check device_choice_check.cpp device_memory.cpp $<TARGET_OBJECTS:quadrille_api>)
+target_link_libraries(quadrille_device_choice_check PRIVATE quadrille_core)
+add_dependencies(quadrille_device_choice_check quadrille_standin_cuda)
+foreach(case slow fast messages)
+  set(takes 1)
+  if(case STREQUAL "messages")
+    set(takes messages)
+  endif()
+  foreach(ranks 3 4)
+    quadrille_mpi_test(mpi.device-choice-${case}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_choice_check
+                       ARGUMENTS ${case}
+                       SETTINGS QUADRILLE_MPI_DEVICE=${takes} QUADRILLE_TRIALS=on QUADRILLE_TUNING=none
+                                QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda>)
+  endforeach()
+endforeach()
+# The ranks ask each other, and none has such memory.
+foreach(takes 1 messages)
+  quadrille_mpi_test(mpi.device-asked-${takes}.4 RANKS 4 PROGRAM quadrille_mpi_tests
+                     ARGUMENTS "--gtest_filter=UniformDefault*:All/*default*:Lifecycle*"
+                     SETTINGS QUADRILLE_MPI_DEVICE=${takes} QUADRILLE_TEST_EFFORT=30)
+endforeach()

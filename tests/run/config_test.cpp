@@ -114,6 +114,7 @@ TEST(Config, FingerprintSeesEverySettingThatSteersChoices) {
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "on"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_MPI_DEVICE", "1"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_MPI_DEVICE", "0"}}))) << "not as the MPI says";
+  EXPECT_NE(fingerprint(read({{"QUADRILLE_MPI_DEVICE", "messages"}})), fingerprint(read({{"QUADRILLE_MPI_DEVICE", "1"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "off"}})));
   EXPECT_NE(plain, fingerprint(read({{"QUADRILLE_TRIALS", "learn"}})));
   EXPECT_EQ(plain, fingerprint(read({{"QUADRILLE_TRIALS", "auto"}})));

@@ -526,6 +526,30 @@ TEST(Select, CombinesOnlyIfThatHalvesTheMessages) {
   EXPECT_EQ(name(6, 3), "basis");
 }
 
+// Where the MPI takes a device's memory its own comes first, if its collectives do; else what serves the host.
+TEST(Select, OfDevicesTriesBothFamilies) {
+  const auto candidates = [](GlobalKey k, const char* host) {
+    const Selection of = select_for_devices(k, plain(k.collective, host));
+    std::string all = to_string(of.choice);
+    for (const Choice& rival : of.rivals) all += " " + to_string(rival);
+    return all;
+  };
+  GlobalKey k = key(Collective::alltoallv, 0);
+  EXPECT_EQ(candidates(k, "inbox"), "inbox") << "nothing may be tried";
+  k.tries = true;
+  EXPECT_EQ(candidates(k, "inbox"), "inbox spread-out pairwise waitany-stride:stride=5");
+  EXPECT_EQ(candidates(k, "spread-out"), "spread-out pairwise waitany-stride:stride=5");
+  k.mpi_collects_devices = true;
+  EXPECT_EQ(candidates(k, "inbox"), "cuda-aware-mpi inbox spread-out pairwise waitany-stride:stride=5");
+  EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out pairwise waitany-stride:stride=5") << "the same";
+  k.tries = false;
+  EXPECT_EQ(candidates(k, "inbox"), "cuda-aware-mpi");
+  k.nodes = 2, k.tries_between = true;
+  EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out pairwise waitany-stride:stride=5");
+  k.collective = Collective::allgather;
+  EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out ring");
+}
+
 TEST(Select, SaysWhy) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
     EXPECT_FALSE(select(key(Collective::alltoall, bytes), {}).why.empty());

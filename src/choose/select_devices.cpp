@@ -1,0 +1,31 @@
+// Which algorithms may serve calls with a device's memory, where the MPI takes it (Namugwanya et al., section 3: its two
+// families, and the MPI's own).
+#include <algorithm>
+
+#include "choose/candidates.hpp"
+#include "choose/select.hpp"
+
+namespace quadrille::choose {
+
+Selection select_for_devices(const GlobalKey& key, const Choice& host) {
+  Selection selection;
+  const bool may_try = key.nodes == 1 ? key.tries : key.tries_between;
+  if (key.mpi_collects_devices) {
+    selection.choice = plain(key.collective, "cuda-aware-mpi");
+    selection.why = "the MPI takes the device's memory";
+    if (may_try && !is_of_the_mpi(*host.algorithm)) selection.rivals.push_back(host);
+  } else {
+    selection.choice = host;
+    selection.why = "over the host, as the MPI's collectives take no device's memory";
+  }
+  if (!may_try) return selection;
+  for (const Algorithm& one : algorithms()) {
+    const bool is_straight = one.from_device == FromDevice::straight && !one.trial.kin_on_devices;
+    if (!is_straight || !serves(one, key.collective) || !why_not(one, key).empty()) continue;
+    const Choice choice = plain(key.collective, one.name);
+    if (to_string(choice) != to_string(host)) selection.rivals.push_back(choice);
+  }
+  return selection;
+}
+
+}  // namespace quadrille::choose
