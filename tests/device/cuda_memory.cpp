@@ -73,14 +73,8 @@ QUADRILLE_EXPORT int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, 
 }
 
 QUADRILLE_EXPORT int cuMemGetInfo_v2(std::size_t* available, std::size_t* total) {
-  return enter_in_context(QUADRILLE_HERE, [&](const Context& context) {
-    if (available == nullptr || total == nullptr) return invalid_value;
-    *available = *total = std::size_t{16} << 30;
-    for (const auto& [base, allocation] : driver().allocations) {
-      if (allocation.is_device() && allocation.device == context.device) *available -= allocation.bytes;
-    }
-    return success;
-  });
+  return enter_in_context(QUADRILLE_HERE,
+                          [&](const Context& context) { return memory_left(context, available, total); });
 }
 
 static int get_pool(const Caller& caller, Handle* pool, int device) {

@@ -39,6 +39,7 @@ struct Settings {
   std::mt19937_64 random;
   std::chrono::milliseconds patience{20};
   int devices = 1;
+  std::size_t memory = std::size_t{16} << 30;  // of each device
   std::vector<int> visible;  // numbers of devices, as the program sees them
   bool no_ipc = false, in_use = false;
   std::vector<Failure> failures;
@@ -90,6 +91,7 @@ int free_host(void* address, Kind kind);
 int register_host(Context& context, void* address, std::size_t bytes);
 void release(Allocation& allocation);  // all but waiting
 void release_all(const Context& context);
+int memory_left(const Context& context, std::size_t* available, std::size_t* total);  // of its device
 Allocation* find(Address address);
 // May be taken for a device's memory, allocated or not.
 bool is_in_arena(Address address);

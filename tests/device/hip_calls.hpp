@@ -46,6 +46,7 @@ constexpr int hip_invalid_direction = 21;
   X(hipHostUnregister, void*)                                              \
   X(hipHostGetDevicePointer, void**, void*, unsigned)                      \
   X(hipMallocManaged, void**, std::size_t, unsigned)                       \
+  X(hipMemGetInfo, std::size_t*, std::size_t*)                             \
   X(hipMemGetAddressRange, void**, std::size_t*, void*)                    \
   X(hipPointerGetAttribute, void*, int, void*)                             \
   X(hipDrvPointerGetAttributes, unsigned, int*, void**, void*)             \

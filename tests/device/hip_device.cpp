@@ -210,6 +210,10 @@ QUADRILLE_EXPORT int hipHostGetDevicePointer(void** made, void* address, unsigne
   });
 }
 
+QUADRILLE_EXPORT int hipMemGetInfo(std::size_t* available, std::size_t* total) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context& context) { return memory_left(context, available, total); });
+}
+
 QUADRILLE_EXPORT int hipMemGetAddressRange(void** base, std::size_t* bytes, void* address) {
   return enter_in_context(QUADRILLE_HERE, [&](Context&) {
     const Allocation* const allocation = find(number(address));

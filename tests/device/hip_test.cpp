@@ -1,5 +1,6 @@
 // The stand-in behind HIP's names: it starts by itself, and the rest is the same code.
 #include <cstring>
+#include <string>
 
 #include "hip_calls.hpp"
 #include "loaded.hpp"
@@ -48,6 +49,20 @@ TEST_F(StandinHip, IsAnotherDriver) {
   EXPECT_NE(cuda().cuPointerGetAttribute(&type, 2, reinterpret_cast<Address>(memory)), success);
   EXPECT_EQ(hip().hipPointerGetAttribute(&type, 2, memory), success);
   EXPECT_EQ(type, 2U);
+  EXPECT_EQ(hip().hipFree(memory), success);
+}
+
+TEST_F(StandinHip, TellsHowMuchMemoryIsLeft) {
+  std::size_t before = 0, after = 0, total = 0;
+  ASSERT_EQ(hip().hipMemGetInfo(&before, &total), success);
+  unsigned char* const memory = allocate(1000);
+  ASSERT_EQ(hip().hipMemGetInfo(&after, &total), success);
+  EXPECT_EQ(before - after, 1000U);
+  EXPECT_GE(total, before);
+  void* more = nullptr;
+  ASSERT_TRUE(hip().set("MEMORY", "2000"));
+  EXPECT_EQ(hip().hipMalloc(&more, 1001), out_of_memory);
+  ASSERT_TRUE(hip().set("MEMORY", std::to_string(total).c_str()));
   EXPECT_EQ(hip().hipFree(memory), success);
 }
 

@@ -97,10 +97,23 @@ int map_file(Kind kind, int file, std::size_t bytes, std::size_t mapped, Allocat
   return success;
 }
 
+int memory_left(const Context& context, std::size_t* available, std::size_t* total) {
+  if (available == nullptr || total == nullptr) return invalid_value;
+  *available = *total = driver().settings.memory;
+  for (const auto& [base, allocation] : driver().allocations) {
+    if (!allocation.is_device() || allocation.kind == Kind::opened || allocation.device != context.device) continue;
+    *available -= std::min(*available, allocation.bytes);
+  }
+  return success;
+}
+
 int allocate(Context& context, Kind kind, std::size_t bytes, Address* made) {
   if (made == nullptr || bytes == 0) return invalid_value;
   if (bytes > arena_bytes) return out_of_memory;
   if (kind == Kind::pinned || kind == Kind::managed) return allocate_host(context, kind, bytes, made);
+  std::size_t left = 0, total = 0;
+  memory_left(context, &left, &total);
+  if (bytes > left) return out_of_memory;
   const int file = memfd_create("quadrille-device", MFD_CLOEXEC);
   if (file < 0) return out_of_memory;
   Allocation* allocation = nullptr;

@@ -102,6 +102,8 @@ bool set(Settings& settings, const std::string& name, const std::string& value) 
     settings.patience = std::chrono::milliseconds(number);
   } else if (name == "DEVICES" && number <= 64 && !settings.in_use) {
     settings.devices = static_cast<int>(number);
+  } else if (name == "MEMORY") {
+    settings.memory = number;
   } else {
     return false;
   }
@@ -109,7 +111,7 @@ bool set(Settings& settings, const std::string& name, const std::string& value) 
 }
 
 void read_environment(Settings& settings) {
-  for (const char* name : {"STREAMS", "FAIL", "NO_IPC", "PATIENCE", "DEVICES"}) {
+  for (const char* name : {"STREAMS", "FAIL", "NO_IPC", "PATIENCE", "DEVICES", "MEMORY"}) {
     const std::string variable = std::string("QUADRILLE_STANDIN_") + name;
     const char* const value = std::getenv(variable.c_str());
     if (value == nullptr || set(settings, name, value)) continue;

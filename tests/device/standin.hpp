@@ -18,6 +18,7 @@
 // Settings, in the environment when the driver is initialised, or later by quadrille_standin_set:
 //   QUADRILLE_STANDIN_DEVICES    how many (1). CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES choose and order them by
 //                                number.
+//   QUADRILLE_STANDIN_MEMORY     bytes that each process has of each device (16 GiB).
 //   QUADRILLE_STANDIN_STREAMS    eager: work is done when it is submitted (default).
 //                                lazy: nothing is done until somebody synchronises, queries or waits; then what this
 //                                needs.
