@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -14,6 +15,15 @@ struct World {
   int rank;
   int ranks;
 };
+
+// Throws what is wrong on rank `from` on all ranks, if there is anything.
+inline void throw_alike(const World& world, std::string error, int from) {
+  int length = static_cast<int>(error.size());
+  MPI_Bcast(&length, 1, MPI_INT, from, world.comm);
+  error.resize(length);
+  MPI_Bcast(error.data(), length, MPI_CHAR, from, world.comm);
+  if (length > 0) throw std::runtime_error(error);
+}
 
 // Rank 0 works, and its error is everybody's.
 template <typename Work>
@@ -26,11 +36,23 @@ void on_first_rank(const World& world, Work work) {
       error = thrown.what();
     }
   }
-  int length = static_cast<int>(error.size());
-  MPI_Bcast(&length, 1, MPI_INT, 0, world.comm);
-  error.resize(length);
-  MPI_Bcast(error.data(), length, MPI_CHAR, 0, world.comm);
-  if (length > 0) throw std::runtime_error(error);
+  throw_alike(world, error, 0);
+}
+
+// Every rank works, without messages. The error of the first rank that has one is everybody's.
+template <typename Work>
+void on_every_rank(const World& world, Work work) {
+  std::string error;
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    error = "rank " + std::to_string(world.rank) + " gets no memory";
+  } catch (const std::exception& thrown) {
+    error = thrown.what();
+  }
+  int first = error.empty() ? world.ranks : world.rank;
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world.comm);
+  if (first < world.ranks) throw_alike(world, error, first);
 }
 
 // Runs `program(argc, argv, world)` between MPI_Init and MPI_Finalize. Returns its exit status.

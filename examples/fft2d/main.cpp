@@ -1,0 +1,264 @@
+// A distributed 2D FFT of a square mesh, forward and back: the meshes of Namugwanya et al. It is an ordinary MPI
+// program, linked to the MPI alone. See transform.hpp for the method.
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/engines.hpp"
+#include "common/text.hpp"
+#include "common/world.hpp"
+#include "mesh.hpp"
+#include "report.hpp"
+#include "transform.hpp"
+
+namespace fft2d {
+namespace {
+
+// Errors above this are reported with a non-zero exit status. Double precision gives about 1e-15.
+constexpr double kErrorLimit = 1e-12;
+constexpr int kStrongMesh = 12288;
+
+struct Options {
+  int mesh = 0;
+  bool weak = false;
+  bool strong = false;
+  int base = 4096;
+  std::string collective = "alltoallv";
+  int repeat = 5;
+  int warmup = 1;
+  double max_seconds = 60;
+  examples::EngineOptions engines;
+};
+
+int choose_mesh(const Options& options, int ranks) {
+  if (options.strong) return kStrongMesh;
+  return options.mesh > 0 ? options.mesh : weak_mesh(options.base, ranks);
+}
+
+const char* scaling_of(const Options& options) {
+  if (options.strong) return "strong";
+  return options.mesh > 0 ? "mesh" : "weak";
+}
+
+std::string mesh_text(int mesh) { return examples::format("a mesh of %d x %d", mesh, mesh); }
+
+// What can be said of a mesh without memory for it.
+void check_mesh(int mesh, const Options& options, const World& world) {
+  if (mesh < world.ranks) {
+    throw std::runtime_error(mesh_text(mesh) + " has fewer rows than there are ranks (" + std::to_string(world.ranks) +
+                             ")");
+  }
+  if (options.collective == "alltoall" && mesh % world.ranks != 0) {
+    throw std::runtime_error(std::to_string(world.ranks) + " ranks do not divide " + mesh_text(mesh) +
+                             ", as --collective alltoall wants it");
+  }
+}
+
+// MPI counts with int; the last rank's part is never smaller than another's.
+void check_counts(int mesh, const World& world) {
+  const long largest = static_cast<long>(mesh) * part_of(mesh, world.ranks, world.ranks - 1).count;
+  if (largest > INT_MAX) {
+    throw std::runtime_error("a part of " + std::to_string(largest) +
+                             " numbers is more than MPI can count in one call; use more ranks");
+  }
+}
+
+void fill(Transform& transform, const Wave& wave, int mesh) {
+  Complex* at = transform.host();
+  const Part rows = transform.mine();
+  for (int y = rows.begin; y < rows.begin + rows.count; ++y) {
+    for (int x = 0; x < mesh; ++x) *at++ = wave.y.line[y] * wave.x.line[x];
+  }
+  transform.load();
+}
+
+// Collective. `squares` and `max` are this rank's sum and maximum.
+Errors over_all(const Difference& mine, double expected, int mesh, const World& world) {
+  double max = mine.max, squares = mine.squares;
+  // A maximum over the ranks may lose what is not a number.
+  if (!(max <= 1e300)) max = INFINITY;
+  MPI_Allreduce(MPI_IN_PLACE, &max, 1, MPI_DOUBLE, MPI_MAX, world.comm);
+  MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, world.comm);
+  return {max / expected, std::sqrt(squares) / mesh / expected};
+}
+
+Errors check_spectrum(Transform& transform, const Wave& wave, int mesh, const World& world) {
+  transform.store();
+  Difference difference;
+  const Complex* at = transform.host();
+  const Part columns = transform.mine();
+  for (int y = 0; y < mesh; ++y) {
+    for (int x = columns.begin; x < columns.begin + columns.count; ++x) {
+      difference.add(*at++, wave.y.transform[y] * wave.x.transform[x]);
+    }
+  }
+  return over_all(difference, mesh, mesh, world);
+}
+
+Errors check_round_trip(Transform& transform, const Wave& wave, int mesh, const World& world) {
+  transform.store();
+  Difference difference;
+  const Complex* at = transform.host();
+  const Part rows = transform.mine();
+  const double points = static_cast<double>(mesh) * mesh;
+  for (int y = rows.begin; y < rows.begin + rows.count; ++y) {
+    for (int x = 0; x < mesh; ++x) difference.add(*at++ / points, wave.y.line[y] * wave.x.line[x]);
+  }
+  return over_all(difference, 1, mesh, world);
+}
+
+void keep_larger(Errors& kept, const Errors& found) {
+  // Written so that what is not a number stays.
+  if (!(found.max <= kept.max)) kept.max = found.max;
+  if (!(found.rms <= kept.rms)) kept.rms = found.rms;
+}
+
+struct Seconds {
+  double total = 0;
+  double alltoall = 0;
+};
+
+Seconds round_trip(Transform& transform, const World& world) {
+  transform.take_alltoall_seconds();
+  MPI_Barrier(world.comm);
+  const double start = MPI_Wtime();
+  transform.forward();
+  transform.backward();
+  const double total = MPI_Wtime() - start;
+  return {total, transform.take_alltoall_seconds()};
+}
+
+// How many round trips to time: fewer than asked for if, at the pace of the warm-up, they would last longer than
+// --max-seconds.
+int affordable(const Options& options, double warm_up_seconds, const World& world) {
+  const double each = warm_up_seconds / std::max(options.warmup, 1);
+  int repeat = options.repeat;
+  if (options.warmup > 0 && repeat * each > options.max_seconds) {
+    repeat = std::max(static_cast<int>(options.max_seconds / each), 1);
+  }
+  MPI_Bcast(&repeat, 1, MPI_INT, 0, world.comm);
+  return repeat;
+}
+
+// The spectrum is looked at before the timed round trips and after them: exchanges may change their ways in between.
+void measure(Transform& transform, const Wave& wave, const Options& options, const World& world, Report& report) {
+  const auto check_forward = [&] {
+    fill(transform, wave, report.mesh);
+    transform.forward();
+    keep_larger(report.spectrum, check_spectrum(transform, wave, report.mesh, world));
+  };
+  check_forward();
+  double warm_up_seconds = 0;
+  std::vector<double> total, alltoall;
+  int repeat = options.repeat;
+  for (int i = 0; i < options.warmup + repeat; ++i) {
+    if (i == options.warmup) repeat = affordable(options, warm_up_seconds, world);
+    fill(transform, wave, report.mesh);
+    const Seconds seconds = round_trip(transform, world);
+    keep_larger(report.round_trip, check_round_trip(transform, wave, report.mesh, world));
+    if (i < options.warmup) {
+      warm_up_seconds += seconds.total;
+    } else {
+      total.push_back(seconds.total);
+      alltoall.push_back(seconds.alltoall);
+    }
+  }
+  check_forward();
+
+  report.total_seconds.resize(total.size());
+  report.alltoall_seconds.resize(total.size());
+  report.alltoall_seconds_of_rank.resize(world.ranks);
+  MPI_Allreduce(total.data(), report.total_seconds.data(), repeat, MPI_DOUBLE, MPI_MAX, world.comm);
+  MPI_Allreduce(alltoall.data(), report.alltoall_seconds.data(), repeat, MPI_DOUBLE, MPI_MAX, world.comm);
+  const double mine = examples::median(alltoall);
+  MPI_Allgather(&mine, 1, MPI_DOUBLE, report.alltoall_seconds_of_rank.data(), 1, MPI_DOUBLE, world.comm);
+}
+
+Report run(const Options& options, const World& world) {
+  Report report;
+  report.mesh = choose_mesh(options, world.ranks);
+  check_mesh(report.mesh, options, world);
+  const Engines engines = examples::open_engines(options.engines, world);
+  examples::check_room(room_for(report.mesh, world, engines), engines.device.get(),
+                       mesh_text(report.mesh) + " on " + std::to_string(world.ranks) + " ranks", world);
+  check_counts(report.mesh, world);
+  report.ranks = world.ranks;
+  report.scaling = scaling_of(options);
+  report.collective = options.collective;
+  report.device = options.engines.device;
+  report.device_name = engines.device_name();
+  report.fft = engines.fft();
+  report.exchanged_by = engines.exchanged_by;
+  const std::size_t least = part_of(report.mesh, world.ranks, 0).count;
+  const std::size_t most = part_of(report.mesh, world.ranks, world.ranks - 1).count;
+  report.block_bytes[0] = least * least * sizeof(Complex);
+  report.block_bytes[1] = most * most * sizeof(Complex);
+
+  const Wave wave(report.mesh);
+  std::unique_ptr<Transform> transform;
+  examples::on_every_rank(world, [&] {
+    transform = std::make_unique<Transform>(report.mesh, options.collective == "alltoall", world, engines);
+  });
+  measure(*transform, wave, options, world, report);
+  return report;
+}
+
+void add_options(CLI::App& app, Options& options) {
+  auto* const mesh =
+      app.add_option("--mesh", options.mesh, "Points along each side of the mesh")->check(CLI::Range(1, INT_MAX));
+  auto* const weak = app.add_flag("--weak", options.weak,
+                                  "As many points for each rank: sides of sqrt(ranks) x --base points (this is the "
+                                  "default)");
+  auto* const strong = app.add_flag("--strong", options.strong, "12288 x 12288 points")->excludes(mesh)->excludes(weak);
+  weak->excludes(mesh);
+  app.add_option("--base", options.base, "With --weak: points along a side for one rank")
+      ->check(CLI::Range(1, 1'000'000))
+      ->excludes(mesh)
+      ->excludes(strong)
+      ->capture_default_str();
+  app.add_option("--collective", options.collective, "alltoallv, or alltoall, for which the ranks must divide the mesh")
+      ->check(CLI::IsMember({"alltoallv", "alltoall"}))
+      ->capture_default_str();
+  app.add_option("--repeat", options.repeat, "Round trips to time")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--warmup", options.warmup, "Round trips before the timed ones")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--max-seconds", options.max_seconds, "Time fewer round trips than --repeat if they would last longer")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  examples::add_engine_options(app, options.engines);
+}
+
+int program(int argc, char** argv, const World& world) {
+  Options options;
+  CLI::App app("Distributed 2D FFT of a square mesh, forward and back.", "fft2d");
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return world.rank == 0 ? app.exit(help) : 0;
+  } catch (const CLI::ParseError& error) {
+    if (world.rank == 0) std::fprintf(stderr, "fft2d: %s (try --help)\n", error.what());
+    return 2;
+  }
+  const Report report = run(options, world);
+  if (world.rank == 0) std::printf("%s%s\n", as_text(report).c_str(), as_json(report).c_str());
+  if (within(report, kErrorLimit)) return 0;
+  if (world.rank == 0) std::fprintf(stderr, "fft2d: the error is above %g\n", kErrorLimit);
+  return 1;
+}
+
+}  // namespace
+}  // namespace fft2d
+
+int main(int argc, char** argv) { return examples::run_program("fft2d", argc, argv, fft2d::program); }
