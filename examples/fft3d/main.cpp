@@ -1,5 +1,5 @@
-// A distributed 3D FFT of a real scan, forward and back. It is an ordinary MPI program: it sends
-// with MPI_Alltoall and knows of no other library for it. See transform.hpp for the method.
+// A distributed 3D FFT of a real scan, forward and back. It is an ordinary MPI program: it sends with MPI_Alltoall and is
+// linked to the MPI alone. See transform.hpp for the method.
 #include <fftw3.h>
 #include <mpi.h>
 
@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cmath>
 #include <cstdio>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "common/engines.hpp"
 #include "common/world.hpp"
 #include "report.hpp"
 #include "transform.hpp"
@@ -32,6 +35,7 @@ struct Options {
   int warmup = 3;
   double max_seconds = 60;
   bool verify = false;
+  examples::EngineOptions engines;
 };
 
 using examples::World;
@@ -74,7 +78,7 @@ std::array<int, 2> choose_grid(const Options& options, int ranks) {
 // part and comes to the same answer.
 void check_counts(const Extents& extents, int rows, int columns) {
   const std::size_t largest = std::max(input_layout(extents, rows, columns, 0).count(),
-                                       spectrum_layout(extents, rows, columns, 0).count());
+                                       spectrum_layout(extents, rows, columns, 0, {2, 1, 0}).count());
   if (largest > INT_MAX) {
     throw std::runtime_error("a part of " + std::to_string(largest) +
                              " numbers is more than MPI can count in one call; use more ranks");
@@ -140,9 +144,9 @@ void distribute(const Volume& volume, const Extents& extents, int rows, int colu
 
 // Rank 0 transforms the whole volume with FFTW alone and sends every rank the part of the spectrum
 // that it should have found.
-Difference verify(const Volume& volume, const Extents& extents, int rows, int columns,
-                  const World& world, const Complex* spectrum) {
-  const std::size_t count = spectrum_layout(extents, rows, columns, world.rank).count();
+Difference verify(const Volume& volume, const Extents& extents, const Transform& transform, const World& world,
+                  const Complex* spectrum) {
+  const std::size_t count = transform.spectrum_layout(world.rank).count();
   std::vector<Complex> expected(count);
   if (world.rank == 0) {
     Numbers whole = allocate(voxel_count(extents));
@@ -154,7 +158,7 @@ Difference verify(const Volume& volume, const Extents& extents, int rows, int co
     fftw_execute(plan);
     fftw_destroy_plan(plan);
     for (int rank = world.ranks - 1; rank >= 0; --rank) {
-      const Layout layout = spectrum_layout(extents, rows, columns, rank);
+      const Layout layout = transform.spectrum_layout(rank);
       expected.resize(layout.count());
       for_each_number(layout, extents, [&](std::size_t local, std::size_t global) {
         expected[local] = whole[global];
@@ -176,7 +180,7 @@ struct Seconds {
 };
 
 Seconds round_trip(Transform& transform, const std::vector<Complex>& input, const World& world) {
-  std::copy(input.begin(), input.end(), transform.data());
+  transform.load(input.data(), input.size());
   MPI_Barrier(world.comm);
   transform.take_alltoall_seconds();
   const double start = MPI_Wtime();
@@ -226,37 +230,46 @@ Report run(const Options& options, const World& world) {
   MPI_Bcast(extents.data(), 3, MPI_INT, 0, world.comm);
 
   check_counts(extents, rows, columns);
-  Transform transform(extents, rows, columns, world.comm);
+  const examples::Engines engines = examples::open_engines(options.engines, world);
+  const Grid grid(world.comm, rows, columns);
+  std::unique_ptr<Transform> transform;
+  examples::on_every_rank(world, [&] {
+    transform = (engines.cufft ? transform_on_device : transform_on_host)(extents, grid, engines);
+  });
   const Layout before = input_layout(extents, rows, columns, world.rank);
-  const Layout after = spectrum_layout(extents, rows, columns, world.rank);
+  const Layout after = transform->spectrum_layout(world.rank);
   const double voxels = static_cast<double>(voxel_count(extents));
   Report report;
   report.ranks = world.ranks;
   report.rows = rows;
   report.columns = columns;
   report.decomposition = options.decomposition;
+  report.device = options.engines.device;
+  report.fft = engines.fft();
+  report.exchanged_by = engines.exchanged_by;
   report.extents = extents;
-  report.block_bytes = transform.block_bytes();
+  report.block_bytes = transform->block_bytes();
   // Rank 0's own parts are never smaller than another's, so its block sizes are the largest.
   MPI_Bcast(report.block_bytes.data(), sizeof report.block_bytes, MPI_BYTE, 0, world.comm);
 
-  distribute(volume, extents, rows, columns, world, transform.data());
-  const std::vector<Complex> input(transform.data(), transform.data() + before.count());
-  measure(transform, input, options, world, report);
+  std::vector<Complex> input(before.count());
+  distribute(volume, extents, rows, columns, world, input.data());
+  measure(*transform, input, options, world, report);
 
   // The last repetition left the round trip of the input in place.
-  for (std::size_t i = 0; i < before.count(); ++i) transform.data()[i] /= voxels;
-  report.round_trip = compare(transform.data(), input.data(), before.count(), world.comm);
+  Numbers data = allocate(std::max(before.count(), after.count()));
+  transform->store(data.get(), before.count());
+  for (std::size_t i = 0; i < before.count(); ++i) data[i] /= voxels;
+  report.round_trip = compare(data.get(), input.data(), before.count(), world.comm);
 
-  std::copy(input.begin(), input.end(), transform.data());
-  transform.forward();
+  transform->load(input.data(), before.count());
+  transform->forward();
+  transform->store(data.get(), after.count());
   const double energy_in = energy(input.data(), before.count(), world.comm);
-  const double energy_out = energy(transform.data(), after.count(), world.comm) / voxels;
+  const double energy_out = energy(data.get(), after.count(), world.comm) / voxels;
   report.parseval = std::abs(energy_out - energy_in) / energy_in;
-  report.checksum = checksum(transform.data(), after, extents, world.comm);
-  if (options.verify) {
-    report.verified = verify(volume, extents, rows, columns, world, transform.data());
-  }
+  report.checksum = checksum(data.get(), after, extents, world.comm);
+  if (options.verify) report.verified = verify(volume, extents, *transform, world, data.get());
   return report;
 }
 
@@ -280,6 +293,7 @@ void add_options(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_flag("--verify", options.verify,
                "Compare the spectrum with a serial 3D transform on rank 0");
+  examples::add_engine_options(app, options.engines);
 }
 
 int program(int argc, char** argv, const World& world) {

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
+
+#include "common/text.hpp"
 
 namespace fft3d {
 namespace {
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+using examples::format;
+using examples::median;
+using examples::time_text;
 
 // A finaliser with full avalanche: every input bit changes about half of the output bits.
 std::uint64_t mix(std::uint64_t bits) {
@@ -22,23 +20,10 @@ std::uint64_t mix(std::uint64_t bits) {
   return bits ^ (bits >> 31);
 }
 
-__attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...) {
-  char line[256];
-  va_list arguments;
-  va_start(arguments, pattern);
-  std::vsnprintf(line, sizeof line, pattern, arguments);
-  va_end(arguments);
-  return line;
-}
-
 std::string grid_text(const Report& report) { return format("%dx%d", report.rows, report.columns); }
 
 std::string size_text(const Report& report) {
   return format("%dx%dx%d", report.extents[0], report.extents[1], report.extents[2]);
-}
-
-std::string time_text(double seconds) {
-  return seconds < 1e-3 ? format("%.2f us", seconds * 1e6) : format("%.3f ms", seconds * 1e3);
 }
 
 }  // namespace
@@ -101,6 +86,10 @@ std::string as_text(const Report& report) {
                             report.ranks, grid_text(report).c_str(), report.decomposition.c_str());
   text += format("  blocks       %zu B (x-y), %zu B (y-z)\n", report.block_bytes[0],
                  report.block_bytes[1]);
+  if (report.device != "host") {
+    text += format("  device       %s, lines by %s, exchanged by %s\n", report.device.c_str(), report.fft.c_str(),
+                   report.exchanged_by.c_str());
+  }
   text += format("  round trip   %s, of it in all-to-all %s (medians of %zu)\n",
                  time_text(median(report.total_seconds)).c_str(),
                  time_text(median(report.alltoall_seconds)).c_str(), report.total_seconds.size());
@@ -119,6 +108,8 @@ std::string as_json(const Report& report) {
   line += format("\"decomposition\": \"%s\", \"size\": \"%s\", \"block_bytes\": [%zu, %zu], ",
                  report.decomposition.c_str(), size_text(report).c_str(), report.block_bytes[0],
                  report.block_bytes[1]);
+  line += format("\"device\": \"%s\", \"fft\": \"%s\", \"exchanged_by\": \"%s\", ", report.device.c_str(),
+                 report.fft.c_str(), report.exchanged_by.c_str());
   line += format("\"repeat\": %zu, \"total_s\": %.9g, \"alltoall_s\": %.9g, ",
                  report.total_seconds.size(), median(report.total_seconds),
                  median(report.alltoall_seconds));

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "transform.hpp"
+#include "layout.hpp"
 
 namespace fft3d {
 
@@ -25,6 +25,9 @@ struct Report {
   int rows = 0;
   int columns = 0;
   std::string decomposition;
+  std::string device = "host";  // where the data of the exchanges lie
+  std::string fft;
+  std::string exchanged_by;
   Extents extents{};
   std::array<std::size_t, 2> block_bytes{};  // of the exchanges x-y and y-z; 0: stays in a rank
   std::vector<double> total_seconds;         // per repetition, maximum over the ranks
