@@ -32,3 +32,7 @@ function(example_says variable)
   set(${variable} ${QUADRILLE_SH} ${PROJECT_SOURCE_DIR}/tests/mpi/says.sh ${ARGN} --
       $<TARGET_FILE:quadrille_tool> run --explain -- PARENT_SCOPE)
 endfunction()
+
+# Under Quadrille, whose copies would be in order with work that was not waited for; so somebody looks before.
+set(example_waited ${QUADRILLE_ENV}
+    "LD_PRELOAD=$<TARGET_FILE:example_waited_alltoall>:$<TARGET_FILE:quadrille_preload>")
