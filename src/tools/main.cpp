@@ -88,8 +88,10 @@ void add_info(Line& line, InfoOptions& options) {
       add_command(line, "info", "Show this machine, its MPIs, and what Quadrille can reach on it",
                   "\nExamples:\n  quadrille info\n  quadrille info --json\n");
   command->add_flag("--json", options.json, "Print JSON");
-  // For the child process that `info` starts for each MPI library; an empty group hides it.
+  // For the child processes that `info` starts for each MPI library and driver; an empty group hides it.
   command->add_option("--describe-library", options.describe_library)->group("");
+  command->add_option("--describe-support", options.describe_support)->group("");
+  command->add_option("--describe-driver", options.describe_driver)->group("");
   command->callback([&] { line.action = [&] { return info_command(options); }; });
 }
 

@@ -15,6 +15,10 @@ ways = {way["name"]: way for way in node["ways"]}
 assert list(ways) == ["heap", "xpmem", "cma read", "cma write", "ring"], ways
 assert all(isinstance(w["available"], bool) and w["detail"] for w in ways.values()), ways
 assert node["copy_kernels"] in node["all_copy_kernels"] and node["numa_domains"] >= 1, node
+drivers = {driver["driver"]: driver for driver in info["devices"]["drivers"]}
+assert list(drivers) == ["cuda", "hip"] and all(isinstance(d["devices"], list) for d in drivers.values()), drivers
+libraries = [library for library in info["mpi"]["libraries"] if "problem" not in library]
+assert all(isinstance(library["takes_devices"], bool) for library in libraries), libraries
 PYTHON
 for key in "heap " "xpmem " "cma read " "cma write " "ring " "copy kernels " "NUMA domains "; do
   expect 0 0 "  $key" "$TOOL" info
@@ -33,6 +37,24 @@ expect 0 0 "warning: QUADRILLE_TOPOLOGY" env QUADRILLE_TOPOLOGY="a village" "$TO
 expect 0 0 "segments of 1024 MiB" env QUADRILLE_HEAP_BYTES=1G "$TOOL" info
 expect 0 0 "warning: QUADRILLE_HEAP_BYTES=\"1\" is ignored: it is too small, the least is 65536" \
   env QUADRILLE_HEAP_BYTES=1 "$TOOL" info
+
+# Drivers and devices, with stand-ins, and with libraries that are none: so it does not depend on the machine.
+mkdir "$work/none"
+for name in libcuda.so.1 libamdhip64.so.7 libamdhip64.so.6 libamdhip64.so.5; do : >"$work/none/$name"; done
+expect 0 0 "  cuda           no driver: " env LD_LIBRARY_PATH="$work/none" "$TOOL" info
+grep -q "^  hip  *no driver: " "$work/out" || fail "an empty file is a driver of HIP: $(cat "$work/out")"
+grep -q "QUADRILLE_MPI_DEVICE is not set" "$work/out" || fail "QUADRILLE_MPI_DEVICE: $(cat "$work/out")"
+standins="$STANDINS/standin-cuda:$STANDINS/standin-hip"
+expect 0 0 "  cuda           2 devices: Stand-in 0, Stand-in 1; $STANDINS/standin-cuda/libcuda.so.1, version " \
+  env LD_LIBRARY_PATH="$standins" QUADRILLE_STANDIN_DEVICES=2 QUADRILLE_MPI_DEVICE=1 "$TOOL" info
+grep -q "^  hip  *2 devices: Stand-in 0, Stand-in 1; " "$work/out" || fail "HIP: $(cat "$work/out")"
+grep -q "QUADRILLE_MPI_DEVICE on: " "$work/out" || fail "QUADRILLE_MPI_DEVICE=1: $(cat "$work/out")"
+expect 0 0 "libcuda.so.1: it does not start: error 999" \
+  env LD_LIBRARY_PATH="$standins" QUADRILLE_STANDIN_FAIL=cuInit:1 QUADRILLE_MPI_DEVICE=0 "$TOOL" info
+grep -q "QUADRILLE_MPI_DEVICE off: " "$work/out" || fail "QUADRILLE_MPI_DEVICE=0: $(cat "$work/out")"
+# A setting that means nothing ends the stand-in's process, and nothing else.
+expect 0 - "no driver: its library ends the program" \
+  env LD_LIBRARY_PATH="$standins" QUADRILLE_STANDIN_STREAMS=never "$TOOL" info
 expect 2 1 "--jsno" "$TOOL" info --jsno
 expect 0 0 "quadrille " "$TOOL" --version
 

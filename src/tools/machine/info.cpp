@@ -18,6 +18,7 @@
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/libraries.hpp"
 #include "tools/launch/process.hpp"
+#include "tools/machine/info_devices.hpp"
 #include "tools/machine/info_node.hpp"
 #include "tools/machine/machine.hpp"
 
@@ -108,6 +109,7 @@ ordered_json mpi_library(Abi abi, const std::string& path) {
   const ordered_json described = ordered_json::parse(text, nullptr, false);
   if (described.is_object()) {
     json.update(described);
+    json.update(support_of(path));
   } else {
     json["problem"] = text.empty() ? "it does not load" : text;
   }
@@ -187,6 +189,7 @@ ordered_json collect() {
   if (json["machine"].contains("numa") && !json["inside_a_node"].contains("numa_domains")) {
     json["inside_a_node"]["numa_domains"] = json["machine"]["numa"].size();
   }
+  json["devices"] = describe_devices();
   json["mpi"] = {{"launchers", launchers()}, {"libraries", mpi_libraries()}};
   return json;
 }
@@ -229,11 +232,12 @@ void print_mpi(const ordered_json& mpi) {
     if (library.contains("problem")) {
       fmt::print("{}\n", library["problem"].get<std::string>());
     } else {
-      fmt::print("{}, MPI {}, {}, nonblocking calls {}\n", library.value("version", "unknown"),
+      fmt::print("{}, MPI {}, {}, nonblocking calls {}, {}\n", library.value("version", "unknown"),
                  library.value("standard", "unknown"),
                  library["large_counts"].get<bool>() ? "large counts" : "no large counts",
                  library.contains("progress_by") ? "go on by " + library["progress_by"].get<std::string>()
-                                                 : "go on in its own functions alone");
+                                                 : "go on in its own functions alone",
+                 support_text(library));
     }
   }
   if (mpi["launchers"].empty() && mpi["libraries"].empty()) fmt::print("  none found\n");
@@ -251,7 +255,7 @@ void print_text(const ordered_json& json) {
     fmt::print("  {:<14} {:<4} {}\n", reach["name"].get<std::string>(),
                reach["available"].get<bool>() ? "yes" : "no", reach["detail"].get<std::string>());
   }
-  fmt::print("{}", node_text(json["inside_a_node"]));
+  fmt::print("{}{}", node_text(json["inside_a_node"]), devices_text(json["devices"]));
   print_mpi(json["mpi"]);
 }
 
@@ -260,6 +264,14 @@ void print_text(const ordered_json& json) {
 int info_command(const InfoOptions& options) {
   if (!options.describe_library.empty()) {
     describe_library(options.describe_library.c_str());
+    return 0;
+  }
+  if (!options.describe_support.empty()) {
+    describe_support(options.describe_support);
+    return 0;
+  }
+  if (!options.describe_driver.empty()) {
+    describe_driver(options.describe_driver);
     return 0;
   }
   const ordered_json json = collect();

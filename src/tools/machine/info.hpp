@@ -7,7 +7,8 @@ namespace quadrille::tools {
 
 struct InfoOptions {
   bool json = false;
-  std::string describe_library;  // internal: load this MPI library and describe it as JSON
+  // Internal, for children: load this MPI library, or start it, or start this driver, and describe it as JSON.
+  std::string describe_library, describe_support, describe_driver;
 };
 
 int info_command(const InfoOptions& options);
