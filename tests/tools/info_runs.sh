@@ -52,6 +52,8 @@ grep -q "QUADRILLE_MPI_DEVICE on: " "$work/out" || fail "QUADRILLE_MPI_DEVICE=1:
 expect 0 0 "libcuda.so.1: it does not start: error 999" \
   env LD_LIBRARY_PATH="$standins" QUADRILLE_STANDIN_FAIL=cuInit:1 QUADRILLE_MPI_DEVICE=0 "$TOOL" info
 grep -q "QUADRILLE_MPI_DEVICE off: " "$work/out" || fail "QUADRILLE_MPI_DEVICE=0: $(cat "$work/out")"
+QUADRILLE_MPI_DEVICE=messages "$TOOL" info >"$work/out" 2>&1 || fail "QUADRILLE_MPI_DEVICE=messages"
+grep -q "QUADRILLE_MPI_DEVICE messages: .*not in its collectives" "$work/out" || fail "messages: $(cat "$work/out")"
 # A setting that means nothing ends the stand-in's process, and nothing else.
 expect 0 - "no driver: its library ends the program" \
   env LD_LIBRARY_PATH="$standins" QUADRILLE_STANDIN_STREAMS=never "$TOOL" info

@@ -70,13 +70,18 @@ std::string ask_driver(void* library, const std::string& kind, ordered_json& jso
   return {};
 }
 
+const char* name_of(DeviceUse use) {
+  return use == DeviceUse::all ? "on" : use == DeviceUse::messages ? "messages" : "off";
+}
+
 // A child of a rank must not take part in the rank's job.
 void leave_job() {
   std::vector<std::string> names;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     for (const std::string_view of_job :
-         {"PMI_", "PMIX_", "PMI2_", "OMPI_COMM_", "OMPI_UNIVERSE_", "PRTE_", "SLURM_"}) {
+         {"PMI_", "PMIX_", "PMI2_", "OMPI_COMM_", "OMPI_UNIVERSE_", "OMPI_MCA_ess", "OMPI_MCA_orte_", "OMPI_MCA_pmix",
+          "PRTE_", "SLURM_"}) {
       if (text.substr(0, of_job.size()) == of_job) names.emplace_back(text.substr(0, text.find('=')));
     }
   }
@@ -141,8 +146,8 @@ ordered_json describe_devices() {
     }
     json["drivers"].push_back(driver);
   }
-  const std::optional<bool> set = team::config().mpi_device;
-  json["QUADRILLE_MPI_DEVICE"] = set.has_value() ? ordered_json(*set) : ordered_json(nullptr);
+  const std::optional<DeviceUse> set = team::config().mpi_device;
+  json["QUADRILLE_MPI_DEVICE"] = set.has_value() ? ordered_json(name_of(*set)) : ordered_json(nullptr);
   return json;
 }
 
@@ -163,9 +168,15 @@ std::string devices_text(const ordered_json& devices) {
     text += fmt::format("  {:<14} {}\n", driver["driver"].get<std::string>(), line);
   }
   const ordered_json& set = devices["QUADRILLE_MPI_DEVICE"];
-  text += fmt::format("  QUADRILLE_MPI_DEVICE {}\n", set.is_null()     ? "is not set: what the MPI says of itself holds"
-                                                     : set.get<bool>() ? "on: the MPI is given a device's memory"
-                                                                       : "off: the MPI is given no device's memory");
+  text += "  QUADRILLE_MPI_DEVICE ";
+  if (set.is_null()) {
+    text += "is not set: what the MPI says of itself holds\n";
+  } else if (set == name_of(DeviceUse::messages)) {
+    text += "messages: the MPI is given a device's memory to send and to receive, not in its collectives\n";
+  } else {
+    text += fmt::format("{}: the MPI is given {}device's memory\n", set.get<std::string>(),
+                        set == name_of(DeviceUse::all) ? "a " : "no ");
+  }
   return text;
 }
 
