@@ -6,6 +6,7 @@
 #   lib/pkgconfig/quadrille-<abi>.pc
 #   lib/cmake/Quadrille/                  find_package(Quadrille COMPONENTS <abi>)
 #   include/quadrille.h, share/doc/quadrille/
+#   share/man/, share/bash-completion/, share/zsh/   of what the tool and the header say of themselves
 # The tree may be moved: everything finds the rest relative to itself. `lib` is spelled out, not
 # CMAKE_INSTALL_LIBDIR, because the tool looks for the libraries in ../lib/quadrille/<abi>.
 include(CMakePackageConfigHelpers)
@@ -41,6 +42,23 @@ if(TARGET quadrille_tool)
   file(MAKE_DIRECTORY ${_generated})
   file(CREATE_LINK quadrille-${QUADRILLE_MPI} ${_generated}/quadrille SYMBOLIC)
   install(FILES ${_generated}/quadrille DESTINATION bin)
+endif()
+
+# Manual pages and completions. Without Python there are none.
+find_package(Python3 COMPONENTS Interpreter)
+if(TARGET quadrille_tool AND Python3_FOUND)
+  set(_scripts ${CMAKE_SOURCE_DIR}/scripts)
+  add_custom_command(OUTPUT ${_generated}/pages.stamp
+                     COMMAND ${CMAKE_COMMAND} -E rm -rf ${_generated}/man ${_generated}/share
+                     COMMAND Python3::Interpreter ${_scripts}/man_pages.py $<TARGET_FILE:quadrille_tool> ${_generated}/man
+                     COMMAND Python3::Interpreter ${_scripts}/completions.py $<TARGET_FILE:quadrille_tool> ${_generated}/share
+                     COMMAND ${CMAKE_COMMAND} -E touch ${_generated}/pages.stamp
+                     DEPENDS quadrille_tool ${_scripts}/man_pages.py ${_scripts}/completions.py ${_scripts}/cli_help.py
+                             ${CMAKE_SOURCE_DIR}/include/quadrille.h ${CMAKE_SOURCE_DIR}/docs/tuning.md
+                     COMMENT "Writing manual pages and completions")
+  add_custom_target(quadrille_pages ALL DEPENDS ${_generated}/pages.stamp)
+  install(DIRECTORY ${_generated}/man/ DESTINATION share/man)
+  install(DIRECTORY ${_generated}/share/ DESTINATION share)
 endif()
 
 install(FILES LICENSE DESTINATION share/doc/quadrille)

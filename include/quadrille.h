@@ -477,6 +477,8 @@ QUADRILLE_EXPORT int Quadrille_Start_enqueue(Quadrille_Request* request, void* s
  * Errors: that one; MPI_ERR_COMM for the null communicator. */
 QUADRILLE_EXPORT int Quadrille_Enqueue_status(MPI_Comm comm);
 
+/* ---- Forced algorithms, and memory ---- */
+
 /* Forces an algorithm for one collective on one communicator. Collective over `comm`: all ranks give
  * the same strings.
  *   collective  "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "exchange",

@@ -1,0 +1,113 @@
+"""The manual pages and completions say what the tool and the header say. Names are found here by other means than there: the
+options by the text of the help, the functions in the library.
+
+    pages_test.py TOOL LIBRARY
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TOOL, LIBRARY = sys.argv[1:3]
+
+
+def run(*words, **more):
+  return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **more).stdout
+
+
+def commands():
+  return re.findall(r'^  ([a-z]+) {5,}', run(TOOL, '--help').split('Subcommands:')[1], re.M)
+
+
+def options_of(*words):
+  return set(re.findall(r'^  (?:-\w,)?(--[a-z][a-z-]*)', run(TOOL, *words, '--help'), re.M))
+
+
+class Pages(unittest.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    cls.held = tempfile.TemporaryDirectory()
+    cls.folder = pathlib.Path(cls.held.name)
+    for script in ('man_pages.py', 'completions.py'):
+      run(sys.executable, ROOT / 'scripts' / script, TOOL, cls.folder)
+
+  @classmethod
+  def tearDownClass(cls):
+    cls.held.cleanup()
+
+  def page(self, name):
+    return (self.folder / f'man{name[-1]}' / name).read_text().replace('\\-', '-')
+
+  def test_each_command_has_a_page_with_its_options(self):
+    self.assertGreater(len(commands()), 5)
+    for command in commands():
+      text = self.page(f'quadrille-{command}.1')
+      for option in options_of(command):
+        self.assertIn(option, text, command)
+      self.assertIn(f'quadrille-{command}', self.page('quadrille.1'))
+
+  def test_each_function_of_the_library_has_a_page(self):
+    functions = set(re.findall(r' T (Quadrille_\w+)', run('nm', '-D', LIBRARY)))
+    self.assertGreater(len(functions), 40)
+    self.assertEqual({path.stem for path in (self.folder / 'man3').glob('Quadrille_*.3')}, functions)
+    for name in functions:
+      text = self.page(f'{name}.3')
+      if text.startswith('.so '):
+        text = (self.folder / text.split()[1]).read_text()
+      self.assertIn(f'{name}(', text)
+      self.assertIn(name, self.page('quadrille.3'))
+
+  def test_arguments_and_errors_are_there(self):
+    text = self.page('Quadrille_Alltoallw.3')
+    for part in ('sendtypes, recvtypes', '.SH ERRORS', 'MPI_Alltoallw'):
+      self.assertIn(part, text)
+    # What is said of a group is said of its functions alone.
+    self.assertIn('There is no MPI_IN_PLACE', self.page('Quadrille_Neighbor_alltoallv.3'))
+    self.assertNotIn('There is no MPI_IN_PLACE', self.page('Quadrille_Alloc.3'))
+    self.assertNotIn('stream', self.page('Quadrille_Set_algorithm.3'))
+
+  def test_variables_are_there(self):
+    for name in ('QUADRILLE_ALGORITHM', 'QUADRILLE_MPI_DEVICE'):
+      self.assertIn(name, self.page('quadrille.1'))
+
+  def test_troff_has_no_complaint(self):
+    if shutil.which('groff') is None:
+      self.skipTest('there is no groff')
+    for path in sorted(self.folder.glob('man?/*')):
+      said = subprocess.run(['groff', '-man', '-ww', '-z', '-Tutf8', '-rLL=100n', str(path)], capture_output=True, text=True, cwd=self.folder)
+      self.assertEqual((said.returncode, [l for l in said.stderr.splitlines() if 'adjust line' not in l and 'break line' not in l]),
+                       (0, []), path.name)
+
+  def complete(self, *words):
+    """What bash makes of these, the last of which is not complete."""
+    script = self.folder / 'bash-completion' / 'completions' / 'quadrille'
+    line = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _quadrille; printf "%s\\n" "${COMPREPLY[@]}"')
+    return run('bash', '-c', line, script, *words).split()
+
+  def test_bash_completes(self):
+    self.assertEqual(set(self.complete('quadrille', '')) - {'--help', '--version'}, set(commands()))
+    self.assertEqual(self.complete('quadrille', 'ben'), ['bench'])
+    for command in commands():
+      self.assertEqual(set(self.complete('quadrille', command, '--')) - {'--'}, options_of(command), command)
+    self.assertEqual(self.complete('quadrille', 'run', '--mpi', 'o'), ['openmpi'])
+    self.assertIn('two-phase-bruck', self.complete('quadrille', 'bench', '--algorithms', 'two'))
+    self.assertEqual(self.complete('quadrille', 'bench', '--datatype', ''), ['byte', 'double', 'strided'])
+    self.assertIn('hint-6', self.complete('quadrille', 'bench', '--figure', 'hi'))
+    self.assertIn('uniform', self.complete('quadrille', 'bench', '--distribution', 'u'))
+    self.assertIn('alltoallv', self.complete('quadrille', 'bench', 'allto'))
+    self.assertEqual(self.complete('quadrille', 'bench', '--warmup', ''), [])
+    self.assertEqual(self.complete('quadrille', 'run', '--', 'mpirun', '--m'), [])
+
+  def test_zsh_reads_it(self):
+    if shutil.which('zsh') is None:
+      self.skipTest('there is no zsh')
+    run('zsh', '-n', self.folder / 'zsh' / 'site-functions' / '_quadrille')
+
+
+if __name__ == '__main__':
+  unittest.main(argv=sys.argv[:1])
