@@ -66,6 +66,12 @@ expect_line "--cold, --no-ceiling, --counters have no effect with --overlap: lea
   --counters --no-ceiling --tests 2 --in-place
 expect_line "--overlap has no effect with --figure: leave it out" --figure hint-6 --overlap
 expect_line "--tests requires --overlap" alltoall --tests 3
+expect_line "does not say who is late; write microseconds" alltoall --late 5x
+expect_line "does not say who is late; write microseconds" alltoall --late 0
+expect_line "does not say who is late; write microseconds" alltoall --late 500:-1
+expect_line "--late names rank 2, and there are 2 ranks" alltoall --late 500:2
+expect_line "leave one of the two out" alltoall --late 500 --counters
+expect_line "--late has no effect with --overlap: leave it out" alltoall --overlap --late 500
 expect_line "number of tests must be 0 to 1000000" alltoall --overlap --tests -1
 expect_line "'some' is no value for --tests" alltoall --overlap --tests some
 expect_line "no in-place form" neighbor_alltoall --overlap --in-place

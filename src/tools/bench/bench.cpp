@@ -21,6 +21,7 @@
 #include "tools/bench/report.hpp"
 #include "tools/bench/status.hpp"
 #include "tools/bench/timing.hpp"
+#include "tools/bench/world.hpp"
 #include "tools/figure/figure.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
@@ -29,62 +30,6 @@
 namespace quadrille::tools {
 namespace {
 
-
-struct World {
-  MPI_Comm comm{};
-  int rank = 0, ranks = 1;
-  int ranks_here = 1;  // on this machine, whatever node map Quadrille believes in
-  int processors = 1;  // of this machine, that any of its ranks may use
-};
-
-std::uint64_t sum_over_ranks(std::uint64_t value, const World& world) {
-  std::uint64_t sum = value;
-  mpi().Allreduce(&value, &sum, 1, mpi().uint64, mpi().op_sum, world.comm);
-  return sum;
-}
-
-// Only rank 0 reads the file, so that it need not be on every machine; the others get the numbers,
-// or learn that there is a problem, not which.
-std::string share_matrix(Traffic& traffic, const World& world) {
-  auto matrix = std::make_shared<TrafficMatrix>();
-  std::string error = world.rank == 0 ? read_matrix(traffic.path, world.ranks, *matrix) : "";
-  if (sum_over_ranks(error.empty() ? 0 : 1, world) > 0) {
-    return world.rank == 0 ? error : "rank 0 cannot read the traffic matrix";
-  }
-  matrix->ranks = static_cast<std::size_t>(world.ranks);
-  matrix->bytes.resize(matrix->ranks * matrix->ranks);
-  mpi().Bcast(matrix->bytes.data(), world.ranks * world.ranks, mpi().uint64, 0, world.comm);
-  mpi().Bcast(&matrix->largest, 1, mpi().uint64, 0, world.comm);
-  traffic.matrix = std::move(matrix);
-  return "";
-}
-
-World make_world() {
-  World world;
-  world.comm = mpi().comm_world;
-  mpi().Comm_rank(world.comm, &world.rank);
-  mpi().Comm_size(world.comm, &world.ranks);
-  MPI_Comm here = mpi().comm_null;
-  mpi().Comm_split_type(world.comm, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &here);
-  mpi().Comm_size(here, &world.ranks_here);
-  const sys::ProcessorSet mine = sys::allowed_processors();
-  sys::ProcessorSet all;
-  mpi().Allreduce(mine.words, all.words, sys::max_processors / 64, mpi().uint64, mpi().op_bor,
-                  here);
-  world.processors = std::max(sys::count(all), 1);
-  mpi().Comm_free(&here);
-  return world;
-}
-
-// A communicator of all ranks, for one implementation.
-MPI_Comm make_comm(const World& world) {
-  MPI_Group group;
-  mpi().Comm_group(world.comm, &group);
-  MPI_Comm comm = mpi().comm_null;
-  mpi().Comm_create(world.comm, group, &comm);
-  mpi().Group_free(&group);
-  return comm;
-}
 
 std::vector<Implementation> make_implementations(const World& world, const BenchPlan& plan,
                                                  const BenchNeighbors* neighbors) {
@@ -120,7 +65,7 @@ void set_node_map(const BenchOptions& options) {
 class Bench {
  public:
   Bench(const BenchOptions& options, const BenchPlan& plan)
-      : options_(options), plan_(plan), world_(make_world()), progress_(world_.rank == 0), header_(make_header()) {
+      : options_(options), plan_(plan), world_(make_world(mpi().comm_world)), progress_(world_.rank == 0), header_(make_header()) {
     if (is_neighbor(plan_.collective)) {
       const Distribution kind = plan_.traffic.kind;
       neighbors_ = make_neighbors(plan_.neighborhood, plan_.extents, world_.ranks, world_.rank,
@@ -135,7 +80,7 @@ class Bench {
     if (options_.counters) try_counters();
     if (neighbors_ != nullptr) header_.setup = measure_setup(world_.comm, *neighbors_);
     print((options_.overlap ? overlap_head(header_, case_of(0), options_.tests)
-                            : table_head(header_, case_of(0), options_.cold)) +
+                            : table_head(header_, case_of(0), options_.cold, plan_.late)) +
           setup_line(header_.setup));
     int step = 0;
     for (const std::size_t bytes : plan_.sizes) {
@@ -170,6 +115,9 @@ class Bench {
     if (neighbors_ != nullptr && neighbors_->grid.ranks() != world_.ranks) {
       return fmt::format("the grid {} has {} processes, and there are {} ranks", to_text(neighbors_->grid),
                          neighbors_->grid.ranks(), world_.ranks);
+    }
+    if (plan_.late && plan_.late->rank >= world_.ranks) {
+      return fmt::format("--late names rank {}, and there are {} ranks", plan_.late->rank, world_.ranks);
     }
     const std::size_t largest = *std::max_element(plan_.sizes.begin(), plan_.sizes.end());
     std::string large = why_too_large(case_of(largest));
@@ -281,6 +229,7 @@ class Bench {
     timing.iterations = plan_.iterations;
     timing.warmup = options_.warmup;
     timing.cold = options_.cold;
+    timing.late = plan_.late;
     timing.evict_bytes = options_.cold ? evict_bytes() : 0;
     timing.ranks_a_processor = (world_.ranks_here + world_.processors - 1) / world_.processors;
     timing.shared_bytes = twice_the_caches(world_.processors);
@@ -340,6 +289,7 @@ class Bench {
       row.mpi_calls_per_batch = timing.calls_per_batch[0];
       row.calls_per_batch = timing.calls_per_batch[i];
       row.cold = options_.cold;
+      if (plan_.late) row.late = {*plan_.late, summarize(timing.others[0]), summarize(timing.others[i])};
       row.mpi_events = timing.events[0];
       row.quadrille_events = timing.events[i];
       look_up(implementations_[i], row);
@@ -364,7 +314,7 @@ class Bench {
   }
   // The same on all ranks, because they agree on what serves a call. The calls have been made once.
   bool has_ceiling(const BenchData& data, std::size_t bytes) const {
-    if (options_.no_ceiling || !data.plain() || bytes == 0 || neighbors_ != nullptr) return false;
+    if (options_.no_ceiling || plan_.late || !data.plain() || bytes == 0 || neighbors_ != nullptr) return false;
     if (world_.ranks_here != world_.ranks) return false;
     for (std::size_t i = 1; i < implementations_.size(); ++i) {
       BenchRow row;

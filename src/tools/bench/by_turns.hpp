@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "mpi/mpi.hpp"
+#include "tools/bench/late.hpp"
 #include "tools/machine/counters.hpp"
 
 namespace quadrille::tools {
@@ -17,17 +19,21 @@ namespace quadrille::tools {
 struct TimingOptions {
   MPI_Comm world{};
   long iterations = 0;  // calls; 0: automatic
+  double seconds = 0;   // for each thing, after which it is enough, however many calls were made; 0: no such limit
   int warmup = 10;
   bool cold = false;
   std::size_t evict_bytes = 0;   // memory to walk through to empty the caches
   int ranks_a_processor = 1;     // more than 1: they share its caches
   std::size_t shared_bytes = 0;  // more bytes than that do not stay in a processor's caches anyway
   std::vector<Event> events;     // what hardware counters shall count in the timed calls
+  std::optional<Late> late;      // a batch is then one call, which one rank enters later than the others
 };
 
 struct Timing {
-  // [thing][round]: microseconds a call, maximum over the ranks.
+  // [thing][round]: microseconds a call, maximum over the ranks. Where a rank is late, from when that one enters.
   std::vector<std::vector<double>> microseconds;
+  // [thing][round]: the same over the ranks that are not late, from when they enter. Only where a rank is late.
+  std::vector<std::vector<double>> others;
   // [thing][event]: events a call, mean over the ranks; no value unless all ranks have one.
   std::vector<std::vector<Count>> events;
   long batches = 0;
@@ -76,7 +82,10 @@ double time_batch(const Timed& thing, long calls, MPI_Comm world, Counters* coun
 class Deadline {
  public:
   Deadline(double seconds, std::size_t rounds, MPI_Comm world)
-      : end_(mpi().Wtime() + seconds), interval_(std::max<std::size_t>(rounds / 20, 10)), world_(world) {}
+      : Deadline(seconds, world, std::max<std::size_t>(rounds / 20, 10)) {}
+  // Looks at the clock after each `interval` rounds.
+  Deadline(double seconds, MPI_Comm world, std::size_t interval)
+      : end_(mpi().Wtime() + seconds), interval_(interval), world_(world) {}
   bool passed_after(std::size_t round);
 
  private:

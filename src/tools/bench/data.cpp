@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -41,15 +42,32 @@ std::byte byte_of(std::uint64_t key, std::size_t offset) {
 // The background is the data of a pair of ranks that does not exist.
 std::uint64_t background_key(std::uint64_t salt) { return key_of(salt, -1, -1, 0); }
 
-std::size_t fill_range(std::byte* memory, std::size_t from, std::size_t to, std::uint64_t key) {
-  for (std::size_t i = from; i < to; ++i) memory[i] = byte_of(key, i);
-  return to;
+// The eight bytes from `offset` on, which is a multiple of eight: the hash is taken once for them.
+std::array<std::byte, 8> word_of(std::uint64_t key, std::size_t offset) {
+  const std::uint64_t word = mix(key ^ (offset / 8));
+  std::array<std::byte, 8> bytes;
+  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(word >> (8 * i));
+  return bytes;
+}
+
+void fill_range(std::byte* memory, std::size_t from, std::size_t to, std::uint64_t key) {
+  std::size_t i = from;
+  for (; i < to && i % 8 != 0; ++i) memory[i] = byte_of(key, i);
+  for (; i + 8 <= to; i += 8) std::memcpy(memory + i, word_of(key, i).data(), 8);
+  for (; i < to; ++i) memory[i] = byte_of(key, i);
 }
 
 std::uint64_t count_wrong(const std::byte* memory, std::size_t from, std::size_t to,
                           std::uint64_t key) {
   std::uint64_t wrong = 0;
-  for (std::size_t i = from; i < to; ++i) wrong += memory[i] != byte_of(key, i);
+  for (std::size_t i = from; i < to;) {
+    if (i % 8 == 0 && i + 8 <= to && std::memcmp(memory + i, word_of(key, i).data(), 8) == 0) {
+      i += 8;
+      continue;
+    }
+    wrong += memory[i] != byte_of(key, i);
+    ++i;
+  }
   return wrong;
 }
 
@@ -161,6 +179,10 @@ void BlockBuffer::write(int block, std::uint64_t seed, int source, int destinati
                         std::uint64_t call) {
   const std::uint64_t key = key_of(seed, source, destination, call);
   std::byte* to = data() + starts_[static_cast<std::size_t>(block)];
+  if (unit_ == extent_) {
+    fill_range(to, 0, elements_[static_cast<std::size_t>(block)] * unit_, key);
+    return;
+  }
   for (std::size_t e = 0; e < elements_[static_cast<std::size_t>(block)]; ++e, to += extent_) {
     for (std::size_t i = 0; i < unit_; ++i) to[i] = byte_of(key, e * unit_ + i);
   }
@@ -174,6 +196,10 @@ std::uint64_t BlockBuffer::mismatches(const std::vector<Expected>& expected, std
     const Expected& pair = expected[block];
     const std::uint64_t key = key_of(seed, pair.source, pair.destination, call);
     std::size_t at = guard + starts_[block];
+    if (unit_ == extent_) {
+      wrong += count_wrong(memory_.get() + at, 0, elements_[block] * unit_, key);
+      continue;
+    }
     for (std::size_t e = 0; e < elements_[block]; ++e, at += extent_) {
       for (std::size_t i = 0; i < unit_; ++i) {
         wrong += memory_[at + i] != byte_of(key, e * unit_ + i);

@@ -181,6 +181,7 @@ constexpr Effect effects[] = {
     {"--no-node", true, true, false, false},      {"--nodes", true, true, false, false},
     {"--iterations", true, true, true, false},    {"--warmup", true, true, true, false},
     {"--cold", true, false, false, true},         {"--no-ceiling", true, false, false, false},
+    {"--late", true, false, true, false},
     {"--counters", true, false, true, true},      {"--memory", true, true, true, false},
     {"--in-place", true, true, true, false},      {"--datatype", true, true, true, false},
     {"--distribution", true, true, false, false}, {"--neighborhood", true, true, false, false},
@@ -286,6 +287,11 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
     return fmt::format("unknown memory '{}'; known are shared, private", options.memory);
   }
   plan.shared_memory = options.memory == "shared";
+  if (std::string error = parse_late(options.late, plan.late); !error.empty()) return error;
+  if (plan.late && options.counters) {
+    return "--counters counts what ranks do between two looks at the clock, and with --late one of them waits there; leave "
+           "one of the two out";
+  }
   if (options.warmup < 0 || options.warmup > 1000000) {
     return "the number of warm-up calls must be 0 to 1000000";
   }
@@ -323,6 +329,11 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_flag(
       "--cold", options.cold,
       "Before each timed call empty the caches, then bring in this rank's own buffers");
+  command
+      .add_option("--late", options.late,
+                  "One rank enters each measured call so many microseconds after the others: 500, another one in each "
+                  "round, or 500:3, always rank 3")
+      ->check(not_empty);
   command.add_flag("--no-ceiling", options.no_ceiling,
                    "Do not measure what plain copies of the same bytes would take");
   command.add_flag("--counters", options.counters,

@@ -12,6 +12,7 @@
 #include "memory/node_copy.hpp"
 #include "plan/neighborhood.hpp"
 #include "tools/bench/distribution.hpp"
+#include "tools/bench/late.hpp"
 
 namespace CLI {
 class App;
@@ -39,6 +40,7 @@ struct BenchOptions {
   std::string grid;  // of neighbour collectives; empty: as even as MPI_Dims_create makes it
   std::string nodes;
   std::string memory = "shared";
+  std::string late;  // who enters the calls late, and how much
   std::string json_file, csv_file;
   int warmup = 10;
   std::uint64_t seed = 1;
@@ -75,6 +77,7 @@ struct BenchPlan {
   Traffic traffic{};
   plan::Neighborhood neighborhood{};  // of neighbour collectives
   std::vector<int> extents{};         // of their torus; empty: as MPI_Dims_create makes it
+  std::optional<Late> late{};         // one rank enters the measured calls late
   bool shared_memory = true;          // buffers from the shared heap, as under `quadrille run`
 };
 

@@ -57,6 +57,15 @@ void add_overlap(ordered_json& json, const OverlapColumns& overlap) {
   json["both_pair_ratio"] = overlap.both_pair_ratio;
 }
 
+void add_late(ordered_json& json, const LateColumns& late) {
+  json["late_us"] = late.late.seconds * 1e6;
+  json["late_rank"] = late.late.is_drawn() ? ordered_json(nullptr) : ordered_json(late.late.rank);
+  json["mpi_others_us"] = late.mpi_others.median;
+  json["quadrille_others_us"] = late.quadrille_others.median;
+  json["mpi_others_p99_us"] = late.mpi_others.p99;
+  json["quadrille_others_p99_us"] = late.quadrille_others.p99;
+}
+
 std::string cannot_write(const std::string& file) {
   return fmt::format("cannot write '{}': {}", file, std::strerror(errno));
 }
@@ -164,6 +173,7 @@ ordered_json to_json(const BenchRow& row) {
                                 : ordered_json(row.ceiling.streaming ? "streaming" : "memcpy");
   add_events(json, "mpi", row.mpi_events);
   add_events(json, "quadrille", row.quadrille_events);
+  if (row.late) add_late(json, *row.late);
   if (row.overlap) add_overlap(json, *row.overlap);
   return json;
 }
@@ -239,10 +249,19 @@ std::string with_spread(const Quartiles& percent) {
 
 }  // namespace
 
-std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold) {
-  return lines_above(header, measured, cold) + first_titles(measured) +
-         fmt::format("{:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>10} {:>7} {:>6}\n", "mpi us", "quadr. us", "ratio",
-                     "mpi p99", "quadr. p99", "MB/s", "ceiling us", "of it", "errors");
+std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold,
+                       const std::optional<Late>& late) {
+  const auto titles = [&](std::string_view first, std::string_view second) {
+    return fmt::format("{:>10} {:>10} {:>6} {:>10} {:>10} {:>10} {:>10} {:>{}} {:>6}\n", "mpi us", "quadr. us", "ratio",
+                       "mpi p99", "quadr. p99", "MB/s", first, second, late ? 10 : 7, "errors");
+  };
+  std::string text = lines_above(header, measured, cold);
+  if (!late) return text + first_titles(measured) + titles("ceiling us", "of it");
+  text += fmt::format(
+      "# {} enters each call {:.0f} us late: us is from then until the last rank is done; others: the slowest of the others, "
+      "from when they enter\n",
+      late->is_drawn() ? "a rank that is drawn for each round" : fmt::format("rank {}", late->rank), late->seconds * 1e6);
+  return text + first_titles(measured) + titles("mpi others", "qu. others");
 }
 
 std::string table_line(const BenchRow& row) {
@@ -251,10 +270,14 @@ std::string table_line(const BenchRow& row) {
     ceiling = fmt::format("{:.2f}", row.ceiling.microseconds);
     part = fmt::format("{:.2f}", part_of_ceiling(row));
   }
+  if (row.late) {
+    ceiling = fmt::format("{:.2f}", row.late->mpi_others.median);
+    part = fmt::format("{:.2f}", row.late->quadrille_others.median);
+  }
   return first_columns(row) +
-         fmt::format("{:>10.2f} {:>10.2f} {:>6.2f} {:>10.2f} {:>10.2f} {:>10.1f} {:>10} {:>7} {:>6}\n", row.mpi.median,
+         fmt::format("{:>10.2f} {:>10.2f} {:>6.2f} {:>10.2f} {:>10.2f} {:>10.1f} {:>10} {:>{}} {:>6}\n", row.mpi.median,
                      row.quadrille.median, row.ratio, row.mpi.p99, row.quadrille.p99,
-                     bandwidth(row.bytes_sent, row.quadrille.median), ceiling, part, row.errors);
+                     bandwidth(row.bytes_sent, row.quadrille.median), ceiling, part, row.late ? 10 : 7, row.errors);
 }
 
 std::string overlap_head(const BenchHeader& header, const BenchCase& measured, int tests) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/bench/data.hpp"
+#include "tools/bench/late.hpp"
 #include "tools/bench/overlap.hpp"
 #include "tools/bench/statistics.hpp"
 #include "tools/bench/timing.hpp"
@@ -33,6 +34,7 @@ struct BenchRow {
   bool cold = false;
   Ceiling ceiling;  // of plain copies, if it was measured for this row
   std::vector<Count> mpi_events, quadrille_events;  // a call and rank; empty: not asked for
+  std::optional<LateColumns> late{};        // with --late
   std::optional<OverlapColumns> overlap{};  // with --overlap; `mpi` and `quadrille` are then to start and wait alone
 };
 
@@ -51,7 +53,8 @@ std::string write_json(const std::string& file, const BenchHeader& header,
                        const std::vector<BenchRow>& rows);
 std::string write_csv(const std::string& file, const std::vector<BenchRow>& rows);
 
-std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold);
+std::string table_head(const BenchHeader& header, const BenchCase& measured, bool cold,
+                       const std::optional<Late>& late = std::nullopt);
 std::string table_line(const BenchRow& row);
 // The same with --overlap, with so many calls of Test.
 std::string overlap_head(const BenchHeader& header, const BenchCase& measured, int tests);

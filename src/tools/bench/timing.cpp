@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
 
+#include "tools/bench/checks.hpp"
 #include "tools/bench/statistics.hpp"
 
 namespace quadrille::tools {
@@ -79,13 +81,24 @@ void call_times(long times, BenchData& data, const Implementation& implementatio
   }
 }
 
-Timing measure(BenchData& data, const std::vector<Implementation>& implementations, const TimingOptions& options) {
+Timing measure(BenchData& data, const std::vector<Implementation>& implementations, const TimingOptions& options,
+               const RunChecks* checks) {
   CacheEmptier caches(options.cold ? options.evict_bytes : 0);
+  std::vector<std::unique_ptr<Checks>> checked;
   std::vector<Timed> things;
-  for (const Implementation& implementation : implementations) {
-    Timed& thing = things.emplace_back();
-    thing.run = [&](long calls) { call_times(calls, data, implementation); };
-    if (options.cold) thing.before = [&](std::size_t) { caches.empty(data); };
+  for (std::size_t i = 0; i < implementations.size(); ++i) {
+    const auto call = [&, i](long calls) { call_times(calls, data, implementations[i]); };
+    if (checks == nullptr) {
+      things.push_back({call});
+    } else {
+      checked.push_back(std::make_unique<Checks>(data, checks->calls, checks->errors[i]));
+      things.push_back(checked.back()->around(call));
+    }
+    if (!options.cold) continue;
+    things.back().before = [&, fill = things.back().before](std::size_t round) {
+      if (fill) fill(round);
+      caches.empty(data);
+    };
   }
   return time_by_turns(things, options);
 }

@@ -19,9 +19,16 @@ struct Implementation {
   std::optional<memory::CopyPlan> copying{};  // another way to copy, from the second call on
 };
 
-// Collective. All ranks get the same result; the things are the implementations.
-Timing measure(BenchData& data, const std::vector<Implementation>& implementations,
-               const TimingOptions& options);
+// Where the data are checked in the timed run as well: `calls` numbers the calls with known data, and `errors` counts this
+// rank's wrong bytes of each implementation.
+struct RunChecks {
+  std::uint64_t& calls;
+  std::vector<std::uint64_t>& errors;
+};
+
+// Collective. All ranks get the same result; the things are the implementations. Without `checks` nothing is checked.
+Timing measure(BenchData& data, const std::vector<Implementation>& implementations, const TimingOptions& options,
+               const RunChecks* checks = nullptr);
 
 // What plain copies need for the work of a call.
 struct Ceiling {
