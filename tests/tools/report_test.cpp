@@ -78,7 +78,7 @@ TEST(Report, SaysWhatStandsForTheMpiWhereItHasNoSuchCall) {
 
 TEST(Report, TheCeilingIsThereOrMissing) {
   BenchRow bounded = row();
-  bounded.ceiling = {0.75, true};
+  bounded.ceiling = {0.75, "streaming"};
   EXPECT_DOUBLE_EQ(part_of_ceiling(bounded), 0.75);
   EXPECT_THAT(table_line(bounded), testing::HasSubstr("0.75    0.75      0\n"));
   EXPECT_EQ(to_json(bounded)["ceiling_us"], 0.75);

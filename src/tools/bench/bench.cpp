@@ -14,8 +14,10 @@
 #include "choose/engines.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
+#include "team/selections.hpp"
 #include "team/team.hpp"
 #include "tools/bench/copy_phase.hpp"
+#include "tools/bench/device/session.hpp"
 #include "tools/bench/neighborhood_text.hpp"
 #include "tools/bench/overlap.hpp"
 #include "tools/bench/report.hpp"
@@ -62,6 +64,8 @@ void set_node_map(const BenchOptions& options) {
   if (!options.nodes.empty()) setenv("QUADRILLE_NODES", options.nodes.c_str(), 1);
 }
 
+constexpr const char *straight = "straight", *over_host = "over host";
+
 class Bench {
  public:
   Bench(const BenchOptions& options, const BenchPlan& plan)
@@ -70,6 +74,10 @@ class Bench {
       const Distribution kind = plan_.traffic.kind;
       neighbors_ = make_neighbors(plan_.neighborhood, plan_.extents, world_.ranks, world_.rank,
                                   kind == Distribution::equal || kind == Distribution::stencil);
+    }
+    if (plan_.device_run != nullptr) {
+      gpu_ = plan_.device_run->gpu;
+      header_.device = find_facts(*gpu_, plan_.stages_mpi, plan_.device_run->rates, world_);
     }
   }
 
@@ -96,7 +104,8 @@ class Bench {
  private:
   BenchCase case_of(std::size_t bytes) const {
     return {plan_.collective,    bytes,         plan_.element, plan_.traffic, options_.in_place,
-            plan_.shared_memory, options_.seed, world_.ranks,  world_.rank,   neighbors_};
+            plan_.shared_memory, options_.seed, world_.ranks,  world_.rank,   neighbors_,
+            gpu_,                header_.device && header_.device->stages_mpi};
   }
 
   // Reasons that are only known when MPI runs; the same on all ranks.
@@ -130,10 +139,22 @@ class Bench {
     return world_.rank == 0 ? error : "rank 0 cannot write its files";
   }
 
-  // Buffers, the same again for Quadrille's scratch blocks and packing, and for the MPI's own.
+  // Of a GPU's memory: the buffers alone.
+  std::string why_not_enough_on_gpu(std::size_t largest) const {
+    if (gpu_ == nullptr) return "";
+    const std::size_t need = buffer_bytes(case_of(largest)) * static_cast<std::size_t>(header_.device->ranks_a_gpu);
+    const std::size_t have = gpu_->free_bytes();
+    if (sum_over_ranks(have > 0 && need > have / 10 * 9 ? 1 : 0, world_) == 0) return "";
+    return fmt::format("blocks of {} bytes need about {} MiB on a GPU of {} ranks, and {} MiB are free; take smaller --sizes "
+                       "or fewer ranks", largest, need >> 20, header_.device->ranks_a_gpu, have >> 20);
+  }
+
+  // Buffers, the same again for Quadrille's scratch blocks and packing, and for the MPI's own; of data on a GPU also what
+  // they are compared with.
   std::string why_not_enough_memory(std::size_t largest) const {
-    const std::size_t one =
-        3 * buffer_bytes(case_of(largest)) + (options_.cold ? evict_bytes() : 0);
+    if (std::string problem = why_not_enough_on_gpu(largest); !problem.empty()) return problem;
+    const std::size_t copies = gpu_ != nullptr ? 4 : 3;
+    const std::size_t one = copies * buffer_bytes(case_of(largest)) + (options_.cold ? evict_bytes() : 0);
     const std::size_t need = one * static_cast<std::size_t>(world_.ranks_here);
     const std::size_t have = available_memory();
     const bool short_of = have > 0 && need > have / 10 * 9;
@@ -227,6 +248,7 @@ class Bench {
     TimingOptions timing;
     timing.world = world_.comm;
     timing.iterations = plan_.iterations;
+    timing.seconds = plan_.seconds;
     timing.warmup = options_.warmup;
     timing.cold = options_.cold;
     timing.late = plan_.late;
@@ -241,7 +263,8 @@ class Bench {
     BenchData data(case_of(bytes));
     std::vector<std::uint64_t> errors(implementations_.size());
     check(data, errors);
-    const std::vector<BenchRow> rows = options_.overlap ? rows_of_overlap(data, errors) : rows_of_calls(data, bytes);
+    const std::vector<BenchRow> rows =
+        options_.overlap ? rows_of_overlap(data, errors) : rows_of_calls(data, bytes, errors);
     check(data, errors);
     native_errors_ += sum_over_ranks(errors[0], world_);
     for (std::size_t i = 1; i < implementations_.size(); ++i) {
@@ -254,14 +277,20 @@ class Bench {
   }
 
   // What was measured in blocking calls, for each implementation but the MPI's.
-  std::vector<BenchRow> rows_of_calls(BenchData& data, std::size_t bytes) {
+  std::vector<BenchRow> rows_of_calls(BenchData& data, std::size_t bytes, std::vector<std::uint64_t>& errors) {
     end_trials(data);
     const TimingOptions options = timing_options();
     Ceiling ceiling;
     if (has_ceiling(data, bytes)) ceiling = measure_ceiling(data, options);
-    std::vector<BenchRow> rows = rows_of(measure(data, implementations_, options));
+    const RunChecks checks{calls_, errors};
+    std::vector<BenchRow> rows =
+        rows_of(measure(data, implementations_, options, plan_.checks_timed_calls ? &checks : nullptr));
     for (BenchRow& row : rows) {
-      if (copies_directly(row)) row.ceiling = ceiling;
+      if (gpu_ != nullptr) {
+        row.ceiling = ceiling_of_gpus(data, row.path == straight);
+      } else if (copies_directly(row)) {
+        row.ceiling = ceiling;
+      }
     }
     return rows;
   }
@@ -314,7 +343,7 @@ class Bench {
   }
   // The same on all ranks, because they agree on what serves a call. The calls have been made once.
   bool has_ceiling(const BenchData& data, std::size_t bytes) const {
-    if (options_.no_ceiling || plan_.late || !data.plain() || bytes == 0 || neighbors_ != nullptr) return false;
+    if (options_.no_ceiling || plan_.late || gpu_ != nullptr || !data.plain() || bytes == 0 || neighbors_ != nullptr) return false;
     if (world_.ranks_here != world_.ranks) return false;
     for (std::size_t i = 1; i < implementations_.size(); ++i) {
       BenchRow row;
@@ -326,15 +355,45 @@ class Bench {
     return false;
   }
 
+  // What the data of a GPU's ranks need where they only go through its bus, or to another place of its memory. Collective.
+  Ceiling ceiling_of_gpus(const BenchData& data, bool is_straight) const {
+    const double held = max_over_ranks(static_cast<double>(data.bytes_held()), world_.comm);
+    const double received = max_over_ranks(static_cast<double>(data.bytes_received()), world_.comm);
+    const GpuRates& rates = header_.device->rates;
+    if (!rates.are_measured() || (is_straight && header_.device->gpus > 1)) return {};
+    const double bytes_a_us = 1e3 / header_.device->ranks_a_gpu;  // of a rank, for each 10^9 bytes a second
+    if (is_straight) return {received / (rates.device_copy * bytes_a_us), "device copy"};
+    if (rates.both_ways == 0) return {};
+    return {std::max({held / rates.to_host, received / rates.to_device, (held + received) / rates.both_ways}) / bytes_a_us,
+            "bus"};
+  }
+
+  // Whether the data of a GPU stay there. Of the MPI's own algorithm it is the MPI's affair, if it is given them.
+  std::string path_of(const team::Team& team, const team::CachedSelection* used) const {
+    const DeviceUse use = team.agreed().mpi_device;
+    if (used == nullptr) return use == DeviceUse::all ? straight : over_host;
+    const choose::Choice& choice = used->selection.choice;
+    if (is_of_the_mpi(*choice.algorithm)) {
+      return use == DeviceUse::all && choice.buffers == choose::HostBuffers::as_suits ? straight : over_host;
+    }
+    // Blocks with gaps and calls in place go over the host (docs/gpu.md).
+    const bool plain = plan_.element != ElementKind::strided && !options_.in_place;
+    return plain && may_stay_on_device(team, choice) ? straight : over_host;
+  }
+
   // What carried the calls out, and on how many nodes Quadrille believes to be.
   void look_up(const Implementation& implementation, BenchRow& row) const {
     row.served_by = "mpi";
     team::Team* team = team::team_of(implementation.comm);
-    if (team == nullptr || !team->ready) return;
+    if (team == nullptr || !team->ready) {
+      if (gpu_ != nullptr) row.path = team::mpi_device_use() == DeviceUse::all ? straight : over_host;
+      return;
+    }
     row.nodes = team->nodes.nodes;
     const auto place = static_cast<std::size_t>(plan_.collective);
     const team::CachedSelection* used = team->chosen.selections[place].last();
     if (used != nullptr) row.served_by = choose::to_string(used->selection.choice);
+    if (gpu_ != nullptr) row.path = path_of(*team, used);
     if (!options_.overlap) return;
     // A request that goes by messages runs what was selected, if that goes by messages, too; copies are in its order.
     const std::string_view by = team->request_by;
@@ -368,6 +427,7 @@ class Bench {
   BenchPlan plan_;  // a copy, because a traffic matrix comes later
   World world_;
   std::shared_ptr<const BenchNeighbors> neighbors_;  // null for other collectives
+  std::shared_ptr<Gpu> gpu_;                         // null: the buffers are the host's
   Progress progress_;
   BenchHeader header_;
   std::vector<Implementation> implementations_;
@@ -417,12 +477,20 @@ int bench_command(const BenchOptions& options) {
     return bad_options;
   }
   set_node_map(options);
+  DeviceStart device;
+  if (plan.device) device = start_device(*plan.device);
   if (std::string problem = start_mpi(); !problem.empty()) {
     complain_once(problem);
     return bad_options;
   }
   BenchResults results;
-  const int status = measure_plan(options, plan, results);
+  int status = bad_options;
+  if (plan.device) results.problem = join_devices(std::move(device), !options.no_ceiling, plan.device_run);
+  if (results.problem.empty()) {
+    status = measure_plan(options, plan, results);
+  } else {
+    mpi().Comm_rank(mpi().comm_world, &results.rank);
+  }
   // Ranks that the MPI did not join are all rank 0; the launcher knows better.
   if (!results.problem.empty() && results.rank == 0) complain_once(results.problem);
   mpi().Finalize();

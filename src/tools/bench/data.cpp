@@ -151,7 +151,7 @@ void BlockBuffer::Free::operator()(std::byte* memory) const {
   if (!memory::heap_free(memory)) std::free(memory);
 }
 
-void BlockBuffer::allocate(bool shared) {
+void BlockBuffer::measure() {
   starts_ = {0};
   for (const std::size_t elements : elements_) {
     counts_.push_back(static_cast<int>(elements));
@@ -161,14 +161,33 @@ void BlockBuffer::allocate(bool shared) {
     starts_.push_back(starts_.back() + elements * extent_);
   }
   size_ = starts_.back();
-  const std::size_t total = (size_ + 2 * guard + 4095) / 4096 * 4096;
+}
+
+void BlockBuffer::allocate(bool shared) {
+  measure();
   std::byte* memory = nullptr;
   if (shared && memory::heap_start()) {
-    memory = static_cast<std::byte*>(memory::heap_allocate(total, 4096));
+    memory = static_cast<std::byte*>(memory::heap_allocate(total(), 4096));
   }
-  if (memory == nullptr) memory = static_cast<std::byte*>(std::aligned_alloc(4096, total));
+  if (memory == nullptr) memory = static_cast<std::byte*>(std::aligned_alloc(4096, total()));
   if (memory == nullptr) throw std::bad_alloc();
   memory_.reset(memory);
+}
+
+void BlockBuffer::allocate_on(const std::shared_ptr<Gpu>& gpu, bool stages) {
+  allocate(false);
+  on_gpu_ = tools::allocate_on(gpu, total());
+  if (!stages) return;
+  staging_ = pin_for(gpu, size_);
+  if (staging_ == nullptr) staging_pageable_ = std::make_unique<std::byte[]>(std::max<std::size_t>(size_, 1));
+}
+
+void BlockBuffer::bring_to_mpi() { on_gpu_.get_deleter().gpu->copy(for_mpi(), data(), size_); }
+
+void BlockBuffer::bring_from_mpi() { on_gpu_.get_deleter().gpu->copy(data(), for_mpi(), size_); }
+
+void BlockBuffer::put() {
+  if (on_gpu_) on_gpu_.get_deleter().gpu->copy(on_gpu_.get(), memory_.get(), size_ + 2 * guard);
 }
 
 void BlockBuffer::poison(std::uint64_t salt) {
@@ -178,7 +197,7 @@ void BlockBuffer::poison(std::uint64_t salt) {
 void BlockBuffer::write(int block, std::uint64_t seed, int source, int destination,
                         std::uint64_t call) {
   const std::uint64_t key = key_of(seed, source, destination, call);
-  std::byte* to = data() + starts_[static_cast<std::size_t>(block)];
+  std::byte* to = host() + starts_[static_cast<std::size_t>(block)];
   if (unit_ == extent_) {
     fill_range(to, 0, elements_[static_cast<std::size_t>(block)] * unit_, key);
     return;
@@ -190,6 +209,7 @@ void BlockBuffer::write(int block, std::uint64_t seed, int source, int destinati
 
 std::uint64_t BlockBuffer::mismatches(const std::vector<Expected>& expected, std::uint64_t seed,
                                       std::uint64_t call, std::uint64_t salt) const {
+  if (on_gpu_) on_gpu_.get_deleter().gpu->copy(memory_.get(), on_gpu_.get(), size_ + 2 * guard);
   const std::uint64_t background = background_key(salt);
   std::uint64_t wrong = count_wrong(memory_.get(), 0, guard, background);
   for (std::size_t block = 0; block < expected.size(); ++block) {
@@ -236,9 +256,12 @@ BenchData::BenchData(const BenchCase& c)
     // In place nothing is sent from the send buffer: its blocks stay empty.
     if (!c.in_place && (block == 0 || !gathers())) send_.set_block(block, sent);
     recv_.set_block(block, elements_received(c, block));
+    bytes_received_ += elements_received(c, block) * unit;
   }
-  send_.allocate(c.shared_memory);
-  recv_.allocate(c.shared_memory);
+  bytes_held_ = gathers() && c.peers() > 0 ? elements_sent(c, 0) * unit : bytes_sent_;
+  for (BlockBuffer* buffer : {&send_, &recv_}) {
+    c.gpu != nullptr ? buffer->allocate_on(c.gpu, c.stages_mpi) : buffer->allocate(c.shared_memory);
+  }
   if (c.element == ElementKind::strided) {
     mpi().Type_create_resized(mpi().double_type, 0, 16, &type_);
     mpi().Type_commit(&type_);
@@ -307,6 +330,8 @@ void BenchData::fill(std::uint64_t call) {
       recv_.write(rank, case_.seed, case_.me, rank, call);
     }
   }
+  send_.put();
+  recv_.put();
 }
 
 std::uint64_t BenchData::mismatches(std::uint64_t call) const {
@@ -343,8 +368,8 @@ QUADRILLE_MPI_COLLECTIVES(QUADRILLE_THEIR_FUNCTIONS)
 
 using Side = SideArguments<MPI_Datatype, MPI_Aint>;
 
-Side side_of(BlockBuffer& buffer, MPI_Datatype type, const std::vector<MPI_Datatype>& types) {
-  return {buffer.data(),
+Side side_of(BlockBuffer& buffer, std::byte* data, MPI_Datatype type, const std::vector<MPI_Datatype>& types) {
+  return {data,
           buffer.counts().empty() ? 0 : buffer.counts()[0],
           type,
           buffer.counts().data(),
@@ -366,8 +391,8 @@ int repeat(long times, Call call) {
 
 template <class Their, class... Others>
 int BenchData::with_mpi(long times, Their their, MPI_Comm comm, Others... others) {
-  Side send = side_of(send_, type_, types_);
-  const Side recv = side_of(recv_, type_, types_);
+  Side send = side_of(send_, send_.for_mpi(), type_, types_);
+  const Side recv = side_of(recv_, recv_.for_mpi(), type_, types_);
   if (case_.in_place) send.buffer = MPI_IN_PLACE;
   return do_as(
       case_.collective,
@@ -387,8 +412,8 @@ int BenchData::with_mpi(long times, Their their, MPI_Comm comm, Others... others
 
 template <class Our, class... Others>
 int BenchData::with_quadrille(long times, Our our, MPI_Comm comm, Others... others) {
-  Side send = side_of(send_, type_, types_);
-  const Side recv = side_of(recv_, type_, types_);
+  Side send = side_of(send_, send_.data(), type_, types_);
+  const Side recv = side_of(recv_, recv_.data(), type_, types_);
   if (case_.in_place) send.buffer = MPI_IN_PLACE;
   return do_as(
       case_.collective,
@@ -399,7 +424,21 @@ int BenchData::with_quadrille(long times, Our our, MPI_Comm comm, Others... othe
       MPI_ERR_OTHER);
 }
 
-int BenchData::call_mpi(MPI_Comm comm, long times) { return with_mpi(times, TheirBlocking(), comm); }
+int BenchData::call_mpi(MPI_Comm comm, long times) {
+  return case_.stages_mpi ? call_staged_mpi(comm, times) : with_mpi(times, TheirBlocking(), comm);
+}
+
+int BenchData::call_staged_mpi(MPI_Comm comm, long times) {
+  // The gaps of the receive buffer go back with the rest.
+  const bool reads_received = case_.in_place || case_.element == ElementKind::strided;
+  return repeat(times, [&] {
+    if (!case_.in_place) send_.bring_to_mpi();
+    if (reads_received) recv_.bring_to_mpi();
+    const int error = with_mpi(1, TheirBlocking(), comm);
+    recv_.bring_from_mpi();
+    return error;
+  });
+}
 
 int BenchData::call_quadrille(MPI_Comm comm, long times) { return with_quadrille(times, OurBlocking(), comm); }
 

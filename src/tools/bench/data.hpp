@@ -13,6 +13,7 @@
 #include "choose/registry.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
+#include "tools/bench/device/gpu.hpp"
 #include "tools/bench/neighbors.hpp"
 #include "tools/bench/options.hpp"
 
@@ -29,6 +30,8 @@ struct BenchCase {
   int ranks = 1;
   int me = 0;
   std::shared_ptr<const BenchNeighbors> neighbors = nullptr;  // of neighbour collectives
+  std::shared_ptr<Gpu> gpu = nullptr;                          // in whose memory the buffers are; null: the host's
+  bool stages_mpi = false;                                     // the MPI is then given memory of the host
 
   // Blocks of the two sides.
   int peers() const { return neighbors != nullptr ? neighbors->size() : ranks; }
@@ -57,14 +60,25 @@ class BlockBuffer {
 
   void set_block(int block, std::size_t elements);
   void allocate(bool shared);  // after all set_block()
+  // In the memory of a GPU instead. What is written and compared lies on the host, and is brought there and back. With
+  // `stages` there is memory of the host for an MPI that takes no other.
+  void allocate_on(const std::shared_ptr<Gpu>& gpu, bool stages);
 
-  std::byte* data() { return memory_.get() + guard; }
+  std::byte* data() { return (on_gpu_ ? on_gpu_.get() : memory_.get()) + guard; }
+  // What an MPI is given: the same, or the memory of the host for it.
+  std::byte* for_mpi() { return staging_ ? staging_.get() : staging_pageable_ ? staging_pageable_.get() : data(); }
+  // Blocks and gaps between the device and the memory for the MPI.
+  void bring_to_mpi();
+  void bring_from_mpi();
   std::size_t size() const { return size_; }
   const std::vector<int>& counts() const { return counts_; }
   const std::vector<int>& displacements() const { return displacements_; }  // extents
   const std::vector<int>& byte_displacements() const { return byte_displacements_; }
   const std::vector<MPI_Aint>& address_displacements() const { return address_displacements_; }
   std::size_t block_bytes(int block) const { return starts_[block + 1] - starts_[block]; }
+
+  // Of a buffer in a GPU's memory: what was written is there after put(), and mismatches() looks at what is there.
+  void put();
 
   // Fills everything, guards and gaps included, with a background that `salt` decides.
   void poison(std::uint64_t salt);
@@ -88,7 +102,12 @@ class BlockBuffer {
   std::vector<std::size_t> elements_, starts_;  // starts_: in bytes, one more than blocks
   std::vector<int> counts_, displacements_, byte_displacements_;
   std::vector<MPI_Aint> address_displacements_;  // as byte_displacements_, for neighbours
-  std::unique_ptr<std::byte[], Free> memory_;
+  void measure();
+  std::size_t total() const { return (size_ + 2 * guard + 4095) / 4096 * 4096; }
+  std::byte* host() { return memory_.get() + guard; }
+  std::unique_ptr<std::byte[], Free> memory_;  // of a buffer in a GPU's memory: what belongs there
+  GpuBytes on_gpu_, staging_;
+  std::unique_ptr<std::byte[]> staging_pageable_;  // where the driver pins no more
 };
 
 // Fills `to` with what is in `from`, again and again if that is shorter (a rank of an allgather
@@ -135,11 +154,16 @@ class BenchData {
 
   // Data that this rank sends in a call.
   std::size_t bytes_sent() const { return bytes_sent_; }
+  // Data of the send buffer, and of the receive buffer.
+  std::size_t bytes_held() const { return bytes_held_; }
+  std::size_t bytes_received() const { return bytes_received_; }
   // Data of the largest block that this rank sends.
   std::size_t largest_sent() const { return largest_sent_; }
 
  private:
   bool gathers() const;
+  // The data are brought to the host for each call, and back.
+  int call_staged_mpi(MPI_Comm comm, long times);
   // Those of the MPI and of Quadrille, of any form: `others` follow the communicator.
   template <class Their, class... Others>
   int with_mpi(long times, Their their, MPI_Comm comm, Others... others);
@@ -156,7 +180,7 @@ class BenchData {
   // The one block of neighbor_allgatherw as MPI_Neighbor_alltoallw has it: once for each destination.
   std::vector<int> same_counts_;
   std::vector<MPI_Aint> same_places_;
-  std::size_t bytes_sent_ = 0, largest_sent_ = 0;
+  std::size_t bytes_sent_ = 0, largest_sent_ = 0, bytes_held_ = 0, bytes_received_ = 0;
 };
 
 }  // namespace quadrille::tools

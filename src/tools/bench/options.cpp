@@ -181,7 +181,8 @@ constexpr Effect effects[] = {
     {"--no-node", true, true, false, false},      {"--nodes", true, true, false, false},
     {"--iterations", true, true, true, false},    {"--warmup", true, true, true, false},
     {"--cold", true, false, false, true},         {"--no-ceiling", true, false, false, false},
-    {"--late", true, false, true, false},
+    {"--late", true, false, true, false},         {"--device", true, false, true, false},
+    {"--stage-mpi", true, false, true, false},
     {"--counters", true, false, true, true},      {"--memory", true, true, true, false},
     {"--in-place", true, true, true, false},      {"--datatype", true, true, true, false},
     {"--distribution", true, true, false, false}, {"--neighborhood", true, true, false, false},
@@ -192,6 +193,23 @@ constexpr Effect effects[] = {
     {"--staggered", false, false, false, true},   {"--seed", true, true, true, false},
     {"--json", true, true, false, true},          {"--csv", true, true, false, false}};
 
+bool has(const BenchOptions& options, std::string_view option) {
+  return std::find(options.given.begin(), options.given.end(), option) != options.given.end();
+}
+
+std::string understand_device(const BenchOptions& options, BenchPlan& plan) {
+  if (options.device.empty()) return options.stage_mpi ? "--stage-mpi is for --device" : "";
+  DeviceKind kind = DeviceKind::cuda;
+  if (std::string error = parse_name("device", options.device, {"cuda", "hip"}, kind); !error.empty()) return error;
+  plan.device = kind;
+  plan.stages_mpi = options.stage_mpi;
+  plan.checks_timed_calls = true;
+  for (const std::string_view host : {"--memory", "--cold"}) {
+    if (has(options, host)) return fmt::format("{} is about memory of the host; leave it out with --device", host);
+  }
+  return "";
+}
+
 // For options whose empty value would otherwise be taken for none.
 std::string not_empty(const std::string& value) { return value.empty() ? "a name is needed" : ""; }
 
@@ -201,8 +219,7 @@ std::string why_without_effect(const BenchOptions& options) {
   const Subject subject = subject_of(options);
   std::vector<std::string_view> idle;
   for (const Effect& effect : effects) {
-    const bool given = std::find(options.given.begin(), options.given.end(), effect.option) != options.given.end();
-    if (given && !effect.on(subject)) idle.push_back(effect.option);
+    if (has(options, effect.option) && !effect.on(subject)) idle.push_back(effect.option);
   }
   if (idle.empty()) return "";
   constexpr std::string_view where[] = {"on a collective", "with --overlap", "with --figure", "with --copy-phase"};
@@ -287,6 +304,7 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
     return fmt::format("unknown memory '{}'; known are shared, private", options.memory);
   }
   plan.shared_memory = options.memory == "shared";
+  if (std::string error = understand_device(options, plan); !error.empty()) return error;
   if (std::string error = parse_late(options.late, plan.late); !error.empty()) return error;
   if (plan.late && options.counters) {
     return "--counters counts what ranks do between two looks at the clock, and with --late one of them waits there; leave "
@@ -329,6 +347,13 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_flag(
       "--cold", options.cold,
       "Before each timed call empty the caches, then bring in this rank's own buffers");
+  command
+      .add_option("--device", options.device,
+                  "Buffers in the memory of a GPU, cuda or hip; its driver is loaded, and rank i of a machine takes GPU i "
+                  "modulo their number")
+      ->check(not_empty);
+  command.add_flag("--stage-mpi", options.stage_mpi,
+                   "Device: give the MPI's own calls memory of the host in any case, and copy to it and back");
   command
       .add_option("--late", options.late,
                   "One rank enters each measured call so many microseconds after the others: 500, another one in each "

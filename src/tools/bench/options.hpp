@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "choose/registry.hpp"
 #include "memory/node_copy.hpp"
 #include "plan/neighborhood.hpp"
+#include "tools/bench/device/gpu.hpp"
 #include "tools/bench/distribution.hpp"
 #include "tools/bench/late.hpp"
 
@@ -27,6 +29,8 @@ enum class ElementKind : std::uint8_t {
   strided,       // 8 bytes of every 16: a datatype with a gap
 };
 
+struct DeviceRun;
+
 struct BenchOptions {
   // As on the command line.
   std::string collective;
@@ -40,6 +44,8 @@ struct BenchOptions {
   std::string grid;  // of neighbour collectives; empty: as even as MPI_Dims_create makes it
   std::string nodes;
   std::string memory = "shared";
+  std::string device;  // whose memory the buffers are in: "cuda", "hip"; empty: the host's
+  bool stage_mpi = false;
   std::string late;  // who enters the calls late, and how much
   std::string json_file, csv_file;
   int warmup = 10;
@@ -77,6 +83,11 @@ struct BenchPlan {
   Traffic traffic{};
   plan::Neighborhood neighborhood{};  // of neighbour collectives
   std::vector<int> extents{};         // of their torus; empty: as MPI_Dims_create makes it
+  std::optional<DeviceKind> device{};
+  std::shared_ptr<const DeviceRun> device_run = nullptr;  // when MPI has started
+  bool stages_mpi = false;            // though the MPI takes a device's memory
+  bool checks_timed_calls = false;    // some batches are checked
+  double seconds = 0;                 // enough for each implementation and size; 0: as TimingOptions says
   std::optional<Late> late{};         // one rank enters the measured calls late
   bool shared_memory = true;          // buffers from the shared heap, as under `quadrille run`
 };

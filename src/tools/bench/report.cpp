@@ -128,6 +128,7 @@ ordered_json to_json(const BenchHeader& header) {
                        {"cpu", header.cpu},
                        {"date", header.date}};
   if (!header.no_counters.empty()) json["no_counters"] = header.no_counters;
+  if (header.device) json["device"] = to_json(*header.device);
   if (header.setup.mpi > 0) json["mpi_setup_us"] = header.setup.mpi;
   if (header.setup.mpi > 0) json["quadrille_setup_us"] = header.setup.quadrille;
   return json;
@@ -163,14 +164,14 @@ ordered_json to_json(const BenchRow& row) {
   json["max_bytes"] = row.max_bytes;
   json["neighbors"] = row.measured.neighbors != nullptr ? row.measured.peers() : 0;
   json["in_place"] = row.measured.in_place;
-  json["memory"] = row.measured.shared_memory ? "shared" : "private";
+  json["memory"] = row.measured.gpu != nullptr ? "device" : row.measured.shared_memory ? "shared" : "private";
+  if (!row.path.empty()) json["path"] = row.path;
   json["cold"] = row.cold;
   json["seed"] = row.measured.seed;
   const bool bounded = row.ceiling.microseconds > 0;
   json["ceiling_us"] = bounded ? ordered_json(row.ceiling.microseconds) : ordered_json(nullptr);
   json["ceiling_part"] = bounded ? ordered_json(part_of_ceiling(row)) : ordered_json(nullptr);
-  json["ceiling_by"] = !bounded ? ordered_json(nullptr)
-                                : ordered_json(row.ceiling.streaming ? "streaming" : "memcpy");
+  json["ceiling_by"] = bounded ? ordered_json(row.ceiling.by) : ordered_json(nullptr);
   add_events(json, "mpi", row.mpi_events);
   add_events(json, "quadrille", row.quadrille_events);
   if (row.late) add_late(json, *row.late);
@@ -227,19 +228,27 @@ std::string lines_above(const BenchHeader& header, const BenchCase& measured, bo
   if (!row_of(measured.collective).of_mpi) {
     text += "# no MPI has neighbor_allgatherw: mpi is MPI_Neighbor_alltoallw with the same block for each neighbour\n";
   }
+  if (header.device) text += facts_text(*header.device);
   return text;
 }
+
+// Names of algorithms on data of a GPU have parameters.
+int width_of_names(const BenchCase& measured) { return measured.gpu != nullptr ? 52 : 24; }
 
 std::string first_titles(const BenchCase& measured) {
   std::string text = fmt::format("{:>10} ", "bytes");
   if (is_varied(measured)) text += fmt::format("{:>10} {:>10} ", "mean", "max");
-  return text + fmt::format("{:<24} {:<24} ", "algorithm", "served by");
+  const int width = width_of_names(measured);
+  return text + fmt::format("{:<{}} {:<{}} ", "algorithm", width, "served by", width) +
+         (measured.gpu != nullptr ? fmt::format("{:<10} ", "path") : "");
 }
 
 std::string first_columns(const BenchRow& row) {
   std::string text = fmt::format("{:>10} ", row.measured.bytes);
   if (is_varied(row.measured)) text += fmt::format("{:>10.1f} {:>10} ", row.mean_bytes, row.max_bytes);
-  return text + fmt::format("{:<24} {:<24} ", row.algorithm, row.served_by);
+  const int width = width_of_names(row.measured);
+  return text + fmt::format("{:<{}} {:<{}} ", row.algorithm, width, row.served_by, width) +
+         (row.measured.gpu != nullptr ? fmt::format("{:<10} ", row.path) : "");
 }
 
 // "63 (55..71)"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/bench/data.hpp"
+#include "tools/bench/device/facts.hpp"
 #include "tools/bench/late.hpp"
 #include "tools/bench/overlap.hpp"
 #include "tools/bench/statistics.hpp"
@@ -23,6 +24,7 @@ struct BenchRow {
   int nodes = 1;
   std::string algorithm;  // as asked for
   std::string served_by;  // what carried the calls out
+  std::string path{};     // of data in a GPU's memory: "straight" from and to it, or "over host"
   Summary mpi, quadrille;
   double ratio = 0;            // of the medians
   double pair_ratio = 0;       // median over the rounds
@@ -42,6 +44,7 @@ struct BenchHeader {
   std::string version, mpi, mpi_library, cpu, date;
   std::string no_counters{};  // why --counters counted nothing
   SetupTimes setup{};         // of a neighbourhood
+  std::optional<DeviceFacts> device{};  // of data in a GPU's memory
 };
 
 // The row with the names of the JSON and CSV columns, in their order.

@@ -126,7 +126,7 @@ Ceiling measure_ceiling(BenchData& data, const TimingOptions& options) {
     }
     const double microseconds = quantile(seconds, 0.5) * 1e6;
     if (best.microseconds == 0 || microseconds < best.microseconds)
-      best = {microseconds, streaming};
+      best = {microseconds, streaming ? "streaming" : "memcpy"};
   }
   return best;
 }

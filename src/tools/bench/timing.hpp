@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mpi/mpi.hpp"
@@ -32,8 +33,8 @@ Timing measure(BenchData& data, const std::vector<Implementation>& implementatio
 
 // What plain copies need for the work of a call.
 struct Ceiling {
-  double microseconds = 0;  // 0: not measured
-  bool streaming = false;   // by streaming stores, else by memcpy
+  double microseconds = 0;           // 0: not measured
+  std::string_view by = "memcpy";    // or "streaming" stores; of a GPU's data "device copy" or "bus"
 };
 // Collective, on one machine: all ranks at once copy from their own send to their own receive
 // buffer as many bytes as they receive in a call. These are the bytes, the buffers, the processors

@@ -27,6 +27,8 @@ std::string version_in(std::string_view text);
 std::string library_of_launcher(Abi abi);
 // Number of ranks that the launcher says it started; 0 if it says nothing.
 int ranks_of_launcher();
+// Which of the ranks of this machine this is, before MPI starts; -1 if the launcher does not say.
+int local_rank_of_launcher();
 // Rank 0 says what is wrong; all ranks are to end then. The others wait a moment: a launcher kills all when it sees
 // the first end, and nobody would learn why.
 void complain_once(std::string_view problem);

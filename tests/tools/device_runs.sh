@@ -1,0 +1,85 @@
+# `quadrille bench --device`: buffers in the memory of a GPU, here of the stand-ins of drivers (tests/device). CUDA and HIP
+# are their folders, WRONG_MPI an MPI that delivers a wrong byte.
+. "$(dirname "$0")/common.sh"
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+short="--iterations 4 --warmup 1 --no-ceiling"
+cuda="env LD_LIBRARY_PATH=$CUDA" hip="env LD_LIBRARY_PATH=$HIP"
+dense="alltoall alltoallv alltoallw allgather allgatherv"
+neighbors="neighbor_alltoall neighbor_alltoallv neighbor_alltoallw neighbor_allgather neighbor_allgatherv neighbor_allgatherw"
+
+# Each collective on 2, 3 and 4 ranks, with streams that are late.
+for ranks in 2 3 4; do
+  for collective in $dense $neighbors; do
+    expect 0 - "cuda: Stand-in 0, driver 13.0, 1 GPU, $ranks ranks a GPU; mpi is given memory of the host" \
+      $cuda QUADRILLE_STANDIN_STREAMS=random:$ranks \
+      $MPIRUN -n $ranks "$TOOL" bench $collective --device cuda --sizes 0,100,5000 $short --json "$work/a.json"
+    grep -q '"errors": 0' "$work/a.json" || fail "$collective on $ranks ranks: $(cat "$work/out")"
+  done
+done
+
+bench="$MPIRUN -n 3 $TOOL bench"
+lazy="QUADRILLE_STANDIN_STREAMS=lazy"
+expect 0 - "hip: Stand-in 0, driver 6.0.0, 1 GPU" $hip $lazy $bench alltoallw --device hip --sizes 24 $short
+expect 0 - "strided" $cuda $lazy $bench alltoallw --device cuda --sizes 8,40 $short --datatype strided
+expect 0 - "in place" $cuda $lazy $bench alltoall --device cuda --sizes 8,40 $short --in-place
+expect 0 - "enters each call 500 us late" $cuda $bench alltoall --device cuda --sizes 8 $short --late 500
+expect 0 - "2 GPUs, 2 ranks a GPU" $cuda QUADRILLE_STANDIN_DEVICES=2 $bench alltoall --device cuda --sizes 8 $short
+
+# The algorithms of the paper by their names, the ceilings, and what the file has of the device.
+forced=pairwise,nonblocking,cuda-aware-mpi
+for stride in 1 5 10 15; do
+  forced=$forced,waitall-stride:stride=$stride,waitany-stride:stride=$stride,testany-stride:stride=$stride
+done
+for buffers in kept fresh pageable; do forced=$forced,copy-to-cpu:inner=waitany-stride,stride=10,buffers=$buffers; done
+expect 0 - "# ceilings of the slowest GPU" $cuda $bench alltoallv --device cuda --sizes 300 --distribution uniform \
+  --iterations 4 --warmup 1 --algorithms default,$forced,copy-to-cpu:inner=mpi --json "$work/b.json" --csv "$work/b.csv"
+grep -q "this is a stand-in of a driver: its times say nothing" "$work/out" || fail "a stand-in is taken for a GPU"
+python3 - "$work/b.json" "$work/b.csv" <<'PYTHON' || fail "the JSON or CSV file is not as promised"
+import csv, json, sys
+data = json.load(open(sys.argv[1]))
+rows, lines, device = data["rows"], list(csv.DictReader(open(sys.argv[2]))), data["header"]["device"]
+assert {k: device[k] for k in ("kind", "name", "devices", "gpus", "ranks_a_gpu", "standin", "mpi_memory")} == {
+    "kind": "cuda", "name": "Stand-in 0", "devices": 1, "gpus": 1, "ranks_a_gpu": 3, "standin": True,
+    "mpi_memory": "host"}, device
+assert len(device["ceilings"]) == 5 and all(rate > 0 for rate in device["ceilings"].values()), device
+assert len(rows) == 20, len(rows)
+for row, line in zip(rows, lines, strict=True):
+    assert list(row) == list(line), line
+    assert row["errors"] == 0 and row["memory"] == "device" and row["path"] == "over host", row
+    assert row["ceiling_us"] > 0 and row["ceiling_by"] == "bus", row
+    asked = row["algorithm"].split(":")[0]
+    assert asked == "default" or row["served_by"].startswith({"cuda-aware-mpi": "mpi"}.get(asked, asked)), row
+PYTHON
+
+# Wrong bytes are seen: in the check before, and in a timed call.
+for call in 1 5; do
+  expect 1 - "1 wrong bytes" $cuda QUADRILLE_LIBMPI="$WRONG_MPI" WRONG_CALL=$call \
+    $MPIRUN -n 1 "$TOOL" bench alltoallv --device cuda --sizes 64 --iterations 4 --warmup 0 --no-ceiling
+done
+expect 0 - "default" $cuda QUADRILLE_LIBMPI="$WRONG_MPI" WRONG_CALL=1000 \
+  $MPIRUN -n 1 "$TOOL" bench alltoallv --device cuda --sizes 64 --iterations 4 --warmup 0 --no-ceiling
+
+# No driver, or none on one rank; a device without memory; no device. One line says so, and nobody waits.
+expect_line() { # expect_line STATUS TEXT command...
+  local status=$1 text=$2
+  shift 2
+  expect "$status" - "$text" "$@"
+  [ "$(cat "$work/out" "$work/err" | grep -c '^quadrille: ')" = 1 ] || fail "$*: not one line: $(cat "$work/out" "$work/err")"
+  grep -qi "mpi_abort" "$work/out" "$work/err" && fail "$*: an abort: $(cat "$work/err")"
+}
+if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
+  expect_line 2 "quadrille: no driver libcuda.so.1 found" $bench alltoall --device cuda --sizes 8
+  expect_line 2 "quadrille: rank 1 on $(uname -n): no driver libcuda.so.1 found" \
+    $MPIRUN -n 1 env LD_LIBRARY_PATH="$CUDA" "$TOOL" bench alltoall --device cuda --sizes 8 : \
+    -n 1 "$TOOL" bench alltoall --device cuda --sizes 8
+fi
+ldconfig -p 2>/dev/null | grep -q 'libamdhip64\.so' ||
+  expect_line 2 "libamdhip64.so.6 found; --device hip needs a GPU" $cuda $bench alltoall --device hip --sizes 8
+expect_line 2 "finds no GPU" $cuda CUDA_VISIBLE_DEVICES= $bench alltoall --device cuda --sizes 8
+expect 1 - "the driver of the GPU refuses" $cuda QUADRILLE_STANDIN_FAIL=cuMemAlloc_v2:1+ \
+  $bench alltoall --device cuda --sizes 8 $short
+expect_line 2 "unknown device 'tpu'; known are cuda, hip" $bench alltoall --device tpu
+expect_line 2 "--memory is about memory of the host" $bench alltoall --device cuda --memory private
+expect_line 2 "--stage-mpi is for --device" $bench alltoall --stage-mpi
+expect_line 2 "--device has no effect with --overlap" $bench alltoall --device cuda --overlap
+finish
