@@ -68,8 +68,8 @@ constexpr const char *straight = "straight", *over_host = "over host";
 
 class Bench {
  public:
-  Bench(const BenchOptions& options, const BenchPlan& plan)
-      : options_(options), plan_(plan), world_(make_world(mpi().comm_world)), progress_(world_.rank == 0), header_(make_header()) {
+  Bench(const BenchOptions& options, const BenchPlan& plan, MPI_Comm comm)
+      : options_(options), plan_(plan), world_(make_world(comm)), progress_(world_.rank == 0), header_(make_header()) {
     if (is_neighbor(plan_.collective)) {
       const Distribution kind = plan_.traffic.kind;
       neighbors_ = make_neighbors(plan_.neighborhood, plan_.extents, world_.ranks, world_.rank,
@@ -505,7 +505,11 @@ std::string start_mpi() {
 }
 
 int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results) {
-  Bench bench(options, plan);
+  return measure_plan(options, plan, results, mpi().comm_world);
+}
+
+int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results, MPI_Comm comm) {
+  Bench bench(options, plan, comm);
   const int status = bench.run();
   results = bench.results();
   return status;

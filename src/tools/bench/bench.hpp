@@ -34,5 +34,7 @@ struct BenchResults {
 // rows on all ranks.
 // If nothing can be measured it says so in `results` only.
 int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results);
+// The same by the ranks of `comm`.
+int measure_plan(const BenchOptions& options, const BenchPlan& plan, BenchResults& results, MPI_Comm comm);
 
 }  // namespace quadrille::tools

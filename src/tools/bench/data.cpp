@@ -194,6 +194,12 @@ void BlockBuffer::poison(std::uint64_t salt) {
   fill_range(memory_.get(), 0, size_ + 2 * guard, background_key(salt));
 }
 
+void BlockBuffer::poison_around(std::uint64_t salt) {
+  if (unit_ != extent_) return poison(salt);
+  fill_range(memory_.get(), 0, guard, background_key(salt));
+  fill_range(memory_.get(), guard + size_, size_ + 2 * guard, background_key(salt));
+}
+
 void BlockBuffer::write(int block, std::uint64_t seed, int source, int destination,
                         std::uint64_t call) {
   const std::uint64_t key = key_of(seed, source, destination, call);
@@ -316,7 +322,7 @@ std::vector<BlockBuffer::Expected> BenchData::expected_received() const {
 }
 
 void BenchData::fill(std::uint64_t call) {
-  send_.poison(call);
+  case_.in_place ? send_.poison(call) : send_.poison_around(call);
   recv_.poison(~call);
   const auto sent = expected_sent();
   if (!case_.in_place) {

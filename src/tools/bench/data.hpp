@@ -82,6 +82,8 @@ class BlockBuffer {
 
   // Fills everything, guards and gaps included, with a background that `salt` decides.
   void poison(std::uint64_t salt);
+  // The same for what no write() of all blocks overwrites.
+  void poison_around(std::uint64_t salt);
   // Writes block `block` as sent by `source` to `destination` in call `call`.
   void write(int block, std::uint64_t seed, int source, int destination, std::uint64_t call);
 

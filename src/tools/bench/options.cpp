@@ -182,7 +182,8 @@ constexpr Effect effects[] = {
     {"--iterations", true, true, true, false},    {"--warmup", true, true, true, false},
     {"--cold", true, false, false, true},         {"--no-ceiling", true, false, false, false},
     {"--late", true, false, true, false},         {"--device", true, false, true, false},
-    {"--stage-mpi", true, false, true, false},
+    {"--stage-mpi", true, false, true, false},    {"--shrink", false, false, true, false},
+    {"--panel", false, false, true, false},
     {"--counters", true, false, true, true},      {"--memory", true, true, true, false},
     {"--in-place", true, true, true, false},      {"--datatype", true, true, true, false},
     {"--distribution", true, true, false, false}, {"--neighborhood", true, true, false, false},
@@ -409,8 +410,18 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command
       .add_option("--figure", options.figure,
                   "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, co-10-neighbors, "
-                  "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-table-2")
+                  "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-table-2, gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7, "
+                  "gpu-8, gpu-9, gpu-10; all of gpu but gpu-6 need GPUs")
       ->check(not_empty);
+  command
+      .add_option("--panel", options.panel, "Figures of gpu: measure only this panel, from 1 on; 0 measures all")
+      ->check(CLI::Range(0, 9))
+      ->default_str("0");
+  command
+      .add_option("--shrink", options.shrink,
+                  "Figures of gpu: divide all sizes by so much, to try one out; no claim has a verdict then")
+      ->check(CLI::Range(1L, 1L << 30))
+      ->default_str("1");
   command
       .add_option("--results", options.results,
                   "Figure: folder for its page and its data (JSON); it is made if it is missing")

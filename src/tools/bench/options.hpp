@@ -57,6 +57,8 @@ struct BenchOptions {
   int tests = 0;
   // For --figure.
   std::string figure;
+  int panel = 0;    // of a figure on GPUs: only this one, from 1 on; 0: all
+  long shrink = 1;  // sizes of a figure on GPUs are divided by that
   std::string results = "results";  // folder of its page and data
   // For --copy-phase.
   bool copy_phase = false, staggered = false;

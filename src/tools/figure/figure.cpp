@@ -1,18 +1,16 @@
 #include "tools/figure/figure.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "mpi/mpi.hpp"
 #include "sys/sys.hpp"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/status.hpp"
+#include "tools/figure/gpu/gpu_figure.hpp"
+#include "tools/figure/results.hpp"
 #include "tools/figure/setup_table.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
@@ -45,15 +43,15 @@ std::string why_impossible(const BenchOptions& options, int ranks, Figure& figur
   if (!known)
     return fmt::format("unknown figure '{}'; known are {}", options.figure, known_figures());
   if (std::string idle = why_without_effect(options); !idle.empty()) return idle;
+  if (!options.device.empty()) return fmt::format("{} is about memory of the host: leave --device out", options.figure);
+  if (options.shrink != 1 || options.panel != 0) {
+    return fmt::format("--shrink and --panel are for figures of gpu, not {}", options.figure);
+  }
   if (!figure.setups.empty()) {
     if (std::string idle = why_without_effect_on_setups(options); !idle.empty()) return idle;
   }
   if (ranks > 0) return "";
-  return fmt::format(
-      "a figure is measured by the ranks of a launcher; start it with 'mpirun -n 8 "
-      "quadrille bench --figure {}' (with --oversubscribe if Open MPI sees fewer "
-      "than 8 cores)",
-      options.figure);
+  return why_no_launcher(options);
 }
 
 BenchPlan plan_of(const BenchOptions& options, const Plot& plot) {
@@ -69,17 +67,6 @@ BenchPlan plan_of(const BenchOptions& options, const Plot& plot) {
   plan.algorithms.clear();
   plan.variants = plot.variants;
   return plan;
-}
-
-ordered_json head_json(const Figure& figure, const FigureRun& run) {
-  ordered_json json;
-  json["figure"] = figure.name;
-  json["source"] = figure.source;
-  json["header"] = quadrille::tools::to_json(run.header);
-  json["ranks"] = run.ranks;
-  json["hosts"] = run.hosts;
-  json["processors"] = run.processors;
-  return json;
 }
 
 ordered_json to_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
@@ -103,61 +90,6 @@ ordered_json to_json(const Figure& figure, const FigureRun& run, const std::vect
                               {"sizes", sizes}});
   }
   return json;
-}
-
-bool write(const std::string& file, const std::string& text) {
-  std::ofstream out(file);
-  out << text;
-  out.close();
-  if (!out)
-    complain(fmt::format("cannot write '{}'; give a folder that exists with --results", file));
-  return static_cast<bool>(out);
-}
-
-int write_results(const BenchOptions& options, const Figure& figure, const ordered_json& json,
-                  const std::string& page) {
-  const std::string base = options.results + "/" + figure.name;
-  if (!write(base + ".json", json.dump(2) + "\n")) return wrong_result;
-  if (!write(base + ".md", page)) return wrong_result;
-  fmt::print("{}", page);
-  return 0;
-}
-
-// Collective.
-int count_hosts(MPI_Comm all) {
-  MPI_Comm host = mpi().comm_null;
-  int rank = 0;
-  mpi().Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &host);
-  mpi().Comm_rank(host, &rank);
-  mpi().Comm_free(&host);
-  std::uint64_t first = rank == 0 ? 1 : 0, hosts = 0;
-  mpi().Allreduce(&first, &hosts, 1, mpi().uint64, mpi().op_sum, all);
-  return static_cast<int>(hosts);
-}
-
-// Collective. Rank 0 alone writes, so its host alone needs the folder. One level is made: of a mistyped path no more.
-bool make_folder(const std::string& folder) {
-  int rank = 0, usable = 1;
-  mpi().Comm_rank(mpi().comm_world, &rank);
-  if (rank == 0) {
-    std::error_code ignored;  // access() finds the same
-    std::filesystem::create_directory(folder, ignored);
-    usable = std::filesystem::is_directory(folder, ignored) && access(folder.c_str(), W_OK) == 0 ? 1 : 0;
-    if (usable == 0) complain(fmt::format("'{}' is no folder to write to; give one with --results", folder));
-  }
-  mpi().Bcast(&usable, 1, mpi().int_type, 0, mpi().comm_world);
-  return usable != 0;
-}
-
-// Collective.
-FigureRun make_run(const Figure& figure, const BenchHeader& header) {
-  FigureRun run;
-  mpi().Comm_size(mpi().comm_world, &run.ranks);
-  run.hosts = count_hosts(mpi().comm_world);
-  run.processors = static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
-  run.command = fmt::format("mpirun -n {} quadrille bench --figure {}", run.ranks, figure.name);
-  run.header = header;
-  return run;
 }
 
 // What is too large for this machine is left out, and the page says so.
@@ -185,7 +117,7 @@ int measure_figure(const BenchOptions& options, const Figure& figure) {
   BenchResults results;
   const int status = measure_plots(options, figure, plots, results);
   if (status == bad_options) return status;
-  const FigureRun run = make_run(figure, results.header);
+  const FigureRun run = make_run(results.header);
   if (results.rank != 0) return status;
   return std::max(
       status, write_results(options, figure, to_json(figure, run, plots), figure_page(figure, run, plots)));
@@ -196,7 +128,7 @@ int measure_setup_table(const BenchOptions& options, const Figure& figure, long 
   mpi().Comm_rank(mpi().comm_world, &rank);
   std::vector<SetupRow> rows;
   for (const SetupCase& one : figure.setups) rows.push_back(measure_setups(mpi().comm_world, one, iterations));
-  const FigureRun run = make_run(figure, make_header());
+  const FigureRun run = make_run(make_header());
   if (rank != 0) return 0;
   ordered_json json = head_json(figure, run);
   json["setups"] = ordered_json::array();
@@ -204,16 +136,10 @@ int measure_setup_table(const BenchOptions& options, const Figure& figure, long 
   return write_results(options, figure, json, setup_page(figure, run, rows));
 }
 
-// The ranks of a launcher for another MPI would each measure alone.
-std::string why_not_joined() {
-  int ranks = 0;
-  mpi().Comm_size(mpi().comm_world, &ranks);
-  return why_ranks_differ(ranks);
-}
-
 }  // namespace
 
 int figure_command(const BenchOptions& options) {
+  if (const auto of_gpus = gpu_figure(options.figure)) return gpu_figure_command(options, *of_gpus);
   Figure figure;
   BenchPlan plan;
   std::string problem = why_impossible(options, ranks_of_launcher(), figure);

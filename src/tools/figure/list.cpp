@@ -3,6 +3,7 @@
 
 #include "memory/copy_threshold.hpp"
 #include "tools/figure/figure.hpp"
+#include "tools/figure/gpu/gpu_figure.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -168,6 +169,7 @@ std::vector<Figure> figures(std::size_t l2_bytes, int ranks) {
 std::string known_figures() {
   std::string names;
   for (const Figure& figure : figures(0, 1)) names += (names.empty() ? "" : ", ") + figure.name;
+  for (const GpuFigure& figure : gpu_figures()) names += ", " + figure.about.name;
   return names;
 }
 
