@@ -1,5 +1,5 @@
-// The benchmark's data in the memory of a GPU, by the stand-in of CUDA's driver (tests/device): the oracle looks at what is
-// there.
+// The benchmark's data in the memory of a GPU, by the stand-in of CUDA's driver (tests/device): the oracle looks at
+// what is there.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-# `quadrille bench --device`: buffers in the memory of a GPU, here of the stand-ins of drivers (tests/device). CUDA and HIP
+# `quadrille bench --device`: buffers in the memory of a GPU, here of stand-ins of drivers (tests/device). CUDA and HIP
 # are their folders, WRONG_MPI an MPI that delivers a wrong byte.
 . "$(dirname "$0")/common.sh"
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe

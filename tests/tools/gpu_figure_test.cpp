@@ -42,8 +42,8 @@ TEST(GpuFigures, LinesAreAlgorithmsOfAlltoallv) {
 }
 
 bool has_line(const GpuPlot& plot, const std::string& label) {
-  return label == "mpi" || std::any_of(plot.lines.begin(), plot.lines.end(),
-                                       [&](const Variant& line) { return line.label == label; });
+  return label == "mpi" ||
+         std::any_of(plot.lines.begin(), plot.lines.end(), [&](const Variant& line) { return line.label == label; });
 }
 
 TEST(GpuFigures, ClaimsOnThemAreAboutWhatIsMeasured) {
@@ -104,7 +104,7 @@ class Verdicts : public testing::Test {
     figure_.plots = {
         {"plot", true, {2, 4}, {10, 20}, SizeOf::rank, {{"a", "pairwise", {}}, {"b", "copy-to-cpu:buffers=kept", {}}}}};
     GpuPlotRows& plot = measured_.plots.emplace_back();
-    plot.rows = {made_row(2, 10, "a", 8, 4), made_row(2, 10, "b", 8, 8),  made_row(2, 20, "a", 8, 2),
+    plot.rows = {made_row(2, 10, "a", 8, 4),  made_row(2, 10, "b", 8, 8),  made_row(2, 20, "a", 8, 2),
                  made_row(2, 20, "b", 8, 16), made_row(4, 10, "a", 16, 1), made_row(4, 10, "b", 16, 32),
                  made_row(4, 20, "a", 16, 8), made_row(4, 20, "b", 16, 4)};
     DeviceFacts facts;
@@ -241,7 +241,8 @@ TEST_F(Verdicts, AreOnThePageAndInTheFile) {
   EXPECT_EQ(nothing["claims"][0]["reason"], "no GPU");
   EXPECT_TRUE(nothing["claims"][0]["here"].is_null());
   EXPECT_EQ(nothing["plots"][0]["lines"].size(), 3u);
-  EXPECT_THAT(gpu_page(figure_, run_of(4), measured_), HasSubstr("| text | a over mpi | 2 | - | cannot be tested here: no GPU |"));
+  EXPECT_THAT(gpu_page(figure_, run_of(4), measured_),
+              HasSubstr("| text | a over mpi | 2 | - | cannot be tested here: no GPU |"));
 }
 
 }  // namespace

@@ -32,7 +32,6 @@
 namespace quadrille::tools {
 namespace {
 
-
 std::vector<Implementation> make_implementations(const World& world, const BenchPlan& plan,
                                                  const BenchNeighbors* neighbors) {
   const auto make = [&](bool native) {
@@ -103,9 +102,18 @@ class Bench {
 
  private:
   BenchCase case_of(std::size_t bytes) const {
-    return {plan_.collective,    bytes,         plan_.element, plan_.traffic, options_.in_place,
-            plan_.shared_memory, options_.seed, world_.ranks,  world_.rank,   neighbors_,
-            gpu_,                header_.device && header_.device->stages_mpi};
+    return {plan_.collective,
+            bytes,
+            plan_.element,
+            plan_.traffic,
+            options_.in_place,
+            plan_.shared_memory,
+            options_.seed,
+            world_.ranks,
+            world_.rank,
+            neighbors_,
+            gpu_,
+            header_.device && header_.device->stages_mpi};
   }
 
   // Reasons that are only known when MPI runs; the same on all ranks.
@@ -145,12 +153,14 @@ class Bench {
     const std::size_t need = buffer_bytes(case_of(largest)) * static_cast<std::size_t>(header_.device->ranks_a_gpu);
     const std::size_t have = gpu_->free_bytes();
     if (sum_over_ranks(have > 0 && need > have / 10 * 9 ? 1 : 0, world_) == 0) return "";
-    return fmt::format("blocks of {} bytes need about {} MiB on a GPU of {} ranks, and {} MiB are free; take smaller --sizes "
-                       "or fewer ranks", largest, need >> 20, header_.device->ranks_a_gpu, have >> 20);
+    return fmt::format(
+        "blocks of {} bytes need about {} MiB on a GPU of {} ranks, and {} MiB are free; take smaller --sizes "
+        "or fewer ranks",
+        largest, need >> 20, header_.device->ranks_a_gpu, have >> 20);
   }
 
-  // Buffers, the same again for Quadrille's scratch blocks and packing, and for the MPI's own; of data on a GPU also what
-  // they are compared with.
+  // Buffers, the same again for Quadrille's scratch blocks and packing, and for the MPI's own; of data on a GPU also
+  // what they are compared with.
   std::string why_not_enough_memory(std::size_t largest) const {
     if (std::string problem = why_not_enough_on_gpu(largest); !problem.empty()) return problem;
     const std::size_t copies = gpu_ != nullptr ? 4 : 3;
@@ -343,7 +353,8 @@ class Bench {
   }
   // The same on all ranks, because they agree on what serves a call. The calls have been made once.
   bool has_ceiling(const BenchData& data, std::size_t bytes) const {
-    if (options_.no_ceiling || plan_.late || gpu_ != nullptr || !data.plain() || bytes == 0 || neighbors_ != nullptr) return false;
+    if (options_.no_ceiling || plan_.late || gpu_ != nullptr || !data.plain() || bytes == 0 || neighbors_ != nullptr)
+      return false;
     if (world_.ranks_here != world_.ranks) return false;
     for (std::size_t i = 1; i < implementations_.size(); ++i) {
       BenchRow row;
@@ -355,7 +366,8 @@ class Bench {
     return false;
   }
 
-  // What the data of a GPU's ranks need where they only go through its bus, or to another place of its memory. Collective.
+  // What the data of a GPU's ranks need where they only go through its bus, or to another place of its memory.
+  // Collective.
   Ceiling ceiling_of_gpus(const BenchData& data, bool is_straight) const {
     const double held = max_over_ranks(static_cast<double>(data.bytes_held()), world_.comm);
     const double received = max_over_ranks(static_cast<double>(data.bytes_received()), world_.comm);
@@ -364,8 +376,9 @@ class Bench {
     const double bytes_a_us = 1e3 / header_.device->ranks_a_gpu;  // of a rank, for each 10^9 bytes a second
     if (is_straight) return {received / (rates.device_copy * bytes_a_us), "device copy"};
     if (rates.both_ways == 0) return {};
-    return {std::max({held / rates.to_host, received / rates.to_device, (held + received) / rates.both_ways}) / bytes_a_us,
-            "bus"};
+    return {
+        std::max({held / rates.to_host, received / rates.to_device, (held + received) / rates.both_ways}) / bytes_a_us,
+        "bus"};
   }
 
   // Whether the data of a GPU stay there. Of the MPI's own algorithm it is the MPI's affair, if it is given them.

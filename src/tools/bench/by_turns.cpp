@@ -192,7 +192,10 @@ namespace {
 class Rounds {
  public:
   Rounds(const std::vector<Timed>& things, const BatchPlan& plan, const TimingOptions& options)
-      : things_(things), plan_(plan), options_(options), counters_(options.events),
+      : things_(things),
+        plan_(plan),
+        options_(options),
+        counters_(options.events),
         events_(things.size(), EventSums(options.events.size())) {
     mpi().Comm_rank(options.world, &me_);
     mpi().Comm_size(options.world, &ranks_);

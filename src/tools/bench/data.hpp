@@ -30,8 +30,8 @@ struct BenchCase {
   int ranks = 1;
   int me = 0;
   std::shared_ptr<const BenchNeighbors> neighbors = nullptr;  // of neighbour collectives
-  std::shared_ptr<Gpu> gpu = nullptr;                          // in whose memory the buffers are; null: the host's
-  bool stages_mpi = false;                                     // the MPI is then given memory of the host
+  std::shared_ptr<Gpu> gpu = nullptr;                         // in whose memory the buffers are; null: the host's
+  bool stages_mpi = false;                                    // the MPI is then given memory of the host
 
   // Blocks of the two sides.
   int peers() const { return neighbors != nullptr ? neighbors->size() : ranks; }

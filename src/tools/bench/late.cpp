@@ -30,7 +30,8 @@ std::string parse_late(std::string_view text, std::optional<Late>& late) {
                      (!has_rank || (read_number(text.substr(colon + 1), rank) && rank <= INT_MAX));
   if (!known) {
     return fmt::format(
-        "'{}' does not say who is late; write microseconds from 1 to {}, as 500, and a rank if it is always the same, as "
+        "'{}' does not say who is late; write microseconds from 1 to {}, as 500, and a rank if it is always the same, "
+        "as "
         "500:3",
         text, longest_microseconds);
   }

@@ -183,16 +183,16 @@ constexpr Effect effects[] = {
     {"--cold", true, false, false, true},         {"--no-ceiling", true, false, false, false},
     {"--late", true, false, true, false},         {"--device", true, false, true, false},
     {"--stage-mpi", true, false, true, false},    {"--shrink", false, false, true, false},
-    {"--panel", false, false, true, false},
-    {"--counters", true, false, true, true},      {"--memory", true, true, true, false},
-    {"--in-place", true, true, true, false},      {"--datatype", true, true, true, false},
-    {"--distribution", true, true, false, false}, {"--neighborhood", true, true, false, false},
-    {"--grid", true, true, false, false},         {"--overlap", true, true, false, false},
-    {"--tests", false, true, false, false},       {"--figure", true, false, true, false},
-    {"--results", false, false, true, false},     {"--ranks", false, false, false, true},
-    {"--orders", false, false, false, true},      {"--threads", false, false, false, true},
-    {"--staggered", false, false, false, true},   {"--seed", true, true, true, false},
-    {"--json", true, true, false, true},          {"--csv", true, true, false, false}};
+    {"--panel", false, false, true, false},       {"--counters", true, false, true, true},
+    {"--memory", true, true, true, false},        {"--in-place", true, true, true, false},
+    {"--datatype", true, true, true, false},      {"--distribution", true, true, false, false},
+    {"--neighborhood", true, true, false, false}, {"--grid", true, true, false, false},
+    {"--overlap", true, true, false, false},      {"--tests", false, true, false, false},
+    {"--figure", true, false, true, false},       {"--results", false, false, true, false},
+    {"--ranks", false, false, false, true},       {"--orders", false, false, false, true},
+    {"--threads", false, false, false, true},     {"--staggered", false, false, false, true},
+    {"--seed", true, true, true, false},          {"--json", true, true, false, true},
+    {"--csv", true, true, false, false}};
 
 bool has(const BenchOptions& options, std::string_view option) {
   return std::find(options.given.begin(), options.given.end(), option) != options.given.end();
@@ -308,8 +308,8 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
   if (std::string error = understand_device(options, plan); !error.empty()) return error;
   if (std::string error = parse_late(options.late, plan.late); !error.empty()) return error;
   if (plan.late && options.counters) {
-    return "--counters counts what ranks do between two looks at the clock, and with --late one of them waits there; leave "
-           "one of the two out";
+    return "--counters counts what ranks do between two looks at the clock, and with --late one of them waits there; "
+           "leave one of the two out";
   }
   if (options.warmup < 0 || options.warmup > 1000000) {
     return "the number of warm-up calls must be 0 to 1000000";
@@ -349,9 +349,10 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       "--cold", options.cold,
       "Before each timed call empty the caches, then bring in this rank's own buffers");
   command
-      .add_option("--device", options.device,
-                  "Buffers in the memory of a GPU, cuda or hip; its driver is loaded, and rank i of a machine takes GPU i "
-                  "modulo their number")
+      .add_option(
+          "--device", options.device,
+          "Buffers in the memory of a GPU, cuda or hip; its driver is loaded, and rank i of a machine takes GPU i "
+          "modulo their number")
       ->check(not_empty);
   command.add_flag("--stage-mpi", options.stage_mpi,
                    "Device: give the MPI's own calls memory of the host in any case, and copy to it and back");
@@ -408,13 +409,13 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       ->needs(overlap)
       ->default_str("0");
   command
-      .add_option("--figure", options.figure,
-                  "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, co-10-neighbors, "
-                  "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-table-2, gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7, "
-                  "gpu-8, gpu-9, gpu-10; all of gpu but gpu-6 need GPUs")
+      .add_option(
+          "--figure", options.figure,
+          "Repeat an experiment of a paper: hint-6, hint-8, hint-10, co-10, co-11, co-10-neighbors, "
+          "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-table-2, gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7, "
+          "gpu-8, gpu-9, gpu-10; all of gpu but gpu-6 need GPUs")
       ->check(not_empty);
-  command
-      .add_option("--panel", options.panel, "Figures of gpu: measure only this panel, from 1 on; 0 measures all")
+  command.add_option("--panel", options.panel, "Figures of gpu: measure only this panel, from 1 on; 0 measures all")
       ->check(CLI::Range(0, 9))
       ->default_str("0");
   command

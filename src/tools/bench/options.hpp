@@ -57,8 +57,8 @@ struct BenchOptions {
   int tests = 0;
   // For --figure.
   std::string figure;
-  int panel = 0;    // of a figure on GPUs: only this one, from 1 on; 0: all
-  long shrink = 1;  // sizes of a figure on GPUs are divided by that
+  int panel = 0;                    // of a figure on GPUs: only this one, from 1 on; 0: all
+  long shrink = 1;                  // sizes of a figure on GPUs are divided by that
   std::string results = "results";  // folder of its page and data
   // For --copy-phase.
   bool copy_phase = false, staggered = false;
@@ -87,8 +87,8 @@ struct BenchPlan {
   std::vector<int> extents{};         // of their torus; empty: as MPI_Dims_create makes it
   std::optional<DeviceKind> device{};
   std::shared_ptr<const DeviceRun> device_run = nullptr;  // when MPI has started
-  bool stages_mpi = false;            // though the MPI takes a device's memory
-  bool checks_timed_calls = false;    // some batches are checked
+  bool stages_mpi = false;                                // though the MPI takes a device's memory
+  bool checks_timed_calls = false;                        // some batches are checked
   double seconds = 0;                 // enough for each implementation and size; 0: as TimingOptions says
   std::optional<Late> late{};         // one rank enters the measured calls late
   bool shared_memory = true;          // buffers from the shared heap, as under `quadrille run`

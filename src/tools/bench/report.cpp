@@ -267,9 +267,11 @@ std::string table_head(const BenchHeader& header, const BenchCase& measured, boo
   std::string text = lines_above(header, measured, cold);
   if (!late) return text + first_titles(measured) + titles("ceiling us", "of it");
   text += fmt::format(
-      "# {} enters each call {:.0f} us late: us is from then until the last rank is done; others: the slowest of the others, "
+      "# {} enters each call {:.0f} us late: us is from then until the last rank is done; others: the slowest of the "
+      "others, "
       "from when they enter\n",
-      late->is_drawn() ? "a rank that is drawn for each round" : fmt::format("rank {}", late->rank), late->seconds * 1e6);
+      late->is_drawn() ? "a rank that is drawn for each round" : fmt::format("rank {}", late->rank),
+      late->seconds * 1e6);
   return text + first_titles(measured) + titles("mpi others", "qu. others");
 }
 

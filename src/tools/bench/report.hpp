@@ -36,7 +36,7 @@ struct BenchRow {
   bool cold = false;
   Ceiling ceiling;  // of plain copies, if it was measured for this row
   std::vector<Count> mpi_events, quadrille_events;  // a call and rank; empty: not asked for
-  std::optional<LateColumns> late{};        // with --late
+  std::optional<LateColumns> late{};                // with --late
   std::optional<OverlapColumns> overlap{};  // with --overlap; `mpi` and `quadrille` are then to start and wait alone
 };
 

@@ -20,8 +20,8 @@ struct Implementation {
   std::optional<memory::CopyPlan> copying{};  // another way to copy, from the second call on
 };
 
-// Where the data are checked in the timed run as well: `calls` numbers the calls with known data, and `errors` counts this
-// rank's wrong bytes of each implementation.
+// Where the data are checked in the timed run as well: `calls` numbers the calls with known data, and `errors` counts
+// this rank's wrong bytes of each implementation.
 struct RunChecks {
   std::uint64_t& calls;
   std::vector<std::uint64_t>& errors;
@@ -33,8 +33,8 @@ Timing measure(BenchData& data, const std::vector<Implementation>& implementatio
 
 // What plain copies need for the work of a call.
 struct Ceiling {
-  double microseconds = 0;           // 0: not measured
-  std::string_view by = "memcpy";    // or "streaming" stores; of a GPU's data "device copy" or "bus"
+  double microseconds = 0;         // 0: not measured
+  std::string_view by = "memcpy";  // or "streaming" stores; of a GPU's data "device copy" or "bus"
 };
 // Collective, on one machine: all ranks at once copy from their own send to their own receive
 // buffer as many bytes as they receive in a call. These are the bytes, the buffers, the processors

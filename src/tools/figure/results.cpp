@@ -23,8 +23,7 @@ bool write(const std::string& file, const std::string& text) {
   std::ofstream out(file);
   out << text;
   out.close();
-  if (!out)
-    complain(fmt::format("cannot write '{}'; give a folder that exists with --results", file));
+  if (!out) complain(fmt::format("cannot write '{}'; give a folder that exists with --results", file));
   return static_cast<bool>(out);
 }
 
@@ -40,12 +39,17 @@ int count_hosts(MPI_Comm all) {
   return static_cast<int>(hosts);
 }
 
-// What follows the name of the program on the command line.
+// What follows the name of the program on the command line. Not where the results go: it changes nothing in them.
 std::string own_words() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string word, words;
   for (bool first = true; std::getline(file, word, '\0'); first = false) {
-    if (!first) words += " " + word;
+    if (first || word.starts_with("--results=")) continue;
+    if (word == "--results") {
+      std::getline(file, word, '\0');
+    } else {
+      words += " " + word;
+    }
   }
   return words;
 }

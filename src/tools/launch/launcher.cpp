@@ -124,8 +124,8 @@ std::string library_of_launcher(Abi abi) {
 int ranks_of_launcher() { return number_from_environment({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 0); }
 
 int local_rank_of_launcher() {
-  return number_from_environment({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "PALS_LOCAL_RANKID",
-                                  "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"},
+  return number_from_environment({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
+                                  "PALS_LOCAL_RANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"},
                                  -1);
 }
 

@@ -67,7 +67,8 @@ DeviceFacts find_facts(const Gpu& gpu, bool stages_mpi, const GpuRates& rates, c
 namespace {
 
 std::string mpi_text(const DeviceFacts& facts) {
-  if (!facts.stages_mpi) return fmt::format("mpi is given the device's memory ({} says that it takes it)", facts.said_by);
+  if (!facts.stages_mpi)
+    return fmt::format("mpi is given the device's memory ({} says that it takes it)", facts.said_by);
   const std::string why = facts.mpi_device == DeviceUse::all        ? "it was asked for so"
                           : facts.mpi_device == DeviceUse::messages ? "it takes a device's memory in messages alone"
                                                                     : "it does not say that it takes a device's memory";
@@ -77,15 +78,16 @@ std::string mpi_text(const DeviceFacts& facts) {
 }  // namespace
 
 std::string facts_text(const DeviceFacts& facts) {
-  std::string text = fmt::format("# {}: {}, driver {}, {} GPU{}, {} rank{} a GPU; {}\n", name_of(facts.kind), facts.name,
-                                 facts.driver_version, facts.gpus, facts.gpus == 1 ? "" : "s", facts.ranks_a_gpu,
-                                 facts.ranks_a_gpu == 1 ? "" : "s", mpi_text(facts));
+  std::string text = fmt::format("# {}: {}, driver {}, {} GPU{}, {} rank{} a GPU; {}\n", name_of(facts.kind),
+                                 facts.name, facts.driver_version, facts.gpus, facts.gpus == 1 ? "" : "s",
+                                 facts.ranks_a_gpu, facts.ranks_a_gpu == 1 ? "" : "s", mpi_text(facts));
   if (facts.standin) text += "# this is a stand-in of a driver: its times say nothing\n";
   if (!facts.rates.are_measured()) return text;
-  return text + fmt::format(
-                    "# ceilings of the slowest GPU, 10^9 bytes a second: device copy {:.1f}, to the device {:.1f}, to the "
-                    "host {:.1f}, both ways {:.1f}\n",
-                    facts.rates.device_copy, facts.rates.to_device, facts.rates.to_host, facts.rates.both_ways);
+  return text +
+         fmt::format(
+             "# ceilings of the slowest GPU, 10^9 bytes a second: device copy {:.1f}, to the device {:.1f}, to the "
+             "host {:.1f}, both ways {:.1f}\n",
+             facts.rates.device_copy, facts.rates.to_device, facts.rates.to_host, facts.rates.both_ways);
 }
 
 nlohmann::ordered_json to_json(const DeviceFacts& facts) {
@@ -100,7 +102,9 @@ nlohmann::ordered_json to_json(const DeviceFacts& facts) {
                                  {"mpi_takes_devices", uses[static_cast<std::size_t>(facts.mpi_device)]},
                                  {"mpi_takes_devices_says", facts.said_by},
                                  {"mpi_memory", facts.stages_mpi ? "host" : "device"}};
-  const auto rate = [](double value) { return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr); };
+  const auto rate = [](double value) {
+    return value > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+  };
   json["ceilings"] = {{"device_copy_GBps", rate(facts.rates.device_copy)},
                       {"to_device_GBps", rate(facts.rates.to_device)},
                       {"to_host_GBps", rate(facts.rates.to_host)},

@@ -56,7 +56,8 @@ void* load_library(DeviceKind kind, std::string& problem) {
 std::string find_functions(void* library, DeviceKind kind, GpuCalls& calls) {
   std::string missing;
   const bool cuda = kind == DeviceKind::cuda;
-  const auto find = [&]<class Function>(const char* of_cuda, const char* of_hip, Function*& function, bool needed = true) {
+  const auto find = [&]<class Function>(const char* of_cuda, const char* of_hip, Function*& function,
+                                        bool needed = true) {
     const char* const name = cuda ? of_cuda : of_hip;
     if (name == nullptr) return;
     function = reinterpret_cast<Function*>(dlsym(library, name));
@@ -162,7 +163,8 @@ void* Gpu::allocate(std::size_t bytes) {
   must(calls_->allocate(&memory, std::max<std::size_t>(bytes, 1)), fmt::format("{} bytes of its memory", bytes));
   memory::DevicePlace place;
   if (!memory::find_device(driver(), memory, place)) {
-    throw std::runtime_error("Quadrille takes memory of the GPU for memory of the host: another driver is loaded as well");
+    throw std::runtime_error(
+        "Quadrille takes memory of the GPU for memory of the host: another driver is loaded as well");
   }
   return memory;
 }

@@ -1,5 +1,5 @@
-// The GPU of a rank of the benchmark. Here the driver is the program's to load; it is found at run time, and no toolkit is
-// needed.
+// The GPU of a rank of the benchmark. Here the driver is the program's to load; it is found at run time, and no toolkit
+// is needed.
 #pragma once
 
 #include <array>
@@ -23,7 +23,8 @@ struct GpuCalls;
 // std::runtime_error.
 class Gpu {
  public:
-  // Loads the driver and initialises it. Null if there is none, or no device: `problem` says in one line what is missing.
+  // Loads the driver and initialises it. Null if there is none, or no device: `problem` says in one line what is
+  // missing.
   static std::shared_ptr<Gpu> open(DeviceKind kind, std::string& problem);
   Gpu(DeviceKind kind, std::unique_ptr<GpuCalls> calls, int devices);
   Gpu(const Gpu&) = delete;

@@ -38,8 +38,14 @@ class OwnStream {
 class Copier {
  public:
   Copier(const std::shared_ptr<Gpu>& gpu, std::size_t bytes)
-      : gpu_(gpu), bytes_(bytes), one_(gpu), other_(gpu), on_device_(allocate_on(gpu, bytes)),
-        on_device_too_(allocate_on(gpu, bytes)), on_host_(pin_for(gpu, bytes)), on_host_too_(pin_for(gpu, bytes)) {
+      : gpu_(gpu),
+        bytes_(bytes),
+        one_(gpu),
+        other_(gpu),
+        on_device_(allocate_on(gpu, bytes)),
+        on_device_too_(allocate_on(gpu, bytes)),
+        on_host_(pin_for(gpu, bytes)),
+        on_host_too_(pin_for(gpu, bytes)) {
     if (!has_host()) return;
     // Pages that nobody has written are not there yet.
     std::fill_n(on_host_.get(), bytes, std::byte{1});

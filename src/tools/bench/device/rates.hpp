@@ -12,7 +12,7 @@ namespace quadrille::tools {
 struct GpuRates {
   double device_copy = 0;  // from its memory to its memory; what is copied counts once
   double to_device = 0, to_host = 0;
-  double both_ways = 0;  // at once, the sum of the two
+  double both_ways = 0;   // at once, the sum of the two
   std::size_t bytes = 0;  // of one copy
 
   bool are_measured() const { return device_copy > 0; }

@@ -17,8 +17,8 @@ struct DeviceStart {
 // nobody waits for it.
 DeviceStart start_device(DeviceKind kind);
 
-// Collective, after MPI has started. Empty, or one line on all ranks about the first rank that has no GPU. Takes the GPU
-// where the launcher did not say which rank of its machine this is, and measures the ceilings if they are wanted.
+// Collective, after MPI has started. Empty, or one line on all ranks about the first rank that has no GPU. Takes the
+// GPU where the launcher did not say which rank of its machine this is, and measures the ceilings if they are wanted.
 std::string join_devices(DeviceStart start, bool wants_rates, std::shared_ptr<const DeviceRun>& run);
 
 }  // namespace quadrille::tools

@@ -1,5 +1,5 @@
-// The experiments of Namugwanya et al., figures 1 to 10: Alltoallv on the memory of GPUs, over sizes and numbers of ranks.
-// Each claim of the paper gets a verdict.
+// The experiments of Namugwanya et al., figures 1 to 10: Alltoallv on the memory of GPUs, over sizes and numbers of
+// ranks. Each claim of the paper gets a verdict.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ std::size_t block_of(SizeOf size_of, std::size_t size, int ranks);
 // A line for each variant, beside the MPI's own, which is "mpi".
 struct GpuPlot {
   std::string title;
-  bool over_ranks = false;         // the numbers of ranks are what is varied, else the sizes
-  std::vector<int> ranks;          // of the paper
+  bool over_ranks = false;  // the numbers of ranks are what is varied, else the sizes
+  std::vector<int> ranks;   // of the paper
   std::vector<std::size_t> sizes;
   SizeOf size_of = SizeOf::pair;
   std::vector<Variant> lines;
 };
 
-// The numbers of ranks of a run of `ranks` at which a plot is measured: the paper's, as far as there are so many; of one
-// that has less than its least, 2, 4 and so on up to all.
+// The numbers of ranks of a run of `ranks` at which a plot is measured: the paper's, as far as there are so many; of
+// one that has less than its least, 2, 4 and so on up to all.
 std::vector<int> counts_of(const GpuPlot& plot, int ranks);
 
 // How the points of a claim become one number. A point is a number of ranks with a size.
@@ -48,10 +48,10 @@ enum class Compare : std::uint8_t {
 struct GpuClaim {
   std::string text;  // of the paper
   std::size_t plot = 0;
-  std::vector<std::string> fast, slow;  // lines; the fastest of each counts
-  int least_ranks = 0, most_ranks = 0;  // both included
-  std::size_t least = 0, most = 0;      // as the sizes of the plot, both included
-  std::string paper;                    // its number
+  std::vector<std::string> fast, slow;                            // lines; the fastest of each counts
+  int least_ranks = 0, most_ranks = 0;                            // both included
+  std::size_t least = 0, most = 0;                                // as the sizes of the plot, both included
+  std::string paper;                                              // its number
   double from = 1, to = std::numeric_limits<double>::infinity();  // it agrees if the number here is between these
   Compare compare = Compare::mean;
   std::string untestable{};  // why nobody can test it here
@@ -95,8 +95,8 @@ struct GpuMeasured {
 
 struct Verdict {
   enum class Word : std::uint8_t { agrees, disagrees, cannot_be_tested } word = Word::cannot_be_tested;
-  std::string reason;     // why not
-  double here = 0;        // the number, where there is one
+  std::string reason;  // why not
+  double here = 0;     // the number, where there is one
   std::size_t points = 0;
 };
 std::string_view to_text(Verdict::Word word);

@@ -71,6 +71,8 @@ std::vector<std::string> without_mpi(std::vector<std::string> labels) {
   return labels;
 }
 
-std::vector<std::string> host_labels_but(const std::vector<std::string>& labels) { return labels_but(host_lines(), labels); }
+std::vector<std::string> host_labels_but(const std::vector<std::string>& labels) {
+  return labels_but(host_lines(), labels);
+}
 
 }  // namespace quadrille::tools

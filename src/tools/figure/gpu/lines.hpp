@@ -9,11 +9,14 @@
 namespace quadrille::tools {
 
 inline constexpr const char *waitany = "CUDA-aware Waitany", *waitall = "CUDA-aware Waitall",
-                            *cuda_pairwise = "CUDA-aware Pairwise", *copy_to_cpu_nonblocking = "Copy-to-CPU Nonblocking",
-                            *copy_to_cpu_waitany = "Copy-to-CPU Waitany", *copy_to_cpu_pairwise = "Copy-to-CPU Pairwise",
-                            *copy_to_cpu_mpi = "Copy-to-CPU MPI", *own_choice = "Quadrille";
+                            *cuda_pairwise = "CUDA-aware Pairwise",
+                            *copy_to_cpu_nonblocking = "Copy-to-CPU Nonblocking",
+                            *copy_to_cpu_waitany = "Copy-to-CPU Waitany",
+                            *copy_to_cpu_pairwise = "Copy-to-CPU Pairwise", *copy_to_cpu_mpi = "Copy-to-CPU MPI",
+                            *own_choice = "Quadrille";
 inline constexpr const char *multi_blocking = "multi-pair blocking", *multi_nonblocking = "multi-pair nonblocking",
-                            *multi_test = "multi-pair test", *host_pairwise = "pairwise", *host_nonblocking_all = "nonblocking";
+                            *multi_test = "multi-pair test", *host_pairwise = "pairwise",
+                            *host_nonblocking_all = "nonblocking";
 
 // On the memory of GPUs: the seven of the paper's table 1 but the MPI's own, and what Quadrille takes.
 std::vector<Variant> paper_lines();

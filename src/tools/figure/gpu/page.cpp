@@ -23,7 +23,8 @@ ordered_json plot_json(const GpuPlot& plot, const GpuPlotRows* measured) {
                        {"ranks_of_paper", plot.ranks},
                        {"sizes", plot.sizes}};
   json["lines"] = {{{"label", "mpi"}, {"algorithm", nullptr}}};
-  for (const Variant& line : plot.lines) json["lines"].push_back({{"label", line.label}, {"algorithm", line.algorithm}});
+  for (const Variant& line : plot.lines)
+    json["lines"].push_back({{"label", line.label}, {"algorithm", line.algorithm}});
   json["rows"] = ordered_json::array();
   if (measured == nullptr) return json;
   for (const GpuRow& one : measured->rows) {
@@ -63,7 +64,8 @@ ordered_json claim_json(const GpuClaim& claim, const Verdict& verdict) {
 
 std::string table_of(const GpuPlot& plot, const GpuPlotRows& measured) {
   std::string text = fmt::format("{:>6} {:>11} {:>11} {:>12}", "ranks", "size", "block", "mpi");
-  for (const Variant& line : plot.lines) text += fmt::format(" {:>{}}", line.label, std::max<std::size_t>(line.label.size(), 11));
+  for (const Variant& line : plot.lines)
+    text += fmt::format(" {:>{}}", line.label, std::max<std::size_t>(line.label.size(), 11));
   std::size_t column = 0;
   for (const GpuRow& one : measured.rows) {
     if (column == 0) {
@@ -84,11 +86,12 @@ std::string plot_text(const GpuPlot& plot, const GpuPlotRows& measured) {
   } else if (measured.rows.empty()) {
     text += "not measured.\n\n";
   } else {
-    text += fmt::format("microseconds a call, median over batches of the maximum over ranks. size is the data {}.\n\n```\n{}```\n\n",
-                        plot.size_of == SizeOf::pair   ? "from a rank to another"
-                        : plot.size_of == SizeOf::rank ? "that a rank sends in all"
-                                                       : "that all ranks send in all",
-                        table_of(plot, measured));
+    text += fmt::format(
+        "microseconds a call, median over batches of the maximum over ranks. size is the data {}.\n\n```\n{}```\n\n",
+        plot.size_of == SizeOf::pair   ? "from a rank to another"
+        : plot.size_of == SizeOf::rank ? "that a rank sends in all"
+                                       : "that all ranks send in all",
+        table_of(plot, measured));
   }
   for (const GpuSkipped& one : measured.skipped) {
     text += fmt::format("Not measured: {} bytes with {} ranks. {}.\n\n", one.size, one.ranks, one.why);
@@ -154,11 +157,13 @@ std::string gpu_page(const GpuFigure& figure, const FigureRun& run, const GpuMea
   std::string text = page_head(figure.about, run) + device_text(run, measured) + warnings_of(measured);
   for (std::size_t p = 0; p < measured.plots.size(); ++p) text += plot_text(figure.plots[p], measured.plots[p]);
   text +=
-      "How many times as fast; of several lines the fastest counts. A claim agrees if the number here is within the bounds "
+      "How many times as fast; of several lines the fastest counts. A claim agrees if the number here is within the "
+      "bounds "
       "that the data file has, for a number of the paper a quarter more or less.\n\n"
       "| the paper says | compared | paper | here | verdict |\n|---|---|---|---|---|\n";
   for (const GpuClaim& claim : figure.claims) text += claim_line(claim, verdict_of(figure, claim, measured, run.ranks));
-  return text + fmt::format("\nAll numbers: [{0}.json]({0}.json), measured at {1}.\n", figure.about.name, run.header.date);
+  return text +
+         fmt::format("\nAll numbers: [{0}.json]({0}.json), measured at {1}.\n", figure.about.name, run.header.date);
 }
 
 }  // namespace quadrille::tools

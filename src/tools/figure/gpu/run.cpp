@@ -1,5 +1,5 @@
-// Measures a figure on GPUs: each plot with each of its numbers of ranks, which are the first ones of the run. The others
-// sleep meanwhile.
+// Measures a figure on GPUs: each plot with each of its numbers of ranks, which are the first ones of the run. The
+// others sleep meanwhile.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -169,7 +169,8 @@ int measure_all(const BenchOptions& options, const BenchPlan& plan, const GpuFig
   return status;
 }
 
-int write_figure(const BenchOptions& options, const GpuFigure& figure, const FigureRun& run, const GpuMeasured& measured) {
+int write_figure(const BenchOptions& options, const GpuFigure& figure, const FigureRun& run,
+                 const GpuMeasured& measured) {
   nlohmann::ordered_json json = head_json(figure.about, run);
   json.update(to_json(figure, run, measured));
   const std::string page = gpu_page(figure, run, measured);
@@ -182,7 +183,8 @@ std::string cannot_be_tested(const GpuFigure& figure, const std::string& problem
   const std::vector<int>& ranks = figure.plots[0].ranks;
   const std::string count =
       ranks.size() > 1 ? fmt::format("{} to {}", ranks.front(), ranks.back()) : fmt::format("{}", ranks.front());
-  return fmt::format("{} cannot be tested here: {}; the paper has {} ranks, a GPU each", figure.about.name, problem, count);
+  return fmt::format("{} cannot be tested here: {}; the paper has {} ranks, a GPU each", figure.about.name, problem,
+                     count);
 }
 
 int run_figure(const BenchOptions& options, BenchPlan& plan, const GpuFigure& figure, DeviceStart device) {

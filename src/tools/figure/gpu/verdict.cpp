@@ -21,7 +21,8 @@ std::vector<Point> points_of(const GpuPlot& plot, const GpuClaim& claim) {
   std::vector<Point> points;
   for (const int ranks : plot.ranks) {
     for (const std::size_t size : plot.sizes) {
-      const bool inside = claim.least_ranks <= ranks && ranks <= claim.most_ranks && claim.least <= size && size <= claim.most;
+      const bool inside =
+          claim.least_ranks <= ranks && ranks <= claim.most_ranks && claim.least <= size && size <= claim.most;
       if (inside) points.push_back({ranks, size});
     }
   }

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Writes docs/results/gpu.md from the data of `quadrille bench --figure gpu-1` to `gpu-10`.
+
+  bench/gpu_page.py >docs/results/gpu.md
+
+A figure may have been measured several times, in several panels: docs/results/gpu/gpu-6*.json are all of figure 6.
+"""
+
+import json
+import pathlib
+import statistics
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = ROOT / 'docs' / 'results' / 'gpu'
+UNTESTED = 'cannot be tested here'
+NOTES = """Figure 6 needs no GPU. Here all ranks share two processors, so the system's time slices are measured as well, and
+an exchange whose ranks sleep or yield is favoured; the paper does not say how many cores its node has. What differs by a
+few percent, or by less than the runs do, says nothing. With 128 MiB of a rank 8 ranks were measured: 64 need more memory
+than there is, and 16 and 32 were left out for time. What the figures do on GPUs was seen with [stand-ins of
+drivers](../testing.md#without-a-gpu) alone, whose times say nothing.
+"""
+
+
+def runs_of(number):
+  """All data of a figure, as (name of the file, data)."""
+  files = sorted(FOLDER.glob(f'gpu-{number}.json')) + sorted(FOLDER.glob(f'gpu-{number}-*.json'))
+  return [(file.name, json.loads(file.read_text())) for file in files]
+
+
+def spread(values):
+  """The median, and in brackets the least and the largest."""
+  text = f'{statistics.median(values):.3g}'
+  return text if len(values) == 1 else f'{text} ({min(values):.3g} to {max(values):.3g})'
+
+
+def rows_of(runs, plot):
+  """{(ranks, size): {line: [microseconds of each run]}}"""
+  points = {}
+  for _, data in runs:
+    mpi = {}  # in each row of a point it is the same
+    for row in data['plots'][plot]['rows']:
+      point = (row['ranks'], row['size'])
+      points.setdefault(point, {}).setdefault(row['algorithm'], []).append(row['quadrille_us'])
+      mpi[point] = row['mpi_us']
+    for point, us in mpi.items():
+      points[point].setdefault('mpi', []).append(us)
+  return points
+
+
+def plot_lines(runs, plot):
+  first = runs[0][1]['plots'][plot]
+  points = rows_of(runs, plot)
+  if not points:
+    return
+  labels = [line['label'] for line in first['lines']]
+  print(f'{first["title"]}, milliseconds a call (least to largest of the runs):\n')
+  print('| ranks | block |' + ''.join(f' {label} |' for label in labels))
+  print('|---|---|' + '---|' * len(labels))
+  blocks = {(row['ranks'], row['size']): row['bytes'] for _, data in runs for row in data['plots'][plot]['rows']}
+  for point, times in sorted(points.items()):
+    cells = ''.join(f' {spread([us / 1000 for us in times[label]])} |' for label in labels)
+    print(f'| {point[0]} | {blocks[point]} |{cells}')
+  skipped = {(one['ranks'], one['size'], one['why'].split(';')[0]) for _, data in runs
+             for one in data['plots'][plot].get('skipped', [])}
+  for ranks, size, why in sorted(skipped):
+    print(f'\nNot measured: {size} bytes of a rank with {ranks} ranks; {why}.')
+  print()
+
+
+def claim_lines(runs):
+  print('| the paper says | paper | here, each run | verdict |\n|---|---|---|---|')
+  for c, claim in enumerate(runs[0][1]['claims']):
+    tested = [data['claims'][c] for _, data in runs if data['claims'][c]['verdict'] != UNTESTED]
+    if tested:
+      verdicts = sorted({one['verdict'] for one in tested})
+      verdict = verdicts[0] if len(verdicts) == 1 else 'the runs differ'
+      here = ', '.join(f'{one["here"]:.2f}' for one in tested)
+    else:
+      # Of a run that measured the panel.
+      reasons = [data['claims'][c]['reason'] for _, data in runs]
+      reasons = [reason for reason in reasons if 'left out' not in reason] or reasons
+      verdict, here = f'{UNTESTED}: {reasons[0]}', '-'
+    print(f'| {claim["text"]} | {claim["paper"]} | {here} | {verdict} |')
+  print()
+
+
+def figure(number):
+  runs = runs_of(number)
+  data = runs[0][1]
+  header = data['header']
+  print(f'## Figure {number}\n')
+  print(f'{header["cpu"]}, {data["processors"]} processors, {header["mpi"]}. Files: ' +
+        ', '.join(f'[{name}](gpu/{name})' for name, _ in runs) + '.\n')
+  for command in dict.fromkeys(data['command'] for _, data in runs):
+    print(f'    {command}')
+  print()
+  for plot in range(len(data['plots'])):
+    plot_lines(runs, plot)
+  claim_lines(runs)
+
+
+def main():
+  print('# GPUs\n')
+  print('The figures of Namugwanya et al. ([benchmark.md](../benchmark.md#figures-on-gpus)). Written by `bench/gpu_page.py`.\n')
+  print('On a machine with GPUs, with a rank for each of them:\n')
+  print('    for n in 1 2 3 4 5 6 7 8 9 10; do mpirun -n 8 quadrille bench --figure gpu-$n --results docs/results/gpu; done\n')
+  print('| figure | here |\n|---|---|')
+  for number in range(1, 11):
+    here = f'[measured](#figure-{number})' if runs_of(number) else f'{UNTESTED}: no GPU'
+    print(f'| {number} | {here} |')
+  print()
+  print(NOTES)
+  for number in range(1, 11):
+    if runs_of(number):
+      figure(number)
+
+
+if __name__ == '__main__':
+  sys.exit(main())
