@@ -23,7 +23,7 @@ RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --see
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-device-all fuzz test-all bench docs install \
-  clean
+  wheel clean
 
 help:
 	@echo 'make demo           install what is missing, build, and run the main job'
@@ -38,6 +38,7 @@ help:
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
 	@echo 'make docs           write docs/algorithms.md anew and check the links of all documents'
 	@echo 'make install        install both builds (PREFIX=/usr/local, DESTDIR=)'
+	@echo 'make wheel          a Python wheel for both ABIs, in build/wheel'
 	@echo 'make clean          remove the builds; what setup installed stays'
 
 setup:
@@ -104,6 +105,24 @@ install: build
 	@DESTDIR='$(DESTDIR)' cmake --install build/mpich --prefix '$(PREFIX)'
 	@DESTDIR='$(DESTDIR)' cmake --install build/openmpi --prefix '$(PREFIX)'
 
+# Builds of their own: these run with glibc 2.28 (cmake/old_glibc).
+WHEEL_BUILD := -DQUADRILLE_GLIBC=2.28 -DQUADRILLE_TESTS=OFF -DQUADRILLE_EXAMPLES=OFF
+
+build/wheel-openmpi/build.ninja:
+	@$(CONFIGURE) -B build/wheel-openmpi -DQUADRILLE_MPI=openmpi $(WHEEL_BUILD)
+
+build/wheel-mpich/build.ninja:
+	@$(CONFIGURE) -B build/wheel-mpich -DQUADRILLE_MPI=mpich $(WHEEL_BUILD)
+
+wheel: build/wheel-openmpi/build.ninja build/wheel-mpich/build.ninja
+	@rm -rf build/wheel/tree
+	@for abi in mpich openmpi; do \
+	  cmake --build build/wheel-$$abi -j $(JOBS) && \
+	  cmake --install build/wheel-$$abi --prefix build/wheel/tree --strip >build/wheel-$$abi/install.log && \
+	  strip build/wheel/tree/bin/quadrille-$$abi || exit 1; done
+	@python3 scripts/wheel.py --tree build/wheel/tree --out build/wheel
+
 clean:
 	@rm -rf build/openmpi build/mpich build/openmpi-asan build/openmpi-tsan build/bench \
+	  build/wheel build/wheel-openmpi build/wheel-mpich \
 	  build/test-results

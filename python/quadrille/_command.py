@@ -1,0 +1,28 @@
+"""The command `quadrille`: becomes the tool of the right ABI."""
+
+import os
+import signal
+import sys
+
+from quadrille import _places
+
+# These know no MPI, or find out by themselves which one: any of the two tools will do.
+ANY = ("run", "list", "verify", "show", "--help", "-h", "--version")
+
+
+def main():
+  words = sys.argv[1:]
+  abi = "openmpi" if not words or words[0] in ANY else _places.abi_here()
+  # Python ignores these, and what is ignored stays so in the program that follows.
+  for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(number, signal.SIG_DFL)
+  program = _places.tool(abi)
+  try:
+    os.execv(program, ["quadrille", *words])
+  except OSError as error:
+    print(f"quadrille: cannot start {program}: {error.strerror}", file=sys.stderr)
+    return 127
+
+
+if __name__ == "__main__":
+  sys.exit(main())
