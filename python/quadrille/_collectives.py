@@ -1,0 +1,120 @@
+"""The collectives by name, in three forms: blocking, nonblocking (i...) and persistent (..._init).
+
+All take what mpi4py's upper-case methods take: send buffer, receive buffer, communicator. The others of a rank's node
+reach memory of `quadrille run`'s heap directly; other memory works as well.
+"""
+
+import ctypes
+
+from quadrille import _library, _messages, _requests
+
+# How each side gives its blocks.
+_SIDES = {
+    "alltoall": (_messages.simple, _messages.simple),
+    "alltoallv": (_messages.vector, _messages.vector),
+    "alltoallw": (_messages.wide, _messages.wide),
+    "allgather": (_messages.simple, _messages.simple),
+    "allgatherv": (_messages.simple, _messages.vector),
+}
+
+
+def _neighbors(MPI, comm):
+  """(number of destinations, number of sources)"""
+  topology = comm.Get_topology()
+  # First by the class: Open MPI says "Cartesian" of a distributed graph that was made of a Cartesian communicator.
+  if isinstance(comm, MPI.Distgraphcomm):
+    sources, destinations, _ = comm.Get_dist_neighbors_count()
+    return destinations, sources
+  if topology == MPI.CART:
+    both = 2 * MPI.Cartcomm(comm).Get_dim()
+    return both, both
+  if topology == MPI.GRAPH:
+    both = MPI.Graphcomm(comm).Get_neighbors_count(comm.Get_rank())
+    return both, both
+  if topology == MPI.DIST_GRAPH:
+    sources, destinations, _ = MPI.Distgraphcomm(comm).Get_dist_neighbors_count()
+    return destinations, sources
+  raise ValueError("quadrille: a neighbour collective needs a communicator with a topology (Cartcomm, Graphcomm, "
+                   "Distgraphcomm)")
+
+
+def _side(library, form, message, other, far):
+  """The arguments of one side in the order of the C functions, and the arrays behind them."""
+  source = other if message.in_place else message
+  pointer = ctypes.c_void_p(message.address)
+  if form is _messages.simple:
+    kind = source.types[0] if isinstance(source.types, list) else source.types
+    count = 0 if message.in_place else message.counts
+    return [pointer, ctypes.c_int(count), library.of(kind)]
+  counts = _messages.ints(source.counts)
+  displs = _messages.addresses(source.displs) if far else _messages.ints(source.displs)
+  kinds = library.handles(source.types) if form is _messages.wide else library.of(source.types)
+  return [pointer, counts, displs, kinds]
+
+
+def _arguments(name, send, recv, comm):
+  library = _library.library()
+  MPI = library.MPI
+  if not isinstance(comm, MPI.Comm):
+    raise TypeError(f"quadrille.{name}: comm is a {type(comm).__name__}, not a communicator of mpi4py")
+  neighbor = name.startswith("neighbor_")
+  collective = name[len("neighbor_"):] if neighbor else name
+  if neighbor:
+    destinations, sources = _neighbors(MPI, comm)
+  else:
+    destinations = sources = comm.Get_remote_size() if comm.Is_inter() else comm.Get_size()
+  if collective.startswith("allgather"):
+    destinations = 1
+  send_form, recv_form = _SIDES[collective]
+  sending = send_form(MPI, send, destinations, True)
+  receiving = recv_form(MPI, recv, sources, False)
+  if receiving.in_place or (neighbor and sending.in_place):
+    raise ValueError(f"quadrille.{name}: MPI.IN_PLACE is not allowed here")
+  far = neighbor and collective == "alltoallw"
+  arguments = _side(library, send_form, sending, receiving, far) + _side(library, recv_form, receiving, sending, far)
+  return library, [*arguments, library.of(comm)], (sending.keep, receiving.keep)
+
+
+def _c_name(name):
+  return name[0].upper() + name[1:]
+
+
+def _blocking(name):
+  def call(send, recv, comm):
+    library, arguments, _ = _arguments(name, send, recv, comm)
+    library.call(_c_name(name), *arguments)
+  call.__doc__ = f"{_c_name(name)}: send and recv as in mpi4py's comm.{_c_name(name)}(send, recv)."
+  return call
+
+
+def _nonblocking(name):
+  def call(send, recv, comm):
+    library, arguments, keep = _arguments(name, send, recv, comm)
+    request = _requests.Request(library, False, keep)
+    library.call("I" + name, *arguments, ctypes.byref(request._handle))
+    return request
+  call.__doc__ = f"Starts a nonblocking {name}. Returns a Request to wait() for or test()."
+  return call
+
+
+def _persistent(name):
+  def call(send, recv, comm, info=None):
+    library, arguments, keep = _arguments(name, send, recv, comm)
+    request = _requests.Request(library, True, keep)
+    info = library.MPI.INFO_NULL if info is None else info
+    library.call(_c_name(name) + "_init", *arguments, library.of(info), ctypes.byref(request._handle))
+    return request
+  call.__doc__ = f"Makes a persistent {name}. Returns a Request to start(), wait() for and free(). Collective."
+  return call
+
+
+def _define():
+  for base in _SIDES:
+    for name in (base, "neighbor_" + base):
+      for full, make in ((name, _blocking), ("i" + name, _nonblocking), (name + "_init", _persistent)):
+        function = make(name)
+        function.__name__ = function.__qualname__ = full
+        globals()[full] = function
+
+
+_define()

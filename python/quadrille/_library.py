@@ -1,0 +1,79 @@
+"""The C API by ctypes, for the ABI of the MPI that mpi4py uses."""
+
+import ctypes
+import os
+
+from quadrille import _enable, _places
+from quadrille._errors import Error
+
+_loaded = None
+
+
+def mpi():
+  """mpi4py's module MPI, while MPI can be used."""
+  try:
+    from mpi4py import MPI  # pylint: disable=import-outside-toplevel
+  except ImportError as error:
+    raise Error(f"quadrille needs mpi4py and an MPI: {error}") from error
+  if not MPI.Is_initialized():
+    raise Error("quadrille: MPI is not initialised yet; call MPI.Init() first")
+  if MPI.Is_finalized():
+    raise Error("quadrille: MPI is finalized already")
+  return MPI
+
+
+class Library:
+  """Functions of quadrille.h, and how mpi4py's handles are passed to them."""
+
+  def __init__(self):
+    self.MPI = MPI = mpi()
+    name = MPI.Get_library_version().split("\0")[0].strip()
+    size = MPI._sizeof(MPI.Comm)  # pylint: disable=protected-access
+    self.abi = "openmpi" if "Open MPI" in name else "mpich"
+    expected = ctypes.sizeof(ctypes.c_void_p if self.abi == "openmpi" else ctypes.c_int)
+    if size != expected or any(os.path.basename(path).startswith("libmpi_abi.so") for path in _enable.mapped()):
+      raise Error(f"quadrille: mpi4py uses the MPI standard ABI of {name.splitlines()[0]}, which is not served; "
+                  "use the mpi4py that is built for Open MPI or for MPICH")
+    self.handle = ctypes.c_void_p if self.abi == "openmpi" else ctypes.c_int
+    # Under `quadrille run` or after enable() the library that serves MPI's own functions has these as well.
+    self.path = _enable.loaded_preload() or _places.library(self.abi, "libquadrille.so.0")
+    try:
+      self.functions = ctypes.CDLL(self.path)
+    except OSError as error:
+      raise Error(f"quadrille: cannot load {self.path}: {error}") from error
+    try:
+      self.functions.Quadrille_Version.restype = ctypes.c_int
+    except AttributeError as error:
+      raise Error(f"quadrille: {self.path} has no Quadrille_Version") from error
+
+  def of(self, thing):
+    """The MPI handle in an object of mpi4py."""
+    return self.handle.from_address(self.MPI._addressof(thing))  # pylint: disable=protected-access
+
+  def handles(self, things):
+    return (self.handle * max(len(things), 1))(*[self.of(thing) for thing in things])
+
+  def call(self, name, *arguments):
+    """Calls Quadrille_<name>; an error code becomes an exception."""
+    function = getattr(self.functions, "Quadrille_" + name)
+    function.restype = ctypes.c_int
+    code = function(*arguments)
+    if code != 0:
+      text = self.MPI.Get_error_string(code)
+      raise Error(f"Quadrille_{name}: {text}", code)
+
+
+def library():
+  """The library; loaded when MPI is ready."""
+  global _loaded  # pylint: disable=global-statement
+  if _loaded is None:
+    _loaded = Library()
+  elif _loaded.MPI.Is_finalized():
+    raise Error("quadrille: MPI is finalized already")
+  return _loaded
+
+
+def version():
+  """Version of the C library in use, as (major, minor, patch)."""
+  number = library().functions.Quadrille_Version()
+  return number // 10000, number // 100 % 100, number % 100

@@ -1,0 +1,97 @@
+"""Nonblocking and persistent requests."""
+
+import ctypes
+
+from quadrille import _library
+from quadrille._errors import Error
+
+
+class Request:
+  """A call that is started and completed apart.
+
+  A persistent one is started as often as wanted, and freed (or used in a `with`). The buffers are kept as long as it
+  is. Under way it moves in wait(), test() and other calls of Quadrille. If it is dropped while it is under way, it is
+  waited for by nobody: complete it.
+  """
+
+  def __init__(self, library, persistent, keep):
+    self._library = library
+    self._handle = ctypes.c_void_p()
+    self._keep = keep
+    self.persistent = persistent
+
+  def _live(self, what):
+    if not self._handle.value:
+      raise Error(f"quadrille.Request.{what}: the request is " +
+                  ("freed" if self.persistent else "complete") + " already")
+
+  def start(self):
+    """Starts a persistent request."""
+    self._live("start")
+    self._library.call("Start", ctypes.byref(self._handle))
+
+  def wait(self):
+    """Waits until it is complete."""
+    self._library.call("Wait", ctypes.byref(self._handle))
+    self._done()
+
+  def test(self):
+    """Whether it is complete, without waiting."""
+    flag = ctypes.c_int(0)
+    self._library.call("Test", ctypes.byref(self._handle), ctypes.byref(flag))
+    if flag.value:
+      self._done()
+    return bool(flag.value)
+
+  def free(self):
+    """Frees a persistent request that is not under way."""
+    self._library.call("Request_free", ctypes.byref(self._handle))
+    self._done()
+
+  def _done(self):
+    if not self._handle.value:
+      self._keep = None
+
+  def __enter__(self):
+    return self
+
+  def __exit__(self, kind, value, trace):
+    if self._handle.value:
+      self.wait()
+      if self.persistent:
+        self.free()
+
+
+def _array(requests):
+  return (ctypes.c_void_p * max(len(requests), 1))(*[request._handle for request in requests])
+
+
+def _back(requests, array):
+  for request, handle in zip(requests, array):
+    request._handle.value = handle
+    request._done()
+
+
+def startall(requests):
+  """Starts several persistent requests."""
+  for request in requests:
+    request._live("start")
+  array = _array(requests)
+  _library.library().call("Startall", ctypes.c_int(len(requests)), array)
+
+
+def waitall(requests):
+  """Waits until all are complete."""
+  array = _array(requests)
+  try:
+    _library.library().call("Waitall", ctypes.c_int(len(requests)), array)
+  finally:
+    _back(requests, array)
+
+
+def testall(requests):
+  """Whether all are complete, without waiting. If not, none of them is completed."""
+  array, flag = _array(requests), ctypes.c_int(0)
+  _library.library().call("Testall", ctypes.c_int(len(requests)), array, ctypes.byref(flag))
+  _back(requests, array)
+  return bool(flag.value)
