@@ -7,6 +7,8 @@ The tests of a matrix are alike: one program with other numbers of ranks, algori
   * one of each number of ranks,
   * those of ALWAYS.
 
+Tests that need one long preparation, such as another build, run all together, or none of them (TOGETHER).
+
 All other tests run always. The draw of a test depends on the seed, the build and its name alone, so a seed and a
 build always give the same tests, and a test that is added changes little.
 """
@@ -28,6 +30,8 @@ TIMES_IF_SANITIZED = 3
 # of copies, and by a thread. What they skip elsewhere runs here.
 ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|neighbor\.6'
                     r'|requests-(copies|one-processor|by-thread-single|by-thread-multiple)\.3)$')
+# By label: one draw of so many has them. The wheel is built from nothing, for both ABIs.
+TOGETHER = {'wheel': 4}
 EVERYTHING = 'all'
 
 
@@ -63,6 +67,8 @@ def draw(seed, build, tests):
   def luck(name):
     return int.from_bytes(hashlib.sha256(f'{seed}/{build}/{name}'.encode()).digest()[:8], 'big')
 
+  left_out = {label for label, every in TOGETHER.items() if part(f'{seed}/{label}', every) != 0}
+  tests = {name: labels for name, labels in tests.items() if not labels & left_out}
   times = TIMES_IF_SANITIZED if build.endswith(SANITIZED) else 1
   chosen, met = set(), set()
   # The luckiest comes first, so the first of its kind is drawn by chance, too.

@@ -65,6 +65,16 @@ class Draw(unittest.TestCase):
     drawn = set().union(*(draw.draw(str(seed), 'openmpi-asan', sanitized) for seed in range(2500)))
     self.assertEqual(drawn, set(sanitized))
 
+  def test_what_is_prepared_together_is_drawn_together(self):
+    tests = {**TESTS, **{f'wheel.{name}': {'wheel'} for name in ('build', 'openmpi', 'mpich')}}
+    drawn = [draw.draw(str(seed), 'openmpi', tests) for seed in range(200)]
+    whole = sum('wheel.build' in one for one in drawn)
+    self.assertTrue(0.1 * len(drawn) < whole < 0.5 * len(drawn))
+    for one in drawn:
+      self.assertIn(sum(name.startswith('wheel.') for name in one), (0, 3))
+    self.assertLess(whole, len(drawn))
+    self.assertEqual(draw.draw('all', 'openmpi', tests), set(tests))
+
   def test_all(self):
     self.assertEqual(draw.draw('all', 'openmpi', TESTS), set(TESTS))
 
