@@ -339,11 +339,17 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
       case choose::Engine::node:  // memory alone, and messages between nodes
       case choose::Engine::exchange: {
         const plan::NodeMap nodes = nodes_of(on);
-        const Steps expected = looked_for(
-            steps_of(choice.algorithm->build({on.size, on.rank, &nodes, choice.parameters, {}, steps_at_a_time()})));
+        const plan::Schedule schedule =
+            choice.algorithm->build({on.size, on.rank, &nodes, choice.parameters, {}, steps_at_a_time()});
+        const bool known = schedule.sizes == plan::Sizes::known;
+        const auto eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
+        const std::size_t block = static_cast<std::size_t>(count) * sizeof(int);
+        const Steps expected = known ? looked_for(steps_of(schedule)) : carried_steps_of(schedule, block, eager);
         EXPECT_EQ(traffic.steps.sends, expected.sends);
         EXPECT_EQ(traffic.steps.receives, expected.receives);
-        EXPECT_EQ(traffic.steps.waits, expected.waits);
+        if (known) {
+          EXPECT_EQ(traffic.steps.waits, expected.waits);
+        }
         EXPECT_EQ(traffic.comms.empty(), nodes.nodes == 1);
         EXPECT_EQ(traffic.collectives, 0);
         if (nodes.nodes > 1) expect_private(on);
