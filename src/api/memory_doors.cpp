@@ -2,9 +2,12 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <unordered_set>
 
 #include "memory/heap.hpp"
 #include "mpi/mpi.hpp"
+#include "mpi/thrown.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::api {
@@ -19,6 +22,28 @@ int raise_anywhere(int error) {
     mpi().Comm_call_errhandler(mpi().comm_world, error);
   }
   return error;
+}
+
+// What alloc_mem() has given from the heap. Also the MPI's own memory may lie there, as the MPI calls malloc: but in the
+// middle of a block, behind what MPICH keeps of it.
+class Given {
+ public:
+  bool note(void* block) {
+    const std::lock_guard lock(mutex_);
+    return thrown_by([&] { blocks_.insert(block); }) == MPI_SUCCESS;
+  }
+  bool take(void* block) {
+    const std::lock_guard lock(mutex_);
+    return blocks_.erase(block) > 0;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_set<void*> blocks_;
+};
+Given& given() {
+  static auto& all = *new Given;  // also for who frees memory at the end of the program
+  return all;
 }
 
 }  // namespace
@@ -44,16 +69,20 @@ int release(void* base) {
 int alloc_mem(MPI_Aint bytes, MPI_Info info, void* base) {
   // What is wrong with an argument, and what the hints mean, the MPI says.
   if (bytes > 0 && base != nullptr && info == mpi().info_null) {
-    if (void* block = memory::heap_allocate(static_cast<std::size_t>(bytes), sys::cache_line)) {
+    void* const block = memory::heap_allocate(static_cast<std::size_t>(bytes), sys::cache_line);
+    if (block != nullptr && given().note(block)) {
       std::memcpy(base, &block, sizeof block);
       return MPI_SUCCESS;
     }
+    memory::heap_free(block);
   }
   return mpi().Alloc_mem(bytes, info, base);
 }
 
 int free_mem(void* base) {
-  return memory::heap_free(base) ? MPI_SUCCESS : mpi().Free_mem(base);
+  if (!given().take(base)) return mpi().Free_mem(base);
+  memory::heap_free(base);
+  return MPI_SUCCESS;
 }
 
 }  // namespace quadrille::api

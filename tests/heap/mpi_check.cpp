@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "maps.hpp"
 
@@ -56,6 +58,26 @@ void check_mpi_alloc_mem(bool wanted) {
   MPI_Info_free(&hints);
 }
 
+// The MPI's own memory comes from malloc, in MPICH with 16 bytes in front: so it may lie in the middle of a block of the heap.
+// What the MPI frees of it must not come back as a block.
+void check_blocks_are_whole() {
+  constexpr std::size_t count = 64, size = 448, front = 16;
+  MPI_Info hints;
+  MPI_Info_create(&hints);
+  std::vector<void*> blocks(count);
+  for (void*& block : blocks) {
+    expect(MPI_Alloc_mem(size - front, hints, &block) == MPI_SUCCESS, "MPI_Alloc_mem with hints");
+  }
+  for (void* block : blocks) expect(MPI_Free_mem(block) == MPI_SUCCESS, "MPI_Free_mem of the MPI's");
+  blocks.resize(4 * count);
+  for (std::size_t b = 0; b < blocks.size(); ++b) fill(blocks[b] = std::malloc(size), size, static_cast<unsigned>(b));
+  bool whole = true;
+  for (std::size_t b = 0; b < blocks.size(); ++b) whole = whole && holds(blocks[b], size, static_cast<unsigned>(b));
+  expect(whole, "blocks overlap");
+  for (void* block : blocks) std::free(block);
+  MPI_Info_free(&hints);
+}
+
 void check_errors() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -81,6 +103,7 @@ int main(int, char** arguments) {
   MPI_Init(nullptr, nullptr);
   check_quadrille_alloc(!off);
   check_mpi_alloc_mem(preload && !off);
+  check_blocks_are_whole();
   check_errors();
   MPI_Finalize();
   Quadrille_Free(before);
