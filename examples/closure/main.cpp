@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/options.hpp"
 #include "common/world.hpp"
 #include "debian.hpp"
 #include "distribute.hpp"
@@ -186,14 +188,7 @@ int program(int argc, char** argv, const World& world) {
   Options options;
   CLI::App app("The transitive closure of a graph.", "closure");
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return world.rank == 0 ? app.exit(help) : 0;
-  } catch (const CLI::ParseError& error) {
-    if (world.rank == 0) std::fprintf(stderr, "closure: %s (try --help)\n", error.what());
-    return 2;
-  }
+  if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
   return run(options, world);
 }
 

@@ -8,11 +8,13 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "common/engines.hpp"
+#include "common/options.hpp"
 #include "common/text.hpp"
 #include "common/world.hpp"
 #include "mesh.hpp"
@@ -243,14 +245,7 @@ int program(int argc, char** argv, const World& world) {
   Options options;
   CLI::App app("Distributed 2D FFT of a square mesh, forward and back.", "fft2d");
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return world.rank == 0 ? app.exit(help) : 0;
-  } catch (const CLI::ParseError& error) {
-    if (world.rank == 0) std::fprintf(stderr, "fft2d: %s (try --help)\n", error.what());
-    return 2;
-  }
+  if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
   const Report report = run(options, world);
   if (world.rank == 0) std::printf("%s%s\n", as_text(report).c_str(), as_json(report).c_str());
   if (within(report, kErrorLimit)) return 0;

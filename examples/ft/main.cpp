@@ -8,10 +8,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "common/options.hpp"
 #include "common/world.hpp"
 #include "problem.hpp"
 #include "transform.hpp"
@@ -148,14 +150,7 @@ int program(int argc, char** argv, const World& world) {
   app.add_option("--iterations", options.iterations,
                  "Steps; only so many checksums are checked. Default: all of the class")
       ->check(CLI::Range(1, 1'000'000));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return world.rank == 0 ? app.exit(help) : 0;
-  } catch (const CLI::ParseError& error) {
-    if (world.rank == 0) std::fprintf(stderr, "ft: %s (try --help)\n", error.what());
-    return 2;
-  }
+  if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
   const Problem problem = choose_problem(options, world);
   const int all = static_cast<int>(problem.checksums.size());
   const Result result = run(problem, options.iterations == 0 ? all : options.iterations, world);

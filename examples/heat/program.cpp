@@ -10,9 +10,11 @@
 #include <cstdio>
 #include <limits>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "common/options.hpp"
 #include "common/world.hpp"
 #include "exchange.hpp"
 #include "image.hpp"
@@ -320,14 +322,7 @@ int program(const Kind& kind, int argc, char** argv, const World& world) {
   options.stencil = kind.stencils.front();
   CLI::App app(kind.title, kind.name);
   add_options(app, kind, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return world.rank == 0 ? app.exit(help) : 0;
-  } catch (const CLI::ParseError& error) {
-    if (world.rank == 0) std::fprintf(stderr, "%s: %s (try --help)\n", kind.name, error.what());
-    return 2;
-  }
+  if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
   if (!options.algorithm.empty() && !calls_quadrille(options.exchange)) {
     throw std::runtime_error("--algorithm has no effect on --exchange " + options.exchange +
                              ": only quadrille and quadrille-persistent call Quadrille by name");

@@ -11,10 +11,12 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "common/options.hpp"
 #include "common/world.hpp"
 #include "exchange.hpp"
 #include "partition.hpp"
@@ -211,14 +213,7 @@ int program(int argc, char** argv, const World& world) {
       ->capture_default_str();
   app.add_flag("--check", options.check, "Compare with a sequential analysis");
   app.add_flag("--show", options.show, "Print the program and end");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return world.rank == 0 ? app.exit(help) : 0;
-  } catch (const CLI::ParseError& error) {
-    if (world.rank == 0) std::fprintf(stderr, "kcfa: %s (try --help)\n", error.what());
-    return 2;
-  }
+  if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
   return run(options, world);
 }
 

@@ -138,16 +138,21 @@ def _placed(MPI):
   return message
 
 
+def _of_one_type(MPI, given, readonly):
+  """(buffer, counts, displacements, datatype, extent); a buffer is (data, address, bytes, what keeps it alive)"""
+  data, counts, displs, kind = _unpack(MPI, given, False)
+  buffer = (data, *_data(MPI, data, readonly))
+  if kind is None:
+    kind = MPI.BYTE if data is None else _type_of_code(MPI, _code_of(data))
+  kind = _as_type(MPI, kind)
+  return buffer, counts, displs, kind, kind.Get_extent()[1]
+
+
 def simple(MPI, given, blocks, readonly):
   """A side with blocks of one size, one behind the other."""
   if _in_place(MPI, given):
     return _placed(MPI)
-  data, count, displ, kind = _unpack(MPI, given, False)
-  address, nbytes, keep = _data(MPI, data, readonly)
-  if kind is None:
-    kind = MPI.BYTE if data is None else _type_of_code(MPI, _code_of(data))
-  kind = _as_type(MPI, kind)
-  _, extent = kind.Get_extent()
+  (_, address, nbytes, keep), count, displ, kind, extent = _of_one_type(MPI, given, readonly)
   offset = int(displ or 0) * extent
   if count is None:
     if nbytes is None:
@@ -168,12 +173,7 @@ def vector(MPI, given, blocks, readonly):
   """A side with blocks of different sizes."""
   if _in_place(MPI, given):
     return _placed(MPI)
-  data, counts, displs, kind = _unpack(MPI, given, False)
-  address, nbytes, keep = _data(MPI, data, readonly)
-  if kind is None:
-    kind = MPI.BYTE if data is None else _type_of_code(MPI, _code_of(data))
-  kind = _as_type(MPI, kind)
-  _, extent = kind.Get_extent()
+  (data, address, nbytes, keep), counts, displs, kind, extent = _of_one_type(MPI, given, readonly)
   if counts is None:
     counts = simple(MPI, [data, kind], blocks, readonly).counts
   counts = _numbers(counts, blocks, "counts")

@@ -7,25 +7,15 @@
 #include "team/ask.hpp"
 
 namespace quadrille::api {
-namespace {
-
-// For choose::note_load(): two classes.
-constexpr double on_host = 0, on_device = 1e12;
-
-}  // namespace
-
 bool is_on_devices(const run::Call& call, team::Team& team) {
   if (!team.agreed().follows_devices || !is_dense(call.collective)) return false;
   const auto index = static_cast<std::size_t>(call.collective);
   if (team.agreed().forced.by_collective[index].algorithm != nullptr) return false;
-  choose::LoadClass& seen = team.asked.devices[index];
+  choose::AskedClass& seen = team.asked.devices[index];
   if (choose::must_ask(seen)) {
     const memory::DeviceDriver* const driver = memory::device_driver();
     const bool mine = driver != nullptr && has_device_memory(call, used_blocks(call, team), *driver);
-    const double kind = mine ? on_device : on_host;
-    double most = on_host;
-    team::largest_of_all(team, {&kind, 1}, {&most, 1});
-    choose::note_load(seen, most);
+    choose::note_class(seen, team::true_on_all(team, !mine) ? 0 : 1);
   }
   return seen.now > 0;
 }

@@ -154,7 +154,7 @@ void reopen(team::CachedSelection& cached) {
 }  // namespace
 
 void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
-  choose::LoadClass& load = team.asked.load[static_cast<std::size_t>(call.collective)];
+  choose::AskedClass& load = team.asked.load[static_cast<std::size_t>(call.collective)];
   // A trial that is under way finds out by itself whether its calls are alike.
   const bool is_tried = cached.trial != nullptr && !cached.trial->trial.contest.decided();
   if (is_tried) return;

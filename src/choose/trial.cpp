@@ -105,18 +105,20 @@ Bytes bytes_of_load_class(int number) {
   return {least_of(number), least_of(number + 1) - 1};
 }
 
-bool must_ask(LoadClass& load) {
-  if (load.unasked == 0) return true;
-  --load.unasked;
+bool must_ask(AskedClass& asked) {
+  if (asked.unasked == 0) return true;
+  --asked.unasked;
   return false;
 }
 
-bool note_load(LoadClass& load, double bytes) {
-  const int before = std::exchange(load.now, load_class_of(bytes));
-  load.bound = before == load.now ? std::min(2 * load.bound, LoadClass::most_unasked) : 1;
+bool note_class(AskedClass& asked, int now) {
+  const int before = std::exchange(asked.now, now);
+  asked.bound = before == now ? std::min(2 * asked.bound, AskedClass::most_unasked) : 1;
   // Drawn, so that asking does not fall into step with a program whose calls repeat.
-  load.unasked = load.bound / 2 + static_cast<int>(load.random() % static_cast<unsigned>(load.bound / 2 + 1));
-  return before != load.now;
+  asked.unasked = asked.bound / 2 + static_cast<int>(asked.random() % static_cast<unsigned>(asked.bound / 2 + 1));
+  return before != now;
 }
+
+bool note_load(AskedClass& load, double bytes) { return note_class(load, load_class_of(bytes)); }
 
 }  // namespace quadrille::choose

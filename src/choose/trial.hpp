@@ -86,10 +86,10 @@ void judge(Trial& trial, std::span<const double> all);
 // much to tell anything. A program whose calls always differ is asked a few times.
 bool begin_again(Trial& trial);
 
-// Of calls whose sizes no rank knows alone, how much the busiest rank moves, in classes that ranks agree on from time to
-// time. While the class stays the same, fewer and fewer calls ask; none keeps it for more than `most_unasked`. Pure, and
+// What no rank knows alone, in classes that the ranks agree on from time to time: of calls whose sizes differ, how much the
+// busiest rank moves; whether some rank has its data in a device's memory. While the class stays the same, fewer and fewer calls ask; none keeps it for more than `most_unasked`. Pure, and
 // fed with what all ranks agreed on: so all ask at the same calls.
-struct LoadClass {
+struct AskedClass {
   static constexpr int most_unasked = 128;
   int now = -1;     // none so far
   int unasked = 0;  // calls that keep it
@@ -110,8 +110,10 @@ Bytes bytes_of_size_class(int number);
 Bytes bytes_of_load_class(int number);
 
 // Must the call that begins ask?
-bool must_ask(LoadClass& load);
+bool must_ask(AskedClass& asked);
 // The answer. True if the class is another one.
-bool note_load(LoadClass& load, double bytes);
+bool note_class(AskedClass& asked, int now);
+// The same of a load: the most bytes that a rank moves.
+bool note_load(AskedClass& load, double bytes);
 
 }  // namespace quadrille::choose

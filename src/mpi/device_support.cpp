@@ -28,10 +28,12 @@ bool kinds_have_devices() {
   int found = 0;
   mpi().Info_get(info, kinds_key, MPI_MAX_INFO_VAL, kinds, &found);
   mpi().Info_free(&info);
-  return found != 0 && (has_kind(kinds, "cuda") || has_kind(kinds, "rocm"));
+  return found != 0 && names_devices(kinds);
 }
 
 }  // namespace
+
+bool names_devices(std::string_view kinds) { return has_kind(kinds, "cuda") || has_kind(kinds, "rocm"); }
 
 DeviceSupport device_support() {
   if (kinds_have_devices()) return {true, kinds_key};

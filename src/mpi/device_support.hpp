@@ -18,4 +18,7 @@ struct DeviceSupport {
 };
 DeviceSupport device_support();
 
+// Does a list of kinds as MPI 4.1 has it, "system,mpi,cuda:device,...", name a device's memory?
+bool names_devices(std::string_view kinds);
+
 }  // namespace quadrille

@@ -239,6 +239,23 @@ Steps joined(Steps first, const Steps& then) {
   return first;
 }
 
+// That the traffic was that of a call by this schedule with equal blocks of so many ints: `known` if all ranks know the
+// sizes; else sizes and data, after what the ranks agree on. How often one waits for these is not said.
+void expect_steps(const plan::Schedule& schedule, const choose::Choice& choice, int count, const Steps& agreement,
+                  const Steps& known) {
+  if (schedule.sizes == plan::Sizes::known) {
+    EXPECT_EQ(traffic.steps.sends, known.sends);
+    EXPECT_EQ(traffic.steps.receives, known.receives);
+    EXPECT_EQ(traffic.steps.waits, known.waits);
+    return;
+  }
+  const auto eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
+  const std::size_t block = static_cast<std::size_t>(count) * sizeof(int);
+  const Steps expected = joined(agreement, carried_steps_of(schedule, block, eager));
+  EXPECT_EQ(traffic.steps.sends, expected.sends);
+  EXPECT_EQ(traffic.steps.receives, expected.receives);
+}
+
 // As the library is told, or where the ranks really are.
 plan::NodeMap nodes_of(const Communicator& on) {
   plan::NodeMap all = plan::node_map_from_labels(hosts_of_ranks());
@@ -318,20 +335,9 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
         const plan::NodeMap nodes = nodes_of(on);
         const plan::Schedule schedule =
             choice.algorithm->build({on.size, on.rank, &nodes, choice.parameters});
-        const bool known = schedule.sizes == plan::Sizes::known;
-        const auto eager =
-            static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
         const bool agrees = plan::value_of(choice.parameters, "monolithic", 0) != 0;
-        const Steps expected =
-            known ? steps_of(schedule)
-                  : joined(agrees ? agreement_on(on) : Steps{},
-                           carried_steps_of(schedule, static_cast<std::size_t>(count) * sizeof(int), eager));
         EXPECT_FALSE(traffic.comms.empty());
-        EXPECT_EQ(traffic.steps.sends, expected.sends);
-        EXPECT_EQ(traffic.steps.receives, expected.receives);
-        if (known) {
-          EXPECT_EQ(traffic.steps.waits, expected.waits);
-        }
+        expect_steps(schedule, choice, count, agrees ? agreement_on(on) : Steps{}, steps_of(schedule));
         EXPECT_EQ(traffic.collectives, 0);
         expect_private(on);
         break;
@@ -341,15 +347,7 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
         const plan::NodeMap nodes = nodes_of(on);
         const plan::Schedule schedule =
             choice.algorithm->build({on.size, on.rank, &nodes, choice.parameters, {}, steps_at_a_time()});
-        const bool known = schedule.sizes == plan::Sizes::known;
-        const auto eager = static_cast<std::size_t>(plan::value_of(choice.parameters, "eager", 0));
-        const std::size_t block = static_cast<std::size_t>(count) * sizeof(int);
-        const Steps expected = known ? looked_for(steps_of(schedule)) : carried_steps_of(schedule, block, eager);
-        EXPECT_EQ(traffic.steps.sends, expected.sends);
-        EXPECT_EQ(traffic.steps.receives, expected.receives);
-        if (known) {
-          EXPECT_EQ(traffic.steps.waits, expected.waits);
-        }
+        expect_steps(schedule, choice, count, Steps{}, looked_for(steps_of(schedule)));
         EXPECT_EQ(traffic.comms.empty(), nodes.nodes == 1);
         EXPECT_EQ(traffic.collectives, 0);
         if (nodes.nodes > 1) expect_private(on);

@@ -186,7 +186,7 @@ TEST(Trial, IsBegunAgainLaterIfItsCallsDiffered) {
 }
 
 TEST(LoadClass, IsAskedLessAndLessWhileItStays) {
-  LoadClass load;
+  AskedClass load;
   std::vector<int> asked;
   for (int call = 0; call < 400; ++call) {
     if (!must_ask(load)) continue;
@@ -195,7 +195,7 @@ TEST(LoadClass, IsAskedLessAndLessWhileItStays) {
   }
   EXPECT_LT(asked.size(), 30U);
   EXPECT_LE(asked[1], 2);
-  for (std::size_t i = 1; i < asked.size(); ++i) EXPECT_LE(asked[i] - asked[i - 1], LoadClass::most_unasked + 1);
+  for (std::size_t i = 1; i < asked.size(); ++i) EXPECT_LE(asked[i] - asked[i - 1], AskedClass::most_unasked + 1);
   EXPECT_TRUE(note_load(load, 1e6));
   EXPECT_LE(load.unasked, 1) << "what changed may change again";
   EXPECT_FALSE(note_load(load, 1.1e6));

@@ -244,7 +244,7 @@ class Bench {
     constexpr int enough = 100;
     for (const Implementation& implementation : implementations_) {
       const team::CachedSelection* used = selection_of(implementation);
-      const int unasked = used != nullptr && used->follows_load ? choose::LoadClass::most_unasked : 0;
+      const int unasked = used != nullptr && used->follows_load ? choose::AskedClass::most_unasked : 0;
       call_times(unasked, data, implementation);
       for (int call = 0; call < enough && is_trying(implementation); ++call) call_times(1, data, implementation);
     }

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mpi/device_support.hpp"
 #include "team/config.hpp"
 #include "tools/launch/process.hpp"
 
@@ -101,8 +102,7 @@ bool kinds_have_devices(void* library) {
   char kinds[1024] = {};
   int found = 0;
   get(info, "mpi_memory_alloc_kinds", sizeof kinds - 1, kinds, &found);
-  const std::string list = "," + std::string(kinds) + ",";
-  return found != 0 && (list.find(",cuda") != std::string::npos || list.find(",rocm") != std::string::npos);
+  return found != 0 && names_devices(kinds);
 }
 
 }  // namespace
