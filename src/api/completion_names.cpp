@@ -4,6 +4,7 @@
 // here, where only that is looked at, and then lets the MPI say so. Without a request of ours a function costs one look
 // and one jump more. To start a persistent one it must be known that it is ours: so these functions have both names for
 // every ABI, as those that start an MPI (interpose.cpp).
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -25,12 +26,12 @@ using State = Quadrille_Request_state;
 
 // ---- What comes after us ----
 
-#define QUADRILLE_NEXT_FUNCTIONS(X)                                                                          \
-  X(Wait)                                                                                                    \
-  X(Waitall)                                                                                                 \
-  X(Waitany)                                                                                                 \
-  X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) X(Request_get_status) X(Cancel) X(Start) X(Startall) \
-      X(Request_free)
+#define QUADRILLE_NEXT_FUNCTIONS(X) \
+  X(Wait)                           \
+  X(Waitall)                        \
+  X(Waitany)                        \
+  X(Waitsome)                       \
+  X(Test) X(Testall) X(Testany) X(Testsome) X(Request_get_status) X(Cancel) X(Start) X(Startall) X(Request_free)
 QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_NEXT)
 struct Behind_MPI {
   QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_NEXT_MEMBER)
@@ -56,6 +57,16 @@ class Ours {
     return false;
   }
 
+  // Persistent ones that may turn out to have failed.
+  std::vector<State*> may_fail() {
+    std::vector<State*> found;
+    for (State* const request : all()) {
+      const bool is_good = request->complete.load(std::memory_order_acquire) && request->error == MPI_SUCCESS;
+      if (request->persistent && !is_good) found.push_back(request);
+    }
+    return found;
+  }
+
  private:
   void add(MPI_Request handle) {
     State* const request = api::taken_behind(handle);
@@ -77,30 +88,44 @@ std::span<const MPI_Request> list(int count, const MPI_Request* handles) {
   return {handles, static_cast<std::size_t>(count)};
 }
 
+// Lets the MPI say what has completed. Open MPI frees a persistent request that has failed, and may give its handle to
+// another one.
+template <class Complete>
+int complete_by(std::span<const MPI_Request> handles, Ours& ours, Complete complete) {
+  const std::vector<State*> may_fail = ours.may_fail();
+  const int error = complete();
+  for (State* const request : may_fail) {
+    const bool is_there = std::find(handles.begin(), handles.end(), request->handle) != handles.end();
+    if (error != MPI_SUCCESS && !is_there && request->complete.load(std::memory_order_acquire))
+      api::free_taken(*request);
+  }
+  return error;
+}
+
 template <class Behind>
 int wait_for_one(MPI_Request* handle, MPI_Status* status) {
-  if (State* request = handle != nullptr ? api::taken_behind(*handle) : nullptr)
-    api::wait_until_complete({&request, 1});
-  return Behind::Wait(handle, status);
+  Ours ours(list(handle != nullptr ? 1 : 0, handle));
+  if (ours.any()) api::wait_until_complete(ours.all());
+  return complete_by(list(1, handle), ours, [&] { return Behind::Wait(handle, status); });
 }
 
 template <class Behind>
 int wait_for_all(int count, MPI_Request* handles, MPI_Status* statuses) {
   Ours ours(list(count, handles));
   if (ours.any()) api::wait_until_complete(ours.all());
-  return Behind::Waitall(count, handles, statuses);
+  return complete_by(list(count, handles), ours, [&] { return Behind::Waitall(count, handles, statuses); });
 }
 
 // Until `test`, an MPI function that tests, has found something. A request that is behind none of the others goes on as
 // well.
 template <class Test>
-int test_until_found(int count, MPI_Request* handles, Test test) {
+int test_until_found(int count, const MPI_Request* handles, Test test) {
   constexpr int turns_before_yield = 1000;
   Ours ours(list(count, handles));
   for (int turn = 0;; ++turn) {
     api::go_on_with_all();
     bool found = false;
-    const int error = test(found);
+    const int error = complete_by(list(count, handles), ours, [&] { return test(found); });
     if (found || error != MPI_SUCCESS) return error;
     turn < turns_before_yield ? sys::pause() : sys::yield();
     api::let_others_run(ours.all());
@@ -134,7 +159,7 @@ int look_and_test(std::span<const MPI_Request> handles, Test test, IsDone is_don
   Ours ours(handles);
   if (!ours.any()) return test();
   api::go_on_with_all();
-  const int error = test();
+  const int error = complete_by(handles, ours, test);
   if (error == MPI_SUCCESS && !is_done()) api::let_others_run(ours.all());
   return error;
 }

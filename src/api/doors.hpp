@@ -124,11 +124,17 @@ int hand_on(Function function, choose::HostBuffers buffers, Arguments... argumen
   if (memory::device_driver() == nullptr) return function(arguments...);
   const run::Call call = call_of(collective, arguments...);
   return guarded(call.comm, [&] {
-    const std::unique_ptr<OnHost> on_host = on_host_for_the_mpi(call, buffers);
-    if (on_host == nullptr) return function(arguments...);
-    on_host->fetch();
-    const int error = function(with_buffer(arguments, on_host->call())...);
-    const int finished = on_host->finish(error);
+    team::Team* team = nullptr;
+    const std::unique_ptr<OnHost> on_host = on_host_for_the_mpi(call, buffers, team);
+    int error = MPI_SUCCESS;  // which the MPI has raised
+    int finished = MPI_SUCCESS;
+    if (on_host == nullptr) {
+      error = function(arguments...);
+      finished = with_failed_copies(team, error, true, false);
+    } else {
+      finished = run_over_host(*on_host, *team, true,
+                               [&] { return error = function(with_buffer(arguments, on_host->call())...); });
+    }
     return error == MPI_SUCCESS && finished != MPI_SUCCESS ? raise(call.comm, finished) : finished;
   });
 }

@@ -131,7 +131,7 @@ int wait_on_host(State& request, const memory::DeviceDriver* driver, void* strea
     go_on_with_all();
     sys::yield();
   }
-  if (!request.persistent && request.on_host != nullptr) request.on_host->fetch();
+  if (!request.persistent && request.on_host != nullptr) request.fetch();
   State* waited = &request;
   if (begin(request)) wait_until_complete({&waited, 1});
   request.active = false;

@@ -150,8 +150,8 @@ void Making::bring_to_host() {
   const choose::HostBuffers buffers = choice == nullptr ? choose::HostBuffers::as_suits : choice->buffers;
   auto on_host = std::make_unique<OnHost>(call, used_blocks(call, team), *driver, buffers);
   if (!on_host->is_needed()) return;
-  if (!persistent && !enqueued) on_host->fetch();  // else at each start
   made.on_host = std::move(on_host);
+  if (!persistent && !enqueued) made.fetch();  // else at each start
   call = made.on_host->call();
   call.device = nullptr;
 }
@@ -169,6 +169,7 @@ void Making::bring_to_host_or_stay() {
 void Making::take_tag() {
   constexpr unsigned turns = tags::count - tags::first_request;
   tag = static_cast<int>(tags::first_request + team.group.turns.persistent++ % turns);
+  if (memory::device_driver() != nullptr) made.number = team.group.turns.persistent;
 }
 
 int make_native(Making& m, const std::string& why) {

@@ -152,10 +152,11 @@ void OnHost::read(const Copy& copy, const memory::Regions& regions) {
   failed_ = !copies.wait() || failed_;
 }
 
-void OnHost::fetch() {
+bool OnHost::fetch() {
   failed_ = false;
   read(send_, send_.regions);
   read(recv_, recv_.read);
+  return !failed_;
 }
 
 int OnHost::finish(int error) {

@@ -43,9 +43,9 @@ class OnHost {
   bool is_needed() const { return send_.is_used() || recv_.is_used(); }
   // The call with buffers that the processor can reach.
   const run::Call& call() const { return call_; }
-  // Brings the data to the host: before the call, and before each start of a persistent one. What goes wrong is told by
-  // finish(), as the other ranks wait for this one.
-  void fetch();
+  // Brings the data to the host: before the call, and before each start of a persistent one. If that goes wrong, this
+  // rank takes part in the call all the same, as the others wait for it, and finish() returns an error.
+  [[nodiscard]] bool fetch();
   // Brings what was received to the device, if the call has returned no error. Returns the call's, or one of its own.
   int finish(int error);
 

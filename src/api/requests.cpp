@@ -13,6 +13,7 @@
 #include "api/taken.hpp"
 #include "sys/sys.hpp"
 #include "sys/wait.hpp"
+#include "team/failed_copies.hpp"
 
 using quadrille::mpi;
 namespace api = quadrille::api;
@@ -70,12 +71,25 @@ void State::look_what_it_needs() {
   short_way = alone && persistent && !needs_mpi && on_host == nullptr ? inbox_run : nullptr;
 }
 
+void State::fetch() {
+  const bool is_there = on_host->fetch();
+  if (!is_there && number != 0)
+    quadrille::team::tell_failed(*team, quadrille::team::number_of_start(number, starts), true);
+}
+
+int State::with_failed_copies(bool may_look) const {
+  if (error != MPI_SUCCESS || number == 0) return error;
+  const std::uint64_t start = quadrille::team::number_of_start(number, starts);
+  return quadrille::team::has_failed(*team, start, may_look) ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
 void State::start() {
   active = true;
   begun = has_moved = in_stream = false;
   complete.store(false, std::memory_order_relaxed);
   error = MPI_SUCCESS;
-  if (on_host != nullptr && persistent) on_host->fetch();
+  if (persistent) ++starts;
+  if (on_host != nullptr && persistent) fetch();
   if (queue != nullptr) queue->push_back(this);
   go_on(run::With::mpi);
 }
@@ -94,6 +108,7 @@ bool State::go_on(run::With with) {
   const bool over = thrown != MPI_SUCCESS || is_run_done();
   if (!over) return false;
   if (queue != nullptr) queue->pop_front();
+  if (!in_stream) error = with_failed_copies(on_host != nullptr && with == run::With::mpi);
   if (on_host != nullptr && !in_stream) error = on_host->finish(error);
   has_moved = true;
   return tell(with);
@@ -191,8 +206,8 @@ const sys::Waiter* waiter_of(std::span<Quadrille_Request> requests) {
   return nullptr;
 }
 
-// A peer may be stuck in a message to this rank, of the program's own, before it comes to what is waited for: so the MPI
-// is driven now and then. Its own progress goes on in each look where there are messages under way.
+// A peer may be stuck in a message to this rank, of the program's own, before it comes to what is waited for: so the
+// MPI is driven now and then. Its own progress goes on in each look where there are messages under way.
 void drive_mpi(const sys::Waiter* waiter) {
   static thread_local std::uint32_t looks = 0;
   if (waiter == nullptr || waiter->progress == nullptr) return;

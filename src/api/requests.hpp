@@ -70,6 +70,9 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool put_off = false;  // nothing carries it out yet (api/coming.hpp)
   MPI_Request handle{};
   int handle_tag = 0;
+  // The how manieth on its communicator, from 1 on, if some rank may have data on a device (team/failed_copies.hpp).
+  unsigned number = 0;
+  std::uint64_t starts = 0;
   int error = MPI_SUCCESS;
 
   // Not the compiler's own: before that one make_unique() would fill all of it with zeros, three kilobytes for each call.
@@ -81,6 +84,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool can_go_on(quadrille::run::With with) const override {
     return !put_off && (with == quadrille::run::With::mpi || (begun && !needs_mpi && !has_moved));
   }
+  // Brings the data to the host, of a start, and tells the others if that fails.
+  void fetch();
   // On the next lane.
   void take_turn(quadrille::team::Lanes& lanes) {
     lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
@@ -102,6 +107,8 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
 
  private:
   int step();
+  // What a start's error becomes at its end.
+  int with_failed_copies(bool may_look) const;
   bool is_run_done() const;
   // That all has moved. True if nothing is left to be done.
   bool tell(quadrille::run::With with);

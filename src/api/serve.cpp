@@ -107,7 +107,8 @@ std::size_t global_bytes(const Call& call, team::Team& team) {
 }
 
 int load_of(const Call& call, team::Team& team) {
-  const bool differs = is_sized(call.collective) && is_dense(call.collective) && has_arrays(row_of(call.collective).recv);
+  const bool differs =
+      is_sized(call.collective) && is_dense(call.collective) && has_arrays(row_of(call.collective).recv);
   if (!differs || team.nodes.nodes == 1 || !team.agreed().tries_between) return 0;
   std::size_t all = 0;
   for (int b = 0; b < team.group.ranks; ++b) all += static_cast<std::size_t>(call.recv.count_of(b));
@@ -123,11 +124,12 @@ team::CachedSelection& selection_for(const Call& call, std::size_t bytes, team::
                                       : team::selection_of(team, call.collective, bytes, load_of(call, team));
 }
 
-std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers) {
+std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers, team::Team*& team) {
+  team = nullptr;
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr || is_serving() || !mpi().usable || team::config().off) return nullptr;
   if (buffers == choose::HostBuffers::as_suits && team::mpi_device_use() == DeviceUse::all) return nullptr;
-  team::Team* const team = team::team_of(call.comm);
+  team = team::team_of(call.comm);
   if (team == nullptr) return nullptr;
   // What is wrong with the call the MPI says.
   if (is_neighbor(call.collective)) {
@@ -138,6 +140,11 @@ std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffer
   }
   auto on_host = std::make_unique<OnHost>(call, used_blocks(call, *team), *driver, buffers);
   return on_host->is_needed() ? std::move(on_host) : nullptr;
+}
+
+int with_failed_copies(team::Team* team, int error, bool is_counted, bool may_look) {
+  if (error != MPI_SUCCESS || team == nullptr) return error;
+  return team::has_failed(*team, team::number_of_call(*team, is_counted), may_look) ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
 int raise(MPI_Comm comm, int error) {
@@ -225,14 +232,12 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
     Call straight = call;
     if (stays_on_device(straight, used, *driver)) {
       explain_device(team, call, cached, "messages go straight from and to the device's memory");
-      return engine.run(straight, by, team);
+      return with_failed_copies(&team, engine.run(straight, by, team), false, true);
     }
   }
   OnHost on_host(call, used, *driver, by.choice.buffers);
-  if (!on_host.is_needed()) return engine.run(call, by, team);
-  explain_device(team, call, cached, "the device's data are brought to the host and back");
-  on_host.fetch();
-  return on_host.finish(engine.run(on_host.call(), by, team));
+  if (on_host.is_needed()) explain_device(team, call, cached, "the device's data are brought to the host and back");
+  return run_over_host(on_host, team, false, [&] { return engine.run(on_host.call(), by, team); });
 }
 
 // By what was selected for all calls like this one. False if it goes to the MPI.
@@ -258,7 +263,8 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
     return pass(team, Passed::other);
   }
   // What nonblocking calls by leaders need is made here, as they may not wait.
-  if (engine.prepare != nullptr && attempt.choice == nullptr && team.taken.ready) team::prepare_lanes(team, call.collective, choice);
+  if (engine.prepare != nullptr && attempt.choice == nullptr && team.taken.ready)
+    team::prepare_lanes(team, call.collective, choice);
   team::explain(team, call.collective, cached);
   if (engine.run == nullptr) {
     attempt.buffers = choice.buffers;

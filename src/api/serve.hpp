@@ -11,6 +11,7 @@
 #include "run/bound_run.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
+#include "team/failed_copies.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::api {
@@ -38,8 +39,20 @@ bool is_serving();
 bool serve(const run::Call& call, Door door, int& error, Attempt& attempt);
 
 // A call that goes to the MPI's own function: with buffers of the host in the place of a device's, if it has any and the
-// MPI takes none, or `buffers` says so. Null: as it is. Throws std::bad_alloc.
-std::unique_ptr<OnHost> on_host_for_the_mpi(const run::Call& call, choose::HostBuffers buffers);
+// MPI takes none, or `buffers` says so. Null: as it is. `team` is that of its communicator, or null if no rank can have
+// brought its data to the host. Throws std::bad_alloc.
+std::unique_ptr<OnHost> on_host_for_the_mpi(const run::Call& call, choose::HostBuffers buffers, team::Team*& team);
+
+// What the call's error becomes if a rank has told that it could not bring its data to the host (team/failed_copies.hpp).
+// `is_counted`: as team::number_of_call().
+int with_failed_copies(team::Team* team, int error, bool is_counted, bool may_look);
+
+// Makes a call by `run` with buffers of the host, where its own are a device's. Returns an MPI error code.
+template <class Run>
+int run_over_host(OnHost& on_host, team::Team& team, bool is_counted, const Run& run) {
+  if (!on_host.fetch()) team::tell_failed(team, team::number_of_call(team, is_counted), true);
+  return on_host.finish(with_failed_copies(&team, run(), is_counted, on_host.is_needed()));
+}
 
 // Is this one of the first calls on a communicator that could be made ready, which go to the MPI? Counts it. Whatever
 // is wrong with a call on one rank, and however it would be served, all ranks count it.

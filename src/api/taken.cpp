@@ -297,15 +297,16 @@ ByHost take_by_host(const run::Call& call, bool persistent) {
   if (memory::device_driver() == nullptr) return nullptr;
   ByHost made;
   const int thrown = thrown_by([&] {
-    std::unique_ptr<OnHost> staged = on_host_for_the_mpi(call, forced_buffers(call));
+    team::Team* team = nullptr;
+    std::unique_ptr<OnHost> staged = on_host_for_the_mpi(call, forced_buffers(call), team);
     if (staged == nullptr) return;
     made.reset(new State);
-    made->team = team::keep(*team::team_of(call.comm));
+    made->team = team::keep(*team);
     made->persistent = persistent;
     made->taken = true;
     made->crowded = made->team->crowded;
     made->on_host = std::move(staged);
-    if (!persistent) made->on_host->fetch();  // else at each start
+    if (!persistent) made->fetch();  // else at each start
     prepare_progress();
     prepare_end();
     delete_ended();

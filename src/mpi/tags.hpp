@@ -5,6 +5,7 @@
 namespace quadrille::tags {
 
 inline constexpr int rounds = 1;                // of schedules in blocking calls
+inline constexpr int failed_copy = 2;           // a rank could not read its data: team/failed_copies.cpp
 inline constexpr int pack = 3;                  // of more than MPI_Pack can count: mpi/types.cpp
 inline constexpr int sparse_blocks[] = {4, 5};  // one of each pair a call: run/sparse_consensus.cpp
 inline constexpr int sparse_notes[] = {6, 7};

@@ -393,7 +393,8 @@ std::shared_ptr<QuietComm> make_quiet_of_world() {
 }
 
 std::size_t control_bytes(int ranks) {
-  return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes();
+  return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes() +
+         memory::FailedCalls::bytes;
 }
 
 Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet,

@@ -275,6 +275,7 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
   team.meeting_radix = settings.node_tree.value_or(memory::Meeting::radix_for(here, team.crowded));
   group.pairs = memory::Pairs(base + layout.segment_bytes(), memory::pairs_layout(here),
                               group.local_of(group.me), team.meeting_radix);
+  team.failed_calls = memory::FailedCalls(base + layout.segment_bytes() + memory::pairs_layout(here).segment_bytes());
   set_reach(group, processes, members, settings.ways);
   // Over several nodes not all ranks reach all heaps.
   group.change_reach().heaps_mapped = processes.heaps_mapped && team.nodes.nodes == 1;

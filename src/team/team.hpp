@@ -19,6 +19,7 @@
 #include "choose/tuning.hpp"
 #include "choose/verdicts.hpp"
 #include "memory/control_pool.hpp"
+#include "memory/failed_calls.hpp"
 #include "mpi/device_support.hpp"
 #include "mpi/mpi.hpp"
 #include "plan/problem.hpp"
@@ -108,6 +109,7 @@ struct Team {
   run::Group group;         // valid when ready
   plan::NodeMap nodes;
   memory::ControlArea area;    // memory of the inboxes
+  memory::FailedCalls failed_calls;  // behind them: team/failed_copies.hpp
   std::shared_ptr<QuietComm> quiet;
   bool crowded = false;        // some node has more ranks than processors; the same on all ranks
   int meeting_radix = memory::Meeting::flat;  // of copies between the ranks of a node; the same on all of them

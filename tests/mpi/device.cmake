@@ -59,6 +59,10 @@ foreach(streams IN LISTS device_streams)
   quadrille_device_staging_test(${streams} 3 QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
 endforeach()
 
+# Where the MPI moves the data, and between nodes.
+quadrille_device_staging_test(failed-by-mpi 3 QUADRILLE_ALGORITHM=alltoall=mpi)
+quadrille_device_staging_test(failed-nodes 4 QUADRILLE_NODES=blocked:2)
+
 # More than 2 GiB in a call.
 quadrille_mpi_test(mpi.device-huge.3 RANKS 3 PROGRAM quadrille_device_staging_check PRELOAD
                    SETTINGS QUADRILLE_SETUP_AFTER=0 ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda> huge)

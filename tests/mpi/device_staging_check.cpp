@@ -254,15 +254,19 @@ void check_few_calls(int n) {
   for (int i = 0; i < n * size; ++i) check(recv.view[i] == value(i / n, 0, i % n), "allgather in place");
 }
 
-void check_persistent(int n) {
-  using Init = int(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
+// Null if the MPI has none.
+using Init = int(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
+Init* init_function() {
   void* symbol = dlsym(RTLD_DEFAULT, "MPI_Alltoall_init");
   if (symbol == nullptr) symbol = dlsym(RTLD_DEFAULT, "MPIX_Alltoall_init");
-  if (symbol == nullptr) return;
+  return reinterpret_cast<Init*>(symbol);
+}
+
+void check_persistent(int n) {
+  if (init_function() == nullptr) return;
   Ints send(static_cast<std::size_t>(n * size)), recv(static_cast<std::size_t>(n * size));
   MPI_Request request;
-  reinterpret_cast<Init*>(symbol)(send.data, n, MPI_INT, recv.data, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
-                                  &request);
+  init_function()(send.data, n, MPI_INT, recv.data, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
   const unsigned long allocations = count("allocations");
   for (int turn = 0; turn < 4; ++turn) {
     fill_uniform(send, n);
@@ -338,16 +342,65 @@ unsigned long check_context_that_goes(int n) {
   return count("cuMemAllocHost_v2") - before;
 }
 
+// An all-to-all in one of its forms, on a rank that may not be able to read or to write its data.
+enum class Form { waits, nonblocking, persistent };
+class Call {
+ public:
+  Call(Form form, const Ints& send, Ints& recv, int n) : form_(form), send_(send), recv_(recv), n_(n) {
+    if (form == Form::persistent) made_ = init(send.data, recv.data, n, &request_);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call() {
+    if (made_ && request_ != MPI_REQUEST_NULL) MPI_Request_free(&request_);
+  }
+  int make(const char* failure) {
+    recv_.fill(-5);
+    fail(failure);
+    const int error = make();
+    fail("");
+    return error;
+  }
+
+ private:
+  static bool init(const int* send, int* recv, int n, MPI_Request* request) {
+    return init_function() != nullptr && init_function()(send, n, MPI_INT, recv, n, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                                         request) == MPI_SUCCESS;
+  }
+  int make() {
+    if (form_ == Form::waits || (form_ == Form::persistent && !made_)) return alltoall(send_, recv_, n_);
+    const int begun = made_ ? MPI_Start(&request_)
+                            : MPI_Ialltoall(send_.data, n_, MPI_INT, recv_.data, n_, MPI_INT, MPI_COMM_WORLD, &request_);
+    const int ended = MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    return begun != MPI_SUCCESS ? begun : ended;
+  }
+  Form form_;
+  const Ints& send_;
+  Ints& recv_;
+  int n_;
+  bool made_ = false;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
 void check_failures(int n) {
   Ints send(static_cast<std::size_t>(n * size)), recv(static_cast<std::size_t>(n * size));
   fill_uniform(send, n);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  for (const char* what : {"cuMemcpyAsync:1", "cuStreamSynchronize:1", "cuMemcpyAsync:2", "cuStreamSynchronize:2"}) {
-    fail(what);
-    const int error = alltoall(send, recv, n);
-    fail("");
-    check(error == (is_failing() ? MPI_ERR_OTHER : MPI_SUCCESS), what);
-    if (!is_failing()) check_uniform(recv, n, what[std::strlen(what) - 1] == '1', what);
+  // Requests that the MPI carries out: nobody hears of another's failure.
+  const bool by_mpi = std::getenv("QUADRILLE_ALGORITHM") != nullptr || std::getenv("QUADRILLE_NODES") != nullptr;
+  for (const Form form : {Form::waits, Form::nonblocking, Form::persistent}) {
+    for (const char* what : {"cuMemcpyAsync:1", "cuStreamSynchronize:1", "cuMemcpyAsync:2", "cuStreamSynchronize:2"}) {
+      Call call(form, send, recv, n);
+      const bool reads = what[std::strlen(what) - 1] == '1';
+      const int error = call.make(what);
+      // What it sends is wrong, and all that know of devices hear of it; what it receives the others have.
+      if (on_device() && (is_failing() || form == Form::waits || !by_mpi)) check((error != MPI_SUCCESS) == (reads || is_failing()), what);
+      if (error != MPI_SUCCESS && form != Form::persistent) check(error == MPI_ERR_OTHER, what);
+      if (!is_failing() && !reads) check_uniform(recv, n, false, what);
+      if (form == Form::persistent) continue;  // Open MPI gives a request back that has failed
+      check(call.make("") == MPI_SUCCESS, "after a failure");
+      check_uniform(recv, n, false, "after a failure");
+    }
   }
   check(alltoall(send, recv, n) == MPI_SUCCESS, "after failures");
   check_uniform(recv, n, false, "after failures");

@@ -1,0 +1,44 @@
+// Calls in which a rank could not read its own data: the others of its node, who take part in them, hear of it.
+//
+// Idea    A rank writes the call's number down before it takes part. Who has anything from that rank in the call finds
+// it
+//         there at the end of the call, as what the rank has written before what it sent comes before it. Who waits for
+//         nothing from that rank may have left before, and finds nothing.
+// Order   A rank may be calls ahead of another, so there are several words, by the number of the call; a failure that
+// lies
+//         so many calls back that its word was used again is lost.
+// Cost    One line of a cache for a node, and one look at it for a call that may have such data.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sys/sys.hpp"
+
+namespace quadrille::memory {
+
+class FailedCalls {
+ public:
+  static constexpr std::size_t bytes = sys::cache_line;
+
+  FailedCalls() = default;
+  // `base` is zeroed shared memory of `bytes` bytes, at the beginning of a line.
+  explicit FailedCalls(std::byte* base) : words_(reinterpret_cast<std::atomic<std::uint64_t>*>(base)) {}
+
+  // `call`: the same on all ranks, and not 0.
+  void note(std::uint64_t call) {
+    if (words_ != nullptr) word_of(call).store(call, std::memory_order_release);
+  }
+  bool has(std::uint64_t call) const {
+    return words_ != nullptr && word_of(call).load(std::memory_order_acquire) == call;
+  }
+
+ private:
+  // Starts of one request differ in their upper bits.
+  std::atomic<std::uint64_t>& word_of(std::uint64_t call) const { return words_[(call + (call >> 32)) % words]; }
+  static constexpr std::size_t words = bytes / sizeof(std::uint64_t);
+  std::atomic<std::uint64_t>* words_ = nullptr;
+};
+
+}  // namespace quadrille::memory

@@ -1,0 +1,72 @@
+#include "team/failed_copies.hpp"
+
+#include <deque>
+
+#include "mpi/tags.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::team {
+namespace {
+
+constexpr std::uint64_t is_start = std::uint64_t{1} << 63;
+
+bool has_messages(const Team& team) {
+  return team.nodes.nodes > 1 && team.group.messages().comm != MPI_Comm{} &&
+         team.group.messages().comm != mpi().comm_null;
+}
+
+// What is sent stays where it is: nobody waits until it has left, and there is little of it.
+const std::uint64_t& keep_number(std::uint64_t number) {
+  static auto& numbers = *new std::deque<std::uint64_t>;  // outlives all destructors
+  return numbers.emplace_back(number);
+}
+
+void send_to_other_nodes(const Team& team, std::uint64_t number) {
+  const std::uint64_t& kept = keep_number(number);
+  for (int rank = 0; rank < team.group.ranks; ++rank) {
+    if (team.group.local_of(rank) >= 0) continue;
+    MPI_Request request;
+    if (mpi().Isend(&kept, 1, mpi().uint64, rank, tags::failed_copy, team.group.messages().comm, &request) ==
+        MPI_SUCCESS) {
+      mpi().Request_free(&request);
+    }
+  }
+}
+
+// They may be of calls in which this rank had nothing on a device.
+void receive_from_other_nodes(Team& team) {
+  const MPI_Comm comm = team.group.messages().comm;
+  for (;;) {
+    int found = 0;
+    MPI_Status status;
+    if (mpi().Iprobe(MPI_ANY_SOURCE, tags::failed_copy, comm, &found, &status) != MPI_SUCCESS || found == 0) return;
+    std::uint64_t number = 0;
+    MPI_Request request;
+    if (mpi().Irecv(&number, 1, mpi().uint64, status.MPI_SOURCE, tags::failed_copy, comm, &request) != MPI_SUCCESS ||
+        mpi().Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+      return;
+    }
+    team.failed_calls.note(number);
+  }
+}
+
+}  // namespace
+
+std::uint64_t number_of_call(const Team& team, bool is_counted) {
+  const Counters& counters = team.counted.counters;
+  return counters.served + counters.all_passed() + (is_counted ? 0 : 1);
+}
+
+std::uint64_t number_of_start(unsigned request, std::uint64_t start) { return is_start | (start << 32) | request; }
+
+void tell_failed(Team& team, std::uint64_t number, bool may_send) {
+  team.failed_calls.note(number);
+  if (may_send && has_messages(team)) send_to_other_nodes(team, number);
+}
+
+bool has_failed(Team& team, std::uint64_t number, bool may_look) {
+  if (may_look && has_messages(team)) receive_from_other_nodes(team);
+  return team.failed_calls.has(number);
+}
+
+}  // namespace quadrille::team
