@@ -34,6 +34,8 @@ expect_line "contradict" alltoall --no-node --nodes blocked:1
 expect_line "blocked:" alltoall --nodes block
 expect_line "unknown option or argument: --size 8; see 'quadrille bench --help'" alltoall --size 8
 expect_line "'moore:3' is no neighbourhood" neighbor_alltoall --neighborhood moore:3
+expect_line "the offset '1' has 1 coordinates, the first one 2" neighbor_alltoall --neighborhood offsets:1,0/1
+expect_line "cannot read '/no/such/file'" neighbor_alltoall --neighborhood file:/no/such/file
 expect_line "'4x' is no grid" neighbor_alltoall --grid 4x
 expect_line "has 2 dimensions, the neighbourhood moore:3,1 has 3" neighbor_alltoall --grid 2x1
 expect_line "is no torus" neighbor_alltoall --grid 2mx1x1

@@ -49,6 +49,11 @@ for collective in neighbor_alltoallv neighbor_alltoallw neighbor_allgatherv neig
   expect 0 - "26 neighbours" $bench $collective --sizes 100 $short --algorithms default,torus --no-node
   expect 0 - "blocks uniform;" $bench $collective --sizes 100 $short --distribution uniform
 done
+printf '# to the east, to the north, back\n1 0\n0, 1\n-1 -1\n' >"$work/wind"
+for around in offsets:1,0/0,1/-1,-1 "file:$work/wind"; do
+  expect 0 - "3 neighbours" $bench neighbor_alltoallv --sizes 40 $short --algorithms default,torus --no-node \
+    --neighborhood "$around" --distribution uniform
+done
 expect 0 - "mpi is MPI_Neighbor_alltoallw with the same block" $bench neighbor_allgatherw --sizes 0,40 $short \
   --algorithms default,all --datatype strided --neighborhood moore:2,1
 expect 0 - "blocks stencil;" $bench neighbor_alltoallw --sizes 64 $short --algorithms torus,torus-direct --no-node \

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "tools/bench/own_offsets.hpp"
+
 namespace quadrille::tools {
 namespace {
 
@@ -42,12 +46,51 @@ TEST(NeighborhoodText, IsRefusedInOneLine) {
                            "shales:2,1",
                            "shales:2,1,3,4",
                            "shales:5,1,9",
-                           "moore:99999999999,1"}) {
+                           "moore:99999999999,1",
+                           "offsets:",
+                           "offsets:1,0/",
+                           "offsets:/1,0",
+                           "offsets:1,",
+                           "offsets:1,,0",
+                           "offsets:1,0/1",
+                           "offsets:1;0",
+                           "offsets:1, 0",
+                           "offsets:1000001",
+                           "offsets:1,2,3,4,5,6",
+                           "file:",
+                           "file:/no/such/file",
+                           "file:/"}) {
     plan::Neighborhood n;
     const std::string problem = parse_neighborhood(text, n);
     EXPECT_NE(problem, "") << text;
     EXPECT_EQ(problem.find('\n'), std::string::npos) << text;
   }
+}
+
+TEST(NeighborhoodText, TakesOffsetsOfOnesOwn) {
+  plan::Neighborhood n;
+  EXPECT_EQ(parse_neighborhood("offsets:1,0/0,1/-1,-3/0,0/1,0", n), "");
+  EXPECT_EQ(n.dimensions, 2);
+  EXPECT_EQ(n.offsets, (std::vector<int>{1, 0, 0, 1, -1, -3, 0, 0, 1, 0}));
+  EXPECT_EQ(parse_neighborhood("offsets:-7", n), "");
+  EXPECT_EQ(n.dimensions, 1);
+  EXPECT_EQ(n.offsets, std::vector<int>{-7});
+}
+
+TEST(NeighborhoodText, ReadsOffsetsOfAFile) {
+  plan::Neighborhood n;
+  EXPECT_EQ(parse_offsets_file("# a wind\n1 0\n\n 0,1  # north\r\n-1\t-1", "wind", n), "");
+  EXPECT_EQ(n.dimensions, 2);
+  EXPECT_EQ(n.offsets, (std::vector<int>{1, 0, 0, 1, -1, -1}));
+}
+
+TEST(NeighborhoodText, SaysWhichLineOfAFileIsWrong) {
+  plan::Neighborhood n;
+  EXPECT_EQ(parse_offsets_file("", "wind", n), "wind has no offsets; write one a line, as 1 0");
+  EXPECT_EQ(parse_offsets_file("# nothing\n", "wind", n), "wind has no offsets; write one a line, as 1 0");
+  EXPECT_EQ(parse_offsets_file("1 0\n\n1 x", "wind", n), "wind, line 3: 'x' is no coordinate from -1000000 to 1000000");
+  EXPECT_EQ(parse_offsets_file("1 0\n1 0 0\n", "wind", n),
+            "wind, line 2: the offset '1 0 0' has 3 coordinates, the first one 2");
 }
 
 TEST(GridText, IsUnderstoodAndWritten) {

@@ -6,12 +6,12 @@
 #include <charconv>
 #include <cmath>
 
+#include "tools/bench/own_offsets.hpp"
+
 namespace quadrille::tools {
 namespace {
 
-constexpr int most_dimensions = 5;
 constexpr int most_radius = 9;
-constexpr int most_neighbors = 100000;
 constexpr int most_grid_ranks = 1 << 20;
 
 // A number from 1 to `most` at the beginning of `text`, which is cut off.
@@ -32,6 +32,8 @@ bool take(std::string_view& text, std::string_view word) {
 
 std::string parse_neighborhood(std::string_view text, plan::Neighborhood& neighborhood) {
   std::string_view rest = text;
+  if (take(rest, "offsets:")) return parse_offsets(rest, neighborhood);
+  if (take(rest, "file:")) return read_offsets(std::string(rest), neighborhood);
   int dimensions = 0, radius = 0;
   if (take(rest, "von-neumann:") && take_number(rest, most_dimensions, dimensions) &&
       rest.empty()) {
@@ -58,8 +60,8 @@ std::string parse_neighborhood(std::string_view text, plan::Neighborhood& neighb
     return "";
   }
   return fmt::format(
-      "'{}' is no neighbourhood; write moore:D,R, positive-moore:D,R, shales:D,R1,R2 or "
-      "von-neumann:D with D up to {} and R up to {}",
+      "'{}' is no neighbourhood; write moore:D,R, positive-moore:D,R, shales:D,R1,R2, "
+      "von-neumann:D with D up to {} and R up to {}, offsets:1,0/0,1 or file:PATH",
       text, most_dimensions, most_radius);
 }
 

@@ -9,7 +9,7 @@
 namespace quadrille::tools {
 
 // "moore:D,R": all offsets of D dimensions with coordinates -R..R but zero; "von-neumann:D": the
-// nearest two in each dimension. Returns an empty string, or one line that says what is wrong.
+// nearest two in each dimension. "offsets:1,0/0,1" and "file:PATH": as own_offsets.hpp says. Returns an empty string, or one line that says what is wrong.
 std::string parse_neighborhood(std::string_view text, plan::Neighborhood& neighborhood);
 
 // "4x3": extents of a torus; "4x3m": with an 'm' behind an extent that dimension is not periodic.

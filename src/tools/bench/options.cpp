@@ -390,11 +390,9 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       ->default_str("equal");
   command
       .add_option("--neighborhood", options.neighborhood,
-                  "For neighbour collectives, on a torus of all ranks: moore:D,R (all around in D "
-                  "dimensions, R "
-                  "deep), positive-moore:D,R (no negative coordinate), shales:D,R1,R2 (at two "
-                  "distances) or "
-                  "von-neumann:D (two in each dimension)")
+                  "For neighbour collectives, on a torus of all ranks: moore:D,R (all around in D dimensions, R deep), "
+                  "positive-moore:D,R (no negative coordinate), shales:D,R1,R2 (at two distances), von-neumann:D (two in "
+                  "each dimension), offsets:1,0/0,1/-1,-1 (one's own) or file:PATH (an offset a line, '#' comments)")
       ->default_str("moore:3,1");
   command.add_option("--grid", options.grid, "For neighbour collectives, the extents of the torus, as 4x2x1 or 8x1x1")
       ->default_str("as even as MPI_Dims_create makes it");
