@@ -148,7 +148,8 @@ void Making::bring_to_host() {
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr || made.on_host != nullptr || has_mistake) return;
   const choose::HostBuffers buffers = choice == nullptr ? choose::HostBuffers::as_suits : choice->buffers;
-  auto on_host = std::make_unique<OnHost>(call, used_blocks(call, team), *driver, buffers);
+  auto on_host = std::make_unique<OnHost>(call, used_blocks(call, team), *driver, buffers,
+                                          enqueued ? OnHost::When::if_there : OnHost::When::now);
   if (!on_host->is_needed()) return;
   made.on_host = std::move(on_host);
   if (!persistent && !enqueued) made.fetch();  // else at each start

@@ -6,6 +6,7 @@
 #include "mpi/type_runs.hpp"
 #include "run/blocks.hpp"
 #include "sys/sys.hpp"
+#include "team/config.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::api {
@@ -109,8 +110,8 @@ void free_staging_at_end() {
 }
 
 OnHost::OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver,
-               choose::HostBuffers buffers)
-    : driver_(driver), call_(call), buffers_(buffers), own_(used.own) {
+               choose::HostBuffers buffers, When kernels)
+    : driver_(driver), call_(call), buffers_(buffers), kernels_(kernels), own_(used.own) {
   if (!call.in_place) take(call_.send, used.send, used.send_list, send_);
   take(call_.recv, used.recv, used.recv_list, recv_);
 }
@@ -142,13 +143,35 @@ void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Cop
   copy.host.take(driver_, copy.place, ahead + span, kind_of(buffers_, copy.regions.bytes(), span));
   copy.moved = reinterpret_cast<std::intptr_t>(copy.host.data() + ahead) - first;
   side.base = reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(side.base) + copy.moved);
+  if (copy.host.is_pinned() && team::config().device_kernels) take_kernels(copy);
 }
+
+void OnHost::take_kernels(Copy& copy) const {
+  const bool sends = &copy == &send_;
+  const memory::Regions& read = sends ? copy.regions : copy.read;
+  if (!read.empty()) copy.out.take(driver_, copy.place, read, copy.moved, true, kernels_);
+  if (!sends) copy.in.take(driver_, copy.place, copy.regions, copy.moved, false, kernels_);
+}
+
+namespace {
+
+void bring(memory::DeviceCopies& copies, const memory::DevicePieces& pieces, const memory::Regions& regions,
+           std::ptrdiff_t moved) {
+  if (!copies.move(pieces)) copies.to_host(regions, moved);
+}
+
+void bring_back(memory::DeviceCopies& copies, const memory::DevicePieces& pieces, const memory::Regions& regions,
+                std::ptrdiff_t moved) {
+  if (!copies.move(pieces)) copies.to_device(regions, moved);
+}
+
+}  // namespace
 
 void OnHost::read(const Copy& copy, const memory::Regions& regions) {
   if (!copy.is_used() || regions.empty()) return;
   const memory::AtDevice at(driver_, copy.place);
   memory::DeviceCopies copies(driver_);
-  copies.to_host(regions, copy.moved);
+  bring(copies, copy.out, regions, copy.moved);
   failed_ = !copies.wait() || failed_;
 }
 
@@ -164,7 +187,7 @@ int OnHost::finish(int error) {
   if (recv_.is_used()) {
     const memory::AtDevice at(driver_, recv_.place);
     memory::DeviceCopies copies(driver_);
-    copies.to_device(recv_.regions, recv_.moved);
+    bring_back(copies, recv_.in, recv_.regions, recv_.moved);
     failed_ = !copies.wait() || failed_;
   }
   return failed_ ? MPI_ERR_OTHER : MPI_SUCCESS;
@@ -172,14 +195,14 @@ int OnHost::finish(int error) {
 
 bool OnHost::fetch_in(void* stream) {
   memory::DeviceCopies copies(driver_, stream);
-  if (send_.is_used()) copies.to_host(send_.regions, send_.moved);
-  if (recv_.is_used()) copies.to_host(recv_.read, recv_.moved);
+  if (send_.is_used()) bring(copies, send_.out, send_.regions, send_.moved);
+  if (recv_.is_used()) bring(copies, recv_.out, recv_.read, recv_.moved);
   return copies.leave();
 }
 
 bool OnHost::finish_in(void* stream) {
   memory::DeviceCopies copies(driver_, stream);
-  if (recv_.is_used()) copies.to_device(recv_.regions, recv_.moved);
+  if (recv_.is_used()) bring_back(copies, recv_.in, recv_.regions, recv_.moved);
   return copies.leave();
 }
 

@@ -8,6 +8,7 @@
 
 #include "choose/registry.hpp"
 #include "memory/device.hpp"
+#include "memory/device_pieces.hpp"
 #include "memory/regions.hpp"
 #include "memory/staging.hpp"
 #include "run/call.hpp"
@@ -31,12 +32,15 @@ struct UsedBlocks {
 // starts and written back as they were. A receive buffer is not read, unless the call is in place; if the call fails,
 // nothing comes back to it.
 //
+// Many small pieces are moved by a kernel, on both ways (memory/device_pieces.hpp).
+//
 // The blocks of a side must be memory of one device, and of one context.
 class OnHost {
  public:
+  using When = memory::DevicePieces::When;
   // Throws std::bad_alloc.
   OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver,
-         choose::HostBuffers buffers = choose::HostBuffers::as_suits);
+         choose::HostBuffers buffers = choose::HostBuffers::as_suits, When kernels = When::now);
   OnHost(const OnHost&) = delete;
   OnHost& operator=(const OnHost&) = delete;
   // Is either buffer a device's memory? If not, this is not needed.
@@ -67,9 +71,11 @@ class OnHost {
     memory::Regions read;      // of a receive buffer: what is brought to the host before the call
     std::ptrdiff_t moved = 0;  // from there to `host`
     memory::Staging host;
+    memory::DevicePieces out, in;  // where the regions are many: what brings them to the host, and back
     bool is_used() const { return host.data() != nullptr; }
   };
   void take(run::Side& side, int blocks, const std::vector<int>* list, Copy& copy);
+  void take_kernels(Copy& copy) const;
   void read(const Copy& copy, const memory::Regions& regions);
   static bool is_pinned(const Copy& copy) { return !copy.is_used() || copy.host.is_pinned(); }
   static bool is_at(const Copy& copy, const memory::DevicePlace& place) {
@@ -79,6 +85,7 @@ class OnHost {
   const memory::DeviceDriver& driver_;
   run::Call call_;
   choose::HostBuffers buffers_;
+  When kernels_;
   Copy send_, recv_;
   int own_ = -1;
   bool failed_ = false;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "memory/device_driver.hpp"
+#include "memory/device_pieces.hpp"
 
 namespace quadrille::memory {
 
@@ -61,12 +62,22 @@ void load_for_streams(void* library, DeviceDriver& driver) {
   load(library, "cuCtxGetCurrent", driver.current_context);
 }
 
+void load_for_kernels(void* library, DeviceDriver& driver) {
+  load(library, "cuModuleLoadData", driver.load_module);
+  load(library, "cuModuleUnload", driver.unload_module);
+  load(library, "cuModuleGetFunction", driver.find_function);
+  load(library, "cuLaunchKernel", driver.launch);
+  load(library, "cuStreamCreate", driver.create_stream);
+  load(library, "cuStreamDestroy_v2", driver.destroy_stream);
+}
+
 bool load_functions(void* library, DeviceDriver& driver) {
   driver.is_cuda = load(library, "cuPointerGetAttribute", driver.pointer_attribute);
   load_for_streams(library, driver);
   if (driver.is_cuda) {
     load(library, "cuMemcpy2DAsync_v2", driver.copy_rows_cuda);
     load(library, "cuDevicePrimaryCtxRetain", driver.retain_primary);
+    load_for_kernels(library, driver);
     if (!load(library, "cuMemFreeHost", driver.free_pinned) ||
         !load(library, "cuMemAllocHost_v2", driver.allocate_cuda)) {
       driver.allocate_cuda = nullptr;
@@ -204,6 +215,12 @@ void DeviceCopies::to_host(const Regions& regions, std::ptrdiff_t moved) {
 void DeviceCopies::to_device(const Regions& regions, std::ptrdiff_t moved) {
   under_way_ = true;
   for (const Region& region : regions) failed_ = !copy(region, moved, false) || failed_;
+}
+
+bool DeviceCopies::move(const DevicePieces& pieces) {
+  if (!pieces.are_there() || !pieces.submit(driver_, stream_)) return false;
+  under_way_ = true;
+  return true;
 }
 
 bool DeviceCopies::wait() {

@@ -13,6 +13,7 @@
 namespace quadrille::memory {
 
 struct DeviceDriver;
+class DevicePieces;
 
 // A library may have been loaded.
 void note_loading();
@@ -71,6 +72,8 @@ class DeviceCopies {
   // Regions of a device's memory, which lie `moved` bytes further on the host.
   void to_host(const Regions& regions, std::ptrdiff_t moved);
   void to_device(const Regions& regions, std::ptrdiff_t moved);
+  // What a kernel moves. False if it is not there or the driver refuses it: then nothing has been done.
+  bool move(const DevicePieces& pieces);
   // Both are of a device, or one of them.
   void copy(void* to, const void* from, std::size_t bytes);
   // Returns when all are done. False if the driver has refused any.

@@ -59,6 +59,15 @@ struct DeviceDriver {
                             std::uint32_t mask) = nullptr;
   int (*context_of_stream)(void* stream, void** context) = nullptr;  // of CUDA, and so is the next one
   int (*current_context)(void** context) = nullptr;
+
+  // Of what a kernel needs (memory/device_pieces.hpp). CUDA's; any may be missing.
+  int (*load_module)(void** module, const void* text) = nullptr;
+  int (*unload_module)(void* module) = nullptr;
+  int (*find_function)(void** function, void* module, const char* name) = nullptr;
+  int (*launch)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                unsigned block_z, unsigned shared, void* stream, void** parameters, void** extra) = nullptr;
+  int (*create_stream)(void** stream, unsigned flags) = nullptr;
+  int (*destroy_stream)(void* stream) = nullptr;
 };
 
 }  // namespace quadrille::memory

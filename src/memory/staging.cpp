@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory/device_pieces.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -137,6 +138,7 @@ void before_free_staging(void (*work)()) { work_before_free.store(work); }
 
 void free_staging() {
   if (void (*const work)() = work_before_free.exchange(nullptr)) work();
+  free_kernels();
   Kept& list = kept();
   const std::lock_guard lock(list.mutex);
   list.ended = true;

@@ -150,6 +150,14 @@ Config read_config(std::string (*get)(const char*)) {
       warn(c, "QUADRILLE_MPI_DEVICE", text, "it must be on, off or messages");
     }
   }
+  if (const std::string text = get("QUADRILLE_DEVICE_KERNELS"); !text.empty()) {
+    const std::optional<bool> on_or_off = switch_of(text);
+    if (on_or_off.has_value()) {
+      c.device_kernels = *on_or_off;
+    } else {
+      warn(c, "QUADRILLE_DEVICE_KERNELS", text, "it must be on or off");
+    }
+  }
   for (const std::string& problem : memory::read_heap_settings(get).problems) c.warnings.push_back(problem);
   return c;
 }
@@ -174,7 +182,7 @@ std::string guess_variable(const std::string& name) {
       "QUADRILLE_LIB_DIR",   "QUADRILLE_MPI_WAITS", "QUADRILLE_NODES",       "QUADRILLE_REACH",
       "QUADRILLE_STREAM",    "QUADRILLE_TOPOLOGY",  "QUADRILLE_SETUP_AFTER", "QUADRILLE_TRIALS",
       "QUADRILLE_TUNING",    "QUADRILLE_AWAY_STEPS", "QUADRILLE_PROGRESS",    "QUADRILLE_NODE_TREE",
-      "QUADRILLE_MPI_DEVICE"};
+      "QUADRILLE_MPI_DEVICE", "QUADRILLE_DEVICE_KERNELS"};
   if (!name.starts_with("QUADRILLE_")) return {};
   std::string guess;
   for (const std::string_view candidate : known) {

@@ -23,6 +23,7 @@
 //                              "calls": they go on in calls of Quadrille alone
 //   QUADRILLE_MPI_DEVICE       on, off: may the MPI be given pointers to a device's memory? "messages": to send and to
 //                              receive, not in its collectives. Else it is asked
+//   QUADRILLE_DEVICE_KERNELS   off: no kernel of ours runs on a GPU (memory/device_pieces.hpp)
 //   QUADRILLE_HEAP, ...        see memory/heap.hpp
 //   QUADRILLE_CHECK=1          check what the ranks must agree on and are trusted with otherwise
 //   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
@@ -64,6 +65,7 @@ struct Config {
   bool keep_mpi_waits = false;  // steers no collective choice
   bool progress_thread = false;  // neither does this
   std::optional<DeviceUse> mpi_device;  // none: as the MPI says
+  bool device_kernels = true;
   std::vector<std::string> warnings;   // one line each, not printed yet
 };
 

@@ -190,7 +190,7 @@ const char* const module_text = R"(
 { ret; }
 .visible .entry nothing()
 { ret; }
-.visible .entry without_twin(.param .u64 p) { ret; }
+.visible .entry without_twin(.param .u64 p) { bar.sync 0; ret; }
 )";
 
 struct Pair {

@@ -1,9 +1,10 @@
 // Modules and kernels. The text of a module is read for the names and parameters of its kernels; what they do is what
-// their twins on the host do.
+// their twins on the host do, or the text itself says it (ptx.hpp).
 #include <cstring>
 #include <set>
 
 #include "driver.hpp"
+#include "ptx.hpp"
 
 namespace quadrille::standin {
 namespace {
@@ -13,6 +14,9 @@ struct Function {
   Module* module = nullptr;
   std::string name;
   std::vector<std::size_t> parameter_bytes;
+  std::vector<std::string> parameter_names;
+  std::string body;
+  std::shared_ptr<const ptx::Kernel> kernel;  // where it has no twin
 };
 struct Module {
   Context* context = nullptr;
@@ -39,7 +43,7 @@ std::string word(const std::string& text, std::size_t& at) {
 }
 
 // One parameter: ".param .align 8 .b8 name[24]". Its bytes; 0 if it is none that we know.
-std::size_t read_parameter(const std::string& text) {
+std::size_t read_parameter(const std::string& text, std::string& name) {
   std::size_t at = 0, bytes = 0;
   if (word(text, at) != ".param") return 0;
   for (std::string next = word(text, at); !next.empty(); next = word(text, at)) {
@@ -49,12 +53,15 @@ std::size_t read_parameter(const std::string& text) {
       if (bytes_of_type(next.substr(1)) != 0) bytes = bytes_of_type(next.substr(1));
     } else if (const std::size_t bracket = next.find('['); bracket != std::string::npos) {
       bytes *= std::strtoul(next.c_str() + bracket + 1, nullptr, 10);
+      name = next.substr(0, bracket);
+    } else {
+      name = next;
     }
   }
   return bytes;
 }
 
-bool read_parameters(const std::string& text, std::size_t at, std::vector<std::size_t>& bytes) {
+bool read_parameters(const std::string& text, std::size_t at, Function& function) {
   at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
   if (at == text.size() || text[at] != '(') return at < text.size() && text[at] == '{';  // none
   const std::size_t end = text.find(')', at);
@@ -63,11 +70,26 @@ bool read_parameters(const std::string& text, std::size_t at, std::vector<std::s
   if (list.find_first_not_of(" \t\r\n") == std::string::npos) return true;
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t comma = std::min(list.find(',', begin), list.size());
-    bytes.push_back(read_parameter(list.substr(begin, comma - begin)));
-    if (bytes.back() == 0) return false;
+    std::string name;
+    function.parameter_bytes.push_back(read_parameter(list.substr(begin, comma - begin), name));
+    function.parameter_names.push_back(name);
+    if (function.parameter_bytes.back() == 0) return false;
     begin = comma + 1;
   }
   return true;
+}
+
+// What stands between the kernel's braces, which hold others where several registers are written together.
+bool read_body(const std::string& text, std::size_t at, std::string& body) {
+  const std::size_t begin = text.find('{', at);
+  int depth = 0;
+  for (std::size_t end = begin; end < text.size(); ++end) {
+    depth += text[end] == '{' ? 1 : text[end] == '}' ? -1 : 0;
+    if (depth > 0) continue;
+    body = text.substr(begin + 1, end - begin - 1);
+    return true;
+  }
+  return false;
 }
 
 bool read_module(const std::string& text, Module& module) {
@@ -77,7 +99,7 @@ bool read_module(const std::string& text, Module& module) {
     Function function;
     function.module = &module;
     function.name = word(text, at);
-    if (function.name.empty() || !read_parameters(text, at, function.parameter_bytes)) return false;
+    if (function.name.empty() || !read_parameters(text, at, function) || !read_body(text, at, function.body)) return false;
     module.functions[function.name] = function;
   }
   return true;
@@ -123,11 +145,18 @@ int find_function(Handle* function, Handle handle, const char* name) {
   if (module == modules.end()) return invalid_handle;
   const auto found = module->second->functions.find(name);
   if (found == module->second->functions.end()) return not_found;
-  if (twins.find(name) == twins.end()) {
-    std::fprintf(stderr, "stand-in driver: the kernel %s has no twin on the host\n", name);
-    return not_found;
+  Function& kernel = found->second;
+  if (!twins.contains(name) && kernel.kernel == nullptr) {
+    ptx::Kernel read;
+    std::string problem;
+    if (!ptx::read(kernel.body, kernel.parameter_names, read, problem)) {
+      std::fprintf(stderr, "stand-in driver: the kernel %s has no twin on the host, and '%s' is not understood\n", name,
+                   problem.c_str());
+      return not_found;
+    }
+    kernel.kernel = std::make_shared<const ptx::Kernel>(std::move(read));
   }
-  *function = &found->second;
+  *function = &kernel;
   return success;
 }
 
@@ -145,7 +174,12 @@ int launch(Stream& stream, Handle handle, const Launch& launch, void** parameter
     const char* const value = static_cast<const char*>(parameters[p]);
     kept.emplace_back(value, value + function->parameter_bytes[p]);
   }
-  submit(stream, [twin = twins[function->name], launch, kept = std::move(kept)]() mutable {
+  const auto twin = twins.find(function->name);
+  if (twin == twins.end()) {
+    submit(stream, [kernel = function->kernel, launch, kept = std::move(kept)] { return ptx::run(*kernel, launch, kept); });
+    return success;
+  }
+  submit(stream, [twin = twin->second, launch, kept = std::move(kept)]() mutable {
     std::vector<void*> values;
     for (std::vector<char>& value : kept) values.push_back(value.data());
     twin(&launch, values.data());

@@ -63,6 +63,24 @@ endforeach()
 quadrille_device_staging_test(failed-by-mpi 3 QUADRILLE_ALGORITHM=alltoall=mpi)
 quadrille_device_staging_test(failed-nodes 4 QUADRILLE_NODES=blocked:2)
 
+# Many small pieces, which a kernel moves.
+quadrille_mpi_program(quadrille_device_pieces_check device_pieces_check.cpp device_memory.cpp)
+target_link_libraries(quadrille_device_pieces_check PRIVATE quadrille_so)
+add_dependencies(quadrille_device_pieces_check quadrille_standin_cuda)
+function(quadrille_device_pieces_test name how)
+  quadrille_mpi_test(mpi.device-pieces-${name}.3 RANKS 3 PROGRAM quadrille_device_pieces_check ARGUMENTS ${how}
+                     SETTINGS QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda> ${ARGN})
+endfunction()
+foreach(streams IN LISTS device_streams)
+  quadrille_device_pieces_test(${streams} kernel QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
+endforeach()
+set_property(TEST mpi.device-pieces-random.3 APPEND PROPERTY LABELS mpi-core)
+quadrille_device_pieces_test(off copies QUADRILLE_DEVICE_KERNELS=off)
+# What the driver refuses, and a kernel that does not do on this device what it should.
+quadrille_device_pieces_test(no-module copies QUADRILLE_STANDIN_FAIL=cuModuleLoadData:1+)
+quadrille_device_pieces_test(no-launch copies QUADRILLE_STANDIN_FAIL=cuLaunchKernel:2+)
+quadrille_device_pieces_test(wrong wrong)
+
 # More than 2 GiB in a call.
 quadrille_mpi_test(mpi.device-huge.3 RANKS 3 PROGRAM quadrille_device_staging_check PRELOAD
                    SETTINGS QUADRILLE_SETUP_AFTER=0 ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda> huge)

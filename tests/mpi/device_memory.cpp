@@ -18,6 +18,8 @@ struct Driver {
 #undef QUADRILLE_MEMBER
   quadrille_standin_count_t* count = nullptr;
   quadrille_standin_host_t* host = nullptr;
+  quadrille_standin_set_t* set = nullptr;
+  quadrille_standin_kernel_t* kernel = nullptr;
   Driver();
 };
 
@@ -42,6 +44,8 @@ Driver::Driver() {
   QUADRILLE_CUDA_CALLS(QUADRILLE_LOAD)
   load(library, "quadrille_standin_count", count);
   load(library, "quadrille_standin_host", host);
+  load(library, "quadrille_standin_set", set);
+  load(library, "quadrille_standin_kernel", kernel);
   standin::Handle context = nullptr;
   require(cuInit(0) == 0, "cuInit");
   require(cuDevicePrimaryCtxRetain(&context, 0) == 0 && cuCtxSetCurrent(context) == 0, "the primary context");
@@ -143,6 +147,9 @@ std::unique_ptr<Memory> allocate(MemoryKind kind, std::size_t bytes) {
   }
   return nullptr;
 }
+
+void set_driver(const char* name, const char* value) { require(driver.set(name, value), name); }
+void replace_kernel(const char* name, standin::Twin twin) { driver.kernel(name, twin); }
 
 unsigned long count_calls(const char* what, const char* caller) { return driver.count(what, caller); }
 

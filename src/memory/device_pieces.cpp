@@ -1,0 +1,216 @@
+#include "memory/device_pieces.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "memory/copy_pieces.hpp"
+#include "memory/device_driver.hpp"
+
+namespace quadrille::memory {
+namespace {
+
+constexpr std::size_t most_of_piece = std::size_t{64} << 10;
+// A copy that is submitted costs about as much as 32 KiB on the bus.
+constexpr std::size_t least_rows = 16, large_row = std::size_t{32} << 10;
+constexpr unsigned threads = 128, most_blocks = 1024;
+constexpr unsigned beside_others = 1;  // of a stream: it waits for no other one
+
+std::size_t unit_of(std::uint64_t together) { return together % 16 == 0 ? 16 : together % 4 == 0 ? 4 : 1; }
+
+void add_rows(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes, std::size_t rows,
+              std::size_t pitch) {
+  const std::size_t unit = unit_of(to | from | bytes | (rows > 1 ? pitch : 0));
+  const std::size_t at_once = std::max<std::size_t>(1, most_of_piece / bytes);
+  for (std::size_t row = 0; row < rows; row += at_once) {
+    const std::size_t now = std::min(at_once, rows - row);
+    pieces.push_back({to + row * pitch, from + row * pitch, pitch, static_cast<std::uint32_t>(bytes / unit),
+                      static_cast<std::uint32_t>(bytes / unit * now), static_cast<std::uint32_t>(unit), 0});
+  }
+}
+
+// One row: its ends byte by byte, if what lies between them can be moved in the largest units.
+void add_row(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes) {
+  const auto add = [&](std::size_t part) {
+    if (part != 0) add_rows(pieces, to, from, part, 1, 0);
+    to += part, from += part, bytes -= part;
+  };
+  if ((to - from) % 16 == 0 && bytes > 32) {
+    add((16 - to % 16) % 16);
+    while (bytes >= 16) add(std::min(most_of_piece, bytes / 16 * 16));
+  }
+  while (bytes != 0) add(std::min(most_of_piece, bytes));
+}
+
+// The kernel in one context. Its memory tells whether that is still there.
+struct Loaded {
+  DevicePlace place;
+  void* module = nullptr;
+  void* function = nullptr;  // null: it cannot be had, or did not do what it should
+  void* memory = nullptr;
+  std::uint64_t id = 0;
+};
+
+struct Kernels {
+  std::mutex mutex;
+  std::vector<Loaded> loaded;
+  bool ended = false;
+  const DeviceDriver* driver = nullptr;
+};
+Kernels& kernels() {
+  static auto* const list = new Kernels;  // outlives all destructors
+  return *list;
+}
+
+bool has_kernels(const DeviceDriver& driver) {
+  return driver.load_module != nullptr && driver.find_function != nullptr && driver.launch != nullptr &&
+         driver.create_stream != nullptr && driver.destroy_stream != nullptr && driver.unload_module != nullptr;
+}
+
+bool launch(const DeviceDriver& driver, void* function, const void* list, std::uint32_t count, void* stream) {
+  auto address = reinterpret_cast<std::uint64_t>(list);
+  void* parameters[] = {&address, &count};
+  const unsigned blocks = std::min(count, most_blocks);
+  return driver.launch(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr) == 0;
+}
+
+// ---- The pattern that the kernel has to move ----
+
+constexpr std::size_t half = 8192, list_bytes = 1024, probe_bytes = 2 * half + list_bytes;
+constexpr unsigned char untouched = 0xee;
+
+// All units, rows, and ends that are not aligned. More threads than units, and more units than threads.
+std::vector<Piece> pattern(std::uint64_t to, std::uint64_t from) {
+  std::vector<Piece> pieces;
+  add_row(pieces, to + 3, from + 3, 1000);
+  add_row(pieces, to + 1040, from + 1041, 77);
+  add_row(pieces, to + 1200, from + 1200, 4);
+  add_rows(pieces, to + 1232, from + 1232, 16, 5, 48);
+  add_rows(pieces, to + 1536, from + 1540, 4, 200, 12);
+  add_rows(pieces, to + 4001, from + 4000, 3, 7, 5);
+  add_row(pieces, to + 4096, from + 4096, 4000);
+  return pieces;
+}
+
+// What the bytes are there afterwards, by the same list on the host.
+void move_on_host(const std::vector<Piece>& pieces, std::ptrdiff_t elsewhere) {
+  for (const Piece& piece : pieces) {
+    for (std::uint32_t u = 0; u < piece.count; ++u) {
+      const std::uint64_t at = u / piece.units * piece.pitch + std::uint64_t{u % piece.units} * piece.unit;
+      std::memcpy(reinterpret_cast<std::byte*>(piece.to + at) + elsewhere, reinterpret_cast<const void*>(piece.from + at),
+                  piece.unit);
+    }
+  }
+}
+
+bool moves_the_pattern(const DeviceDriver& driver, void* function, std::byte* memory) {
+  std::byte *const from = memory, *const to = memory + half, *const list = memory + 2 * half;
+  for (std::size_t i = 0; i < half; ++i) from[i] = static_cast<std::byte>(i * 7 + i / 251);
+  std::memset(to, untouched, half);
+  const std::vector<Piece> pieces = pattern(reinterpret_cast<std::uint64_t>(to), reinterpret_cast<std::uint64_t>(from));
+  if (pieces.size() * sizeof(Piece) > list_bytes) return false;
+  std::memcpy(list, pieces.data(), pieces.size() * sizeof(Piece));
+  std::vector<std::byte> expected(half, std::byte{untouched});
+  move_on_host(pieces, expected.data() - to);
+  void* stream = nullptr;
+  if (driver.create_stream(&stream, beside_others) != 0) return false;
+  const bool done = launch(driver, function, list, static_cast<std::uint32_t>(pieces.size()), stream) &&
+                    driver.synchronize(stream) == 0;
+  driver.destroy_stream(stream);
+  return done && std::memcmp(expected.data(), to, half) == 0;
+}
+
+// Of several names of one context: null stands for that which is current.
+Loaded load_kernel(const DeviceDriver& driver, const DevicePlace& place) {
+  Loaded loaded;
+  loaded.place = place;
+  loaded.memory = allocate_pinned(driver, probe_bytes);
+  if (loaded.memory == nullptr) return loaded;
+  loaded.id = memory_id(driver, loaded.memory);
+  if (driver.load_module(&loaded.module, copy_pieces_text) != 0) loaded.module = nullptr;
+  void* function = nullptr;
+  if (loaded.module != nullptr && driver.find_function(&function, loaded.module, copy_pieces_name) == 0 &&
+      moves_the_pattern(driver, function, static_cast<std::byte*>(loaded.memory))) {
+    loaded.function = function;
+  }
+  return loaded;
+}
+
+bool is_alive(const DeviceDriver& driver, const Loaded& loaded) {
+  return loaded.id != 0 && memory_id(driver, loaded.memory) == loaded.id;
+}
+
+// Null if the copies have to serve.
+void* kernel_at(const DeviceDriver& driver, const DevicePlace& place, DevicePieces::When when) {
+  Kernels& list = kernels();
+  const std::lock_guard lock(list.mutex);
+  if (list.ended) return nullptr;
+  list.driver = &driver;
+  const auto known = std::find_if(list.loaded.begin(), list.loaded.end(), [&](const Loaded& l) { return l.place == place; });
+  if (known != list.loaded.end()) {
+    if (is_alive(driver, *known)) return known->function;
+    list.loaded.erase(known);  // it went with its context
+  }
+  if (when == DevicePieces::When::if_there) return nullptr;
+  list.loaded.reserve(list.loaded.size() + 1);
+  list.loaded.push_back(load_kernel(driver, place));
+  return list.loaded.back().function;
+}
+
+}  // namespace
+
+std::vector<Piece> pieces_of(const Regions& regions, std::ptrdiff_t moved, bool to_host) {
+  std::vector<Piece> pieces;
+  for (const Region& region : regions) {
+    const auto device = static_cast<std::uint64_t>(region.begin), host = static_cast<std::uint64_t>(region.begin + moved);
+    const std::uint64_t to = to_host ? host : device, from = to_host ? device : host;
+    if (region.rows > 1 && region.bytes <= most_of_piece) {
+      add_rows(pieces, to, from, region.bytes, region.rows, region.pitch);
+    } else {
+      for (std::size_t row = 0; row < region.rows; ++row) {
+        add_row(pieces, to + row * region.pitch, from + row * region.pitch, region.bytes);
+      }
+    }
+  }
+  return pieces;
+}
+
+bool are_many(const Regions& regions) {
+  std::size_t rows = 0;
+  for (const Region& region : regions) rows += region.rows;
+  return rows >= least_rows && regions.bytes() / rows < large_row;
+}
+
+void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved,
+                        bool to_host, When when) {
+  function_ = nullptr;
+  if (!has_kernels(driver) || !are_many(regions)) return;
+  const std::vector<Piece> pieces = pieces_of(regions, moved, to_host);
+  void* const function = kernel_at(driver, place, when);
+  if (function == nullptr) return;
+  list_.take(driver, place, pieces.size() * sizeof(Piece), Staging::Kind::kept);
+  if (!list_.is_pinned()) return;
+  std::memcpy(list_.data(), pieces.data(), pieces.size() * sizeof(Piece));
+  count_ = static_cast<std::uint32_t>(pieces.size());
+  function_ = function;
+}
+
+bool DevicePieces::submit(const DeviceDriver& driver, void* stream) const {
+  return launch(driver, function_, list_.data(), count_, stream);
+}
+
+void free_kernels() {
+  Kernels& list = kernels();
+  const std::lock_guard lock(list.mutex);
+  list.ended = true;
+  for (const Loaded& loaded : list.loaded) {
+    if (!is_alive(*list.driver, loaded)) continue;
+    const AtDevice at(*list.driver, loaded.place);
+    if (loaded.module != nullptr) list.driver->unload_module(loaded.module);
+    free_pinned(*list.driver, loaded.memory);
+  }
+  list.loaded.clear();
+}
+
+}  // namespace quadrille::memory

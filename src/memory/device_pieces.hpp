@@ -1,0 +1,62 @@
+// Many small pieces of a device's memory, brought to the host or back by one kernel.
+//
+// A copy that the driver makes costs as much to submit as some KiB take on the bus, so blocks with gaps and types with gaps
+// would take a time that grows with the number of their pieces. The kernel reads a list of pieces and moves them all: it
+// packs on the device, straight into pinned memory of the host, which it reaches as its own, or out of it. Only CUDA has it.
+// Namugwanya et al. copy whole buffers and have no such case.
+//
+// The kernel is text that the driver translates for its device. Before it is used in a context it has to move a pattern
+// there, and what it gets wrong keeps it from being used at all: then the driver's copies serve, as they do for few pieces
+// and large ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "memory/device.hpp"
+#include "memory/regions.hpp"
+#include "memory/staging.hpp"
+
+namespace quadrille::memory {
+
+// What one block of threads moves: `count` units of `unit` bytes (1, 4 or 16), `units` in a row. Both addresses and the
+// pitch are multiples of the unit. The kernel knows this layout.
+struct Piece {
+  std::uint64_t to = 0, from = 0, pitch = 0;
+  std::uint32_t units = 0, count = 0, unit = 0, unused = 0;
+};
+static_assert(sizeof(Piece) == 40);
+
+// The pieces that move `regions` of a device's memory, which lie `moved` bytes further on the host. The largest are split,
+// so that the threads have about as much to do, and the rest of those that are not aligned.
+std::vector<Piece> pieces_of(const Regions& regions, std::ptrdiff_t moved, bool to_host);
+
+// So many pieces that a kernel is better than copies.
+bool are_many(const Regions& regions);
+
+class DevicePieces {
+ public:
+  enum class When : std::uint8_t {
+    now,      // the kernel is loaded if it was not: that may wait for the device
+    if_there  // nothing waits: it is used if another call has loaded it
+  };
+  // Keeps the list of what moves these regions, to or from `moved` bytes further on the host, if there are many and the
+  // kernel can be had. While AtDevice of the place lives. Throws std::bad_alloc.
+  void take(const DeviceDriver& driver, const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved, bool to_host,
+            When when);
+  // Else the regions have to be copied.
+  bool are_there() const { return function_ != nullptr; }
+  // Puts the kernel into a stream, once or many times. False if the driver refuses: then nothing has been put there.
+  bool submit(const DeviceDriver& driver, void* stream) const;
+
+ private:
+  Staging list_;
+  void* function_ = nullptr;
+  std::uint32_t count_ = 0;
+};
+
+// For the end of MPI.
+void free_kernels();
+
+}  // namespace quadrille::memory

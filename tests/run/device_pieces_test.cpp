@@ -1,0 +1,102 @@
+// The list of pieces that a kernel moves, carried out on the host, against the regions that it stands for.
+#include "memory/device_pieces.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace quadrille::pieces_test {
+namespace {
+
+using quadrille::memory::are_many;
+using quadrille::memory::Piece;
+using quadrille::memory::pieces_of;
+using quadrille::memory::Region;
+using quadrille::memory::Regions;
+
+constexpr std::size_t room = std::size_t{1} << 20;
+
+// What the kernel does. Each unit has to be where its size allows.
+void carry_out(const std::vector<Piece>& pieces) {
+  for (const Piece& piece : pieces) {
+    ASSERT_GT(piece.count, 0U);
+    ASSERT_EQ(piece.count % piece.units, 0U);
+    ASSERT_TRUE(piece.unit == 1 || piece.unit == 4 || piece.unit == 16);
+    for (std::uint32_t u = 0; u < piece.count; ++u) {
+      const std::uint64_t at = u / piece.units * piece.pitch + std::uint64_t{u % piece.units} * piece.unit;
+      ASSERT_EQ((piece.to + at) % piece.unit, 0U);
+      ASSERT_EQ((piece.from + at) % piece.unit, 0U);
+      std::memcpy(reinterpret_cast<void*>(piece.to + at), reinterpret_cast<const void*>(piece.from + at), piece.unit);
+    }
+  }
+}
+
+struct Memory {
+  std::vector<unsigned char> device = std::vector<unsigned char>(room), host = std::vector<unsigned char>(room);
+  std::intptr_t at(std::size_t offset) const { return reinterpret_cast<std::intptr_t>(device.data()) + static_cast<std::intptr_t>(offset); }
+};
+
+void expect_moved(const Regions& regions, Memory& memory, std::size_t ahead, bool to_host) {
+  std::vector<unsigned char>& to = to_host ? memory.host : memory.device;
+  const std::vector<unsigned char>& from = to_host ? memory.device : memory.host;
+  for (std::size_t i = 0; i < room; ++i) {
+    memory.device[i] = static_cast<unsigned char>(i * 31 + 1);
+    memory.host[i] = static_cast<unsigned char>(i * 17 + 5);
+  }
+  std::vector<unsigned char> expected = to;
+  const std::ptrdiff_t moved = memory.host.data() - memory.device.data() + static_cast<std::ptrdiff_t>(ahead);
+  for (const Region& region : regions) {
+    for (std::size_t row = 0; row < region.rows; ++row) {
+      const std::size_t device = static_cast<std::size_t>(region.begin - memory.at(0)) + row * region.pitch;
+      const std::size_t host = device + ahead;
+      for (std::size_t i = 0; i < region.bytes; ++i) expected[(to_host ? host : device) + i] = from[(to_host ? device : host) + i];
+    }
+  }
+  carry_out(pieces_of(regions, moved, to_host));
+  EXPECT_EQ(to, expected) << "ahead " << ahead << (to_host ? " to the host" : " to the device");
+}
+
+TEST(DevicePieces, MoveWhatTheRegionsDescribe) {
+  Memory memory;
+  std::mt19937 random(1);
+  const auto below = [&](std::size_t most) { return std::uniform_int_distribution<std::size_t>(0, most - 1)(random); };
+  for (int turn = 0; turn < 60; ++turn) {
+    Regions regions;
+    std::size_t at = below(40);
+    for (int i = 0; i < 30; ++i) {
+      const std::size_t bytes = 1 + below(turn % 3 == 0 ? 20 : 3000), rows = 1 + below(5);
+      const std::size_t pitch = bytes + 1 + below(turn % 2 == 0 ? 16 : 1000);
+      if (at + rows * pitch + 200 > room - 100) break;
+      regions.add(memory.at(at), bytes, rows, static_cast<std::ptrdiff_t>(pitch));
+      at += rows * pitch + below(100);
+    }
+    regions.put_in_order();
+    for (const std::size_t ahead : {std::size_t{0}, std::size_t{64}, std::size_t{4}, std::size_t{1}}) {
+      expect_moved(regions, memory, ahead, turn % 2 == 0);
+    }
+  }
+}
+
+TEST(DevicePieces, OfLargeRegionsAreAboutAsLarge) {
+  Memory memory;
+  Regions regions;
+  regions.add(memory.at(5), 300000, 2, 400001);
+  expect_moved(regions, memory, 0, true);
+  for (const Piece& piece : pieces_of(regions, 0, true)) EXPECT_LE(std::size_t{piece.count} * piece.unit, std::size_t{64} << 10);
+}
+
+TEST(DevicePieces, AreWorthAKernelIfManyAndSmall) {
+  Regions few, many, large;
+  few.add(0, 8, 15, 16);
+  many.add(0, 8, 16, 16);
+  large.add(0, std::size_t{32} << 10, 16, std::ptrdiff_t{64} << 10);
+  EXPECT_FALSE(are_many(few));
+  EXPECT_TRUE(are_many(many));
+  EXPECT_FALSE(are_many(large));
+  EXPECT_FALSE(are_many(Regions{}));
+}
+
+}  // namespace
+}  // namespace quadrille::pieces_test
