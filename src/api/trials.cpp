@@ -58,8 +58,10 @@ void settle(team::Try& one, std::size_t best, std::string why) {
 
 // By what was found in another program, for such loads: where all ranks know the size, it is selected at once.
 bool settle_by_table(const team::Team& team, team::Try& one) {
-  if (is_sized(one.of.collective) || one.of.load == team::on_devices) return false;
-  const choose::SizedChoices& known = team.agreed().by_size[static_cast<std::size_t>(one.of.collective)];
+  if (is_sized(one.of.collective)) return false;
+  const bool on_devices = one.of.load == team::on_devices;
+  const choose::ChoicesByCollective& all = on_devices ? team.agreed().by_size_on_devices : team.agreed().by_size;
+  const choose::SizedChoices& known = all[static_cast<std::size_t>(one.of.collective)];
   const choose::SizedChoice* found = choose::choice_for(known, choose::bytes_of_load_class(one.of.kind).from);
   const int number = number_of(one.candidates, found == nullptr ? nullptr : &found->choice);
   if (number < 0) return false;

@@ -61,7 +61,8 @@ Selection select(const GlobalKey& key, const Choice& forced);
 
 // Where some ranks' buffers are in a device's memory, and the MPI takes that in its messages: its own collective, if that
 // takes it as well, else the way over the host. The other of the two, and the algorithms whose messages go straight from
-// and to the device, are tried. `host` is what serves such calls on the host.
-Selection select_for_devices(const GlobalKey& key, const Choice& host);
+// and to the device, are tried. `host` is what serves such calls on the host; `measured` what was measured to be best for
+// such calls, which counts if it can serve (where all ranks know the size: the trials see to the others). May be null.
+Selection select_for_devices(const GlobalKey& key, const Choice& host, const SizedChoices* measured = nullptr);
 
 }  // namespace quadrille::choose

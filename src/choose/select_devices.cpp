@@ -7,8 +7,25 @@
 
 namespace quadrille::choose {
 
-Selection select_for_devices(const GlobalKey& key, const Choice& host) {
+namespace {
+
+// Null: nothing was measured, or it cannot serve such calls.
+const SizedChoice* measured_for(const GlobalKey& key, const SizedChoices* measured) {
+  if (measured == nullptr || !is_sized(key.collective)) return nullptr;
+  const SizedChoice* const found = choice_for(*measured, key.bytes);
+  if (found == nullptr || found->choice.algorithm == nullptr) return nullptr;
+  return why_not(*found->choice.algorithm, key).empty() ? found : nullptr;
+}
+
+}  // namespace
+
+Selection select_for_devices(const GlobalKey& key, const Choice& host, const SizedChoices* measured) {
   Selection selection;
+  if (const SizedChoice* found = measured_for(key, measured)) {
+    selection.choice = found->choice;
+    selection.why = "measured before with a device's memory, says the tuning table";
+    return selection;
+  }
   const bool may_try = key.nodes == 1 ? key.tries : key.tries_between;
   if (key.mpi_collects_devices) {
     selection.choice = plain(key.collective, "cuda-aware-mpi");

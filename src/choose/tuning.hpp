@@ -95,7 +95,7 @@ std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks
 // What was measured of `collective` on such a communicator: one on as many nodes, as far as one and several go; of
 // several, with as many ranks on the fullest; of those with half to twice as many ranks the nearest by ratio.
 const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective collective, const plan::NodeMap& nodes,
-                                         bool crowded);
+                                         bool crowded, bool on_devices = false);
 // Likewise, of communicators on one node.
 std::vector<InsideEntry> nearest_inside(const TuningTable& table, int ranks, bool crowded);
 // Adds what trials found: to the entry of the same case, or as one of its own.

@@ -63,8 +63,14 @@ void for_each_part(std::string_view text, char separator, Use use) {
   }
 }
 
-// "alltoall 512 default"
-void read_line(std::string_view line, ChoicesByCollective& choices) {
+// Before the collective in the text, if the data are in a device's memory.
+constexpr std::string_view device_mark = "device:";
+
+// "alltoall 512 default" or "device:alltoall 512 default"
+void read_line(std::string_view line, MeasuredChoices& measured) {
+  const bool on_devices = line.starts_with(device_mark);
+  if (on_devices) line.remove_prefix(device_mark.size());
+  ChoicesByCollective& choices = on_devices ? measured.on_devices : measured.on_host;
   const std::size_t first = line.find(' '), second = line.find(' ', first + 1);
   if (first == std::string_view::npos || second == std::string_view::npos) return;
   Collective collective{};
@@ -81,7 +87,7 @@ void read_line(std::string_view line, ChoicesByCollective& choices) {
 // Where all ranks share a node their number says everything.
 bool alike(const AlgorithmEntry& a, const AlgorithmEntry& b) {
   return a.collective == b.collective && a.crowded == b.crowded && (a.nodes == 1) == (b.nodes == 1) &&
-         (a.nodes == 1 || a.ranks_on_node == b.ranks_on_node);
+         (a.nodes == 1 || a.ranks_on_node == b.ranks_on_node) && a.on_devices == b.on_devices;
 }
 
 AlgorithmEntry read_algorithms(Table& table, const std::string& path, const Form& form) {
@@ -96,6 +102,13 @@ AlgorithmEntry read_algorithms(Table& table, const std::string& path, const Form
   entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
   entry.nodes = static_cast<int>(table.number(path, "nodes", 1, most_ranks_in_table));
   entry.crowded = table.truth(path, "crowded");
+  if (table.has(path + "/memory")) {
+    const std::string memory = table.words(path, "memory");
+    entry.on_devices = memory == "device";
+    if (memory != "device" && memory != "host") {
+      table.fail(table.line_of(path, "memory"), "\"memory\" must be host or device");
+    }
+  }
   if (const std::string why = why_impossible(entry); !why.empty()) table.fail(table.line_of(path), why);
   const std::string list = path + "/" + form.list;
   if (!table.enter(list, '[', path)) return entry;
@@ -111,9 +124,9 @@ AlgorithmEntry read_algorithms(Table& table, const std::string& path, const Form
 }
 
 const AlgorithmEntry* nearest_algorithms(const TuningTable& table, Collective collective, const plan::NodeMap& nodes,
-                                         bool crowded) {
+                                         bool crowded, bool on_devices) {
   const int ranks = nodes.ranks();
-  const AlgorithmEntry wanted{collective, ranks, nodes.ranks_on_fullest_node(), nodes.nodes, crowded, {}};
+  const AlgorithmEntry wanted{collective, ranks, nodes.ranks_on_fullest_node(), nodes.nodes, crowded, {}, on_devices};
   const AlgorithmEntry* found = nearest(table.algorithms, wanted);
   const bool is_near = found != nullptr && found->ranks <= 2 * ranks && ranks <= 2 * found->ranks;
   return is_near ? found : nullptr;
@@ -125,9 +138,10 @@ void put_verdicts(TuningTable& table, const Verdicts& verdicts) {
   for (const auto& [of, verdict] : verdicts.all()) {
     const Bytes bytes = is_sized(of.collective) ? bytes_of_size_class(of.kind) : bytes_of_load_class(of.kind);
     // The table does not tell unequal blocks from equal ones.
-    if (bytes.from > bytes.to || bytes.to > most_bytes_in_table || of.load != 0) continue;
+    const bool on_devices = of.load == load_on_devices;
+    if (bytes.from > bytes.to || bytes.to > most_bytes_in_table || (of.load != 0 && !on_devices)) continue;
     const Shape& shape = of.shape;
-    AlgorithmEntry entry{of.collective, shape.ranks, shape.ranks_on_node, shape.nodes, shape.crowded, {}};
+    AlgorithmEntry entry{of.collective, shape.ranks, shape.ranks_on_node, shape.nodes, shape.crowded, {}, on_devices};
     for (const AlgorithmEntry& known : table.algorithms) {
       if (known.ranks == entry.ranks && alike(known, entry)) entry = known;
     }
@@ -182,18 +196,22 @@ std::string word_of(const SizedChoice& one) {
   return one.choice.algorithm == nullptr ? std::string(default_word) : to_string(one.choice);
 }
 
-std::string text_of(const ChoicesByCollective& choices) {
+std::string text_of(const MeasuredChoices& choices) {
   std::string text;
-  for (std::size_t c = 0; c < choices.size(); ++c) {
-    for (const SizedChoice& one : choices[c]) {
-      text += fmt::format("{} {} {}\n", name_of(static_cast<Collective>(c)), one.up_to, word_of(one));
+  const auto add = [&](const ChoicesByCollective& of, std::string_view mark) {
+    for (std::size_t c = 0; c < of.size(); ++c) {
+      for (const SizedChoice& one : of[c]) {
+        text += fmt::format("{}{} {} {}\n", mark, name_of(static_cast<Collective>(c)), one.up_to, word_of(one));
+      }
     }
-  }
+  };
+  add(choices.on_host, "");
+  add(choices.on_devices, device_mark);
   return text;
 }
 
-ChoicesByCollective choices_from(std::string_view text) {
-  ChoicesByCollective choices;
+MeasuredChoices choices_from(std::string_view text) {
+  MeasuredChoices choices;
   for_each_part(text, '\n', [&](std::string_view line) { read_line(line, choices); });
   return choices;
 }

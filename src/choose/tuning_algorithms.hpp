@@ -29,6 +29,7 @@ struct AlgorithmEntry {
   int nodes = 1;
   bool crowded = false;
   SizedChoices choices;
+  bool on_devices = false;  // of calls in which some ranks' data are in a device's memory
 };
 
 // At most so many choices in an entry.
@@ -53,8 +54,13 @@ std::string word_of(const SizedChoice& one);
 // By dense collective. If nothing was measured of allgatherv it goes by allgather, with its largest block.
 using ChoicesByCollective = std::array<SizedChoices, dense_collective_count>;
 
+// What was measured, by where the data are.
+struct MeasuredChoices {
+  ChoicesByCollective on_host, on_devices;
+};
+
 // As text that one rank can send to others. The inverse takes what it does not know for the default way.
-std::string text_of(const ChoicesByCollective& choices);
-ChoicesByCollective choices_from(std::string_view text);
+std::string text_of(const MeasuredChoices& choices);
+MeasuredChoices choices_from(std::string_view text);
 
 }  // namespace quadrille::choose

@@ -195,9 +195,9 @@ void write_points(const TuningEntry& e, EntryWriter& writer) {
 
 void write_algorithm(const AlgorithmEntry& e, EntryWriter& writer) {
   std::string text = fmt::format(
-      "\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"nodes\": {}, \"crowded\": {},"
+      "\"collective\": \"{}\", \"ranks\": {}, \"ranks_on_node\": {}, \"nodes\": {}, \"crowded\": {},{}"
       "\n     \"choices\": [",
-      name_of(e.collective), e.ranks, e.ranks_on_node, e.nodes, e.crowded);
+      name_of(e.collective), e.ranks, e.ranks_on_node, e.nodes, e.crowded, e.on_devices ? " \"memory\": \"device\"," : "");
   const char* between = "";
   for (const SizedChoice& one : e.choices) {
     text += fmt::format("{}{{\"up_to\": {}, \"take\": \"{}\"}}", between, one.up_to, word_of(one));

@@ -4,6 +4,7 @@
 // ask each other before they go by it (api/trials.cpp). Pure.
 #pragma once
 
+#include <climits>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -23,6 +24,9 @@ struct Shape {
   auto operator<=>(const Shape&) const = default;
 };
 Shape shape_of(const plan::NodeMap& nodes, bool crowded);
+
+// In the place of a load: of calls with a device's memory.
+inline constexpr int load_on_devices = INT_MIN;
 
 // What a trial is of.
 struct Case {

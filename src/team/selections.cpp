@@ -125,7 +125,8 @@ CachedSelection& device_selection_of(Team& team, Collective collective, std::siz
   CachedSelection selected;
   selected.bytes = bytes;
   selected.load = on_devices;
-  selected.selection = choose::select_for_devices(key_of(team, collective, bytes), host);
+  const choose::SizedChoices& measured = team.agreed().by_size_on_devices[static_cast<std::size_t>(collective)];
+  selected.selection = choose::select_for_devices(key_of(team, collective, bytes), host, &measured);
   selected.follows_load = !is_sized(collective) && !selected.selection.rivals.empty();
   return selections.keep(std::move(selected));
 }

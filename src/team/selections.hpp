@@ -33,7 +33,7 @@ Prepared prepare(Team& team, Collective collective, const choose::Choice& choice
 bool may_stay_on_device(const Team& team, const choose::Choice& choice);
 
 // In the place of a CachedSelection's load: calls with a device's memory.
-inline constexpr int on_devices = INT_MIN;
+inline constexpr int on_devices = choose::load_on_devices;
 
 struct CachedSelection {
   std::size_t bytes = 0;

@@ -168,7 +168,9 @@ class Broadcasts final : public Telling {
 void tell_choices(Team& team, Telling& telling, std::string text, std::int64_t bytes) {
   text.resize(static_cast<std::size_t>(bytes));
   telling.tell(text.data(), text.size());
-  team.change_agreed().by_size = choose::choices_from(text);
+  choose::MeasuredChoices measured = choose::choices_from(text);
+  team.change_agreed().by_size = std::move(measured.on_host);
+  team.change_agreed().by_size_on_devices = std::move(measured.on_devices);
 }
 
 // What rank 0 has. `count` is of its list; all know it.

@@ -114,18 +114,26 @@ std::vector<choose::NeighborEntry> look_up_neighbors(const plan::NodeMap& nodes,
   return choose::nearest_neighbors(table_of_this_process(), nodes.ranks(), nodes.ranks_on_fullest_node(), crowded);
 }
 
-std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded) {
+namespace {
+
+choose::ChoicesByCollective look_up_choices(const plan::NodeMap& nodes, bool crowded, bool on_devices) {
   choose::ChoicesByCollective choices;
   for (std::size_t c = 0; c < choices.size(); ++c) {
     const auto collective = static_cast<Collective>(c);
     for (const Collective of : {collective, regular_of(collective)}) {
-      const auto* entry = choose::nearest_algorithms(table_of_this_process(), of, nodes, crowded);
+      const auto* entry = choose::nearest_algorithms(table_of_this_process(), of, nodes, crowded, on_devices);
       if (entry == nullptr || (of != collective && !is_sized(collective))) continue;
       choices[c] = entry->choices;
       break;
     }
   }
-  return choose::text_of(choices);
+  return choices;
+}
+
+}  // namespace
+
+std::string look_up_algorithms(const plan::NodeMap& nodes, bool crowded) {
+  return choose::text_of({look_up_choices(nodes, crowded, false), look_up_choices(nodes, crowded, true)});
 }
 
 void learn_verdicts() {

@@ -60,6 +60,7 @@ struct Agreed {
   choose::Model model;      // all zero: none
   std::vector<choose::NeighborEntry> measured;  // of neighbour collectives between nodes
   choose::ChoicesByCollective by_size;          // what was measured to be best at which block size
+  choose::ChoicesByCollective by_size_on_devices;  // likewise of calls with a device's memory
   std::vector<choose::InsideEntry> inside;      // likewise, on one node
   int away_steps = plan::standard_away_steps;   // of plans
   bool tries = false;       // the first calls may try what nothing is known of (choose/trial.hpp)

@@ -156,6 +156,11 @@ foreach(case slow fast messages)
                                 QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda>)
   endforeach()
 endforeach()
+# What is found is kept for the next program.
+quadrille_mpi_test(mpi.device-choice-learn.4 RANKS 4 PROGRAM quadrille_device_choice_check ARGUMENTS slow
+                   WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/learn_devices.sh
+                   SETTINGS QUADRILLE_MPI_DEVICE=1 QUADRILLE_NODES=blocked:2
+                            QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda>)
 # The ranks ask each other, and none has such memory.
 foreach(takes 1 messages)
   quadrille_mpi_test(mpi.device-asked-${takes}.4 RANKS 4 PROGRAM quadrille_mpi_tests

@@ -550,6 +550,27 @@ TEST(Select, OfDevicesTriesBothFamilies) {
   EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out ring");
 }
 
+TEST(Select, OfDevicesObeysWhatWasMeasured) {
+  GlobalKey k = key(Collective::alltoall, 100);
+  k.tries = k.mpi_collects_devices = true;
+  const SizedChoices measured = {{64, plain(k.collective, "cuda-aware-mpi")}, {128, plain(k.collective, "pairwise")}, {256, {}}};
+  const auto chosen = [&] {
+    const Selection of = select_for_devices(k, plain(k.collective, "inbox"), &measured);
+    return to_string(of.choice) + (of.rivals.empty() ? "" : " and others");
+  };
+  EXPECT_EQ(chosen(), to_string(plain(k.collective, "pairwise")));
+  k.bytes = 200;
+  EXPECT_EQ(chosen(), "cuda-aware-mpi and others") << "the default way was measured there";
+  k.bytes = 300;
+  EXPECT_EQ(chosen(), "cuda-aware-mpi and others") << "nothing was measured there";
+  k.bytes = 64;
+  EXPECT_EQ(chosen(), "cuda-aware-mpi");
+  k.mpi_collects_devices = false;
+  EXPECT_EQ(chosen(), "inbox and others") << "the MPI does not take such memory any more";
+  k.collective = Collective::alltoallv, k.bytes = 0;
+  EXPECT_EQ(chosen(), "inbox and others") << "no rank knows the size";
+}
+
 TEST(Select, SaysWhy) {
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
     EXPECT_FALSE(select(key(Collective::alltoall, bytes), {}).why.empty());

@@ -277,18 +277,47 @@ TEST(TuningAlgorithms, WhatTheUserSetStaysWithTheDefault) {
 }
 
 TEST(TuningAlgorithms, RanksTellEachOtherByText) {
-  ChoicesByCollective choices;
-  const auto of = [&](Collective c) -> SizedChoices& { return choices[static_cast<std::size_t>(c)]; };
+  MeasuredChoices choices;
+  const auto of = [&](Collective c) -> SizedChoices& { return choices.on_host[static_cast<std::size_t>(c)]; };
   of(Collective::alltoall) = choices_of(Collective::alltoall, {{100, "default"}, {200, "waitall-stride:stride=7"}});
   of(Collective::allgatherv) = choices_of(Collective::allgather, {{1, "ring"}, {2, "sh-co"}});
-  ChoicesByCollective heard = choices_from(text_of(choices));
-  for (std::size_t c = 0; c < choices.size(); ++c) EXPECT_EQ(words(heard[c]), words(choices[c]));
-  const Choice& ring = heard[static_cast<std::size_t>(Collective::allgatherv)].at(0).choice;
+  choices.on_devices[0] = choices_of(Collective::alltoall, {{300, "cuda-aware-mpi"}, {400, "pairwise"}});
+  MeasuredChoices heard = choices_from(text_of(choices));
+  for (std::size_t c = 0; c < choices.on_host.size(); ++c) {
+    EXPECT_EQ(words(heard.on_host[c]), words(choices.on_host[c]));
+    EXPECT_EQ(words(heard.on_devices[c]), words(choices.on_devices[c]));
+  }
+  const Choice& ring = heard.on_host[static_cast<std::size_t>(Collective::allgatherv)].at(0).choice;
   EXPECT_TRUE(serves(*ring.algorithm, Collective::allgatherv));
   EXPECT_EQ(text_of({}), "");
   // Another version's words, and none.
   heard = choices_from("alltoall 5 from-the-future\nnothing 3 mpi\nalltoall\nexchange 3 bruck\n\nalltoall 7 mpi");
-  EXPECT_EQ(words(heard[0]), "5 default; 7 mpi; ");
+  EXPECT_EQ(words(heard.on_host[0]), "5 default; 7 mpi; ");
+  EXPECT_EQ(words(heard.on_devices[0]), "");
+}
+
+// What was measured with a device's memory says nothing of the host's, and the other way round.
+TEST(TuningAlgorithms, TellDevicesFromTheHost) {
+  const Collective c = Collective::alltoallv;
+  const Shape shape = shape_of(plan::one_node(4), false);
+  Verdicts verdicts;
+  verdicts.keep(case_of(shape, c, load_class_of(40000), 0, {}), {plain(c, "sh-co"), ""});
+  verdicts.keep(case_of(shape, c, load_class_of(40000), load_on_devices, {}), {plain(c, "pairwise"), ""});
+  TuningTable table, again;
+  table.machine = {"x", 2};
+  put_verdicts(table, verdicts);
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  ASSERT_EQ(again.algorithms.size(), 2U);
+  const auto best = [&](bool on_devices) {
+    const AlgorithmEntry* const entry = nearest_algorithms(again, c, plan::one_node(4), false, on_devices);
+    return entry == nullptr ? std::string("nothing") : word_of(entry->choices.back());
+  };
+  EXPECT_EQ(best(false), "sh-co");
+  EXPECT_EQ(best(true), "pairwise");
+  std::string text = tuning_text(table);
+  const std::string device = "\"memory\": \"device\"";
+  text.replace(text.find(device), device.size(), "\"memory\": \"tape\"");
+  EXPECT_NE(parse_tuning(text, again).find("\"memory\" must be host or device"), std::string::npos) << parse_tuning(text, again);
 }
 
 }  // namespace

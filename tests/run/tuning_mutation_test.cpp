@@ -161,14 +161,14 @@ void ask(const TuningTable& table) {
     }
   }
   const plan::NodeMap nodes = plan::node_map_from_labels({0, 0, 0, 0});
-  ChoicesByCollective choices;
+  MeasuredChoices choices;
   if (const AlgorithmEntry* entry = nearest_algorithms(table, Collective::alltoall, nodes, false)) {
-    choices[0] = entry->choices;
+    choices.on_host[0] = entry->choices;
   }
-  const ChoicesByCollective again = choices_from(text_of(choices));
-  ASSERT_EQ(again[0].size(), choices[0].size());
-  for (std::size_t i = 0; i < again[0].size(); ++i)
-    EXPECT_EQ(word_of(again[0][i]), word_of(choices[0][i]));
+  const MeasuredChoices again = choices_from(text_of(choices));
+  ASSERT_EQ(again.on_host[0].size(), choices.on_host[0].size());
+  for (std::size_t i = 0; i < again.on_host[0].size(); ++i)
+    EXPECT_EQ(word_of(again.on_host[0][i]), word_of(choices.on_host[0][i]));
 }
 
 // "line 7: <why>", and the text has such a line.
