@@ -5,12 +5,12 @@
 // kept on a rank says nothing of the others: to select anew gives the same.
 #pragma once
 
-#include <climits>
 #include <cstddef>
 #include <optional>
 #include <vector>
 
 #include "choose/select.hpp"
+#include "choose/verdicts.hpp"
 #include "run/bound_run.hpp"
 
 namespace quadrille::team {
