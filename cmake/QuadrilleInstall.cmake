@@ -6,6 +6,7 @@
 #   lib/pkgconfig/quadrille-<abi>.pc
 #   lib/cmake/Quadrille/                  find_package(Quadrille COMPONENTS <abi>)
 #   include/quadrille.h, share/doc/quadrille/
+#   share/modulefiles/quadrille/<version>  for environment modules and Lmod
 #   share/man/, share/bash-completion/, share/zsh/   of what the tool and the header say of themselves
 # The tree may be moved: everything finds the rest relative to itself. `lib` is spelled out, not
 # CMAKE_INSTALL_LIBDIR, because the tool looks for the libraries in ../lib/quadrille/<abi>.
@@ -43,6 +44,9 @@ if(TARGET quadrille_tool)
   file(CREATE_LINK quadrille-${QUADRILLE_MPI} ${_generated}/quadrille SYMBOLIC)
   install(FILES ${_generated}/quadrille DESTINATION bin)
 endif()
+
+configure_file(cmake/modulefile.in ${_generated}/modulefile @ONLY)
+install(FILES ${_generated}/modulefile DESTINATION share/modulefiles/quadrille RENAME ${PROJECT_VERSION})
 
 # Manual pages and completions. Without Python there are none.
 find_package(Python3 COMPONENTS Interpreter)

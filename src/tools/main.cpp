@@ -10,6 +10,7 @@
 #include "quadrille.h"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/options.hpp"
+#include "tools/doctor/doctor.hpp"
 #include "tools/explain/explain.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
@@ -60,6 +61,31 @@ void add_run(Line& line, RunOptions& options, std::string& abi) {
     line.action = [&options, &abi] {
       abi_from_name(abi, options.abi);
       return run_command(options);
+    };
+  });
+}
+
+void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
+  CLI::App* command = add_command(
+      line, "doctor", "Say whether a command would be served, what is in the way, and what to do",
+      "\nUsage: quadrille doctor [--mpi auto|openmpi|mpich] [--no-trial] [--json] [-- mpirun -n 4 ./app ...]\n\n"
+      "Looks at the launcher, the program's MPI, limits, and the ways between ranks, and measures for some\n"
+      "seconds with your launcher and its options. Your program is not started. The exit status is 0 if\n"
+      "nothing is in the way, else 1.\n\n"
+      "Examples:\n"
+      "  quadrille doctor\n"
+      "  quadrille doctor -- mpirun -n 4 ./app\n"
+      "  quadrille doctor --no-trial -- srun -n 64 ./app\n");
+  command
+      ->add_option("--mpi", abi, "MPI of the program, as in run")
+      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
+      ->default_str("auto");
+  command->add_flag("--no-trial", options.no_trial, "Start nothing");
+  command->add_flag("--json", options.json, "Print JSON");
+  command->callback([&line, &options, &abi] {
+    line.action = [&options, &abi] {
+      abi_from_name(abi, options.run.abi);
+      return doctor_command(options);
     };
   });
 }
@@ -319,6 +345,8 @@ int run_tool(int argc, char** argv) {
       fmt::format("quadrille {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
                   QUADRILLE_VERSION_PATCH, title_of(own_abi())));
   add_run(line, run, abi);
+  DoctorOptions doctor;
+  add_doctor(line, doctor, abi);
   add_bench(line, bench);
   add_info(line, info);
   add_list(line, list_json);
@@ -336,11 +364,11 @@ int run_tool(int argc, char** argv) {
       return bad_usage;
     }
   }
-  if (!words.empty() && words[0] == "run") {
+  if (!words.empty() && (words[0] == "run" || words[0] == "doctor")) {
     // The command that is run has options of its own: they are not for us.
     const std::vector<std::string> rest(words.begin() + 1, words.end());
-    words = {"run"};
-    split_run_words(rest, words, run.command);
+    words.resize(1);
+    split_run_words(rest, words, words[0] == "run" ? run.command : doctor.run.command);
   }
   std::vector<std::string> reversed(words.rbegin(), words.rend());
   try {

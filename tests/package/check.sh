@@ -31,6 +31,24 @@ if readelf -d "$prefix/lib/quadrille/$abi/libquadrille.so" | grep -E 'NEEDED.*li
 fi
 "$prefix/bin/quadrille" list >/dev/null || fail "the installed tool does not run"
 
+# The environment module, in a few words of what reads it.
+module="$(echo "$prefix"/share/modulefiles/quadrille/*)"
+[[ -e "$module" ]] || fail "there is no environment module"
+if command -v tclsh >/dev/null; then
+  cat >"$work/read.tcl" <<'TCL'
+set ModulesCurrentModulefile [lindex $argv 0]
+foreach word {module-whatis} { proc $word {args} {} }
+proc prepend-path {name folder} { puts "$name $folder" }
+proc setenv {name value} { puts "$name $value" }
+source $ModulesCurrentModulefile
+TCL
+  tclsh "$work/read.tcl" "$module" >"$work/module"
+  while read -r name folder; do
+    [[ -d "$folder" ]] || fail "the environment module sets $name to $folder, which is not there"
+  done <"$work/module"
+  grep -qx "PATH $prefix/bin" "$work/module" || fail "the environment module does not set PATH"
+fi
+
 # C, by pkg-config.
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 read -ra cflags <<<"$(pkg-config --cflags "quadrille-$abi")"

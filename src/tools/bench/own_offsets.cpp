@@ -54,7 +54,7 @@ std::string tidied(std::string_view line) {
   return words;
 }
 
-std::string cannot_read(const std::string& path) { return fmt::format("cannot read '{}': {}", path, std::strerror(errno)); }
+std::string unreadable(const std::string& path) { return fmt::format("cannot read '{}': {}", path, std::strerror(errno)); }
 
 }  // namespace
 
@@ -85,11 +85,11 @@ std::string parse_offsets_file(std::string_view text, std::string_view name, pla
 
 std::string read_offsets(const std::string& path, plan::Neighborhood& neighborhood) {
   std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return cannot_read(path);
+  if (file == nullptr) return unreadable(path);
   std::string text;
   char part[4096];
   while (const std::size_t got = std::fread(part, 1, sizeof part, file)) text.append(part, got);
-  const std::string problem = std::ferror(file) == 0 ? "" : cannot_read(path);
+  const std::string problem = std::ferror(file) == 0 ? "" : unreadable(path);
   std::fclose(file);
   return problem.empty() ? parse_offsets_file(text, path, neighborhood) : problem;
 }

@@ -104,32 +104,30 @@ Verdict judge_programs(const Command& command) {
   return all;
 }
 
-// Finds the ABI to serve. Returns an exit status, 0 if `abi` is known.
-int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& launcher_abi) {
+// Finds the ABI to serve. Returns an exit status, 0 if `abi` is known; else `problem` says why.
+int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& launcher_abi, std::string& problem) {
   const std::vector<std::string>& words = options.command;
   if (command.launcher >= 0 && command.launcher_path.empty()) {
     const std::string& name = words[command.launcher];
-    complain(
-        fmt::format("launcher '{}' is not found; install an MPI (on Debian: apt-get install "
+    problem = fmt::format("launcher '{}' is not found; install an MPI (on Debian: apt-get install "
                     "openmpi-bin), add it to PATH or give its full path",
-                    name));
+                    name);
     return not_found;
   }
   abi = options.abi;
   if (abi == Abi::none) {
     if (!command.problem.empty()) {
-      complain(
-          command.launcher < 0 && !options.command.empty() && options.command[0].find('/') == std::string::npos
+      problem = command.launcher < 0 && !options.command.empty() && options.command[0].find('/') == std::string::npos
               ? fmt::format("cannot find '{}', neither as a launcher nor as a program; install it, add it to PATH or "
                             "give its full path", options.command[0])
               : fmt::format("cannot find the MPI program: {}; give its path, or {} if it is only on "
                             "other hosts",
-                            command.problem, how_to_force()));
+                            command.problem, how_to_force());
       return command.launcher < 0 ? not_found : bad_command;
     }
     const Verdict verdict = judge_programs(command);
     if (!verdict.problem.empty()) {
-      complain(verdict.problem);
+      problem = verdict.problem;
       return bad_command;
     }
     abi = verdict.abi;
@@ -137,26 +135,28 @@ int decide(const RunOptions& options, const Command& command, Abi& abi, Abi& lau
   launcher_abi = command.launcher >= 0 ? abi_of_launcher(command.launcher_path) : Abi::none;
   if (abi == Abi::none) abi = launcher_abi;
   if (abi == Abi::none) {
-    complain(fmt::format("cannot tell which MPI this command uses; {}", how_to_force()));
+    problem = fmt::format("cannot tell which MPI this command uses; {}", how_to_force());
     return bad_command;
   }
   if (launcher_abi != Abi::none && launcher_abi != abi && options.abi != Abi::none) {
-    complain(fmt::format("--mpi says {}, but the launcher '{}' belongs to {}; leave --mpi out, or use the launcher "
+    problem = fmt::format("--mpi says {}, but the launcher '{}' belongs to {}; leave --mpi out, or use the launcher "
                          "of that MPI, such as mpirun.{}",
-                         name_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi)));
+                         name_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi));
     return bad_command;
   }
   if (launcher_abi != Abi::none && launcher_abi != abi) {
     const std::string what =
         command.programs.empty() ? std::string("the program") : words[command.programs.front().word];
-    complain(fmt::format(
+    problem = fmt::format(
         "{} uses {}, but the launcher '{}' belongs to {}; use the launcher of the "
         "program's MPI, such as mpirun.{}",
-        what, title_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi)));
+        what, title_of(abi), words[command.launcher], title_of(launcher_abi), name_of(abi));
     return bad_command;
   }
   return 0;
 }
+
+}  // namespace
 
 std::vector<std::string> quadrille_variables() {
   std::vector<std::string> names;
@@ -168,8 +168,6 @@ std::vector<std::string> quadrille_variables() {
   std::sort(names.begin(), names.end());
   return names;
 }
-
-}  // namespace
 
 void split_run_words(const std::vector<std::string>& words, std::vector<std::string>& own,
                      std::vector<std::string>& command) {
@@ -185,31 +183,45 @@ void split_run_words(const std::vector<std::string>& words, std::vector<std::str
   command.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
 }
 
-int run_command(const RunOptions& options) {
+Prepared prepare_run(const RunOptions& options) {
+  Prepared prepared;
+  const auto refuse = [&](int status, std::string problem) {
+    prepared.status = status;
+    prepared.problem = std::move(problem);
+    return prepared;
+  };
   if (options.command.empty()) {
-    complain("nothing to run; for example: quadrille run -- mpirun -n 4 ./app");
-    return bad_command;
+    return refuse(bad_command,
+                  "nothing to run; write your command behind it, for example: quadrille run -- mpirun -n 4 ./app "
+                  "(or, to see whether it would work: quadrille doctor -- mpirun -n 4 ./app)");
   }
-  const Command command = read_command(options.command, resolve_executable);
-  Abi abi = Abi::none, launcher_abi = Abi::none;
-  if (const int status = decide(options, command, abi, launcher_abi); status != 0) return status;
+  prepared.command = read_command(options.command, resolve_executable);
+  std::string problem;
+  if (const int status = decide(options, prepared.command, prepared.abi, prepared.launcher_abi, problem); status != 0)
+    return refuse(status, problem);
+  prepared.preload = find_preload(prepared.abi);
+  if (prepared.preload.empty()) {
+    return refuse(bad_command, fmt::format("libquadrille_mpi.so for {} is not found near {}; build it (cmake "
+                                           "-DQUADRILLE_MPI={}) or name its directory in QUADRILLE_LIB_DIR",
+                                           title_of(prepared.abi), own_directory(), name_of(prepared.abi)));
+  }
+  if (prepared.preload.find_first_of(": ") != std::string::npos) {
+    return refuse(bad_command, fmt::format("'{}' cannot be preloaded, because LD_PRELOAD has no way to write a blank "
+                                           "or a colon; move Quadrille to another directory",
+                                           prepared.preload));
+  }
+  for (const std::string& doors : added_doors(prepared.command, prepared.abi, prepared.preload, loader_paths()))
+    prepared.added += ":" + doors;
+  return prepared;
+}
 
-  std::string preload = find_preload(abi);
-  if (preload.empty()) {
-    complain(
-        fmt::format("libquadrille_mpi.so for {} is not found near {}; build it (cmake "
-                    "-DQUADRILLE_MPI={}) or name its directory in QUADRILLE_LIB_DIR",
-                    title_of(abi), own_directory(), name_of(abi)));
-    return bad_command;
+int run_command(const RunOptions& options) {
+  const Prepared prepared = prepare_run(options);
+  if (prepared.status != 0) {
+    complain(prepared.problem);
+    return prepared.status;
   }
-  if (preload.find_first_of(": ") != std::string::npos) {
-    complain(
-        fmt::format("'{}' cannot be preloaded, because LD_PRELOAD has no way to write a blank "
-                    "or a colon; move Quadrille to another directory",
-                    preload));
-    return bad_command;
-  }
-  for (const std::string& doors : added_doors(command, abi, preload, loader_paths())) preload += ":" + doors;
+  const std::string preload = prepared.preload + prepared.added;
   const char* before = std::getenv("LD_PRELOAD");
   const std::string value =
       before != nullptr && *before != '\0' ? fmt::format("{}:{}", preload, before) : preload;
@@ -219,7 +231,7 @@ int run_command(const RunOptions& options) {
   std::vector<std::string> names = {"LD_PRELOAD"};
   for (const std::string& name : quadrille_variables()) names.push_back(name);
   const std::vector<std::string> words =
-      with_exports(options.command, command, launcher_abi == Abi::openmpi, preload, names);
+      with_exports(options.command, prepared.command, prepared.launcher_abi == Abi::openmpi, preload, names);
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);

@@ -1,0 +1,145 @@
+#include "tools/doctor/doctor.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sys/sys.hpp"
+#include "team/config.hpp"
+#include "tools/doctor/finding.hpp"
+#include "tools/doctor/limits.hpp"
+#include "tools/doctor/trial.hpp"
+#include "tools/launch/launcher.hpp"
+#include "tools/launch/libraries.hpp"
+#include "tools/launch/process.hpp"
+#include "tools/machine/info_node.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+constexpr int seconds_of_trial = 120, seconds_of_version = 10;
+
+std::string_view word_of(Level level) {
+  return level == Level::good ? "ok" : level == Level::note ? "note" : "BAD";
+}
+
+std::string line_of(const Finding& one) {
+  std::string line = fmt::format("  {:<5} {:<14} {}\n", word_of(one.level), one.of, one.what);
+  if (!one.advice.empty()) line += fmt::format("  {:<5} {:<14} -> {}\n", "", "", one.advice);
+  return line;
+}
+
+// Prints as it finds, so that who waits sees where it is.
+class Report {
+ public:
+  explicit Report(bool json) : json_(json) {}
+  void add(const Findings& more) {
+    for (const Finding& one : more) {
+      findings_.push_back(one);
+      if (!json_) fmt::print("{}", line_of(one));
+    }
+    std::fflush(stdout);
+  }
+  void say(const std::string& text) const {
+    if (json_) return;
+    fmt::print("{}", text);
+    std::fflush(stdout);
+  }
+  bool has(Level level) const {
+    return std::any_of(findings_.begin(), findings_.end(), [&](const Finding& one) { return one.level == level; });
+  }
+  nlohmann::ordered_json json() const {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const Finding& one : findings_) {
+      all.push_back({{"level", std::string(word_of(one.level))}, {"of", one.of}, {"what", one.what}, {"advice", one.advice}});
+    }
+    return all;
+  }
+
+ private:
+  bool json_;
+  Findings findings_;
+};
+
+Findings judge_command(const std::vector<std::string>& words, const Prepared& prepared) {
+  Findings findings;
+  const Command& command = prepared.command;
+  if (!command.launcher_path.empty()) {
+    const std::string version = version_in(output_of({command.launcher_path, "--version"}, seconds_of_version));
+    findings.push_back({Level::good, "launcher", fmt::format("{}{}{}", command.launcher_path, version.empty() ? "" : ", ", version), ""});
+  }
+  if (prepared.status != 0) {
+    findings.push_back({Level::bad, "command", prepared.problem, ""});
+    return findings;
+  }
+  if (command.launcher < 0) {
+    findings.push_back({Level::note, "launcher", "none: the program is started alone, as one rank", "mpirun -n 4 ..., or srun"});
+  }
+  for (const CommandProgram& program : command.programs) {
+    const MpiUse use = mpi_use(program.path, loader_paths());
+    const std::string how = use.library.empty() ? fmt::format("loads its MPI itself; that of the launcher is taken: {}", title_of(prepared.abi))
+                                                : fmt::format("uses {} ({})", use.library, title_of(use.abi));
+    findings.push_back({Level::good, "program", fmt::format("{} {}", words[static_cast<std::size_t>(program.word)], how), ""});
+  }
+  findings.push_back({Level::good, "library", prepared.preload, ""});
+  return findings;
+}
+
+Findings try_command(const RunOptions& run, const Prepared& prepared, const Report& report) {
+  const std::string tool = tool_for(prepared.abi);
+  if (tool.empty()) {
+    return {{Level::note, "trial", fmt::format("not made: there is no tool for {} here", title_of(prepared.abi)),
+             fmt::format("build and install it for {} as well", title_of(prepared.abi))}};
+  }
+  const std::vector<std::string> words = trial_words(run.command, prepared.command, tool);
+  if (words.empty()) return {{Level::note, "trial", "not made: the command does not say where its program stands", ""}};
+  report.say(fmt::format("\nTrying, for some seconds: {}\n", fmt::join(words, " ")));
+  std::string text;
+  const Findings findings = judge_trial(output_of(words, seconds_of_trial), text);
+  report.say(text + "\n");
+  return findings;
+}
+
+void say_end(const Report& report, const RunOptions& run) {
+  if (report.has(Level::bad)) {
+    report.say("\nSomething is in the way; see the lines with BAD.\n");
+  } else if (run.command.empty()) {
+    report.say("\nNothing is in the way on this machine. With your command: quadrille doctor -- mpirun -n 4 ./app\n");
+  } else {
+    report.say(fmt::format("\nNothing is in the way. Your program:\n\n    quadrille run -- {}\n\nand with --explain what serves its calls.\n",
+                           fmt::join(run.command, " ")));
+  }
+}
+
+System this_system() {
+  return {first_line, [](const std::string& path) { return access(path.c_str(), F_OK) == 0; }, sys::environment};
+}
+
+}  // namespace
+
+int doctor_command(const DoctorOptions& options) {
+  Report report(options.json);
+  const team::Config config = team::read_config(sys::environment);
+  const Limits limits = read_limits(this_system());
+  // The ways are tried first: that starts processes, as this one has no threads yet.
+  const Findings ways = judge_ways(ways_of_node(config.ways), limits);
+  Prepared prepared;
+  if (!options.run.command.empty()) {
+    prepared = prepare_run(options.run);
+    report.add(judge_command(options.run.command, prepared));
+  }
+  report.add(judge_settings(quadrille_variables(), team::guess_variable, config.warnings, config.off));
+  report.add(judge_limits(limits));
+  report.add(ways);
+  const bool tries = !options.run.command.empty() && prepared.status == 0 && !options.no_trial;
+  if (tries) report.add(try_command(options.run, prepared, report));
+  if (options.json) fmt::print("{}\n", report.json().dump(2));
+  say_end(report, options.run);
+  return report.has(Level::bad) ? 1 : 0;
+}
+
+}  // namespace quadrille::tools
