@@ -23,6 +23,7 @@ ENGINES = {
     'node-neighbors': 'shared memory inside a node',
     'neighbor-copies': 'copies between the ranks of a node',
     'copy-to-cpu': 'its inner algorithm',
+    'device-pull': 'copies between the ranks of a node, in the memory of devices',
     'mpi': "the MPI's own collective",
 }
 NEEDS = {

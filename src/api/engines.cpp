@@ -1,6 +1,7 @@
 #include "api/engines.hpp"
 
 #include "api/making.hpp"
+#include "api/pull.hpp"
 #include "run/engines.hpp"
 #include "run/leaders.hpp"
 #include "run/neighbor_copies.hpp"
@@ -47,6 +48,8 @@ int by_leaders(const Call& call, const Service& by, Team& team) {
   return run::run_leaders(call, *on.plan, on.memory->blocking->leaders, *on.blocking, team.group);
 }
 
+int by_pull(const Call& call, const Service& by, Team& team) { return pull(call, by.choice, team); }
+
 int by_padding(const Call& call, const Service& by, Team& team) {
   return run::run_padded(call, by.on.schedule, *by.on.direct, team.group);
 }
@@ -81,6 +84,7 @@ constexpr auto table = std::to_array<EngineWork>({
     {Engine::neighbors, always, by_neighbor_schedule, make_neighbor_schedule},
     {Engine::node_neighbors, to_other_nodes, by_rings, make_rings},
     {Engine::neighbor_copies, always, by_neighbor_copies, make_rings_instead},
+    {Engine::pull, to_other_nodes, by_pull, make_in_node},
     {Engine::staged, never, nullptr, nullptr},
     {Engine::mpi, never, nullptr, make_of_the_mpi},
 });

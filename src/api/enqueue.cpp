@@ -14,6 +14,7 @@
 #include "memory/device_streams.hpp"
 #include "memory/staging.hpp"
 #include "sys/sys.hpp"
+#include "team/apart.hpp"
 
 namespace quadrille::api {
 namespace {

@@ -75,6 +75,7 @@ struct TrialFacts {
 // How data that are in a device's memory are moved.
 enum class FromDevice : std::uint8_t {
   over_host,  // they are brought to the host before, and back
+  shared,     // ranks of a node open each other's memory; where they cannot, over the host
   straight,   // its messages go from and to that memory, if the MPI takes it: Namugwanya et al., section 3, CUDA-aware
 };
 

@@ -153,7 +153,9 @@ std::string parse_staged(const Algorithm& staged, Collective collective, std::st
   if (!of_inner.empty()) inner += (inner.find(':') == std::string::npos ? ":" : ",") + of_inner;
   Choice result;
   const Algorithm* const of_host = find(collective, std::string_view(inner).substr(0, inner.find(':')));
-  if (of_host != nullptr && (of_host->engine == Engine::staged || of_host->needs.device_mpi)) {
+  const bool is_of_devices = of_host != nullptr && (of_host->engine == Engine::staged || of_host->engine == Engine::pull ||
+                                                    of_host->needs.device_mpi);
+  if (is_of_devices) {
     return fmt::format("{}: its inner algorithm is one of the host, not {}", staged.name, of_host->name);
   }
   if (std::string error = parse_choice(collective, inner, result); !error.empty()) return error;

@@ -34,6 +34,7 @@ struct GlobalKey {
   int ranks_on_node = 1;      // of the fullest node
   const SizedChoices* measured = nullptr;  // what was best at which size, the same on all ranks; null: not measured
   bool mpi_collects_devices = false;  // its collectives take a device's memory, on all ranks
+  bool mpi_sends_devices = false;     // its messages do
   Costs* costs = nullptr;     // of the collective on the map of all ranks, for `model`; null: none
 };
 
@@ -59,10 +60,11 @@ Priced fastest(const GlobalKey& key, const Load& load);
 // whose algorithm can serve it. `forced` may be without algorithm. The result always has one.
 Selection select(const GlobalKey& key, const Choice& forced);
 
-// Where some ranks' buffers are in a device's memory, and the MPI takes that in its messages: its own collective, if that
-// takes it as well, else the way over the host. The other of the two, and the algorithms whose messages go straight from
-// and to the device, are tried. `host` is what serves such calls on the host; `measured` what was measured to be best for
-// such calls, which counts if it can serve (where all ranks know the size: the trials see to the others). May be null.
+// Where some ranks' buffers are in a device's memory: the MPI's own collective, if that takes it, else the way over the
+// host. The other of the two is tried, and so are the algorithms whose messages go straight from and to the device, if the
+// MPI takes them, and, on one node, what copies between the ranks' memory. `host` is what serves such calls on the host;
+// `measured` what was measured to be best for such calls, which counts if it can serve (where all ranks know the size: the
+// trials see to the others). May be null.
 Selection select_for_devices(const GlobalKey& key, const Choice& host, const SizedChoices* measured = nullptr);
 
 }  // namespace quadrille::choose

@@ -6,8 +6,21 @@
 #include "choose/select.hpp"
 
 namespace quadrille::choose {
-
 namespace {
+
+bool may_serve_devices(const Algorithm& one, const GlobalKey& key) {
+  if (one.from_device == FromDevice::shared) return true;
+  return one.from_device == FromDevice::straight && key.mpi_sends_devices && !one.trial.kin_on_devices;
+}
+
+// With the standard values of its parameters; by leaders, too, where it knows them, as several ranks may share a device.
+std::vector<Choice> values_of(const Algorithm& one, Collective collective) {
+  std::vector<Choice> values = {plain(collective, one.name)};
+  if (one.from_device != FromDevice::shared) return values;
+  Choice led;
+  if (parse_choice(collective, std::string(one.name) + ":leader=1", led).empty()) values.push_back(led);
+  return values;
+}
 
 // Null: nothing was measured, or it cannot serve such calls.
 const SizedChoice* measured_for(const GlobalKey& key, const SizedChoices* measured) {
@@ -37,10 +50,10 @@ Selection select_for_devices(const GlobalKey& key, const Choice& host, const Siz
   }
   if (!may_try) return selection;
   for (const Algorithm& one : algorithms()) {
-    const bool is_straight = one.from_device == FromDevice::straight && !one.trial.kin_on_devices;
-    if (!is_straight || !serves(one, key.collective) || !why_not(one, key).empty()) continue;
-    const Choice choice = plain(key.collective, one.name);
-    if (to_string(choice) != to_string(host)) selection.rivals.push_back(choice);
+    if (!may_serve_devices(one, key) || !serves(one, key.collective) || !why_not(one, key).empty()) continue;
+    for (const Choice& choice : values_of(one, key.collective)) {
+      if (to_string(choice) != to_string(host)) selection.rivals.push_back(choice);
+    }
   }
   return selection;
 }

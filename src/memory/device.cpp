@@ -19,7 +19,7 @@ namespace {
 // Of CUDA; HIP has them, too.
 constexpr int context_attribute = 1, memory_type_attribute = 2, id_attribute = 7, device_attribute = 9,
               exportable_attribute = 10;
-constexpr unsigned host_memory = 1, device_memory = 2;  // of CUDA
+constexpr unsigned host_memory = 1, device_memory = 2, unified_memory = 4;  // of CUDA
 constexpr int hip_copy_default = 4;                     // the driver finds out the direction
 constexpr std::size_t most_devices = 64;
 
@@ -67,13 +67,32 @@ void load_for_kernels(void* library, DeviceDriver& driver) {
   load(library, "cuModuleUnload", driver.unload_module);
   load(library, "cuModuleGetFunction", driver.find_function);
   load(library, "cuLaunchKernel", driver.launch);
-  load(library, "cuStreamCreate", driver.create_stream);
-  load(library, "cuStreamDestroy_v2", driver.destroy_stream);
+}
+
+void load_for_sharing(void* library, DeviceDriver& driver) {
+  const bool cuda = driver.is_cuda;
+  const auto find = [&](const char* of_cuda, const char* of_hip, auto& function) {
+    load(library, cuda ? of_cuda : of_hip, function);
+  };
+  find("cuMemGetAddressRange_v2", "hipMemGetAddressRange", driver.address_range);
+  find("cuIpcGetMemHandle", "hipIpcGetMemHandle", driver.export_memory);
+  find("cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle", driver.open_memory);
+  find("cuIpcCloseMemHandle", "hipIpcCloseMemHandle", driver.close_memory);
+  find("cuPointerSetAttribute", "hipPointerSetAttribute", driver.set_attribute);
+  find("cuDeviceGetUuid_v2", "hipDeviceGetUuid", driver.device_uuid);
+  find("cuMemAlloc_v2", "hipMalloc", driver.allocate);
+  find("cuMemFree_v2", "hipFree", driver.free);
+  find("cuStreamCreate", "hipStreamCreateWithFlags", driver.create_stream);
+  find("cuStreamDestroy_v2", "hipStreamDestroy", driver.destroy_stream);
+  if (!cuda) return;
+  load(library, "cuMemcpyBatchAsync_v2", driver.copy_batch);
+  load(library, "cuMemcpyBatchAsync", driver.copy_batch_before);
 }
 
 bool load_functions(void* library, DeviceDriver& driver) {
   driver.is_cuda = load(library, "cuPointerGetAttribute", driver.pointer_attribute);
   load_for_streams(library, driver);
+  load_for_sharing(library, driver);
   if (driver.is_cuda) {
     load(library, "cuMemcpy2DAsync_v2", driver.copy_rows_cuda);
     load(library, "cuDevicePrimaryCtxRetain", driver.retain_primary);
@@ -205,6 +224,38 @@ bool DeviceCopies::copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_
 void DeviceCopies::copy(void* to, const void* from, std::size_t bytes) {
   under_way_ = true;
   failed_ = !copy_bytes(number(to), number(from), bytes) || failed_;
+}
+
+void DeviceCopies::copy(const DeviceRows& rows) {
+  under_way_ = true;
+  failed_ = !copy_rows(rows) || failed_;
+}
+
+// Pitches that no driver takes are left to copies of single rows.
+bool DeviceCopies::copy_rows(const DeviceRows& rows) const {
+  const std::uintptr_t to = number(rows.to), from = number(rows.from);
+  const auto width = static_cast<std::ptrdiff_t>(rows.width);
+  if (rows.rows > 1 && rows.to_pitch >= width && rows.from_pitch >= width) {
+    const auto to_pitch = static_cast<std::size_t>(rows.to_pitch), from_pitch = static_cast<std::size_t>(rows.from_pitch);
+    int error = -1;
+    if (driver_.copy_rows_cuda != nullptr) {
+      const CudaRows all = {0, 0, unified_memory, rows.from, from, nullptr, from_pitch, 0,
+                            0, unified_memory, rows.to, to, nullptr, to_pitch, rows.width, rows.rows};
+      error = driver_.copy_rows_cuda(&all, stream_);
+    } else if (driver_.copy_rows_hip != nullptr) {
+      error = driver_.copy_rows_hip(rows.to, to_pitch, rows.from, from_pitch, rows.width, rows.rows, hip_copy_default,
+                                    stream_);
+    }
+    if (error == 0) return true;
+  }
+  for (std::size_t row = 0; row < rows.rows; ++row) {
+    const auto at = static_cast<std::ptrdiff_t>(row);
+    if (!copy_bytes(to + static_cast<std::uintptr_t>(at * rows.to_pitch),
+                    from + static_cast<std::uintptr_t>(at * rows.from_pitch), rows.width)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void DeviceCopies::to_host(const Regions& regions, std::ptrdiff_t moved) {

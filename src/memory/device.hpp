@@ -60,6 +60,14 @@ class AtDevice {
   int before_ = -1;
 };
 
+// Rows of `width` bytes, at distances of any sign.
+struct DeviceRows {
+  void* to;
+  const void* from;
+  std::size_t width, rows;
+  std::ptrdiff_t to_pitch, from_pitch;
+};
+
 // Copies between a device's memory and the host's, or inside a device's. They are put into a stream: the NULL stream,
 // unless another one is given, as a program's own copies that wait are: so what it has put there, or into a stream that
 // goes along with that one, is done before. All of a batch wait once, together. To be used while AtDevice lives.
@@ -76,6 +84,7 @@ class DeviceCopies {
   bool move(const DevicePieces& pieces);
   // Both are of a device, or one of them.
   void copy(void* to, const void* from, std::size_t bytes);
+  void copy(const DeviceRows& rows);
   // Returns when all are done. False if the driver has refused any.
   bool wait();
   // The same, but nobody waits: they are done in the order of the stream.
@@ -84,6 +93,7 @@ class DeviceCopies {
  private:
   bool copy(const Region& region, std::ptrdiff_t moved, bool to_host) const;
   bool copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const;
+  bool copy_rows(const DeviceRows& rows) const;
   const DeviceDriver& driver_;
   void* const stream_;
   bool under_way_ = false, failed_ = false;

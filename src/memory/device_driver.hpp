@@ -23,6 +23,21 @@ struct CudaRows {
   std::size_t width, height;
 };
 
+// Names memory for other processes.
+struct IpcHandle {
+  unsigned char bytes[64];
+};
+
+// CUDA's description of what the copies of a batch have in common: when they read (1: in the order of the stream), and
+// hints.
+struct CudaCopyAttributes {
+  int read_when = 1;
+  struct {
+    int type = 0, id = 0;
+  } from, to;
+  unsigned flags = 0;
+};
+
 // The functions that are needed of a driver, in our own words: CUDA's and HIP's differ in types alone. The last ones
 // may be missing.
 struct DeviceDriver {
@@ -66,8 +81,25 @@ struct DeviceDriver {
   int (*find_function)(void** function, void* module, const char* name) = nullptr;
   int (*launch)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                 unsigned block_z, unsigned shared, void* stream, void** parameters, void** extra) = nullptr;
+
+  // Of what is shared with other processes (memory/device_sharing.hpp); any may be missing. Alike in both.
+  int (*address_range)(std::uintptr_t* base, std::size_t* bytes, std::uintptr_t address) = nullptr;
+  int (*export_memory)(IpcHandle* handle, std::uintptr_t address) = nullptr;
+  int (*open_memory)(std::uintptr_t* address, IpcHandle handle, unsigned flags) = nullptr;
+  int (*close_memory)(std::uintptr_t address) = nullptr;
+  int (*set_attribute)(const void* value, int attribute, std::uintptr_t address) = nullptr;
+  int (*device_uuid)(unsigned char* bytes, int device) = nullptr;  // 16
+  int (*allocate)(std::uintptr_t* address, std::size_t bytes) = nullptr;
+  int (*free)(std::uintptr_t address) = nullptr;
   int (*create_stream)(void** stream, unsigned flags) = nullptr;
   int (*destroy_stream)(void* stream) = nullptr;
+  // Of CUDA 13, and of CUDA 12.8.
+  int (*copy_batch)(std::uintptr_t* to, std::uintptr_t* from, std::size_t* bytes, std::size_t count,
+                    CudaCopyAttributes* attributes, std::size_t* first, std::size_t attribute_count,
+                    void* stream) = nullptr;
+  int (*copy_batch_before)(std::uintptr_t* to, std::uintptr_t* from, std::size_t* bytes, std::size_t count,
+                           CudaCopyAttributes* attributes, std::size_t* first, std::size_t attribute_count,
+                           std::size_t* failed, void* stream) = nullptr;
 };
 
 }  // namespace quadrille::memory

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "choose/tuning.hpp"
+#include "memory/device_sharing.hpp"
 #include "memory/inbox.hpp"
 #include "memory/node_copy.hpp"
 #include "memory/pairs.hpp"
@@ -102,6 +103,7 @@ struct Group {
   sys::Waiter waiter;
   memory::Pairs pairs;
   std::vector<memory::XpmemPeer> attached;  // memory of the peers that XPMEM maps; as many as peers
+  std::unique_ptr<memory::DeviceSharing> sharing;  // if all ranks share a node and its memory
   memory::CopyPlan copying;    // which blocks this rank copies past the cache
   Scratch scratch;
   Turns turns;

@@ -49,10 +49,9 @@ bool oversubscribed(const NodeView& node) {
          (ranks_here > node.ranks && ranks_here > sys::count(all) && sys::count(mine) > 1);
 }
 
-// An MPI that takes such memory has loaded the driver by now, or the user says what it takes.
+// An MPI that takes such memory has loaded the driver by now, or the user says what it takes, if anything.
 char expects_devices() {
-  const bool said = config().mpi_device.value_or(DeviceUse::none) != DeviceUse::none;
-  return said || memory::device_driver() != nullptr ? 1 : 0;
+  return config().mpi_device.has_value() || memory::device_driver() != nullptr ? 1 : 0;
 }
 
 // The label of a node is its lowest rank.
@@ -394,7 +393,7 @@ std::shared_ptr<QuietComm> make_quiet_of_world() {
 
 std::size_t control_bytes(int ranks) {
   return memory::inbox_layout(ranks).segment_bytes() + memory::pairs_layout(ranks).segment_bytes() +
-         memory::FailedCalls::bytes;
+         memory::FailedCalls::bytes + memory::DeviceSharing::bytes(ranks);
 }
 
 Processes meet(MPI_Comm user, const memory::Ways& ways, std::size_t areas, std::shared_ptr<QuietComm> quiet,

@@ -102,6 +102,7 @@ choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {
           team.nodes.ranks_on_fullest_node(),
           is_dense(collective) && is_sized(collective) ? &team.agreed().by_size[index] : nullptr,
           team.agreed().mpi_device == DeviceUse::all,
+          team.agreed().mpi_device != DeviceUse::none,
           has_costs ? team.chosen.costs[index].get() : nullptr};
 }
 

@@ -277,7 +277,11 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
   team.meeting_radix = settings.node_tree.value_or(memory::Meeting::radix_for(here, team.crowded));
   group.pairs = memory::Pairs(base + layout.segment_bytes(), memory::pairs_layout(here),
                               group.local_of(group.me), team.meeting_radix);
-  team.failed_calls = memory::FailedCalls(base + layout.segment_bytes() + memory::pairs_layout(here).segment_bytes());
+  std::byte* const behind = base + layout.segment_bytes() + memory::pairs_layout(here).segment_bytes();
+  team.failed_calls = memory::FailedCalls(behind);
+  if (team.nodes.nodes == 1) {
+    group.sharing = std::make_unique<memory::DeviceSharing>(behind + memory::FailedCalls::bytes, here, group.me);
+  }
   set_reach(group, processes, members, settings.ways);
   // Over several nodes not all ranks reach all heaps.
   group.change_reach().heaps_mapped = processes.heaps_mapped && team.nodes.nodes == 1;
@@ -338,9 +342,8 @@ int setup_by(Team& team, Telling& telling) {
                  processes.crowded.end();
   const DeviceUse use = *std::min_element(processes.device_use.begin(), processes.device_use.end());
   const auto& expect = processes.expects_devices;
+  const bool expects = std::find(expect.begin(), expect.end(), 1) != expect.end();
   team.change_agreed().mpi_device = use;
-  team.change_agreed().follows_devices =
-      use != DeviceUse::none && std::find(expect.begin(), expect.end(), 1) != expect.end();
   set_waiting(group, team.crowded);
   if (processes.crowded[static_cast<std::size_t>(group.me)] != 0) {
     share_processors(settings, settings.explain && group.me == 0);
@@ -360,6 +363,8 @@ int setup_by(Team& team, Telling& telling) {
     if (wish.mode == memory::StreamWish::Mode::choose && measured != 0) wish = {memory::StreamWish::Mode::from, measured};
     group.copying = memory::copy_plan(wish, second_cache, node_ranks);
   }
+  // On one node there is something to choose whatever the MPI takes.
+  team.change_agreed().follows_devices = expects && (use != DeviceUse::none || (team.nodes.nodes == 1 && group.reach().direct));
   group.change_reach().slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   // What the user set comes before the table.
   if (settings.inbox_limit != SIZE_MAX) {

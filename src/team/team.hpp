@@ -67,7 +67,7 @@ struct Agreed {
   bool tries_between = false;  // likewise between nodes
   bool may_try = true;         // not while calls are rehearsed
   DeviceUse mpi_device = DeviceUse::none;  // what every rank's MPI takes pointers to a device's memory in
-  bool follows_devices = false;  // some ranks may have such memory, and the MPI takes it (api/device_choice.hpp)
+  bool follows_devices = false;  // some ranks may have such memory, and there is a choice (api/device_choice.hpp)
   // No table has the switch points: they are to be measured (api/calibrate.hpp).
   bool points_are_guessed = false;
 };
@@ -93,6 +93,7 @@ struct Asked {
 struct Counted {
   bool explains = false;        // the user wants to know
   bool explained = false;       // that it is not eligible
+  bool pull_explained = false, no_pull_explained = false;  // api/pull.hpp
   Counters counters;
   Tally tally;                  // where the user wants to know
 };

@@ -30,7 +30,7 @@ quadrille_device_test(ring 3 cuda QUADRILLE_REACH=ring)
 quadrille_device_test(hip 3 hip)
 quadrille_device_test(hip-lazy 2 hip QUADRILLE_STANDIN_STREAMS=lazy)
 quadrille_device_test(messages 4 cuda
-  "QUADRILLE_ALGORITHM=alltoall=modified-bruck;alltoallv=two-phase-bruck;alltoallw=spread-out;allgather=ring;allgatherv=ring;neighbor_alltoall=torus;neighbor_allgather=torus")
+  "QUADRILLE_ALGORITHM=alltoall=modified-bruck$<SEMICOLON>alltoallv=two-phase-bruck$<SEMICOLON>alltoallw=spread-out$<SEMICOLON>allgather=ring$<SEMICOLON>allgatherv=ring$<SEMICOLON>neighbor_alltoall=torus$<SEMICOLON>neighbor_allgather=torus")
 
 # What goes to the MPI goes there from the host: the first calls, those for which it was chosen, and what asks for an MPI
 # that takes such memory.
@@ -44,7 +44,7 @@ foreach(name mpi cuda-aware-mpi copy-to-cpu:buffers=fresh)
   quadrille_device_test(by-${test} 3 cuda "QUADRILLE_ALGORITHM=${forced}" CORE)
 endforeach()
 quadrille_device_test(over-host 4 cuda
-  "QUADRILLE_ALGORITHM=alltoall=copy-to-cpu:inner=waitany-stride,stride=3;alltoallv=copy-to-cpu:inner=pairwise,buffers=pageable;alltoallw=copy-to-cpu:inner=inbox;allgather=copy-to-cpu:inner=bruck,buffers=fresh;allgatherv=copy-to-cpu:inner=ring;neighbor_alltoall=copy-to-cpu:inner=torus;neighbor_alltoallv=copy-to-cpu:inner=direct;neighbor_allgather=copy-to-cpu:inner=rings")
+  "QUADRILLE_ALGORITHM=alltoall=copy-to-cpu:inner=waitany-stride,stride=3$<SEMICOLON>alltoallv=copy-to-cpu:inner=pairwise,buffers=pageable$<SEMICOLON>alltoallw=copy-to-cpu:inner=inbox$<SEMICOLON>allgather=copy-to-cpu:inner=bruck,buffers=fresh$<SEMICOLON>allgatherv=copy-to-cpu:inner=ring$<SEMICOLON>neighbor_alltoall=copy-to-cpu:inner=torus$<SEMICOLON>neighbor_alltoallv=copy-to-cpu:inner=direct$<SEMICOLON>neighbor_allgather=copy-to-cpu:inner=rings")
 
 # What is moved of it, and over which memory.
 quadrille_mpi_program(quadrille_device_staging_check device_staging_check.cpp)
@@ -81,6 +81,38 @@ quadrille_device_pieces_test(no-module copies QUADRILLE_STANDIN_FAIL=cuModuleLoa
 quadrille_device_pieces_test(no-launch copies QUADRILLE_STANDIN_FAIL=cuLaunchKernel:2+)
 quadrille_device_pieces_test(wrong wrong)
 
+# Copies between the ranks' own buffers.
+quadrille_mpi_program(quadrille_device_pull_check device_pull_check.cpp)
+add_dependencies(quadrille_device_pull_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
+foreach(leader 0 1)
+  set(pulled_${leader})
+  foreach(name alltoall alltoallv alltoallw allgather allgatherv)
+    list(APPEND pulled_${leader} ${name}=ipc-pull:leader=${leader})
+  endforeach()
+  list(JOIN pulled_${leader} "$<SEMICOLON>" pulled_${leader})
+endforeach()
+function(quadrille_device_pull_test name ranks driver case leader)
+  quadrille_mpi_test(mpi.device-pull-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_pull_check PRELOAD
+                     ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${pulled_${leader}}" ${ARGN}
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${case})
+endfunction()
+foreach(streams IN LISTS device_streams)
+  set(setting QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
+  foreach(ranks 2 3 5 8)
+    quadrille_device_pull_test(${streams} ${ranks} cuda plain 0 ${setting})
+    quadrille_device_pull_test(led-${streams} ${ranks} cuda plain 1 ${setting})
+  endforeach()
+  quadrille_device_pull_test(hip-${streams} 3 hip plain 0 ${setting})
+  quadrille_device_pull_test(hip-led-${streams} 3 hip plain 1 ${setting})
+endforeach()
+set_property(TEST mpi.device-pull-lazy.3 mpi.device-pull-led-lazy.3 APPEND PROPERTY LABELS mpi-core)
+quadrille_device_pull_test(tree 5 cuda plain 0 QUADRILLE_NODE_TREE=2)
+foreach(driver cuda hip)
+  quadrille_device_pull_test(${driver}-devices 4 ${driver} devices 0)
+  quadrille_device_pull_test(${driver}-devices-led 4 ${driver} devices 1)
+  quadrille_device_pull_test(${driver}-hidden 3 ${driver} hidden 0)
+endforeach()
+
 # More than 2 GiB in a call.
 quadrille_mpi_test(mpi.device-huge.3 RANKS 3 PROGRAM quadrille_device_staging_check PRELOAD
                    SETTINGS QUADRILLE_SETUP_AFTER=0 ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda> huge)
@@ -109,6 +141,8 @@ set(device_algorithms
     "ring ring ${gathers}"
     "direct direct ${to_neighbors}"
     "cuda-aware-mpi cuda-aware-mpi alltoall ${gathers}"
+    "ipc-pull ipc-pull ${to_all} ${gathers}"
+    "ipc-pull-led ipc-pull:leader=1 ${to_all} ${gathers}"
     "over-host-mpi copy-to-cpu:inner=mpi alltoall ${gathers}"
     "over-host-waitany copy-to-cpu:inner=waitany-stride ${to_all}"
     "over-host-inbox copy-to-cpu:inner=inbox,buffers=fresh ${to_all} ${gathers}"
@@ -144,10 +178,12 @@ endforeach()
 quadrille_mpi_program(quadrille_device_choice_check device_choice_check.cpp device_memory.cpp $<TARGET_OBJECTS:quadrille_api>)
 target_link_libraries(quadrille_device_choice_check PRIVATE quadrille_core)
 add_dependencies(quadrille_device_choice_check quadrille_standin_cuda)
-foreach(case slow fast messages)
+foreach(case slow fast messages pull)
   set(takes 1)
   if(case STREQUAL "messages")
     set(takes messages)
+  elseif(case STREQUAL "pull")
+    set(takes 0)
   endif()
   foreach(ranks 3 4)
     quadrille_mpi_test(mpi.device-choice-${case}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_choice_check

@@ -4,6 +4,7 @@
 //   slow       the MPI's own collectives show ten times the time of ours
 //   fast       ours do
 //   messages   the MPI's collectives may see no device's memory (QUADRILLE_MPI_DEVICE=messages)
+//   pull       the MPI may see none at all (QUADRILLE_MPI_DEVICE=0); the ranks' copies from each other show the least time
 // With QUADRILLE_TEST_LEARNED a tuning table has it all, and nothing may be tried.
 #include <dlfcn.h>
 #include <mpi.h>
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../device/standin.hpp"
@@ -50,7 +52,8 @@ bool in_collective = false;
 const void* seen(const void* buffer) {
   if (buffer == nullptr || buffer == MPI_IN_PLACE) return buffer;
   const void* const host = behind(reinterpret_cast<quadrille::standin::Address>(buffer), 1);
-  if (host != nullptr && host != buffer && in_collective && name == "messages") fail("a collective of the MPI was given a device's memory\n");
+  const bool is_none_of_its = name == "pull" || (name == "messages" && in_collective);
+  if (host != nullptr && host != buffer && is_none_of_its) fail("the MPI was given a device's memory\n");
   return host != nullptr ? host : buffer;
 }
 void* seen(void* buffer) { return const_cast<void*>(seen(const_cast<const void*>(buffer))); }
@@ -64,7 +67,12 @@ double shown = 0;
 int shown_by_mpi = 0;
 double of_ours() { return name == "slow" ? 1e-4 : 1e-3; }
 double of_the_mpi() { return name == "slow" ? 1e-3 : 1e-4; }
-double show() { return shown += of_ours(); }
+// Of those that submit their copies to a device at once, a tenth.
+unsigned long submitted = 0;
+double show() {
+  const unsigned long now = quadrille::test::count_calls("cuMemcpyBatchAsync_v2", nullptr);
+  return shown += std::exchange(submitted, now) == now ? of_ours() : of_ours() / 10;
+}
 
 template <auto Function>
 struct Seeing;
@@ -130,7 +138,7 @@ void call_it(Collective collective, void* send, void* recv, MPI_Comm comm) {
 // As many calls; with a device's memory on every second rank, if there is any.
 void exchange(Collective collective, bool on_devices, int calls, MPI_Comm comm) {
   const auto bytes = static_cast<std::size_t>(ranks) * block;
-  const MemoryKind kind = on_devices && rank % 2 == 0 ? MemoryKind::device : MemoryKind::host;
+  const MemoryKind kind = on_devices && (rank % 2 == 0 || name == "pull") ? MemoryKind::device : MemoryKind::host;
   const auto send = allocate(kind, bytes), recv = allocate(kind, bytes);
   std::vector<unsigned char> sent(bytes), came(bytes);
   for (int call = 0; call < calls; ++call) {
@@ -155,7 +163,8 @@ const team::CachedSelection& selection(Collective collective, MPI_Comm comm) {
 void expect_choice(Collective collective, bool on_devices, MPI_Comm comm) {
   const team::CachedSelection& of = selection(collective, comm);
   const std::string chosen = choose::to_string(of.selection.choice), called(name_of(collective));
-  const bool is_good = !on_devices || name == "messages" || (chosen == "cuda-aware-mpi") == (name == "fast");
+  const bool is_expected = name == "pull" ? chosen == "ipc-pull:leader=0" : (chosen == "cuda-aware-mpi") == (name == "fast");
+  const bool is_good = !on_devices || name == "messages" || is_expected;
   if ((of.load == team::on_devices) == on_devices && of.selection.rivals.empty() && is_good) return;
   fail("rank %d, %s, %s: %s%s, by %s\n", rank, name.c_str(), called.c_str(), chosen.c_str(),
        of.load == team::on_devices ? " for devices" : "", of.selection.why.c_str());
@@ -168,7 +177,9 @@ void expect_tried(Collective collective, MPI_Comm comm) {
     return std::any_of(all.begin(), all.end(), [&](const auto& c) { return c.algorithm->name == one; });
   };
   if (of.trial == nullptr) return fail("rank %d: nothing was tried\n", rank);
-  if (is_tried("cuda-aware-mpi") == (name == "messages")) fail("rank %d: the MPI's own\n", rank);
+  if (is_tried("cuda-aware-mpi") == (name == "messages" || name == "pull")) fail("rank %d: the MPI's own\n", rank);
+  if (is_tried("ipc-pull") != (team::team_of(comm)->nodes.nodes == 1)) fail("rank %d: no copies were tried\n", rank);
+  if (name == "pull") return;
   if (!is_tried("spread-out") || of.trial->candidates.size() < 3) fail("rank %d: not tried straight\n", rank);
 }
 

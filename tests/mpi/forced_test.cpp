@@ -366,6 +366,10 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
           EXPECT_EQ(traffic.comms.empty(), plan.streams.size() < 2 && !asks) << "leaders alone send";
         }
         break;
+      case choose::Engine::pull:  // of the host: shared memory alone
+        EXPECT_EQ(traffic.comms.empty(), nodes_of(on).nodes == 1);
+        EXPECT_EQ(traffic.collectives, 0);
+        break;
       case choose::Engine::inbox:  // a large block does not fit: then anything but a wrong result
         if (count == kLarge) break;
         EXPECT_TRUE(traffic.comms.empty());

@@ -537,6 +537,10 @@ TEST(Select, OfDevicesTriesBothFamilies) {
   GlobalKey k = key(Collective::alltoallv, 0);
   EXPECT_EQ(candidates(k, "inbox"), "inbox") << "nothing may be tried";
   k.tries = true;
+  EXPECT_EQ(candidates(k, "inbox"), "inbox") << "nor is there anything to try";
+  k.direct = true;
+  EXPECT_EQ(candidates(k, "inbox"), "inbox ipc-pull:leader=0 ipc-pull:leader=1");
+  k.direct = false, k.mpi_sends_devices = true;
   EXPECT_EQ(candidates(k, "inbox"), "inbox spread-out pairwise waitany-stride:stride=5");
   EXPECT_EQ(candidates(k, "spread-out"), "spread-out pairwise waitany-stride:stride=5");
   k.mpi_collects_devices = true;
@@ -544,7 +548,7 @@ TEST(Select, OfDevicesTriesBothFamilies) {
   EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out pairwise waitany-stride:stride=5") << "the same";
   k.tries = false;
   EXPECT_EQ(candidates(k, "inbox"), "cuda-aware-mpi");
-  k.nodes = 2, k.tries_between = true;
+  k.nodes = 2, k.tries_between = k.direct = true;
   EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out pairwise waitany-stride:stride=5");
   k.collective = Collective::allgather;
   EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out ring");
@@ -552,7 +556,7 @@ TEST(Select, OfDevicesTriesBothFamilies) {
 
 TEST(Select, OfDevicesObeysWhatWasMeasured) {
   GlobalKey k = key(Collective::alltoall, 100);
-  k.tries = k.mpi_collects_devices = true;
+  k.tries = k.mpi_collects_devices = k.mpi_sends_devices = true;
   const SizedChoices measured = {{64, plain(k.collective, "cuda-aware-mpi")}, {128, plain(k.collective, "pairwise")}, {256, {}}};
   const auto chosen = [&] {
     const Selection of = select_for_devices(k, plain(k.collective, "inbox"), &measured);

@@ -1,0 +1,28 @@
+#include "memory/device_batch.hpp"
+
+#include "memory/device.hpp"
+#include "memory/device_driver.hpp"
+
+namespace quadrille::memory {
+
+bool DeviceBatch::submit_at_once(const DeviceDriver& driver, void* stream) {
+  CudaCopyAttributes alike;
+  std::size_t first = 0, failed = 0;
+  if (driver.copy_batch != nullptr) {
+    return driver.copy_batch(to_.data(), from_.data(), bytes_.data(), size(), &alike, &first, 1, stream) == 0;
+  }
+  return driver.copy_batch_before != nullptr &&
+         driver.copy_batch_before(to_.data(), from_.data(), bytes_.data(), size(), &alike, &first, 1, &failed,
+                                  stream) == 0;
+}
+
+bool DeviceBatch::submit(const DeviceDriver& driver, void* stream) {
+  if (size() > 1 && stream != nullptr && submit_at_once(driver, stream)) return true;
+  DeviceCopies one_by_one(driver, stream);
+  for (std::size_t i = 0; i < size(); ++i) {
+    one_by_one.copy(reinterpret_cast<void*>(to_[i]), reinterpret_cast<const void*>(from_[i]), bytes_[i]);
+  }
+  return one_by_one.leave();
+}
+
+}  // namespace quadrille::memory

@@ -1,0 +1,295 @@
+#include "memory/device_sharing.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "sys/sys.hpp"
+
+namespace quadrille::memory {
+namespace {
+
+constexpr int sync_attribute = 6;  // of CUDA and HIP
+constexpr unsigned opens_peers = 1;  // to reach memory of another device
+constexpr unsigned goes_along = 0;  // of a stream: with the NULL stream
+
+std::size_t line_bytes() { return (sizeof(SharingLine) + sys::cache_line - 1) / sys::cache_line * sys::cache_line; }
+
+// A number that depends on all that went into it.
+std::uint64_t mixed(std::uint64_t number, std::uint64_t value) {
+  number = (number ^ value) * 0x9E3779B97F4A7C15U;
+  return number ^ (number >> 29);
+}
+
+const void* pointer(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
+
+}  // namespace
+
+std::size_t DeviceSharing::bytes(int ranks) { return line_bytes() * static_cast<std::size_t>(ranks); }
+
+SharingLine& DeviceSharing::line_of(int rank) const {
+  return *reinterpret_cast<SharingLine*>(base_ + line_bytes() * static_cast<std::size_t>(rank));
+}
+
+// ---- What this rank lists ----
+
+// Where something new is listed. What was freed goes first, all of it, then what was used the longest time ago.
+std::size_t DeviceSharing::free_slot(const DeviceDriver& driver) {
+  std::size_t oldest = 0;
+  for (std::size_t slot = 0; slot < exports_.size(); ++slot) {
+    Export& one = exports_[slot];
+    if (one.serial != 0 && memory_id(driver, pointer(one.base)) != one.id) {
+      one = {};
+      mine().exported[slot].serial = 0;
+    }
+    if (one.used < exports_[oldest].used) oldest = slot;
+  }
+  return oldest;
+}
+
+bool DeviceSharing::export_new(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t address,
+                               std::uint64_t id) {
+  if (driver.address_range == nullptr || driver.export_memory == nullptr || !can_be_exported(driver, pointer(address)))
+    return false;
+  const std::size_t slot = free_slot(driver);
+  SharingLine::Exported& listed = mine().exported[slot];
+  exports_[slot] = {};
+  listed.serial = 0;
+  Export made;
+  made.id = id;
+  const AtDevice at(driver, place);
+  if (driver.address_range(&made.base, &made.bytes, address) != 0) return false;
+  if (driver.export_memory(&listed.handle, made.base) != 0) return false;
+  // What the program then does with it by calls that wait is done when they return, as others cannot see its streams.
+  const unsigned yes = 1;
+  if (driver.set_attribute != nullptr) driver.set_attribute(&yes, sync_attribute, made.base);
+  made.serial = listed.serial = ++last_serial_;
+  exports_[slot] = made;
+  driver_ = &driver;
+  return true;
+}
+
+// Null if it cannot be exported, or does not hold all of these bytes.
+const DeviceSharing::Export* DeviceSharing::list(const DeviceDriver& driver, const DevicePlace& place,
+                                                 std::uintptr_t first, std::uintptr_t last) {
+  const std::uint64_t id = memory_id(driver, pointer(first));
+  if (id == 0) return nullptr;
+  const auto find = [&] {
+    return std::find_if(exports_.begin(), exports_.end(), [&](const Export& one) { return one.id == id; });
+  };
+  auto found = find();
+  if (found == exports_.end()) {
+    if (!export_new(driver, place, first, id)) return nullptr;
+    found = find();
+  }
+  if (first < found->base || last > found->base + found->bytes) return nullptr;
+  found->used = ++uses_;
+  return &*found;
+}
+
+bool DeviceSharing::send_from(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first,
+                              std::uintptr_t last, std::uintptr_t& base) {
+  const Export* const listed = list(driver, place, first, last);
+  if (listed == nullptr) return false;
+  mine().sends = listed->serial;
+  base = listed->base;
+  return true;
+}
+
+bool DeviceSharing::receive_in(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first,
+                               std::uintptr_t last, std::uintptr_t& base) {
+  std::array<std::uint64_t, 2> uuid{};
+  static_assert(sizeof uuid == 16);
+  if (driver.device_uuid == nullptr ||
+      driver.device_uuid(reinterpret_cast<unsigned char*>(uuid.data()), place.device) != 0) {
+    return false;
+  }
+  const Export* const listed = list(driver, place, first, last);
+  if (listed == nullptr) return false;
+  mine().receives = listed->serial;
+  mine().device = mixed(mixed(0, uuid[0]), uuid[1]) | 1;
+  base = listed->base;
+  return true;
+}
+
+// The others may have the old one open until they see the new one.
+std::byte* DeviceSharing::bounce(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes) {
+  auto found =
+      std::find_if(bounces_.begin(), bounces_.end(), [&](const Bounce& one) { return one.place == place; });
+  const bool is_there = found != bounces_.end() && memory_id(driver, pointer(found->address)) == found->id;
+  if (is_there && found->bytes >= bytes) return reinterpret_cast<std::byte*>(found->address);
+  if (found != bounces_.end()) {
+    for (std::size_t slot = 0; slot < exports_.size(); ++slot) {
+      if (exports_[slot].id != found->id) continue;
+      exports_[slot] = {};
+      mine().exported[slot].serial = 0;
+    }
+    if (is_there) old_bounces_.push_back(*found);
+    bounces_.erase(found);
+  }
+  constexpr std::size_t least = std::size_t{64} << 10;
+  if (driver.allocate == nullptr || driver.free == nullptr || bytes > most_bounced) return nullptr;
+  Bounce made;
+  made.place = place;
+  made.bytes = std::bit_ceil(std::max(bytes, least));
+  bounces_.reserve(bounces_.size() + 1);
+  const AtDevice at(driver, place);
+  if (driver.allocate(&made.address, made.bytes) != 0) return nullptr;
+  made.id = memory_id(driver, pointer(made.address));
+  bounces_.push_back(made);
+  driver_ = &driver;
+  return reinterpret_cast<std::byte*>(made.address);
+}
+
+void DeviceSharing::free_bounce(const DeviceDriver& driver, const Bounce& bounce) {
+  if (memory_id(driver, pointer(bounce.address)) != bounce.id) return;  // it went with its context
+  const AtDevice at(driver, bounce.place);
+  driver.free(bounce.address);
+}
+
+void DeviceSharing::free_old_bounces() {
+  for (const Bounce& bounce : old_bounces_) free_bounce(*driver_, bounce);
+  old_bounces_.clear();
+}
+
+// ---- What the others list ----
+
+std::uint64_t DeviceSharing::all_listed() const {
+  std::uint64_t number = 0;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const SharingLine& of = line(rank);
+    for (const std::uint64_t value : {of.sends, of.copies_in, of.receives, of.device}) number = mixed(number, value + 1);
+  }
+  return number;
+}
+
+bool DeviceSharing::is_led() const {
+  if (mine().device == 0) return false;
+  for (int other = 0; other < me_; ++other) {
+    if (line(other).device == mine().device) return true;
+  }
+  return false;
+}
+
+bool DeviceSharing::copies_for(int rank) const {
+  if (rank < me_) return false;
+  if (rank > me_ && (mine().device == 0 || line(rank).device != mine().device)) return false;
+  return !is_led();
+}
+
+const bool* DeviceSharing::answer(std::uint64_t listed) const {
+  for (std::size_t i = 0; i < std::min(answer_count_, most_answers); ++i) {
+    if (answers_[i].listed == listed) return &answers_[i].all;
+  }
+  return nullptr;
+}
+
+void DeviceSharing::keep_answer(std::uint64_t listed, bool all) { answers_[answer_count_++ % most_answers] = {listed, all}; }
+
+bool DeviceSharing::is_listed(const Opened& one) const {
+  const auto& listed = line(one.rank).exported;
+  return std::any_of(std::begin(listed), std::end(listed),
+                     [&](const SharingLine::Exported& e) { return e.serial == one.serial; });
+}
+
+void DeviceSharing::close(const DeviceDriver& driver, const Opened& one) {
+  if (driver.close_memory != nullptr) driver.close_memory(one.address);
+}
+
+// Nothing is left of a context that the program has destroyed, and another one may be where it was.
+bool DeviceSharing::is_alive(const DeviceDriver& driver, const Context& context) {
+  return std::all_of(context.opened.begin(), context.opened.end(),
+                     [&](const Opened& one) { return memory_id(driver, pointer(one.address)) == one.id; });
+}
+
+void DeviceSharing::close_old(const DeviceDriver& driver) {
+  std::erase_if(contexts_, [&](Context& context) {
+    if (!is_alive(driver, context)) return true;
+    const AtDevice at(driver, context.place);
+    std::erase_if(context.opened, [&](const Opened& one) {
+      if (is_listed(one)) return false;
+      close(driver, one);
+      return true;
+    });
+    // Without anything that is open nobody could tell later whether the context is still there.
+    if (!context.opened.empty()) return false;
+    destroy_stream(driver, context);
+    return true;
+  });
+}
+
+void DeviceSharing::destroy_stream(const DeviceDriver& driver, const Context& context) {
+  if (context.stream != nullptr && driver.destroy_stream != nullptr) driver.destroy_stream(context.stream);
+}
+
+DeviceSharing::Context& DeviceSharing::context_at(const DevicePlace& place) {
+  const auto found =
+      std::find_if(contexts_.begin(), contexts_.end(), [&](const Context& one) { return one.place == place; });
+  if (found != contexts_.end()) return *found;
+  contexts_.push_back({place, nullptr, {}});
+  return contexts_.back();
+}
+
+bool DeviceSharing::open(const DeviceDriver& driver, Context& context, int rank, std::uint64_t serial) const {
+  if (rank == me_ || serial == 0 || opened(rank, serial, context.place) != 0) return true;
+  const auto& listed = line(rank).exported;
+  const auto found = std::find_if(std::begin(listed), std::end(listed),
+                                  [&](const SharingLine::Exported& one) { return one.serial == serial; });
+  if (found == std::end(listed)) return false;
+  Opened one{rank, serial, 0, 0};
+  const IpcHandle handle = found->handle;  // as it is now, whatever happens to the line
+  if (driver.open_memory(&one.address, handle, opens_peers) != 0) return false;
+  one.id = memory_id(driver, pointer(one.address));
+  context.opened.push_back(one);
+  return true;
+}
+
+bool DeviceSharing::open_all(const DeviceDriver& driver, const DevicePlace& place) {
+  close_old(driver);
+  if (driver.open_memory == nullptr) return false;
+  driver_ = &driver;
+  Context& context = context_at(place);
+  context.opened.reserve(context.opened.size() + 2 * static_cast<std::size_t>(ranks_));
+  const AtDevice at(driver, place);
+  bool all = true;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    all = open(driver, context, rank, line(rank).sends) && all;
+    if (copies_for(rank)) all = open(driver, context, rank, line(rank).receives) && all;
+  }
+  const bool has_batches = driver.copy_batch != nullptr || driver.copy_batch_before != nullptr;
+  if (context.stream == nullptr && !context.opened.empty() && has_batches && driver.create_stream != nullptr &&
+      driver.create_stream(&context.stream, goes_along) != 0) {
+    context.stream = nullptr;
+  }
+  return all;
+}
+
+std::uintptr_t DeviceSharing::opened(int rank, std::uint64_t serial, const DevicePlace& place) const {
+  for (const Context& context : contexts_) {
+    if (context.place != place) continue;
+    for (const Opened& one : context.opened) {
+      if (one.rank == rank && one.serial == serial) return one.address;
+    }
+  }
+  return 0;
+}
+
+void* DeviceSharing::stream(const DevicePlace& place) const {
+  for (const Context& context : contexts_) {
+    if (context.place == place) return context.stream;
+  }
+  return nullptr;
+}
+
+DeviceSharing::~DeviceSharing() {
+  if (driver_ == nullptr) return;
+  for (const Context& context : contexts_) {
+    if (!is_alive(*driver_, context)) continue;
+    const AtDevice at(*driver_, context.place);
+    for (const Opened& one : context.opened) close(*driver_, one);
+    destroy_stream(*driver_, context);
+  }
+  free_old_bounces();
+  for (const Bounce& bounce : bounces_) free_bounce(*driver_, bounce);
+}
+
+}  // namespace quadrille::memory

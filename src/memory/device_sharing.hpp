@@ -1,0 +1,159 @@
+// Memory of a device that the other ranks of a node open, so that they can copy from it (Namugwanya et al. name it as what
+// CUDA-aware MPIs do inside a node).
+//
+// Idea    Each rank has a line in shared memory. There it keeps the handles of the allocations that it has exported last,
+//         and says in which of them the blocks of a call are. A peer opens what it does not know yet and keeps it. Where a
+//         block is, it learns as an offset from the beginning of the allocation, as that is what a handle names.
+// Is it   An address says nothing: memory is freed, and other memory comes to its place. The driver gives each allocation a
+// still   number that no other has; by that its owner knows it again. What is exported gets a serial number, never used
+// the     twice; by that the peers know it again. A peer closes what its owner does not list any more, and the owner
+// same?   takes off the list what it finds freed, each time when something new is listed. What went with its context,
+//         on either side, is found by the driver's number as well.
+// Order   A line is written before its rank comes to a meeting (memory/meeting.hpp), and read between that and the time
+//         when the reader finishes.
+// Cost    For memory that was exported before, a question to the driver. For new memory, a handle of it and, in each
+//         peer, opening it: some 100 us on real devices.
+//
+// A process cannot open its own handles: what is its own a rank copies from where it is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "memory/device.hpp"
+#include "memory/device_batch.hpp"
+#include "memory/device_driver.hpp"
+
+namespace quadrille::memory {
+
+// What a rank lists; shared.
+struct SharingLine {
+  static constexpr std::size_t most = 8;
+  struct Exported {
+    std::uint64_t serial;  // 0: nothing
+    IpcHandle handle;
+  };
+  // Of the call that is under way: the serial number of the memory in which this rank's blocks are; 0: it sends nothing.
+  std::uint64_t sends;
+  // And the driver's number of memory in the context in which it copies; 0: it copies nothing.
+  std::uint64_t copies_in;
+  // If another rank may copy for this one: the serial number of the memory that it receives in, and the device on which that
+  // is, the same number in all processes. Else 0.
+  std::uint64_t receives, device;
+  Exported exported[most];
+};
+
+class DeviceSharing {
+ public:
+  // Memory of ours, exported: for blocks that cannot be where they are. So much at most.
+  static constexpr std::size_t most_bounced = std::size_t{256} << 20;
+  static std::size_t bytes(int ranks);
+
+  // `base` is zeroed shared memory of bytes(ranks) bytes, at the beginning of a line of a cache.
+  DeviceSharing(std::byte* base, int ranks, int me) : base_(base), ranks_(ranks), me_(me) {}
+  DeviceSharing(const DeviceSharing&) = delete;
+  DeviceSharing& operator=(const DeviceSharing&) = delete;
+  // Closes and frees all.
+  ~DeviceSharing();
+
+  const SharingLine& line(int rank) const { return line_of(rank); }
+  // ---- What this rank lists, before it comes to a meeting ----
+
+  // The call sends nothing, and copies nothing, until something else is said.
+  void begin() { mine().sends = mine().copies_in = mine().receives = mine().device = 0; }
+  void copy_in(std::uint64_t id) { mine().copies_in = id; }
+  // Lists the allocation that holds all of these bytes as what the call's blocks are in. `base` becomes its address. False
+  // if it cannot be exported.
+  bool send_from(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first, std::uintptr_t last,
+                 std::uintptr_t& base);
+  // The same of what another rank may write to.
+  bool receive_in(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first, std::uintptr_t last,
+                  std::uintptr_t& base);
+  // Memory of ours for so many bytes, kept for later calls; null if there is none.
+  std::byte* bounce(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes);
+
+  // ---- What the others list, between a meeting and the end of a call ----
+
+  // A number of what all ranks list for this call: the same on all of them, and another one for anything else.
+  std::uint64_t all_listed() const;
+  // What the ranks have said of such a number: could all open everything? Null: nothing, or not lately. All ranks keep
+  // the same, as they keep answers in the same calls.
+  const bool* answer(std::uint64_t listed) const;
+  void keep_answer(std::uint64_t listed, bool all);
+  // Of those that receive on one device the first rank copies for them all. Does another one copy for this rank, or this
+  // rank for that one, or for itself?
+  bool is_led() const;
+  bool copies_for(int rank) const;
+  // Opens what the others list for this call, in the context of a place, and closes what they do not list any more: what
+  // they send from, and what those receive in for whom this rank copies. False if something cannot be opened.
+  bool open_all(const DeviceDriver& driver, const DevicePlace& place);
+  // The same without opening anything, for who copies nothing.
+  void close_old(const DeviceDriver& driver);
+  // Where an allocation is that another rank lists for this call, of `line(rank).sends` or `.receives`; 0 if it is not open
+  // there.
+  std::uintptr_t opened(int rank, std::uint64_t serial, const DevicePlace& place) const;
+  // A stream there, which goes along with the NULL stream; null: the NULL stream.
+  void* stream(const DevicePlace& place) const;
+  // After the end of a call: nobody has it open any more.
+  void free_old_bounces();
+
+  // For the copies of a call; kept for its memory.
+  DeviceBatch& batch() { return batch_; }
+
+ private:
+  static constexpr std::size_t most_answers = 16;
+  struct Answer {
+    std::uint64_t listed;
+    bool all;
+  };
+  struct Export {
+    std::uint64_t serial = 0, id = 0, used = 0;
+    std::uintptr_t base = 0;
+    std::size_t bytes = 0;
+  };
+  struct Opened {
+    int rank;
+    std::uint64_t serial, id;  // the driver's number of it in this process
+    std::uintptr_t address;
+  };
+  // All that is open in one context.
+  struct Context {
+    DevicePlace place;
+    void* stream = nullptr;
+    std::vector<Opened> opened;
+  };
+  struct Bounce {
+    DevicePlace place;
+    std::uintptr_t address = 0;
+    std::size_t bytes = 0;
+    std::uint64_t id = 0;
+  };
+
+  SharingLine& line_of(int rank) const;
+  SharingLine& mine() const { return line_of(me_); }
+  bool is_listed(const Opened& one) const;
+  const Export* list(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first, std::uintptr_t last);
+  std::size_t free_slot(const DeviceDriver& driver);
+  bool export_new(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t address, std::uint64_t id);
+  bool open(const DeviceDriver& driver, Context& context, int rank, std::uint64_t serial) const;
+  Context& context_at(const DevicePlace& place);
+  static bool is_alive(const DeviceDriver& driver, const Context& context);
+  static void close(const DeviceDriver& driver, const Opened& one);
+  static void destroy_stream(const DeviceDriver& driver, const Context& context);
+  static void free_bounce(const DeviceDriver& driver, const Bounce& bounce);
+
+  std::byte* base_;
+  const int ranks_, me_;
+  const DeviceDriver* driver_ = nullptr;  // once something is exported, opened or allocated
+  std::array<Export, SharingLine::most> exports_;
+  std::uint64_t last_serial_ = 0, uses_ = 0;
+  std::vector<Context> contexts_;
+  std::vector<Bounce> bounces_, old_bounces_;
+  std::array<Answer, most_answers> answers_{};
+  std::size_t answer_count_ = 0;  // that were kept; of the last ones
+  DeviceBatch batch_;
+};
+
+}  // namespace quadrille::memory

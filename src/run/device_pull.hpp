@@ -1,0 +1,93 @@
+// The blocks of a node's ranks straight from one device's memory to another's, or within one: for dense collectives on one
+// node.
+//
+// Idea    Each rank lists the allocation that its send blocks are in (memory/device_sharing.hpp) and writes down how far
+//         from its beginning each block is. When all ranks have come, each copies what it receives into its own buffers: one
+//         submission a call. Nobody leaves before the copies of all are done, not only submitted: anybody may still read
+//         this rank's blocks.
+// Source  The inside of CUDA-aware MPIs; Namugwanya et al., section 3.1, use them, and section 3.2 avoids them.
+// Cost    A copy a block and two waits for all; two more when a rank sends from memory, or copies into memory, that it has
+//         not used lately. Blocks that cannot be exported, have gaps, lie in several allocations, or are overwritten
+//         because the call is in place are copied once more on the device, before, into memory of ours that is exported.
+// Leaders Ranks that share a device would be switched on and off it by turns, one copying after the other. So the first of
+//         them may copy for all, whose receive buffers it has opened as well: one submission a device. A rank whose receive
+//         buffer cannot be exported, or has blocks with gaps, copies for itself.
+//
+// Nothing is written to a receive buffer before all ranks have said that they can take part: each has its data in a
+// device's memory, or has none, and has opened what the others list. What they have said is kept for calls with the same
+// memory, and all ranks keep the same. If a copy then fails all the same, all ranks hear of it at the end. In both cases all
+// of them make the call in another way, with the buffers as they were, as far as they are read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "memory/device.hpp"
+#include "memory/device_batch.hpp"
+#include "memory/device_sharing.hpp"
+#include "run/blocks.hpp"
+#include "run/call.hpp"
+#include "run/group.hpp"
+
+namespace quadrille::run {
+
+class DevicePull {
+ public:
+  // `driver` is null if this rank's program has loaded none. The group has device memory to share. `by_leaders`, on all ranks
+  // or none: of the ranks that share a device, one makes the copies.
+  DevicePull(const Call& call, Group& group, const memory::DeviceDriver* driver, bool by_leaders);
+  // False, on all ranks, if the call is to be made in another way.
+  bool run();
+  // An MPI error code.
+  int error() const { return error_; }
+
+ private:
+  struct End {
+    bool has_bytes = false, on_device = false;
+    memory::DevicePlace place;
+    std::uintptr_t address = 0;  // of some byte
+  };
+  End look_at(const Blocks& blocks, int count) const;
+  Block send_at(int to) const { return gather_ && call_.in_place ? recv_[group_.me] : send_[to]; }
+  int sends() const { return gather_ ? 1 : group_.ranks; }
+  bool overwrites() const { return call_.in_place && !gather_; }
+
+  bool offer();
+  bool offer_where_it_is();
+  bool offer_copies();
+  bool let_be_led();
+  void write_down(memory::Owned side, int block, std::uintptr_t at, std::size_t bytes);
+  bool meet(bool yes, bool comes);
+  bool may_pull();
+  bool pull();
+  bool pull_for(int to);
+  bool pull_for_me(memory::DeviceCopies& copies);
+  void look_what_comes();
+  struct Placed {
+    std::uintptr_t at = 0;  // 0 if it cannot be reached
+    std::size_t bytes = 0;
+  };
+  Placed sent(int from, int to) const;
+  Placed received(int from, int to) const;
+  void put(std::uintptr_t from, std::size_t bytes, const Block& to, memory::DeviceCopies& copies);
+  void put_back();
+
+  const Call& call_;
+  Group& group_;
+  memory::DeviceSharing& sharing_;
+  memory::Meeting& meeting_;
+  const memory::DeviceDriver* const driver_;
+  const bool gather_, by_leaders_;
+  const Blocks send_, recv_;
+  End sent_, received_;
+  memory::DevicePlace place_;     // where this rank's copies are made
+  std::uintptr_t base_ = 0;       // of the allocation from which the others copy
+  std::uintptr_t recv_base_ = 0;  // and of that which another rank may write to
+  bool is_bounced_ = false;
+  bool has_opened_ = false;
+  int error_ = MPI_SUCCESS;
+};
+
+}  // namespace quadrille::run
