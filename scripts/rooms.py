@@ -52,6 +52,7 @@ EXCEPTIONS = {
     # Rooms.
     ('run/group.hpp', 'choose/tuning.hpp'): 'the switch points of inboxes lie in the tuning table',
     ('mpi/type_runs.cpp', 'memory/copy.hpp'): 'small blocks with gaps are packed without the MPI',
+    ('tools/main.cpp', 'simulate/command.hpp'): 'the simulation is no part of the product: a command of lab/',
     # The system: files.
     ('choose/tuning_file.cpp', 'fcntl.h'): 'reads and writes tables',
     ('choose/tuning_file.cpp', 'filesystem'): 'reads and writes tables',

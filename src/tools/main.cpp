@@ -5,9 +5,11 @@
 #include <functional>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "quadrille.h"
+#include "simulate/command.hpp"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/doctor/doctor.hpp"
@@ -358,6 +360,8 @@ int run_tool(int argc, char** argv) {
   add_explain(line, explain, explained);
   TuneOptions tune;
   add_tune(line, tune);
+  simulate::SimulateOptions simulated;
+  simulate::add_simulate(line.app, simulated, [&line](std::function<int()> action) { line.action = std::move(action); });
   if (!words.empty() && !words[0].starts_with('-')) {
     if (const std::string problem = why_unknown(line.app, words[0]); !problem.empty()) {
       complain_once(problem);

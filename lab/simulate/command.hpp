@@ -1,0 +1,37 @@
+// `quadrille simulate`: how long collectives take on machines that nobody here has, by running their schedules through a
+// simulated network. Without MPI.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace quadrille::simulate {
+
+struct SimulateOptions {
+  // As on the command line.
+  std::string collective = "alltoall";
+  int ranks = 0, per_node = 1;
+  std::string map;  // a node map as in QUADRILLE_NODES; empty: blocked, per_node ranks each
+  std::string sizes = "8:1K:x2";
+  std::string distribution = "equal";
+  std::vector<std::string> algorithms = {"all"};
+  std::string network = "slingshot";
+  bool no_rivals = false;
+  bool every_rank = false;
+  double gigabytes = 6;
+  std::string json;  // a file
+  bool list_networks = false;
+};
+
+// Adds the subcommand to the tool. `take` is given what it does.
+void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<void(std::function<int()>)>& take);
+
+// Returns the exit status.
+int simulate_command(const SimulateOptions& options);
+
+}  // namespace quadrille::simulate

@@ -1,0 +1,44 @@
+// The options of `quadrille simulate`.
+#include <CLI/CLI.hpp>
+
+#include "simulate/command.hpp"
+
+namespace quadrille::simulate {
+
+void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<void(std::function<int()>)>& take) {
+  CLI::App* command = app.add_subcommand("simulate", "Run the schedules of all ranks through a simulated network of many nodes");
+  command->footer(
+      "\nMessage by message: LogGOPS with nodes, whose ranks share an adapter and memory. Beside the algorithms\n"
+      "stand the rivals: what Open MPI and MPICH choose by themselves, as schedules of ours.\n\n"
+      "Examples:\n"
+      "  quadrille simulate alltoall --ranks 1024 --per-node 32\n"
+      "  quadrille simulate alltoall --ranks 32768 --per-node 128 --sizes 8:1K:x2 --algorithm leaders:leaders=128\n"
+      "  quadrille simulate allgather --ranks 4096 --per-node 64 --algorithm bruck ring --network hdr:slow\n"
+      "  quadrille simulate alltoallv --ranks 512 --distribution uniform --network file.json --json out.json\n"
+      "  quadrille simulate --list-networks\n");
+  command->get_formatter()->column_width(34);
+  command->add_option("collective", options.collective, "Collective, as in bench")->default_str("alltoall");
+  command->add_option("--ranks", options.ranks, "Number of ranks")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--per-node", options.per_node, "Ranks on each node")->check(CLI::Range(1, 1 << 20))->default_str("1");
+  command->add_option("--map", options.map, "Node map, as in QUADRILLE_NODES, instead of --per-node");
+  command->add_option("--sizes", options.sizes, "Bytes of a block, as in bench; the largest of a --distribution")
+      ->default_str("8:1K:x2");
+  command
+      ->add_option("--distribution", options.distribution,
+                   "Of uneven blocks: equal, or uniform, all taken for half as large as the largest")
+      ->check(CLI::IsMember({"equal", "uniform"}))
+      ->default_str("equal");
+  command->add_option("--algorithm", options.algorithms, "These, with parameters if wanted; or all")->default_str("all");
+  command
+      ->add_option("--network", options.network,
+                   "One of --list-networks, with :fast or :slow for the ends of its range, or a file of JSON")
+      ->default_str("slingshot");
+  command->add_flag("--no-rivals", options.no_rivals, "Without Open MPI and MPICH");
+  command->add_flag("--every-rank", options.every_rank, "Simulate every rank, even if those of one node could stand for all");
+  command->add_option("--memory", options.gigabytes, "At most so many GB")->check(CLI::Range(0.1, 1e6))->default_str("6");
+  command->add_option("--json", options.json, "Write all results to this file");
+  command->add_flag("--list-networks", options.list_networks, "Name the networks and where their constants come from");
+  command->callback([&options, take] { take([&options] { return simulate_command(options); }); });
+}
+
+}  // namespace quadrille::simulate
