@@ -95,6 +95,16 @@ TEST(Engine, TheAdapterIsShared) {
   EXPECT_DOUBLE_EQ(of(alltoall, "spread-out", 4, 2, 8, network).busiest_adapter * 1e9, 4000);
 }
 
+// Two messages of 500 bytes come to a node at 1100: the second passes its adapter when the first has.
+TEST(Engine, TheReceivingAdapterIsShared) {
+  Program takes, first, second;
+  add_round(takes, {}, {{1, 1, 0}, {2, 1, 0}});
+  add_round(first, {{0, 1, 0}}, {});
+  add_round(second, {{0, 1, 0}}, {});
+  const Crowd crowd = crowd_of({takes, first, second});
+  EXPECT_DOUBLE_EQ(nanoseconds(Engine(crowd).run(plain_network(), {500, 500})), 1100 + 510 + 510 + 100);
+}
+
 TEST(Engine, RanksShareProcessors) {
   Network network = plain_network();
   network.shared_block = 100;
