@@ -14,8 +14,7 @@ constexpr std::string_view kAssumed = "assumed";
 constexpr std::string_view kSlingshot =
     "De Sensi et al., An In-Depth Analysis of the Slingshot Interconnect, SC20: ports of 200 Gb/s";
 constexpr std::string_view kHops =
-    "De Sensi et al., SC20: about 350 ns a switch, at most three hops; adapters assumed. At most: ATLAHS";
-constexpr std::string_view kAtlahs = "as ATLAHS (Shen et al., 2025) takes for such a network: L 3700, o 200, g 5, G 0.04";
+    "De Sensi et al., SC20: about 350 ns a switch, at most three hops; adapters, and the most, assumed";
 constexpr std::string_view kHdr = "HDR: 200 Gb/s; ConnectX-6 data sheet: up to 215 million messages a second";
 constexpr std::string_view kLogGops = "standard values of LogGOPSim (Hoefler, Schneider and Lumsdaine, LSAP 2010)";
 constexpr std::string_view kAsExplain = "assumed, as in quadrille explain --model aries-nodes";
@@ -105,9 +104,9 @@ const std::vector<NamedNetwork>& named_networks() {
       with_node({"slingshot",
                  "Slingshot 11, 200 Gb/s a node",
                  {{"latency", 800, 1500, 3700, kHops},
-                  {"overhead", 100, 200, 600, kAtlahs},
+                  {"overhead", 100, 200, 600, kAssumed},
                   {"overhead_byte", 0, 0.02, 0.1, kAssumed},
-                  {"gap", 5, 5, 40, kAtlahs},
+                  {"gap", 5, 5, 40, kAssumed},
                   {"gap_byte", 0.04, 0.04, 0.05, kSlingshot},
                   {"eager", 16384, 16384, 16384, kAssumed}}}),
       with_node({"hdr",
