@@ -1,5 +1,6 @@
 # What `cmake --install` puts under a prefix. Both ABIs can be installed into one prefix:
 #   bin/quadrille-<abi>, bin/quadrille    the tool; the plain name is the ABI installed last
+#   libexec/quadrille/<abi>/quadrille-lab the laboratory, which the tool starts for figures
 #   lib/quadrille/<abi>/                  libquadrille.so, libquadrille_mpi.so and, for names that not
 #                                         every MPI has, libquadrille_mpi_large.so and
 #                                         libquadrille_mpi[x]_persistent.so
@@ -47,6 +48,11 @@ endif()
 
 configure_file(cmake/modulefile.in ${_generated}/modulefile @ONLY)
 install(FILES ${_generated}/modulefile DESTINATION share/modulefiles/quadrille RENAME ${PROJECT_VERSION})
+
+# `libexec` is spelled out for the same reason as `lib`.
+if(TARGET quadrille_lab)
+  install(PROGRAMS $<TARGET_FILE:quadrille_lab> DESTINATION libexec/quadrille/${QUADRILLE_MPI})
+endif()
 
 # Manual pages and completions. Without Python there are none.
 find_package(Python3 COMPONENTS Interpreter)

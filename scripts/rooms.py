@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the rooms of src/ include only what they may (CONTRIBUTING.md, docs/internals.md).
+"""Checks that the rooms of src/, and the laboratory beside them, include only what they may (CONTRIBUTING.md, docs/internals.md).
 
   rooms.py [FOLDER]     FOLDER: the root of the project (default: this one)
 
@@ -28,31 +28,32 @@ MAY_INCLUDE = {
     'collective': set(),
     'tuner': set(),
     'tools': {'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
+    # No part of the product: no room may include it.
+    'lab': {'tools', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
 }
 
 # Libraries, by how their headers begin, and the rooms that may use them.
 LIBRARIES = {
     'mpi.h': {'api', 'team', 'run', 'mpi'},
-    'fmt/': {'api', 'team', 'choose', 'plan', 'text', 'tools'},
-    'nlohmann/': {'choose', 'tools'},
+    'fmt/': {'api', 'team', 'choose', 'plan', 'text', 'tools', 'lab'},
+    'nlohmann/': {'choose', 'tools', 'lab'},
     'CLI/': {'tools'},
     'hwloc': {'team', 'tools'},
     'hwy/': {'memory'},
-    'quadrille.h': {'api', 'tools'},
+    'quadrille.h': {'api', 'tools', 'lab'},
 }
 
 # The system: what ends in .h and is of no library above, and of C++ itself its clocks, threads and files.
 SYSTEM_OF_CPP = {'chrono', 'csignal', 'ctime', 'filesystem', 'fstream', 'latch', 'thread'}
 # `sys` is the system's room. The doors in `api` stand in for functions of the system, `mpi` finds the loaded MPI, and
 # the command line starts programs and looks at the machine.
-SYSTEM_ROOMS = {'sys', 'api', 'mpi', 'tools'}
+SYSTEM_ROOMS = {'sys', 'api', 'mpi', 'tools', 'lab'}
 
 # (file below src/, header): what for.
 EXCEPTIONS = {
     # Rooms.
     ('run/group.hpp', 'choose/tuning.hpp'): 'the switch points of inboxes lie in the tuning table',
     ('mpi/type_runs.cpp', 'memory/copy.hpp'): 'small blocks with gaps are packed without the MPI',
-    ('tools/main.cpp', 'simulate/command.hpp'): 'the simulation is no part of the product: a command of lab/',
     # The system: files.
     ('choose/tuning_file.cpp', 'fcntl.h'): 'reads and writes tables',
     ('choose/tuning_file.cpp', 'filesystem'): 'reads and writes tables',
@@ -117,22 +118,33 @@ def what_is_wrong(room, written):
   return f'{room} may not use the system: that is for sys' if is_system and room not in SYSTEM_ROOMS else None
 
 
+def sources(root):
+  """All sources of the rooms, as (path, name that begins with the room)."""
+  for base in (root / 'src', root / 'lab'):
+    inside = root if base.name == 'lab' else base
+    for path in sorted(base.rglob('*')):
+      if path.suffix in SOURCES:
+        yield path, path.relative_to(inside)
+
+
 def includes(root):
-  """All includes below src/, as (file, what is written after `#include`)."""
-  for path in sorted((root / 'src').rglob('*')):
-    if path.suffix in SOURCES:
-      for written in INCLUDE.findall(path.read_text()):
-        yield path.relative_to(root / 'src'), written
+  """All includes, as (file, what is written after `#include`)."""
+  for path, file in sources(root):
+    for written in INCLUDE.findall(path.read_text()):
+      yield file, written
 
 
 def writers(root):
-  """All words below src/ that hand out state to be written, as (file, word)."""
+  """All words that hand out state to be written, as (file, word)."""
   words = re.compile(r'\b(' + '|'.join(WRITERS) + r')\b')
-  for path in sorted((root / 'src').rglob('*')):
-    file = path.relative_to(root / 'src')
-    if path.suffix in SOURCES and str(file) not in DECLARE:
+  for path, file in sources(root):
+    if str(file) not in DECLARE:
       for word in words.findall(path.read_text()):
         yield file, word
+
+
+def place_of(file):
+  return file if file.parts[0] == 'lab' else f'src/{file}'
 
 
 def check(root, exceptions):
@@ -154,10 +166,10 @@ def check(root, exceptions):
     if named in exceptions:
       met.add(named)
     else:
-      complaints.append(f'src/{file}: #include {written.strip()}: {wrong}')
+      complaints.append(f'{place_of(file)}: #include {written.strip()}: {wrong}')
   for file, word in writers(root):
     if file.parts[0] not in WRITERS[word]:
-      complaints.append(f'src/{file}: {word}: {file.parts[0]} may not write that')
+      complaints.append(f'{place_of(file)}: {word}: {file.parts[0]} may not write that')
   for file, header in sorted(set(exceptions) - met):
     complaints.append(f'src/{file}: {header} is an exception that is not needed; take it off scripts/rooms.py')
   return total, complaints

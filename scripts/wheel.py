@@ -88,6 +88,8 @@ def contents(tree):
       entries.append((f"quadrille/{path.relative_to(ROOT / 'python' / 'quadrille')}", path, False))
   for abi in ("openmpi", "mpich"):
     entries.append((f"quadrille/bin/quadrille-{abi}", tree / "bin" / f"quadrille-{abi}", True))
+    lab = pathlib.Path("libexec") / "quadrille" / abi / "quadrille-lab"
+    entries.append((f"quadrille/{lab}", tree / lab, True))
     for path in sorted((tree / "lib" / "quadrille" / abi).iterdir()):
       if path.is_symlink():
         continue

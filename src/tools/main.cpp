@@ -2,46 +2,31 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <functional>
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "quadrille.h"
-#include "simulate/command.hpp"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/doctor/doctor.hpp"
 #include "tools/explain/explain.hpp"
-#include "tools/launch/launcher.hpp"
+#include "tools/launch/lab.hpp"
 #include "tools/launch/process.hpp"
 #include "tools/launch/run.hpp"
+#include "tools/line/line.hpp"
 #include "tools/machine/info.hpp"
 #include "tools/machine/topology.hpp"
 #include "tools/plans/list.hpp"
+#include "tools/plans/map_options.hpp"
 #include "tools/plans/show.hpp"
 #include "tools/plans/verify.hpp"
-#include "tools/tune/show_map.hpp"
 #include "tools/tune/tune.hpp"
 
 namespace quadrille::tools {
 namespace {
 
 constexpr int bad_usage = 2;
-
-// What the subcommands share while the command line is read.
-struct Line {
-  CLI::App app{"Fast all-to-all collectives on any MPI", "quadrille"};
-  std::function<int()> action;  // what the chosen subcommand does
-};
-
-CLI::App* add_command(Line& line, const char* name, const char* what, const char* examples) {
-  CLI::App* command = line.app.add_subcommand(name, what);
-  command->footer(examples);
-  command->get_formatter()->column_width(34);
-  return command;
-}
 
 void add_run(Line& line, RunOptions& options, std::string& abi) {
   CLI::App* command = add_command(
@@ -92,25 +77,6 @@ void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
   });
 }
 
-void add_bench(Line& line, BenchOptions& options) {
-  CLI::App* command = add_command(
-      line, "bench", "Measure collectives: the MPI's own and Quadrille's, interleaved in one run",
-      "\nBatches of calls of the implementations follow each other, in an order drawn for each round.\n"
-      "A time is the maximum over the ranks; the table shows the median over the batches. Results\n"
-      "are checked.\n\n"
-      "Examples:\n"
-      "  mpirun -n 2 quadrille bench alltoall --sizes 8:1M\n"
-      "  mpirun -n 4 quadrille bench allgather --sizes 64,1000,4K --algorithms ring,bruck:radix=4\n"
-      "  mpirun -n 4 quadrille bench alltoallv --distribution uniform --json out.json\n"
-      "  mpirun -n 8 quadrille bench alltoallv --distribution file:traffic.txt --sizes 1K:1M\n"
-      "  mpirun -n 4 quadrille bench alltoall --nodes roundrobin:2 --cold\n"
-      "  mpirun -n 4 quadrille bench alltoallv --overlap --tests 10 --sizes 4K:1M:x4\n"
-      "  mpirun -n 8 quadrille bench --figure hint-6\n"
-      "  quadrille bench --copy-phase --ranks 64 --sizes 8:4K\n");
-  add_bench_options(*command, options);
-  command->callback([&] { line.action = [&] { return bench_command(options); }; });
-}
-
 void add_info(Line& line, InfoOptions& options) {
   CLI::App* command =
       add_command(line, "info", "Show this machine, its MPIs, and what Quadrille can reach on it",
@@ -152,65 +118,6 @@ void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
     line.action = [&] {
       const std::string problem = ranks.empty() ? "" : parse_ranks(ranks, options);
       if (problem.empty()) return verify_command(options);
-      complain(problem);
-      return bad_usage;
-    };
-  });
-}
-
-void add_map(CLI::App* command, MapOptions& map) {
-  command->add_option("--map-ranks", map.ranks, "Map: numbers of ranks, as --sizes of bench")
-      ->default_str("128:32768:x2");
-  command->add_option("--map-sizes", map.sizes, "Map: N of blocks uniform in 0..N")
-      ->default_str("16:2048:x2");
-  command->add_option(
-      "--model", map.model,
-      "Map: 'paper' (its formulas), 'aries' (our model for that network) or a tuning table; by "
-      "default that of this machine, else aries");
-  command->add_option("--measured", map.measured,
-                      "Map: JSON files of 'quadrille bench alltoallv' instead; all of blocks of one kind");
-  for (const char* of_model : {"--map-ranks", "--map-sizes", "--model"}) {
-    command->get_option("--measured")->excludes(command->get_option(of_model));
-  }
-}
-
-void add_show(Line& line, ShowOptions& options, MapOptions& map) {
-  CLI::App* command =
-      add_command(line, "show", "Show the schedule of an algorithm, or a map of the fastest ones",
-                  "\nExamples:\n"
-                  "  quadrille show --algorithm zero-rotation-bruck:radix=3 --ranks 8 --rank 0\n"
-                  "  quadrille show --collective allgather --algorithm ring --ranks 4\n"
-                  "  quadrille show --collective neighbor_alltoall --neighborhood moore:2,1 --grid "
-                  "4x3m --rank 0\n"
-                  "  QUADRILLE_TOPOLOGY='numa:2 core:4 pu:1' quadrille show --algorithm sh-numa-co\n"
-                  "  quadrille show --map\n"
-                  "  quadrille show --map --measured p8.json p16.json\n");
-  command->add_option("--collective", options.collective, "Collective")->default_str("alltoall");
-  command->add_option("--algorithm", options.algorithm, "Algorithm, with parameters if wanted")
-      ->default_str("zero-rotation-bruck; allgather: bruck; neighbour collectives: torus");
-  command->add_option("--ranks", options.ranks, "Number of ranks")
-      ->check(CLI::Range(1, 1 << 20))
-      ->default_str("8");
-  command->add_option("--rank", options.me, "Only this rank")->check(CLI::Range(0, 1 << 20));
-  command->add_option("--nodes", options.nodes, "Node map, as in QUADRILLE_NODES");
-  command->add_option("--neighborhood", options.neighborhood, "Neighbour collectives: as in bench")
-      ->default_str("moore:2,1");
-  command
-      ->add_option(
-          "--grid", options.grid,
-          "Neighbour collectives: extents, as 4x3; 4mx3: the first dimension is not periodic")
-      ->default_str("an even torus of --ranks");
-  add_map(command, map);
-  const std::string about_map = "Which algorithm of Alltoallv is fastest at which N and P";
-  CLI::Option* as_map = command->add_flag("--map", about_map);
-  for (const char* name : {"--map-ranks", "--map-sizes", "--model", "--measured"}) {
-    command->get_option(name)->needs(as_map);
-  }
-  command->callback([&, as_map] {
-    line.action = [&, is_map = as_map->count() > 0] {
-      if (is_map) return show_map_command(map);
-      const std::string problem = read_topology(options.unit_domains);
-      if (problem.empty()) return show_command(options);
       complain(problem);
       return bad_usage;
     };
@@ -295,40 +202,21 @@ void add_tune(Line& line, TuneOptions& options) {
   command->callback([&] { line.action = [&] { return tune_command(options); }; });
 }
 
-// CLI11's messages, as one line that also says where to read on.
-std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
-  const auto chosen = app.get_subcommands();
-  const std::string where =
-      chosen.empty() ? "quadrille --help" : "quadrille " + chosen.front()->get_name() + " --help";
-  std::string text = error.what();
-  // CLI11 says "Could not convert: --seed = x".
-  if (const std::string before = "Could not convert: "; text.starts_with(before)) {
-    const std::size_t equals = text.find(" = ");
-    if (equals != std::string::npos) {
-      text = fmt::format("'{}' is no value for {}", text.substr(equals + 3),
-                         text.substr(before.size(), equals - before.size()));
-    }
-  }
-  for (char& letter : text) {
-    if (letter == '\n') letter = ' ';
-  }
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    std::string words;
-    for (const std::string& word : app.remaining(true)) words += (words.empty() ? "" : " ") + word;
-    text = "unknown option or argument: " + words;
-  }
-  while (text.ends_with(' ') || text.ends_with('.')) text.pop_back();
-  return text + "; see '" + where + "'";
-}
+// Commands that the laboratory has whole, with their options and their help.
+struct LabCommand {
+  std::string name, what;
+};
+const std::vector<LabCommand> lab_commands = {
+    {"simulate", "Run the schedules of all ranks through a simulated network of many nodes"}};
 
-// Empty if `name` is a subcommand.
-std::string why_unknown(CLI::App& app, const std::string& name) {
-  std::string known;
-  for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-    if (command->get_name() == name) return "";
-    known += (known.empty() ? "" : ", ") + command->get_name();
-  }
-  return fmt::format("unknown subcommand '{}'; known are {}", name, known);
+// Figures of the papers, and copies alone.
+bool is_for_lab(const BenchOptions& options) { return options.copy_phase || !options.figure.empty(); }
+
+int show_schedule(ShowOptions& options) {
+  const std::string problem = read_topology(options.unit_domains);
+  if (problem.empty()) return show_command(options);
+  complain(problem);
+  return bad_usage;
 }
 
 int run_tool(int argc, char** argv) {
@@ -349,24 +237,20 @@ int run_tool(int argc, char** argv) {
   add_run(line, run, abi);
   DoctorOptions doctor;
   add_doctor(line, doctor, abi);
-  add_bench(line, bench);
+  add_bench(line, bench, [&] { return is_for_lab(bench) ? become_lab(argv) : bench_command(bench); });
   add_info(line, info);
   add_list(line, list_json);
   add_verify(line, verify, ranks);
   MapOptions map;
-  add_show(line, show, map);
+  add_show(line, show, map, [&] { return show_schedule(show); }, [&] { return become_lab(argv); });
   ExplainOptions explain;
   std::string explained;
   add_explain(line, explain, explained);
   TuneOptions tune;
   add_tune(line, tune);
-  simulate::SimulateOptions simulated;
-  simulate::add_simulate(line.app, simulated, [&line](std::function<int()> action) { line.action = std::move(action); });
-  if (!words.empty() && !words[0].starts_with('-')) {
-    if (const std::string problem = why_unknown(line.app, words[0]); !problem.empty()) {
-      complain_once(problem);
-      return bad_usage;
-    }
+  for (const LabCommand& command : lab_commands) {
+    add_command(line, command.name.c_str(), command.what.c_str(), "");
+    if (!words.empty() && words[0] == command.name) return become_lab(argv);
   }
   if (!words.empty() && (words[0] == "run" || words[0] == "doctor")) {
     // The command that is run has options of its own: they are not for us.
@@ -374,15 +258,7 @@ int run_tool(int argc, char** argv) {
     words.resize(1);
     split_run_words(rest, words, words[0] == "run" ? run.command : doctor.run.command);
   }
-  std::vector<std::string> reversed(words.rbegin(), words.rend());
-  try {
-    line.app.parse(std::move(reversed));
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return line.app.exit(error);  // --help, --version
-    complain_once(one_line(line.app, error));
-    return bad_usage;
-  }
-  return line.action();
+  return read_line(line, words);
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ import rooms  # noqa: E402
 
 def complaints(lines, file='run/x.cpp', exceptions=()):
   with tempfile.TemporaryDirectory() as folder:
-    path = pathlib.Path(folder) / 'src' / file
+    (pathlib.Path(folder) / 'src').mkdir()
+    path = pathlib.Path(folder) / ('' if file.startswith('lab/') else 'src') / file
     path.parent.mkdir(parents=True)
     path.write_text(lines)
     return rooms.check(pathlib.Path(folder), dict.fromkeys(exceptions, ''))[1]
@@ -31,6 +32,12 @@ class Rooms(unittest.TestCase):
     self.refused('#include "team/node_map.hpp"\n', 'run/x.cpp', 'run may not include team')
     self.refused('#include "run/call.hpp"\n', 'memory/deep/x.hpp', 'memory may not include run')
     self.refused('#include "tools/base.hpp"\n', 'api/x.cpp', 'api may not include tools')
+
+  def test_nothing_needs_the_laboratory(self):
+    self.assertEqual(complaints('#include "tools/x.hpp"\n#include "plan/x.hpp"\n', 'lab/figure/x.cpp'), [])
+    self.refused('#include "lab/figure/x.hpp"\n', 'tools/x.cpp', 'tools may not include lab')
+    self.refused('#include "api/x.hpp"\n', 'lab/figure/x.cpp', 'lab may not include api')
+    self.refused('#include <mpi.h>\n', 'lab/x.cpp', 'lab may not use mpi.h')
 
   def test_plans_are_pure(self):
     for header in ('mpi.h', 'chrono', 'fstream', 'unistd.h', 'sys/mman.h', 'pthread.h', 'hwloc.h'):

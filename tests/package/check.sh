@@ -30,6 +30,9 @@ if readelf -d "$prefix/lib/quadrille/$abi/libquadrille.so" | grep -E 'NEEDED.*li
   fail "libquadrille.so is linked to an MPI"
 fi
 "$prefix/bin/quadrille" list >/dev/null || fail "the installed tool does not run"
+"$prefix/bin/quadrille" show --map >/dev/null || fail "the installed tool does not find its laboratory"
+"$mpirun" -n 2 "$prefix/bin/quadrille" bench --figure hint-8 --iterations 1 --results "$work/results" >/dev/null
+[[ -s "$work/results/hint-8.json" ]] || fail "the installed tool repeats no figure"
 
 # The environment module, in a few words of what reads it.
 module="$(echo "$prefix"/share/modulefiles/quadrille/*)"

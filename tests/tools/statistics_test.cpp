@@ -89,5 +89,10 @@ TEST(Batches, AutomaticNumbersStayWithinBounds) {
   EXPECT_LE(plan_batches({1e-9}, 0, options).batches, 1000);
 }
 
+TEST(Statistics, GeometricMean) {
+  EXPECT_DOUBLE_EQ(geometric_mean(std::vector<double>{2, 8}), 4);
+  EXPECT_DOUBLE_EQ(geometric_mean({}), 0);
+}
+
 }  // namespace
 }  // namespace quadrille::tools

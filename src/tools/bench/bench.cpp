@@ -16,7 +16,6 @@
 #include "sys/sys.hpp"
 #include "team/selections.hpp"
 #include "team/team.hpp"
-#include "tools/bench/copy_phase.hpp"
 #include "tools/bench/device/session.hpp"
 #include "tools/bench/neighborhood_text.hpp"
 #include "tools/bench/overlap.hpp"
@@ -24,7 +23,6 @@
 #include "tools/bench/status.hpp"
 #include "tools/bench/timing.hpp"
 #include "tools/bench/world.hpp"
-#include "tools/figure/figure.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
 #include "tools/machine/machine.hpp"
@@ -481,8 +479,6 @@ std::string why_ranks_differ(int ranks) {
 }
 
 int bench_command(const BenchOptions& options) {
-  if (options.copy_phase) return copy_phase_command(options);
-  if (!options.figure.empty()) return figure_command(options);
   BenchPlan plan;
   // Before MPI starts: a rank that leaves here keeps nobody waiting, and all ranks leave.
   if (std::string problem = understand(options, plan); !problem.empty()) {

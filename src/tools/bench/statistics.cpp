@@ -44,4 +44,11 @@ double median_of_ratios(std::span<const double> ours, std::span<const double> th
   return quantile(ratios, 0.5);
 }
 
+double geometric_mean(std::span<const double> values) {
+  if (values.empty()) return 0;
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
 }  // namespace quadrille::tools

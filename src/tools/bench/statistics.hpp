@@ -23,4 +23,7 @@ Quartiles quartiles_of(std::span<const double> values);
 // Median of ours[i] / theirs[i] over pairs that were measured in the same round; 0 for no pairs.
 double median_of_ratios(std::span<const double> ours, std::span<const double> theirs);
 
+// Geometric mean of positive values; 0 for no values.
+double geometric_mean(std::span<const double> values);
+
 }  // namespace quadrille::tools

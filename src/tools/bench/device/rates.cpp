@@ -35,9 +35,9 @@ class OwnStream {
 };
 
 // What one rank copies.
-class Copier {
+class DeviceCopier {
  public:
-  Copier(const std::shared_ptr<Gpu>& gpu, std::size_t bytes)
+  DeviceCopier(const std::shared_ptr<Gpu>& gpu, std::size_t bytes)
       : gpu_(gpu),
         bytes_(bytes),
         one_(gpu),
@@ -93,7 +93,7 @@ GpuRates measure_rates(const std::shared_ptr<Gpu>& gpu, bool leads, MPI_Comm wor
   const std::size_t bytes = left == 0 ? most_bytes : std::min(most_bytes, left / 8);
   std::array<double, copy_kinds> mine, slowest;
   mine.fill(std::numeric_limits<double>::infinity());
-  std::unique_ptr<Copier> copier = leads ? std::make_unique<Copier>(gpu, bytes) : nullptr;
+  std::unique_ptr<DeviceCopier> copier = leads ? std::make_unique<DeviceCopier>(gpu, bytes) : nullptr;
   for (std::size_t kind = 0; kind < copy_kinds; ++kind) {
     // One kind after the other on all GPUs: they may share a bus.
     mpi().Barrier(world);

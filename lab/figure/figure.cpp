@@ -1,0 +1,170 @@
+#include "lab/figure/figure.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "mpi/mpi.hpp"
+#include "sys/sys.hpp"
+#include "tools/bench/bench.hpp"
+#include "tools/bench/status.hpp"
+#include "lab/figure/gpu/gpu_figure.hpp"
+#include "lab/figure/results.hpp"
+#include "lab/figure/setup_table.hpp"
+#include "tools/launch/launcher.hpp"
+#include "tools/launch/process.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+// A table of set-up times moves no data. Empty if all options that are given do something for it.
+std::string why_without_effect_on_setups(const BenchOptions& options) {
+  for (const std::string& given : options.given) {
+    if (given == "--figure" || given == "--results" || given == "--iterations") continue;
+    return fmt::format("{} has no effect on a table of set-up times: leave it out", given);
+  }
+  return "";
+}
+
+// Empty if the figure can be measured. The same on all ranks.
+std::string why_impossible(const BenchOptions& options, int ranks, Figure& figure) {
+  if (!options.collective.empty()) {
+    return fmt::format("--figure has its own collectives: leave '{}' out", options.collective);
+  }
+  bool known = false;
+  for (const Figure& one : figures(sys::cache_bytes(2), std::max(ranks, 1))) {
+    if (one.name != options.figure) continue;
+    figure = one;
+    known = true;
+  }
+  if (!known)
+    return fmt::format("unknown figure '{}'; known are {}", options.figure, known_figures());
+  if (std::string idle = why_without_effect(options); !idle.empty()) return idle;
+  if (!options.device.empty()) return fmt::format("{} is about memory of the host: leave --device out", options.figure);
+  if (options.shrink != 1 || options.panel != 0) {
+    return fmt::format("--shrink and --panel are for figures of gpu, not {}", options.figure);
+  }
+  if (!figure.setups.empty()) {
+    if (std::string idle = why_without_effect_on_setups(options); !idle.empty()) return idle;
+  }
+  if (ranks > 0) return "";
+  return why_no_launcher(options);
+}
+
+BenchPlan plan_of(const BenchOptions& options, const Plot& plot) {
+  BenchPlan plan;
+  BenchOptions one = options;
+  one.collective = name_of(plot.collective);
+  one.sizes = plot.sizes;
+  one.neighborhood = plot.neighborhood;
+  one.distribution = plot.distribution;
+  one.grid = plot.grid;
+  // Cannot fail: the names are ours, and the rest was understood before MPI started.
+  understand(one, plan);
+  plan.algorithms.clear();
+  plan.variants = plot.variants;
+  return plan;
+}
+
+ordered_json to_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
+  ordered_json json = head_json(figure, run);
+  json["plots"] = ordered_json::array();
+  for (std::size_t p = 0; p < plots.size(); ++p) {
+    ordered_json rows = ordered_json::array();
+    for (const BenchRow& row : plots[p].rows) rows.push_back(quadrille::tools::to_json(row));
+    json["plots"].push_back({{"title", figure.plots[p].title}, {"rows", rows}});
+    if (!plots[p].skipped.empty()) json["plots"].back()["skipped"] = plots[p].skipped;
+  }
+  json["claims"] = ordered_json::array();
+  for (const Claim& claim : figure.claims) {
+    std::size_t sizes = 0;
+    const double here = speedup_of(claim, plots[claim.plot], sizes);
+    json["claims"].push_back({{"text", claim.text},
+                              {"fast", claim.fast},
+                              {"slow", claim.slow},
+                              {"paper", claim.paper},
+                              {"here", sizes == 0 ? ordered_json(nullptr) : ordered_json(here)},
+                              {"sizes", sizes}});
+  }
+  return json;
+}
+
+// What is too large for this machine is left out, and the page says so.
+int measure_plots(const BenchOptions& options, const Figure& figure, std::vector<PlotRows>& plots,
+                  BenchResults& results) {
+  int status = 0;
+  for (const Plot& plot : figure.plots) {
+    BenchOptions one = options;
+    one.cold = plot.cold;
+    one.no_ceiling = true;
+    one.collective = name_of(plot.collective);
+    const int plot_status = measure_plan(one, plan_of(options, plot), results);
+    if (plot_status == bad_options && !results.too_large) {
+      if (results.rank == 0) complain_once(results.problem);
+      return bad_options;
+    }
+    if (!results.too_large) status = std::max(status, plot_status);
+    plots.push_back({results.rows, results.too_large ? results.problem : ""});
+  }
+  return status;
+}
+
+int measure_figure(const BenchOptions& options, const Figure& figure) {
+  std::vector<PlotRows> plots;
+  BenchResults results;
+  const int status = measure_plots(options, figure, plots, results);
+  if (status == bad_options) return status;
+  const FigureRun run = make_run(results.header);
+  if (results.rank != 0) return status;
+  return std::max(
+      status, write_results(options, figure, to_json(figure, run, plots), figure_page(figure, run, plots)));
+}
+
+int measure_setup_table(const BenchOptions& options, const Figure& figure, long iterations) {
+  int rank = 0;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  std::vector<SetupRow> rows;
+  for (const SetupCase& one : figure.setups) rows.push_back(measure_setups(mpi().comm_world, one, iterations));
+  const FigureRun run = make_run(make_header());
+  if (rank != 0) return 0;
+  ordered_json json = head_json(figure, run);
+  json["setups"] = ordered_json::array();
+  for (const SetupRow& row : rows) json["setups"].push_back(to_json(row));
+  return write_results(options, figure, json, setup_page(figure, run, rows));
+}
+
+}  // namespace
+
+int figure_command(const BenchOptions& options) {
+  if (const auto of_gpus = gpu_figure(options.figure)) return gpu_figure_command(options, *of_gpus);
+  Figure figure;
+  BenchPlan plan;
+  std::string problem = why_impossible(options, ranks_of_launcher(), figure);
+  if (problem.empty()) {
+    BenchOptions one = options;
+    one.collective = name_of(figure.plots.empty() ? Collective::neighbor_alltoall
+                                                          : figure.plots[0].collective);
+    problem = understand(one, plan);
+  }
+  // What the core reads when MPI starts.
+  if (figure.no_node) setenv("QUADRILLE_NODES", "blocked:1", 1);
+  if (problem.empty()) problem = start_mpi();
+  if (!problem.empty()) {
+    complain_once(problem);
+    return bad_options;
+  }
+  int status = bad_options;
+  if (problem = why_not_joined(); !problem.empty()) {
+    complain_once(problem);
+  } else if (make_folder(options.results)) {
+    status = figure.setups.empty() ? measure_figure(options, figure)
+                                   : measure_setup_table(options, figure, plan.iterations);
+  }
+  mpi().Finalize();
+  return status;
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,176 @@
+// The experiments of the papers that can be repeated on one node.
+#include <fmt/core.h>
+
+#include "memory/copy_threshold.hpp"
+#include "lab/figure/figure.hpp"
+#include "lab/figure/gpu/gpu_figure.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+
+constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
+constexpr const char* hint =
+    "Ramesh et al., HINT: Designing Cache-Efficient MPI_Alltoall using Hybrid Memory Copy Ordering "
+    "and Non-Temporal Instructions";
+constexpr const char* cache_oblivious =
+    "Li, Zhang and Hoefler, Cache-oblivious MPI all-to-all communications based on Morton order";
+constexpr const char* as_in_figure_9 =
+    "Before each timed call the caches are emptied and each rank brings its own buffers in (figure "
+    "9 "
+    "of the paper). All buffers lie in shared heaps.";
+
+Variant order(std::string label, std::string algorithm) {
+  return {std::move(label), std::move(algorithm), {}};
+}
+
+// All bytes of a block from `temporal` on go past the caches.
+Variant streams_from(std::string label, std::size_t temporal) {
+  return {std::move(label), "hint-hilbert", memory::CopyPlan{0, temporal, {}}};
+}
+
+const Variant temporal = {"temporal", "hint-hilbert", memory::CopyPlan{SIZE_MAX, 0, {}}};
+
+Figure hint_6() {
+  Figure f;
+  f.name = "hint-6";
+  f.title = "HINT, figure 6: orders of copies";
+  f.source = std::string(hint) + ", figure 6";
+  f.paper_machine = "Intel Cascade Lake, 8, 16 and 32 ranks, OSU benchmark";
+  f.how =
+      "Calls follow each other, as in the OSU benchmark. What differs is which rank copies which block, and when: by "
+      "rows a rank fills its own receive buffer, by columns it empties its own send buffer, by Hilbert it copies a box "
+      "of blocks of several ranks.";
+  f.plots = {{"MPI_Alltoall",
+              Collective::alltoall,
+              "64:1M",
+              false,
+              {order("row", "hint-row"), order("column", "hint-column"),
+               order("hilbert", "hint-hilbert")}}};
+  f.claims = {
+      {"Hilbert up to 20% slower than rows up to 16 KiB (8 and 16 ranks)", 0, "hilbert", "row", 1,
+       16 * KiB, "0.8 to 1"},
+      {"columns faster than rows up to 2 KiB (8 ranks)", 0, "column", "row", 1, 2 * KiB, "above 1"},
+      {"rows faster than columns from 4 KiB on (8 ranks)", 0, "row", "column", 4 * KiB, 32 * KiB,
+       "above 1"},
+      {"64 KiB to 1 MiB, 8 ranks: rows up to 10% faster than Hilbert", 0, "row", "hilbert",
+       64 * KiB, MiB, "up to 1.1"},
+      {"64 KiB to 1 MiB, 16 and 32 ranks: Hilbert faster than rows", 0, "hilbert", "row", 64 * KiB,
+       MiB, "above 1"}};
+  return f;
+}
+
+Figure hint_8() {
+  Figure f;
+  f.name = "hint-8";
+  f.title = "HINT, figure 8: temporal and streaming copies";
+  f.source = std::string(hint) + ", figure 8";
+  f.paper_machine = "AMD EPYC 7713 and Intel Cascade Lake, 32 ranks, OSU benchmark";
+  f.how = "The Hilbert order with ordinary copies through the caches, and with streaming stores.";
+  f.plots = {{"MPI_Alltoall",
+              Collective::alltoall,
+              "4K:4M",
+              false,
+              {temporal, streams_from("streaming", 0)}}};
+  f.claims = {
+      {"temporal faster up to 128 KiB (AMD)", 0, "temporal", "streaming", 1, 128 * KiB, "above 1"},
+      {"streaming faster beyond (AMD)", 0, "streaming", "temporal", 256 * KiB, 4 * MiB, "above 1"}};
+  return f;
+}
+
+Figure hint_10(std::size_t l2_bytes, int ranks) {
+  const std::size_t first = memory::first_threshold(l2_bytes, ranks);
+  Figure f;
+  f.name = "hint-10";
+  f.title = "HINT, figure 10: the hybrid copy";
+  f.source = std::string(hint) + ", figure 10";
+  f.paper_machine = "Intel Cascade Lake, OSU benchmark";
+  f.how = fmt::format(
+      "The Hilbert order. The hybrid copy moves the first T bytes of a block through the caches "
+      "and streams the rest; T is L2 / ranks = {} bytes, then a half and a quarter of it, as the "
+      "paper's search tries them.",
+      first);
+  f.plots = {{"MPI_Alltoall",
+              Collective::alltoall,
+              "16K:4M",
+              false,
+              {temporal, streams_from("streaming", 0), streams_from("hybrid T", first),
+               streams_from("hybrid T/2", first / 2), streams_from("hybrid T/4", first / 4)}}};
+  f.claims = {{"hybrid up to 20% faster than temporal near the cache boundary", 0, "hybrid T",
+               "temporal", first, 4 * first, "up to 1.2"},
+              {"hybrid up to 20% faster than streaming near the cache boundary", 0, "hybrid T",
+               "streaming", first, 4 * first, "up to 1.2"},
+              {"elsewhere equal to the best, or 5 to 10% faster: against streaming", 0,
+               "hybrid T/4", "streaming", 8 * first, 4 * MiB, "1 to 1.1"},
+              {"elsewhere equal to the best, or 5 to 10% faster: against temporal", 0, "hybrid T/4",
+               "temporal", 8 * first, 4 * MiB, "1 to 1.1"}};
+  return f;
+}
+
+Figure co_10() {
+  Figure f;
+  f.name = "co-10";
+  f.title = "Cache-oblivious paper, figure 10: Morton order";
+  f.source = std::string(cache_oblivious) + ", figure 10 (a) and (b)";
+  f.paper_machine = "Intel Xeon Phi, 60 ranks; MPICH 3.1.4 was the fastest of the MPIs";
+  f.how = as_in_figure_9;
+  f.of_two_ranks = orders_of_two_ranks;
+  const std::vector<Variant> variants = {order("SH-Naive", "sh-naive"), order("SH-CO", "sh-co")};
+  f.plots = {{"MPI_Alltoall", Collective::alltoall, "8:128K:x4", true, variants},
+             {"MPI_Allgather", Collective::allgather, "8:128K:x4", true, variants}};
+  f.claims = {
+      {"all-to-all: SH-CO over the MPI, all sizes", 0, "SH-CO", "mpi", 1, 4 * MiB, "3.11"},
+      {"all-to-all: SH-CO over SH-Naive below 16 KiB", 0, "SH-CO", "SH-Naive", 1, 16 * KiB - 1,
+       "1.40"},
+      {"all-to-all: the same from 16 KiB on", 0, "SH-CO", "SH-Naive", 16 * KiB, 4 * MiB, "1"},
+      {"allgather: SH-CO over the MPI, all sizes", 1, "SH-CO", "mpi", 1, 4 * MiB, "2.90"},
+      {"allgather: SH-CO over SH-Naive below 32 KiB", 1, "SH-CO", "SH-Naive", 1, 32 * KiB - 1,
+       "1.49"},
+      {"allgather: SH-CO over SH-Naive, 32 KiB to 128 KiB", 1, "SH-CO", "SH-Naive", 32 * KiB,
+       128 * KiB, "1.09"}};
+  return f;
+}
+
+Figure co_11() {
+  Figure f;
+  f.name = "co-11";
+  f.title = "Cache-oblivious paper, figure 11: Morton order and NUMA";
+  f.source = std::string(cache_oblivious) + ", figure 11 (a) and (b)";
+  f.paper_machine = "four Xeon E7-8890, 72 ranks; MVAPICH2 2.1 with Limic2 was the MPI";
+  f.how = std::string(as_in_figure_9) +
+          " On a machine of one NUMA domain SH-NUMA-CO is SH-CO: its order is the same.";
+  f.of_two_ranks = orders_of_two_ranks;
+  const std::vector<Variant> variants = {order("SH-Naive", "sh-naive"), order("SH-CO", "sh-co"),
+                                         order("SH-NUMA-CO", "sh-numa-co")};
+  f.plots = {{"MPI_Alltoall", Collective::alltoall, "8:2M:x8", true, variants},
+             {"MPI_Allgather", Collective::allgather, "8:2M:x8", true, variants}};
+  f.claims = {
+      {"all-to-all: SH-NUMA-CO over the MPI, all sizes", 0, "SH-NUMA-CO", "mpi", 1, 4 * MiB,
+       "3.03"},
+      {"all-to-all: SH-NUMA-CO over SH-Naive below 16 KiB", 0, "SH-NUMA-CO", "SH-Naive", 1,
+       16 * KiB - 1, "1.41"},
+      {"all-to-all: the same from 16 KiB on", 0, "SH-NUMA-CO", "SH-Naive", 16 * KiB, 4 * MiB, "1"},
+      {"allgather: SH-NUMA-CO over SH-Naive below 64 KiB", 1, "SH-NUMA-CO", "SH-Naive", 1,
+       64 * KiB - 1, "1.62"},
+      {"allgather: SH-NUMA-CO over SH-Naive, 64 KiB to 2 MiB", 1, "SH-NUMA-CO", "SH-Naive",
+       64 * KiB, 2 * MiB, "1.12"}};
+  return f;
+}
+
+}  // namespace
+
+std::vector<Figure> figures(std::size_t l2_bytes, int ranks) {
+  std::vector<Figure> all = {hint_6(), hint_8(), hint_10(l2_bytes, ranks), co_10(), co_11()};
+  for (Figure& figure : neighbor_copy_figures()) all.push_back(std::move(figure));
+  for (Figure& figure : neighbor_figures(ranks)) all.push_back(std::move(figure));
+  return all;
+}
+
+std::string known_figures() {
+  std::string names;
+  for (const Figure& figure : figures(0, 1)) names += (names.empty() ? "" : ", ") + figure.name;
+  for (const GpuFigure& figure : gpu_figures()) names += ", " + figure.about.name;
+  return names;
+}
+
+}  // namespace quadrille::tools

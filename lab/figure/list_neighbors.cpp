@@ -1,0 +1,170 @@
+// The experiments of the paper on isomorphic neighbourhoods, on the torus that this machine's ranks
+// make.
+#include <fmt/core.h>
+
+#include "lab/figure/figure.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using enum Collective;
+
+constexpr const char* traff =
+    "Traff, Carpen-Amarie, Hunold and Rougier, Message-Combining Algorithms for Isomorphic, Sparse "
+    "Collective "
+    "Communication";
+
+const Variant straightforward = {"straightforward", "straightforward", {}};
+const Variant torus = {"torus", "torus", {}};
+const Variant torus_direct = {"torus-direct", "torus-direct", {}};
+
+Plot plot_of(std::string title, Collective collective, std::string sizes,
+             std::string neighborhood, std::vector<Variant> variants,
+             std::string distribution = "equal", std::string grid = "") {
+  return {std::move(title),       collective,
+          std::move(sizes),       false,
+          std::move(variants),    std::move(neighborhood),
+          std::move(distribution),
+          std::move(grid)};
+}
+
+Figure figure_of(std::string name, std::string title, std::string where) {
+  Figure f;
+  f.name = std::move(name);
+  f.title = "Isomorphic neighbourhoods, " + std::move(title);
+  f.source = std::string(traff) + ", " + std::move(where);
+  f.paper_machine = "30 nodes of 16 processes, NEC MPI 1.3.1, InfiniBand";
+  f.how =
+      "Messages only (--no-node), on the torus of MPI_Dims_create. The MPI has a communicator of "
+      "MPI_Dist_graph_create_adjacent, Quadrille one of Quadrille_Iso_neighborhood_create.";
+  f.no_node = true;
+  return f;
+}
+
+Figure iso_2() {
+  Figure f = figure_of("iso-2", "figure 2: combining against the MPI", "figure 2");
+  const auto panel = [](std::string title, std::string neighborhood) {
+    return plot_of(std::move(title), neighbor_alltoall, "1:2K:x8", std::move(neighborhood), {torus, torus_direct});
+  };
+  f.plots = {panel("(a) d = 2, radius 1, 8 neighbours", "moore:2,1"),
+             panel("(b) d = 3, radius 1, 26 neighbours", "moore:3,1"),
+             panel("(c) d = 4, radius 1, 80 neighbours", "moore:4,1"),
+             panel("(d) d = 5, radius 1, 242 neighbours", "moore:5,1"),
+             panel("(e) d = 3, radius 3, 342 neighbours", "moore:3,3"),
+             panel("(f) d = 3, radius 3, positive coordinates, 63 neighbours", "positive-moore:3,3"),
+             panel("d = 2, radius 3, 48 neighbours", "moore:2,3")};
+  f.claims = {{"(a) close to s / D for small blocks", 0, "torus", "mpi", 1, 64, "2"},
+              {"(b) close to s / D for small blocks", 1, "torus", "mpi", 1, 64, "4.3"},
+              {"(c) close to s / D for small blocks", 2, "torus", "mpi", 1, 64, "10"},
+              {"(d) close to s / D for small blocks", 3, "torus", "mpi", 1, 64, "24"},
+              {"(e) close to s / D for small blocks", 4, "torus", "mpi", 1, 64, "19"},
+              {"(f) asymmetric: combining pays for small blocks", 5, "torus", "mpi", 1, 64, "above 1"},
+              {"d = 2, radius 3: close to s / D for small blocks", 6, "torus", "mpi", 1, 64, "4"},
+              {"the advantage diminishes as blocks grow (b)", 1, "torus", "mpi", 512, 2048, "towards 1"},
+              {"the advantage diminishes as blocks grow (e)", 4, "torus", "mpi", 512, 2048, "towards 1"}};
+  return f;
+}
+
+// The paper's horizontal axis is the edge: 1, 8, 64 and 512 of the cube's, 1, 4 and 16 of the
+// other's.
+Figure iso_3() {
+  Figure f = figure_of("iso-3", "figure 3: blocks of different sizes", "figure 3");
+  f.how +=
+      " Blocks shrink with the number of coordinates in which the neighbour differs "
+      "(--distribution stencil); the size "
+      "is that of the largest, a face.";
+  const std::vector<Variant> variants = {torus, torus_direct};
+  f.plots = {plot_of("d = 3, radius 1, 26 neighbours", neighbor_alltoallw, "1,64,4K,256K",
+                     "moore:3,1", variants, "stencil"),
+             plot_of("d = 4, radius 1, 80 neighbours", neighbor_alltoallw, "1,64,4K", "moore:4,1",
+                     variants, "stencil")};
+  f.claims = {{"d = 3: faster than MPI_Neighbor_alltoallw in most cases", 0, "torus", "mpi", 1,
+               4096, "above 1"},
+              {"d = 4: the same", 1, "torus", "mpi", 1, 4096, "above 1"}};
+  return f;
+}
+
+// Claims of figure 4(a), a Moore neighbourhood, on a plot; `where` says which.
+std::vector<Claim> moore_claims(std::size_t plot, const std::string& where) {
+  return {{where + "torus faster than straightforward for small blocks", plot, "torus", "straightforward", 1, 64,
+           "above 1"},
+          {where + "torus-direct faster than torus as blocks grow", plot, "torus-direct", "torus", 512, 2048,
+           "above 1"}};
+}
+
+// Those of figure 4(b).
+std::vector<Claim> shales_claims(std::size_t plot, const std::string& where) {
+  return {{where + "torus slower than straightforward from 500 bytes on", plot, "torus", "straightforward", 512, 2048,
+           "below 1"},
+          {where + "torus-direct on a par with straightforward there", plot, "torus-direct", "straightforward", 512,
+           2048, "1"}};
+}
+
+Figure iso_4(int ranks) {
+  Figure f = figure_of("iso-4", "figure 4: the three algorithms", "figure 4");
+  const std::string ring = fmt::format("{}x1x1", ranks);
+  f.how += fmt::format(
+      " A way round a torus is never longer than half of it. On a few ranks MPI_Dims_create makes dimensions of two or "
+      "three processes, in which a block is one hop from everywhere: torus and torus-direct send the same messages. On "
+      "the ring, a grid of {}, distances in the first dimension take up to {} hops; all others vanish.",
+      ring, ranks / 2);
+  const auto panel = [](std::string title, std::string neighborhood, std::string grid) {
+    return plot_of(std::move(title), neighbor_alltoall, "1:2K:x8", std::move(neighborhood),
+                   {straightforward, torus, torus_direct}, "equal", std::move(grid));
+  };
+  f.plots = {panel("d = 3, radius 2, 124 neighbours", "moore:3,2", ""),
+             panel("d = 2, distances 1 and 3, 32 neighbours", "shales:2,1,3", ""),
+             panel("(a) d = 3, radius 3, 342 neighbours", "moore:3,3", ""),
+             panel("(b) d = 3, distances 3 and 7, 1396 neighbours", "shales:3,3,7", ""),
+             panel("ring: d = 3, radius 3, 342 neighbours", "moore:3,3", ring),
+             panel("ring: d = 3, distances 3 and 7, 1396 neighbours", "shales:3,3,7", ring)};
+  const std::vector<std::vector<Claim>> all = {
+      moore_claims(0, "radius 2: "), moore_claims(2, "(a) "),      moore_claims(4, "(a) on a ring: "),
+      shales_claims(1, "shales 1, 3: "), shales_claims(3, "(b) "), shales_claims(5, "(b) on a ring: ")};
+  for (const std::vector<Claim>& claims : all) f.claims.insert(f.claims.end(), claims.begin(), claims.end());
+  return f;
+}
+
+Figure iso_5() {
+  Figure f = figure_of("iso-5", "figure 5: allgather", "figure 5");
+  const auto panel = [](std::string title, Collective collective, std::string neighborhood) {
+    return plot_of(std::move(title), collective, "1:32K:x8", std::move(neighborhood), {torus, torus_direct});
+  };
+  f.plots = {panel("allgather, d = 3, radius 1, 26 neighbours", neighbor_allgather, "moore:3,1"),
+             panel("all-to-all, d = 3, radius 1, 26 neighbours", neighbor_alltoall, "moore:3,1"),
+             panel("(a) allgather, d = 3, radius 3, 342 neighbours", neighbor_allgather, "moore:3,3"),
+             panel("(a) all-to-all, d = 3, radius 3, 342 neighbours", neighbor_alltoall, "moore:3,3"),
+             panel("(b) allgather, d = 3, radius 3, positive coordinates", neighbor_allgather, "positive-moore:3,3")};
+  f.claims = {{"radius 1: allgather takes 80% less time than the MPI's", 0, "torus", "mpi", 1, 32768, "5"},
+              {"(a) allgather takes 80% less time than the MPI's", 2, "torus", "mpi", 1, 32768, "5"},
+              {"(b) asymmetric allgather against the MPI's", 4, "torus", "mpi", 1, 32768, "about 5"}};
+  return f;
+}
+
+Figure iso_table_2() {
+  Figure f = figure_of("iso-table-2", "table 2: set-up times", "table 2");
+  f.how =
+      "Moore neighbourhoods on the torus of MPI_Dims_create, messages only (--no-node), no reordering. A time is the "
+      "maximum over the ranks from one barrier on; the table shows the median over the repetitions, in which all "
+      "functions have their turns. MPI_Dist_graph_create_adjacent is given the ranks of the neighbours, which were found "
+      "before: its time is that of the call alone. Quadrille_Iso_neighborhood_create is given the offsets; its time has in "
+      "it the search for the ranks, the same call of the MPI, and a copy of the offsets. A program without Quadrille has "
+      "to find the ranks too: MPI_Cart_rank for each source and destination, then that call, is a line of its own. "
+      "Quadrille_Neighbor_alltoall_init is the first on a new communicator of "
+      "Quadrille_Iso_neighborhood_create, for blocks of 8 bytes: it computes the schedule and gets the communicator "
+      "ready for Quadrille's messages. The paper's init is that of torus.";
+  // Milliseconds of the paper.
+  f.setups = {{2, 1, 0.20, 27.00, 0.02, 0.10},  {2, 2, 0.14, 95.78, 0.01, 0.05},  {2, 3, 0.16, 158.38, 0.02, 0.06},
+              {3, 1, 0.13, 130.75, 0.02, 0.03}, {3, 2, 0.16, 489.86, 0.05, 0.10}, {3, 3, 0.23, 939.38, 0.14, 0.37},
+              {4, 1, 0.17, 6.17, 0.04, 0.06},   {4, 2, 0.37, 233.13, 0.28, 0.42}, {4, 3, 1.04, 337.32, 1.06, 2.94},
+              {5, 1, 0.25, 7.42, 0.11, 0.15},   {5, 2, 1.48, 28.65, 1.48, 2.82},  {5, 3, 7.34, 42.22, 8.13, 25.02}};
+  return f;
+}
+
+}  // namespace
+
+std::vector<Figure> neighbor_figures(int ranks) {
+  return {iso_2(), iso_3(), iso_4(ranks), iso_5(), iso_table_2()};
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,123 @@
+#include "lab/figure/results.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "mpi/mpi.hpp"
+#include "tools/bench/bench.hpp"
+#include "tools/bench/status.hpp"
+#include "tools/launch/process.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+bool write(const std::string& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text;
+  out.close();
+  if (!out) complain(fmt::format("cannot write '{}'; give a folder that exists with --results", file));
+  return static_cast<bool>(out);
+}
+
+// Collective.
+int count_hosts(MPI_Comm all) {
+  MPI_Comm host = mpi().comm_null;
+  int rank = 0;
+  mpi().Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &host);
+  mpi().Comm_rank(host, &rank);
+  mpi().Comm_free(&host);
+  std::uint64_t first = rank == 0 ? 1 : 0, hosts = 0;
+  mpi().Allreduce(&first, &hosts, 1, mpi().uint64, mpi().op_sum, all);
+  return static_cast<int>(hosts);
+}
+
+// What follows the name of the program on the command line. Not where the results go: it changes nothing in them.
+std::string own_words() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string word, words;
+  for (bool first = true; std::getline(file, word, '\0'); first = false) {
+    if (first || word.starts_with("--results=")) continue;
+    if (word == "--results") {
+      std::getline(file, word, '\0');
+    } else {
+      words += " " + word;
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run) {
+  ordered_json json;
+  json["figure"] = figure.name;
+  json["source"] = figure.source;
+  json["command"] = run.command;
+  json["header"] = quadrille::tools::to_json(run.header);
+  json["ranks"] = run.ranks;
+  json["hosts"] = run.hosts;
+  json["processors"] = run.processors;
+  return json;
+}
+
+int write_files(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
+                const std::string& page) {
+  const std::string base = options.results + "/" + figure.name;
+  if (!write(base + ".json", json.dump(2) + "\n")) return wrong_result;
+  if (!write(base + ".md", page)) return wrong_result;
+  return 0;
+}
+
+int write_results(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
+                  const std::string& page) {
+  const int status = write_files(options, figure, json, page);
+  if (status == 0) fmt::print("{}", page);
+  return status;
+}
+
+bool make_folder(const std::string& folder) {
+  int rank = 0, usable = 1;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  if (rank == 0) {
+    std::error_code ignored;  // access() finds the same
+    std::filesystem::create_directory(folder, ignored);
+    usable = std::filesystem::is_directory(folder, ignored) && access(folder.c_str(), W_OK) == 0 ? 1 : 0;
+    if (usable == 0) complain(fmt::format("'{}' is no folder to write to; give one with --results", folder));
+  }
+  mpi().Bcast(&usable, 1, mpi().int_type, 0, mpi().comm_world);
+  return usable != 0;
+}
+
+FigureRun make_run(const BenchHeader& header) {
+  FigureRun run;
+  mpi().Comm_size(mpi().comm_world, &run.ranks);
+  run.hosts = count_hosts(mpi().comm_world);
+  run.processors = static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  run.command = fmt::format("mpirun -n {} quadrille{}", run.ranks, own_words());
+  run.header = header;
+  return run;
+}
+
+std::string why_not_joined() {
+  int ranks = 0;
+  mpi().Comm_size(mpi().comm_world, &ranks);
+  return why_ranks_differ(ranks);
+}
+
+std::string why_no_launcher(const BenchOptions& options) {
+  return fmt::format(
+      "a figure is measured by the ranks of a launcher; start it with 'mpirun -n 8 "
+      "quadrille bench --figure {}' (with --oversubscribe if Open MPI sees fewer "
+      "than 8 cores)",
+      options.figure);
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,31 @@
+// What all figures write, and where.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "tools/bench/options.hpp"
+#include "lab/figure/figure.hpp"
+
+namespace quadrille::tools {
+
+// The beginning of the data of a figure.
+nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run);
+
+// The page and the data, in the folder of the options. Returns the exit status.
+int write_files(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
+                const std::string& page);
+// And prints the page.
+int write_results(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
+                  const std::string& page);
+
+// Collective. Rank 0 alone writes, so its host alone needs the folder. One level is made: of a mistyped path no more.
+bool make_folder(const std::string& folder);
+// Collective.
+FigureRun make_run(const BenchHeader& header);
+// The ranks of a launcher for another MPI would each measure alone.
+std::string why_not_joined();
+// How to start a figure that no launcher has started.
+std::string why_no_launcher(const BenchOptions& options);
+
+}  // namespace quadrille::tools
