@@ -9,6 +9,7 @@
 
 #include "lab/copy_phase/copy_phase.hpp"
 #include "lab/figure/figure.hpp"
+#include "lab/figure/stored.hpp"
 #include "lab/map/show_map.hpp"
 #include "simulate/command.hpp"
 #include "tools/bench/options.hpp"
@@ -33,6 +34,19 @@ int bench_of_lab(const BenchOptions& options) {
   return not_ours("quadrille bench --figure hint-6");
 }
 
+struct Pages {
+  std::vector<std::string> files;
+  bool check = false;
+};
+
+void add_pages(Line& line, Pages& pages) {
+  CLI::App* command = add_command(line, "pages", "Write the pages of figures anew from their data",
+                                  "\nExamples:\n  quadrille-lab pages docs/results/*.json\n");
+  command->add_option("files", pages.files, "Data of figures; a page is written beside them")->required();
+  command->add_flag("--check", pages.check, "Write nothing: say which pages are not what their data say");
+  command->callback([&] { line.action = [&] { return pages_command(pages.files, pages.check); }; });
+}
+
 int run_lab(const std::vector<std::string>& words) {
   Line line;
   line.app.require_subcommand(1);
@@ -44,6 +58,8 @@ int run_lab(const std::vector<std::string>& words) {
       line, show, map, [] { return not_ours("quadrille show --map"); }, [&] { return show_map_command(map); });
   simulate::SimulateOptions simulated;
   simulate::add_simulate(line.app, simulated, [&line](std::function<int()> action) { line.action = std::move(action); });
+  Pages pages;
+  add_pages(line, pages);
   return read_line(line, words);
 }
 

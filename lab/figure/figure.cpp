@@ -11,6 +11,8 @@
 #include "tools/bench/status.hpp"
 #include "lab/figure/gpu/gpu_figure.hpp"
 #include "lab/figure/results.hpp"
+#include "lab/figure/runs.hpp"
+#include "lab/figure/same.hpp"
 #include "lab/figure/setup_table.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
@@ -50,6 +52,7 @@ std::string why_impossible(const BenchOptions& options, int ranks, Figure& figur
   if (!figure.setups.empty()) {
     if (std::string idle = why_without_effect_on_setups(options); !idle.empty()) return idle;
   }
+  if (options.runs > 1 && !figure.setups.empty()) return "a table of set-up times repeats by itself: leave --runs out";
   if (ranks > 0) return "";
   return why_no_launcher(options);
 }
@@ -66,30 +69,11 @@ BenchPlan plan_of(const BenchOptions& options, const Plot& plot) {
   understand(one, plan);
   plan.algorithms.clear();
   plan.variants = plot.variants;
+  // One line twice: what the two differ by is noise.
+  Variant twice = plot.variants[0];
+  twice.label = again(twice.label);
+  plan.variants.push_back(std::move(twice));
   return plan;
-}
-
-ordered_json to_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
-  ordered_json json = head_json(figure, run);
-  json["plots"] = ordered_json::array();
-  for (std::size_t p = 0; p < plots.size(); ++p) {
-    ordered_json rows = ordered_json::array();
-    for (const BenchRow& row : plots[p].rows) rows.push_back(quadrille::tools::to_json(row));
-    json["plots"].push_back({{"title", figure.plots[p].title}, {"rows", rows}});
-    if (!plots[p].skipped.empty()) json["plots"].back()["skipped"] = plots[p].skipped;
-  }
-  json["claims"] = ordered_json::array();
-  for (const Claim& claim : figure.claims) {
-    std::size_t sizes = 0;
-    const double here = speedup_of(claim, plots[claim.plot], sizes);
-    json["claims"].push_back({{"text", claim.text},
-                              {"fast", claim.fast},
-                              {"slow", claim.slow},
-                              {"paper", claim.paper},
-                              {"here", sizes == 0 ? ordered_json(nullptr) : ordered_json(here)},
-                              {"sizes", sizes}});
-  }
-  return json;
 }
 
 // What is too large for this machine is left out, and the page says so.
@@ -112,15 +96,31 @@ int measure_plots(const BenchOptions& options, const Figure& figure, std::vector
   return status;
 }
 
+// Marks lines that are one and the same, where it is known which ranks share a node.
+void mark_same(const Figure& figure, const FigureRun& run, std::vector<PlotRows>& plots) {
+  if (run.hosts > 1 && !figure.no_node) return;
+  for (std::size_t p = 0; p < plots.size(); ++p) {
+    plots[p].same = same_lines(figure.plots[p], run.ranks, run.facts.domains);
+  }
+}
+
 int measure_figure(const BenchOptions& options, const Figure& figure) {
-  std::vector<PlotRows> plots;
+  std::vector<std::vector<PlotRows>> runs;
   BenchResults results;
-  const int status = measure_plots(options, figure, plots, results);
-  if (status == bad_options) return status;
-  const FigureRun run = make_run(results.header);
+  int status = 0;
+  for (int run = 1; run <= options.runs; ++run) {
+    const int run_status = measure_plots(options, figure, runs.emplace_back(), results);
+    if (run_status == bad_options) return run_status;
+    status = std::max(status, run_status);
+    if (results.rank == 0 && options.runs > 1) fmt::print("# run {} of {} is done\n", run, options.runs);
+  }
+  FigureRun run = make_run(results.header);
+  run.facts.runs = options.runs;
   if (results.rank != 0) return status;
-  return std::max(
-      status, write_results(options, figure, to_json(figure, run, plots), figure_page(figure, run, plots)));
+  std::vector<PlotRows> plots = combine_runs(runs);
+  mark_same(figure, run, plots);
+  return std::max(status,
+                  write_results(options, figure, figure_json(figure, run, plots), figure_page(figure, run, plots)));
 }
 
 int measure_setup_table(const BenchOptions& options, const Figure& figure, long iterations) {

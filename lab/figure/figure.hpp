@@ -2,10 +2,12 @@
 // writes its data and a page with our numbers beside what the paper says.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lab/figure/facts.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
 
@@ -33,6 +35,7 @@ struct Claim {
   std::string slow;         // label of a variant, or "mpi"
   std::size_t least, most;  // bytes of a block, both included
   std::string paper;        // the paper's number
+  int least_ranks = 0, most_ranks = 0;  // the numbers of ranks that it is about, both included; 0: any
 };
 
 // A cell of a table of set-up times: a Moore neighbourhood, and the paper's milliseconds.
@@ -53,13 +56,9 @@ struct Figure {
   std::vector<Plot> plots;         // none: a table of set-up times
   std::vector<Claim> claims;
   bool no_node = false;  // messages only, as between nodes
-  std::string of_two_ranks{};  // what a reader must know if there are only two
+  bool needs_cores = false;  // it compares what caches do: ranks that share a processor say nothing of it
   std::vector<SetupCase> setups{};
 };
-
-inline constexpr const char* orders_of_two_ranks =
-    "With 2 ranks SH-Naive, SH-CO and SH-NUMA-CO are the same copies in the same order: what they differ by is the "
-    "noise of the measurement.";
 
 // The figure of that name for this machine; null if there is none. `l2_bytes` and `ranks` are what
 // the hybrid copy's threshold depends on.
@@ -70,27 +69,52 @@ std::vector<Figure> neighbor_figures(int ranks);
 // Those of the cache-oblivious paper on neighbour collectives.
 std::vector<Figure> neighbor_copy_figures();
 
-// The rows of a plot, in the order in which they were measured.
-struct PlotRows {
-  std::vector<BenchRow> rows;
-  std::string skipped{};  // why there are none
+// A line that is one with another at some size (same.hpp).
+struct SameLine {
+  std::size_t bytes;
+  std::string line, as;
+  bool in_sequence = true;  // else each rank makes the same copies by both, but one after the other in another sequence
 };
 
-// Geometric mean of slow / fast over the sizes of a claim; 0 if no size was measured. `sizes`
-// counts them.
+// What each run measured for a row.
+struct RowRuns {
+  std::vector<double> mpi, quadrille;                     // medians
+  std::vector<std::vector<double>> mpi_samples, samples;  // of batches
+};
+
+// The rows of a plot, in the order in which they were measured. With several runs a row has the medians of theirs.
+struct PlotRows {
+  std::vector<BenchRow> rows;
+  std::string skipped{};            // why there are none
+  std::vector<RowRuns> runs{};      // [row]; empty: there is nothing but the rows
+  std::vector<SameLine> same{};
+};
+
+// The name of a line that is measured a second time, for the noise.
+std::string again(const std::string& label);
+// Microseconds; 0 if it was not measured. The line "mpi" is the MPI's.
+double time_of(const PlotRows& plot, std::size_t bytes, const std::string& label);
+
+// Geometric mean of slow / fast over the sizes of a claim; 0 if no size was measured. `sizes` counts them.
 double speedup_of(const Claim& claim, const PlotRows& plot, std::size_t& sizes);
+// The same of each run.
+std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, std::size_t& sizes);
 
 // What the page says of the run.
 struct FigureRun {
   std::string command;
   int ranks = 0, hosts = 1, processors = 0;  // processors of one host
   BenchHeader header;
+  RunFacts facts{};
+  bool has_picture = false;  // beside the page
 };
 // The beginning of a page: what is measured, where, and why a number may mislead.
 std::string page_head(const Figure& figure, const FigureRun& run);
 // The page in Markdown.
 std::string figure_page(const Figure& figure, const FigureRun& run,
                         const std::vector<PlotRows>& plots);
+// Its data.
+nlohmann::ordered_json figure_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots);
 
 // Runs under a launcher; without one, says how to start it. Returns the exit status.
 int figure_command(const BenchOptions& options);

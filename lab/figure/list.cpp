@@ -35,6 +35,7 @@ Figure hint_6() {
   Figure f;
   f.name = "hint-6";
   f.title = "HINT, figure 6: orders of copies";
+  f.needs_cores = true;
   f.source = std::string(hint) + ", figure 6";
   f.paper_machine = "Intel Cascade Lake, 8, 16 and 32 ranks, OSU benchmark";
   f.how =
@@ -49,14 +50,14 @@ Figure hint_6() {
                order("hilbert", "hint-hilbert")}}};
   f.claims = {
       {"Hilbert up to 20% slower than rows up to 16 KiB (8 and 16 ranks)", 0, "hilbert", "row", 1,
-       16 * KiB, "0.8 to 1"},
-      {"columns faster than rows up to 2 KiB (8 ranks)", 0, "column", "row", 1, 2 * KiB, "above 1"},
+       16 * KiB, "0.8 to 1", 8, 16},
+      {"columns faster than rows up to 2 KiB (8 ranks)", 0, "column", "row", 1, 2 * KiB, "above 1", 8, 8},
       {"rows faster than columns from 4 KiB on (8 ranks)", 0, "row", "column", 4 * KiB, 32 * KiB,
-       "above 1"},
+       "above 1", 8, 8},
       {"64 KiB to 1 MiB, 8 ranks: rows up to 10% faster than Hilbert", 0, "row", "hilbert",
-       64 * KiB, MiB, "up to 1.1"},
+       64 * KiB, MiB, "up to 1.1", 8, 8},
       {"64 KiB to 1 MiB, 16 and 32 ranks: Hilbert faster than rows", 0, "hilbert", "row", 64 * KiB,
-       MiB, "above 1"}};
+       MiB, "above 1", 16, 32}};
   return f;
 }
 
@@ -64,6 +65,7 @@ Figure hint_8() {
   Figure f;
   f.name = "hint-8";
   f.title = "HINT, figure 8: temporal and streaming copies";
+  f.needs_cores = true;
   f.source = std::string(hint) + ", figure 8";
   f.paper_machine = "AMD EPYC 7713 and Intel Cascade Lake, 32 ranks, OSU benchmark";
   f.how = "The Hilbert order with ordinary copies through the caches, and with streaming stores.";
@@ -83,6 +85,7 @@ Figure hint_10(std::size_t l2_bytes, int ranks) {
   Figure f;
   f.name = "hint-10";
   f.title = "HINT, figure 10: the hybrid copy";
+  f.needs_cores = true;
   f.source = std::string(hint) + ", figure 10";
   f.paper_machine = "Intel Cascade Lake, OSU benchmark";
   f.how = fmt::format(
@@ -114,7 +117,7 @@ Figure co_10() {
   f.source = std::string(cache_oblivious) + ", figure 10 (a) and (b)";
   f.paper_machine = "Intel Xeon Phi, 60 ranks; MPICH 3.1.4 was the fastest of the MPIs";
   f.how = as_in_figure_9;
-  f.of_two_ranks = orders_of_two_ranks;
+  f.needs_cores = true;
   const std::vector<Variant> variants = {order("SH-Naive", "sh-naive"), order("SH-CO", "sh-co")};
   f.plots = {{"MPI_Alltoall", Collective::alltoall, "8:128K:x4", true, variants},
              {"MPI_Allgather", Collective::allgather, "8:128K:x4", true, variants}};
@@ -139,7 +142,7 @@ Figure co_11() {
   f.paper_machine = "four Xeon E7-8890, 72 ranks; MVAPICH2 2.1 with Limic2 was the MPI";
   f.how = std::string(as_in_figure_9) +
           " On a machine of one NUMA domain SH-NUMA-CO is SH-CO: its order is the same.";
-  f.of_two_ranks = orders_of_two_ranks;
+  f.needs_cores = true;
   const std::vector<Variant> variants = {order("SH-Naive", "sh-naive"), order("SH-CO", "sh-co"),
                                          order("SH-NUMA-CO", "sh-numa-co")};
   f.plots = {{"MPI_Alltoall", Collective::alltoall, "8:2M:x8", true, variants},

@@ -42,7 +42,7 @@ Figure co_10_neighbors() {
   f.source = std::string(li) + ", figure 10 (c) to (f)";
   f.paper_machine = "Intel Xeon Phi, 60 ranks, a 2D Cartesian topology; MPICH 3.1.4 was the fastest of the MPIs";
   f.how = how_on("a 2D");
-  f.of_two_ranks = orders_of_two_ranks;
+  f.needs_cores = true;
   f.plots = panels("8:128K:x4", "von-neumann:2", {own_rings, naive, morton});
   f.claims = {{"all-to-all: SH-CO over the MPI, all sizes", 0, "SH-CO", "mpi", 1, largest_block, "3.05"},
               {"all-to-all: SH-CO over SH-Naive below 64 KiB", 0, "SH-CO", "SH-Naive", 1, below_64_KiB, "1.18"},
@@ -64,7 +64,7 @@ Figure co_11_neighbors() {
   f.source = std::string(li) + ", figure 11 (c) to (f)";
   f.paper_machine = "four Xeon E7-8890, 72 ranks, a 3D Cartesian topology; MVAPICH2 2.1 with Limic2 was the MPI";
   f.how = how_on("a 3D") + " On a machine of one NUMA domain SH-NUMA-CO is SH-CO: its order is the same.";
-  f.of_two_ranks = orders_of_two_ranks;
+  f.needs_cores = true;
   f.plots = panels("8,64,512,4K,32K,256K,4M", "von-neumann:3", {own_rings, naive, morton, numa_morton});
   f.claims = {
       {"all-to-all: SH-NUMA-CO over SH-Naive below 64 KiB", 0, "SH-NUMA-CO", "SH-Naive", 1, below_64_KiB, "1.17"},

@@ -1,19 +1,24 @@
 // The page of a figure.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <set>
 
+#include "lab/figure/claims.hpp"
 #include "lab/figure/figure.hpp"
+#include "lab/figure/same.hpp"
+#include "tools/bench/statistics.hpp"
 
 namespace quadrille::tools {
 namespace {
 
-// The row of a size and a variant; null if it was not measured.
-const BenchRow* find_row(const PlotRows& plot, std::size_t bytes, const std::string& label) {
-  for (const BenchRow& row : plot.rows) {
-    if (row.measured.bytes == bytes && row.algorithm == label) return &row;
+// The row of a size and a line; -1 if it was not measured. The MPI's is that of any line.
+std::ptrdiff_t place_of(const PlotRows& plot, std::size_t bytes, const std::string& label) {
+  for (std::size_t i = 0; i < plot.rows.size(); ++i) {
+    const bool wanted = label == "mpi" || plot.rows[i].algorithm == label;
+    if (wanted && plot.rows[i].measured.bytes == bytes) return static_cast<std::ptrdiff_t>(i);
   }
-  return nullptr;
+  return -1;
 }
 
 std::vector<std::size_t> sizes_of(const PlotRows& plot) {
@@ -24,26 +29,41 @@ std::vector<std::size_t> sizes_of(const PlotRows& plot) {
   return sizes;
 }
 
-double time_of(const PlotRows& plot, std::size_t bytes, const std::string& label) {
-  if (label == "mpi") {
-    for (const BenchRow& row : plot.rows) {
-      if (row.measured.bytes == bytes) return row.mpi.median;
-    }
-    return 0;
+// The medians of the runs; that of the row if nothing more is known.
+std::vector<double> medians_of(const PlotRows& plot, std::size_t bytes, const std::string& label) {
+  const std::ptrdiff_t place = place_of(plot, bytes, label);
+  if (place < 0) return {};
+  const auto i = static_cast<std::size_t>(place);
+  if (plot.runs.empty()) return {time_of(plot, bytes, label)};
+  return label == "mpi" ? plot.runs[i].mpi : plot.runs[i].quadrille;
+}
+
+// "12.38", "12.38=" or "12.38~" where another line is the same, "12.38 (11.90..14.02)" of several runs.
+std::string cell(const PlotRows& plot, std::size_t bytes, const std::string& label) {
+  std::string text = fmt::format("{:.2f}", time_of(plot, bytes, label));
+  const std::vector<double> runs = medians_of(plot, bytes, label);
+  if (runs.size() > 1) {
+    text += fmt::format(" ({:.2f}..{:.2f})", *std::min_element(runs.begin(), runs.end()),
+                        *std::max_element(runs.begin(), runs.end()));
   }
-  const BenchRow* row = find_row(plot, bytes, label);
-  return row == nullptr ? 0 : row->quadrille.median;
+  if (const SameLine* same = find_same(plot.same, bytes, label)) text += same->in_sequence ? "=" : "~";
+  return text;
 }
 
 std::string table(const Plot& plot, const PlotRows& measured) {
-  std::string text = fmt::format("{:>10} {:>12}", "bytes", "mpi");
-  for (const Variant& variant : plot.variants) text += fmt::format(" {:>12}", variant.label);
+  std::vector<std::string> labels = {"mpi"};
+  for (const Variant& variant : plot.variants) labels.push_back(variant.label);
+  if (!plot.variants.empty() && place_of(measured, sizes_of(measured)[0], again(labels[1])) >= 0) {
+    labels.push_back(again(labels[1]));
+  }
+  const bool has_runs = !measured.runs.empty() && measured.runs[0].mpi.size() > 1;
+  const int width = has_runs ? 30 : 12;
+  std::string text = fmt::format("{:>10}", "bytes");
+  for (const std::string& label : labels) text += fmt::format(" {:>{}}", label, width);
   text += '\n';
   for (const std::size_t bytes : sizes_of(measured)) {
-    text += fmt::format("{:>10} {:>12.2f}", bytes, time_of(measured, bytes, "mpi"));
-    for (const Variant& variant : plot.variants) {
-      text += fmt::format(" {:>12.2f}", time_of(measured, bytes, variant.label));
-    }
+    text += fmt::format("{:>10}", bytes);
+    for (const std::string& label : labels) text += fmt::format(" {:>{}}", cell(measured, bytes, label), width);
     text += '\n';
   }
   return text;
@@ -69,23 +89,77 @@ std::string warnings(const Figure& figure, const std::vector<PlotRows>& plots) {
   return text;
 }
 
-std::string plot_text(const Plot& plot, const PlotRows& measured) {
+std::string notes(const Plot& plot, const PlotRows& measured) {
+  std::string text;
+  if (const std::string same = same_text(measured.same, true); !same.empty()) {
+    text += fmt::format("Identical here (`=`), as their schedules are equal: {}. What they differ by is noise.\n\n", same);
+  }
+  if (const std::string same = same_text(measured.same, false); !same.empty()) {
+    text += fmt::format("The same copies by the same ranks here (`~`), in another sequence alone: {}.\n\n", same);
+  }
+  if (const Noise noise = noise_of(plot, measured); noise.most > 0) {
+    text += fmt::format(
+        "Noise: `{}` was measured twice. The two times differ by a factor of {:.3f} in the mean, {:.2f} at most (at {} "
+        "bytes).\n\n",
+        noise.line, noise.mean, noise.most, noise.at);
+  }
+  return text;
+}
+
+std::string plot_text(const Plot& plot, const PlotRows& measured, int runs) {
   if (!measured.skipped.empty()) return fmt::format("{}: not measured. {}.\n\n", plot.title, measured.skipped);
-  return fmt::format("{}: microseconds a call, median over batches of the maximum over ranks.\n\n```\n{}```\n\n",
-                     plot.title, table(plot, measured));
+  if (measured.rows.empty()) return fmt::format("{}: not measured.\n\n", plot.title);
+  const std::string what =
+      runs > 1 ? fmt::format("median of the medians of {} runs (least..most); each over batches of the maximum over ranks",
+                             runs)
+               : "median over batches of the maximum over ranks";
+  return fmt::format("{}: microseconds a call, {}.\n\n```\n{}```\n\n", plot.title, what, table(plot, measured)) +
+         notes(plot, measured);
+}
+
+std::string claim_line(const Claim& claim, const ClaimResult& result, bool has_runs) {
+  std::string here = "-";
+  if (result.sizes > 0) here = fmt::format("{:.2f}", result.here);
+  if (result.sizes > 0 && has_runs) here += fmt::format(" ({:.2f}..{:.2f})", result.least, result.most);
+  std::string verdict(to_text(result.verdict.word));
+  if (!result.verdict.reason.empty()) verdict += ": " + result.verdict.reason;
+  if (result.verdict.reason.empty() && !bounds_of(claim.paper)) verdict = "no number to compare with";
+  return fmt::format("| {} | {} over {} | {} | {} | {} | {} |\n", claim.text, claim.fast, claim.slow, claim.paper, here,
+                     result.sizes, verdict);
 }
 
 }  // namespace
 
+std::string again(const std::string& label) { return label + " again"; }
+
+double time_of(const PlotRows& plot, std::size_t bytes, const std::string& label) {
+  const std::ptrdiff_t place = place_of(plot, bytes, label);
+  if (place < 0) return 0;
+  const BenchRow& row = plot.rows[static_cast<std::size_t>(place)];
+  return label == "mpi" ? row.mpi.median : row.quadrille.median;
+}
+
 double speedup_of(const Claim& claim, const PlotRows& plot, std::size_t& sizes) {
-  std::vector<double> speedups;
+  const std::vector<double> runs = speedups_of_runs(claim, plot, sizes);
+  return quantile(runs, 0.5);
+}
+
+std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, std::size_t& sizes) {
+  std::vector<std::vector<double>> speedups;  // [run][size]
+  sizes = 0;
   for (const std::size_t bytes : sizes_of(plot)) {
     if (bytes < claim.least || bytes > claim.most) continue;
-    const double fast = time_of(plot, bytes, claim.fast), slow = time_of(plot, bytes, claim.slow);
-    if (fast > 0 && slow > 0) speedups.push_back(slow / fast);
+    const std::vector<double> fast = medians_of(plot, bytes, claim.fast), slow = medians_of(plot, bytes, claim.slow);
+    const std::size_t runs = std::min(fast.size(), slow.size());
+    speedups.resize(std::max(speedups.size(), runs));
+    for (std::size_t run = 0; run < runs; ++run) {
+      if (fast[run] > 0 && slow[run] > 0) speedups[run].push_back(slow[run] / fast[run]);
+    }
+    if (runs > 0) ++sizes;
   }
-  sizes = speedups.size();
-  return geometric_mean(speedups);
+  std::vector<double> means;
+  for (const std::vector<double>& one : speedups) means.push_back(geometric_mean(one));
+  return means;
 }
 
 std::string page_head(const Figure& figure, const FigureRun& run) {
@@ -96,27 +170,25 @@ std::string page_head(const Figure& figure, const FigureRun& run) {
                       run.command, run.ranks, run.ranks == 1 ? "" : "s", hosts, run.processors,
                       run.processors == 1 ? "" : "s", run.header.cpu, run.header.mpi,
                       figure.paper_machine);
+  if (const std::string facts = facts_line(run.facts); !facts.empty()) text += facts + "\n\n";
   if (run.ranks > run.hosts * run.processors) {
     text += fmt::format(
         "There were {} ranks on {} processors: the time slices of the system are "
         "measured too, and the ranks of a processor share its caches.\n\n",
         run.ranks, run.hosts * run.processors);
   }
-  if (run.ranks == 2 && !figure.of_two_ranks.empty()) text += figure.of_two_ranks + "\n\n";
+  if (run.has_picture) text += fmt::format("![{0}]({0}.svg)\n\n", figure.name);
   return text;
 }
 
 std::string figure_page(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
   std::string text = page_head(figure, run) + warnings(figure, plots);
-  for (std::size_t p = 0; p < plots.size(); ++p) text += plot_text(figure.plots[p], plots[p]);
+  for (std::size_t p = 0; p < plots.size(); ++p) text += plot_text(figure.plots[p], plots[p], run.facts.runs);
   text +=
       "How many times as fast, geometric mean over the sizes:\n\n"
-      "| the paper says | compared | paper | here | sizes |\n|---|---|---|---|---|\n";
+      "| the paper says | compared | paper | here | sizes | verdict |\n|---|---|---|---|---|---|\n";
   for (const Claim& claim : figure.claims) {
-    std::size_t sizes = 0;
-    const double here = claim.plot < plots.size() ? speedup_of(claim, plots[claim.plot], sizes) : 0;
-    text += fmt::format("| {} | {} over {} | {} | {} | {} |\n", claim.text, claim.fast, claim.slow,
-                        claim.paper, sizes == 0 ? "-" : fmt::format("{:.2f}", here), sizes);
+    text += claim_line(claim, result_of(figure, claim, run, plots), run.facts.runs > 1);
   }
   return text + fmt::format("\nAll numbers: [{0}.json]({0}.json), measured at {1}.\n", figure.name,
                             run.header.date);

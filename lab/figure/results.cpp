@@ -54,6 +54,33 @@ std::string own_words() {
   return words;
 }
 
+bool are_scalars(const ordered_json& list) {
+  return std::none_of(list.begin(), list.end(), [](const ordered_json& one) { return one.is_structured(); });
+}
+
+void add_text(const ordered_json& json, const std::string& indent, std::string& text) {
+  if (!json.is_structured() || json.empty() || (json.is_array() && are_scalars(json))) {
+    text += json.dump();
+    return;
+  }
+  const std::string inside = indent + "  ";
+  const char* separator = "\n";
+  text += json.is_array() ? "[" : "{";
+  for (const auto& [name, value] : json.items()) {
+    text += separator + inside + (json.is_array() ? "" : ordered_json(name).dump() + ": ");
+    add_text(value, inside, text);
+    separator = ",\n";
+  }
+  text += "\n" + indent + (json.is_array() ? "]" : "}");
+}
+
+// As dump(2), but a list of numbers in one line.
+std::string compact_text(const ordered_json& json) {
+  std::string text;
+  add_text(json, "", text);
+  return text;
+}
+
 }  // namespace
 
 nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run) {
@@ -65,13 +92,14 @@ nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run) {
   json["ranks"] = run.ranks;
   json["hosts"] = run.hosts;
   json["processors"] = run.processors;
+  json["facts"] = to_json(run.facts);
   return json;
 }
 
 int write_files(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
                 const std::string& page) {
   const std::string base = options.results + "/" + figure.name;
-  if (!write(base + ".json", json.dump(2) + "\n")) return wrong_result;
+  if (!write(base + ".json", compact_text(json) + "\n")) return wrong_result;
   if (!write(base + ".md", page)) return wrong_result;
   return 0;
 }
@@ -101,7 +129,9 @@ FigureRun make_run(const BenchHeader& header) {
   mpi().Comm_size(mpi().comm_world, &run.ranks);
   run.hosts = count_hosts(mpi().comm_world);
   run.processors = static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
-  run.command = fmt::format("mpirun -n {} quadrille{}", run.ranks, own_words());
+  run.command = launcher_line();
+  if (run.command.empty()) run.command = fmt::format("mpirun -n {} quadrille{}", run.ranks, own_words());
+  run.facts = collect_facts();
   run.header = header;
   return run;
 }

@@ -10,9 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/figure/figure.hpp"
+#include "lab/figure/verdict.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
-#include "lab/figure/figure.hpp"
 
 namespace quadrille::tools {
 
@@ -93,13 +94,6 @@ struct GpuMeasured {
 
 // ---- Verdicts ----
 
-struct Verdict {
-  enum class Word : std::uint8_t { agrees, disagrees, cannot_be_tested } word = Word::cannot_be_tested;
-  std::string reason;  // why not
-  double here = 0;     // the number, where there is one
-  std::size_t points = 0;
-};
-std::string_view to_text(Verdict::Word word);
 Verdict verdict_of(const GpuFigure& figure, const GpuClaim& claim, const GpuMeasured& measured, int ranks);
 
 nlohmann::ordered_json to_json(const GpuFigure& figure, const FigureRun& run, const GpuMeasured& measured);

@@ -54,6 +54,7 @@ std::string why_not_this_figure(const BenchOptions& options, const GpuFigure& fi
     return fmt::format("--figure has its own collectives: leave '{}' out", options.collective);
   }
   if (std::string idle = why_without_effect(options); !idle.empty()) return idle;
+  if (options.runs > 1) return fmt::format("--runs is for figures of the host, not {}", options.figure);
   if (!figure.needs_device && (!options.device.empty() || options.stage_mpi)) {
     return fmt::format("{} is about memory of the host: leave --device and --stage-mpi out", options.figure);
   }

@@ -145,18 +145,6 @@ double compared(const GpuPlotRows& measured, const GpuClaim& claim, const std::v
 
 }  // namespace
 
-std::string_view to_text(Verdict::Word word) {
-  switch (word) {
-    case Verdict::Word::agrees:
-      return "agrees";
-    case Verdict::Word::disagrees:
-      return "disagrees";
-    case Verdict::Word::cannot_be_tested:
-      break;
-  }
-  return "cannot be tested here";
-}
-
 Verdict verdict_of(const GpuFigure& figure, const GpuClaim& claim, const GpuMeasured& measured, int ranks) {
   Verdict verdict;
   verdict.reason = why_untestable(figure, claim, measured, ranks);

@@ -322,6 +322,8 @@ class Bench {
       row.quadrille = summarize(timing.microseconds[i]);
       row.ratio = native.median > 0 ? row.quadrille.median / native.median : 0;
       row.pair_ratio = median_of_ratios(timing.microseconds[i], timing.microseconds[0]);
+      row.samples = timing.microseconds[i];
+      if (i == 1) row.mpi_samples = timing.microseconds[0];
       row.batches = timing.batches;
       row.mpi_calls_per_batch = timing.calls_per_batch[0];
       row.calls_per_batch = timing.calls_per_batch[i];

@@ -189,6 +189,7 @@ constexpr Effect effects[] = {
     {"--neighborhood", true, true, false, false}, {"--grid", true, true, false, false},
     {"--overlap", true, true, false, false},      {"--tests", false, true, false, false},
     {"--figure", true, false, true, false},       {"--results", false, false, true, false},
+    {"--runs", false, false, true, false},
     {"--ranks", false, false, false, true},       {"--orders", false, false, false, true},
     {"--threads", false, false, false, true},     {"--staggered", false, false, false, true},
     {"--seed", true, true, true, false},          {"--json", true, true, false, true},
@@ -413,6 +414,11 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
           "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-table-2, gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7, "
           "gpu-8, gpu-9, gpu-10")
       ->check(not_empty);
+  command
+      .add_option("--runs", options.runs,
+                  "Figure: whole runs; numbers are then the medians of theirs, with the least and the most")
+      ->check(CLI::Range(1, 100))
+      ->default_str("1");
   command.add_option("--panel", options.panel, "Figures of gpu: measure only this panel, from 1 on; 0 measures all")
       ->check(CLI::Range(0, 9))
       ->default_str("0");

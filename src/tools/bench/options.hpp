@@ -57,6 +57,7 @@ struct BenchOptions {
   int tests = 0;
   // For --figure.
   std::string figure;
+  int runs = 1;                     // whole runs
   int panel = 0;                    // of a figure on GPUs: only this one, from 1 on; 0: all
   long shrink = 1;                  // sizes of a figure on GPUs are divided by that
   std::string results = "results";  // folder of its page and data

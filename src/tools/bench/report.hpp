@@ -37,6 +37,7 @@ struct BenchRow {
   Ceiling ceiling;  // of plain copies, if it was measured for this row
   std::vector<Count> mpi_events, quadrille_events;  // a call and rank; empty: not asked for
   std::optional<LateColumns> late{};                // with --late
+  std::vector<double> mpi_samples{}, samples{};     // the times of the batches
   std::optional<OverlapColumns> overlap{};  // with --overlap; `mpi` and `quadrille` are then to start and wait alone
 };
 

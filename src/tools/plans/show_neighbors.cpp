@@ -36,9 +36,18 @@ plan::Schedule build_copies(plan::BuildEdges build, bool gather, const plan::Gri
   return build({grid.ranks(), me, edges, domains});
 }
 
-plan::Schedule build(Collective collective, const choose::Choice& choice,
-                     const plan::Grid& grid, const plan::Neighborhood& around,
-                     std::span<const int> domains, int me) {
+void print_offsets(const plan::Neighborhood& around) {
+  fmt::print("offsets");
+  for (int i = 0; i < around.size(); ++i) {
+    fmt::print(" {}:({})", i, fmt::join(around.offset(i), ","));
+  }
+  fmt::print("\n");
+}
+
+}  // namespace
+
+plan::Schedule neighbor_schedule(Collective collective, const choose::Choice& choice, const plan::Grid& grid,
+                                 const plan::Neighborhood& around, std::span<const int> domains, int me) {
   const choose::Algorithm& algorithm = *choice.algorithm;
   const bool gather = is_allgather(collective);
   if (algorithm.build_neighbors != nullptr) {
@@ -49,16 +58,6 @@ plan::Schedule build(Collective collective, const choose::Choice& choice,
   const auto exchange = gather ? plan::neighbor_allgather_direct : plan::neighbor_direct;
   return exchange(me, ends_of(grid, around, me, -1).peers, ends_of(grid, around, me, 1).peers);
 }
-
-void print_offsets(const plan::Neighborhood& around) {
-  fmt::print("offsets");
-  for (int i = 0; i < around.size(); ++i) {
-    fmt::print(" {}:({})", i, fmt::join(around.offset(i), ","));
-  }
-  fmt::print("\n");
-}
-
-}  // namespace
 
 std::string show_neighbors(Collective collective, const choose::Choice& choice,
                            const ShowOptions& options) {
@@ -86,7 +85,7 @@ std::string show_neighbors(Collective collective, const choose::Choice& choice,
   if (choice.algorithm->build_edges != nullptr) domains = domains_in_turn(options.unit_domains, grid.ranks());
   const int first = me < 0 ? 0 : me, last = me < 0 ? grid.ranks() - 1 : me;
   for (int rank = first; rank <= last; ++rank) {
-    const plan::Schedule schedule = build(collective, choice, grid, around, domains, rank);
+    const plan::Schedule schedule = neighbor_schedule(collective, choice, grid, around, domains, rank);
     const plan::Counts counts = plan::count(schedule);
     fmt::print("\nrank {} of {}{}\nrounds {}, messages {}, blocks sent {}, blocks copied {}\n{}", rank,
                grid.ranks(), domain_text(domains, rank), counts.rounds, counts.messages, counts.blocks_sent,

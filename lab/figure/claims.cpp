@@ -1,0 +1,163 @@
+#include "lab/figure/claims.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "lab/figure/same.hpp"
+#include "tools/bench/statistics.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+constexpr double any = std::numeric_limits<double>::infinity();
+constexpr double a_quarter = 1.25;
+
+// The numbers of "0.8 to 1".
+std::vector<double> numbers_in(const std::string& text) {
+  std::vector<double> numbers;
+  for (const char* at = text.c_str(); *at != '\0';) {
+    char* end = nullptr;
+    const double number = std::strtod(at, &end);
+    const bool is_one = end != at && *at >= '0' && *at <= '9';
+    if (is_one) numbers.push_back(number);
+    at = is_one ? end : at + 1;
+  }
+  return numbers;
+}
+
+const Variant* find_line(const Plot& plot, const std::string& label) {
+  const auto found =
+      std::find_if(plot.variants.begin(), plot.variants.end(), [&](const Variant& v) { return v.label == label; });
+  return found == plot.variants.end() ? nullptr : &*found;
+}
+
+// A line that something else carried out, or with wrong bytes.
+std::string why_not_as_named(const Plot& plot, const PlotRows& measured, const Claim& claim) {
+  for (const BenchRow& row : measured.rows) {
+    if (row.algorithm != claim.fast && row.algorithm != claim.slow) continue;
+    if (row.measured.bytes < claim.least || row.measured.bytes > claim.most) continue;
+    if (row.errors > 0) return "wrong bytes were delivered";
+    const Variant* line = find_line(plot, row.algorithm);
+    if (line != nullptr && line->algorithm != "default" && !row.served_by.starts_with(line->algorithm)) {
+      return fmt::format("{} was carried out by {}", row.algorithm, row.served_by);
+    }
+  }
+  return "";
+}
+
+std::string first_of(const PlotRows& measured, std::size_t bytes, const std::string& label) {
+  const SameLine* same = find_same(measured.same, bytes, label);
+  return same == nullptr ? label : same->as;
+}
+
+bool are_all_same(const PlotRows& measured, const Claim& claim) {
+  bool any_size = false;
+  for (const BenchRow& row : measured.rows) {
+    const std::size_t bytes = row.measured.bytes;
+    if (bytes < claim.least || bytes > claim.most) continue;
+    any_size = true;
+    if (first_of(measured, bytes, claim.fast) != first_of(measured, bytes, claim.slow)) return false;
+  }
+  return any_size;
+}
+
+std::string ranks_text(const Claim& claim) {
+  return claim.least_ranks == claim.most_ranks ? fmt::format("{}", claim.least_ranks)
+                                               : fmt::format("{} to {}", claim.least_ranks, claim.most_ranks);
+}
+
+std::string why_untestable(const Figure& figure, const Claim& claim, const FigureRun& run, const PlotRows& measured,
+                           std::size_t sizes) {
+  if (!measured.skipped.empty()) return "not measured: " + measured.skipped;
+  if (sizes == 0) return "none of its sizes was measured";
+  if (claim.most_ranks > 0 && (run.ranks < claim.least_ranks || run.ranks > claim.most_ranks)) {
+    return fmt::format("it is about {} ranks, and there were {}", ranks_text(claim), run.ranks);
+  }
+  if (are_all_same(measured, claim)) {
+    return fmt::format("identical here: by {} and {} each rank makes the same copies", claim.fast, claim.slow);
+  }
+  if (figure.needs_cores && run.ranks > run.hosts * run.processors) {
+    return "the ranks of a processor share its caches";
+  }
+  return why_not_as_named(figure.plots[claim.plot], measured, claim);
+}
+
+// Whether a claim is that one line is faster, by whatever it may be.
+bool is_of_direction(const std::pair<double, double>& bounds) {
+  return (bounds.first == 1 && bounds.second == any) || (bounds.first == 0 && bounds.second == 1);
+}
+
+}  // namespace
+
+std::string_view to_text(Verdict::Word word) {
+  switch (word) {
+    case Verdict::Word::agrees:
+      return "agrees";
+    case Verdict::Word::disagrees:
+      return "disagrees";
+    case Verdict::Word::cannot_be_tested:
+      break;
+  }
+  return "cannot be tested here";
+}
+
+std::optional<std::pair<double, double>> bounds_of(const std::string& paper) {
+  const std::vector<double> numbers = numbers_in(paper);
+  if (numbers.empty() || paper.starts_with("towards")) return std::nullopt;
+  if (paper.starts_with("above")) return std::pair{numbers[0], any};
+  if (paper.starts_with("below")) return std::pair{0.0, numbers[0]};
+  if (paper.starts_with("up to")) return std::pair{1.0, numbers[0]};
+  if (numbers.size() > 1) return std::pair{numbers[0], numbers[1]};
+  return std::pair{numbers[0] / a_quarter, numbers[0] * a_quarter};
+}
+
+Noise noise_of(const Plot& plot, const PlotRows& measured) {
+  Noise noise;
+  if (plot.variants.empty()) return noise;
+  const std::string& line = plot.variants[0].label;
+  std::vector<double> factors;
+  for (const BenchRow& row : measured.rows) {
+    if (row.algorithm != again(line)) continue;
+    const double first = time_of(measured, row.measured.bytes, line), second = row.quadrille.median;
+    if (first <= 0 || second <= 0) continue;
+    factors.push_back(std::max(first / second, second / first));
+    if (factors.back() > noise.most) noise = {0, factors.back(), row.measured.bytes, line};
+  }
+  noise.mean = geometric_mean(factors);
+  return noise;
+}
+
+ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun& run,
+                      const std::vector<PlotRows>& plots) {
+  ClaimResult result;
+  if (claim.plot >= plots.size()) {
+    result.verdict.reason = "not measured";
+    return result;
+  }
+  const PlotRows& measured = plots[claim.plot];
+  const std::vector<double> all = speedups_of_runs(claim, measured, result.sizes);
+  if (result.sizes > 0) {
+    result.here = quantile(all, 0.5);
+    result.least = *std::min_element(all.begin(), all.end());
+    result.most = *std::max_element(all.begin(), all.end());
+  }
+  Verdict& verdict = result.verdict;
+  verdict.here = result.here;
+  verdict.reason = why_untestable(figure, claim, run, measured, result.sizes);
+  const auto bounds = bounds_of(claim.paper);
+  if (!verdict.reason.empty() || !bounds) return result;
+  const double noise = noise_of(figure.plots[claim.plot], measured).mean;
+  if (is_of_direction(*bounds) && std::max(result.here, 1 / result.here) < noise) {
+    verdict.reason = fmt::format("the difference is below the noise of {:.2f}", noise);
+    return result;
+  }
+  const bool agrees = bounds->first <= result.here && result.here <= bounds->second;
+  verdict.word = agrees ? Verdict::Word::agrees : Verdict::Word::disagrees;
+  return result;
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,201 @@
+#include "lab/figure/stored.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "lab/figure/same.hpp"
+#include "tools/bench/status.hpp"
+#include "tools/launch/process.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+BenchHeader header_from(const ordered_json& json) {
+  BenchHeader header;
+  header.version = json.at("version");
+  header.mpi = json.at("mpi");
+  header.mpi_library = json.value("mpi_library", "");
+  header.cpu = json.at("cpu");
+  header.date = json.at("date");
+  return header;
+}
+
+BenchRow row_from(const ordered_json& json) {
+  BenchRow row;
+  row.measured.bytes = json.at("bytes");
+  row.algorithm = json.at("algorithm");
+  row.served_by = json.at("served_by");
+  row.mpi.median = json.at("mpi_us");
+  row.quadrille.median = json.at("quadrille_us");
+  row.errors = json.at("errors");
+  return row;
+}
+
+PlotRows plot_from(const ordered_json& json) {
+  PlotRows plot;
+  plot.skipped = json.value("skipped", "");
+  for (const ordered_json& one : json.at("rows")) {
+    plot.rows.push_back(row_from(one));
+    if (one.contains("runs")) plot.runs.push_back({one["runs"].at("mpi_us"), one["runs"].at("quadrille_us"), {}, {}});
+    for (const char* likeness : {"identical_to", "same_copies_as"}) {
+      if (!one.contains(likeness)) continue;
+      const BenchRow& row = plot.rows.back();
+      plot.same.push_back({row.measured.bytes, row.algorithm, one[likeness], likeness == std::string("identical_to")});
+    }
+  }
+  return plot;
+}
+
+FigureRun run_from(const ordered_json& json) {
+  FigureRun run;
+  run.command = json.at("command");
+  run.ranks = json.at("ranks");
+  run.hosts = json.value("hosts", 1);
+  run.processors = json.at("processors");
+  run.header = header_from(json.at("header"));
+  if (json.contains("facts")) run.facts = facts_from(json["facts"]);
+  return run;
+}
+
+bool find_figure(const std::string& name, const FigureRun& run, Figure& figure) {
+  for (Figure& one : figures(run.facts.l2, std::max(run.ranks, 1))) {
+    if (one.name != name) continue;
+    figure = std::move(one);
+    return true;
+  }
+  return false;
+}
+
+std::string stale(const Figure& figure, const std::string& what) {
+  return fmt::format("{}: {}; it was measured with an older figure: measure it again", figure.name, what);
+}
+
+// The lines of a plot, in the order in which they were measured.
+std::vector<std::string> lines_of(const PlotRows& plot) {
+  std::vector<std::string> lines;
+  for (const BenchRow& row : plot.rows) {
+    if (std::find(lines.begin(), lines.end(), row.algorithm) == lines.end()) lines.push_back(row.algorithm);
+  }
+  return lines;
+}
+
+std::string why_other_lines(const Figure& figure, const Plot& plot, const PlotRows& measured) {
+  if (!measured.skipped.empty()) return "";
+  std::vector<std::string> wanted, lines = lines_of(measured);
+  for (const Variant& variant : plot.variants) wanted.push_back(variant.label);
+  std::erase_if(lines, [&](const std::string& line) { return line == again(wanted[0]); });
+  return lines == wanted ? "" : stale(figure, fmt::format("other lines in '{}'", plot.title));
+}
+
+std::string why_other_plots(const Figure& figure, const ordered_json& json, const std::vector<PlotRows>& plots) {
+  if (plots.size() != figure.plots.size()) {
+    return stale(figure, fmt::format("{} panels, not {}", plots.size(), figure.plots.size()));
+  }
+  for (std::size_t p = 0; p < plots.size(); ++p) {
+    if (json["plots"][p].at("title") != figure.plots[p].title) {
+      return stale(figure, fmt::format("panel '{}' is '{}'", json["plots"][p]["title"].get<std::string>(), figure.plots[p].title));
+    }
+    if (std::string why = why_other_lines(figure, figure.plots[p], plots[p]); !why.empty()) return why;
+  }
+  return "";
+}
+
+std::string why_other_claims(const Figure& figure, const ordered_json& json) {
+  const ordered_json& claims = json.at("claims");
+  if (claims.size() != figure.claims.size()) {
+    return stale(figure, fmt::format("{} claims, not {}", claims.size(), figure.claims.size()));
+  }
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const Claim& claim = figure.claims[i];
+    const bool same = claims[i].at("text") == claim.text && claims[i].at("fast") == claim.fast &&
+                      claims[i].at("slow") == claim.slow && claims[i].at("paper") == claim.paper;
+    if (!same) return stale(figure, fmt::format("another claim than '{}'", claim.text));
+  }
+  return "";
+}
+
+SetupRow setup_from(const ordered_json& json, const std::vector<SetupCase>& cases) {
+  SetupRow row;
+  for (const SetupCase& one : cases) {
+    if (one.dimensions == json.at("dimensions") && one.radius == json.at("radius")) row.measured = one;
+  }
+  row.neighbors = json.at("neighbors");
+  row.repetitions = json.at("repetitions");
+  for (std::size_t i = 0; i < setup_count; ++i) row.microseconds[i] = json.at("functions").at(i).at("us");
+  return row;
+}
+
+std::string read_setups(const ordered_json& json, StoredFigure& stored) {
+  for (const ordered_json& one : json.at("setups")) stored.setups.push_back(setup_from(one, stored.figure.setups));
+  if (stored.setups.size() != stored.figure.setups.size()) return stale(stored.figure, "other cells");
+  for (std::size_t i = 0; i < setup_count; ++i) {
+    if (json["setups"][0]["functions"][i].at("name") != setup_functions()[i].name) {
+      return stale(stored.figure, "other functions");
+    }
+  }
+  return "";
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// Empty, or what is wrong.
+std::string make_page(const std::filesystem::path& file, bool check) {
+  StoredFigure stored;
+  const ordered_json json = ordered_json::parse(text_of(file), nullptr, false);
+  if (json.is_discarded()) return fmt::format("{}: no JSON", file.string());
+  if (std::string problem = read_stored(json, stored); !problem.empty()) return problem;
+  stored.run.has_picture = std::filesystem::exists(std::filesystem::path(file).replace_extension("svg"));
+  const std::filesystem::path page = std::filesystem::path(file).replace_extension("md");
+  const std::string text = page_of(stored);
+  if (check) return text_of(page) == text ? "" : fmt::format("{} is not what its data say", page.string());
+  std::ofstream out(page);
+  out << text;
+  out.close();
+  return out ? "" : fmt::format("cannot write '{}'", page.string());
+}
+
+}  // namespace
+
+std::string read_stored(const ordered_json& json, StoredFigure& stored) {
+  try {
+    stored.run = run_from(json);
+    const std::string name = json.at("figure");
+    if (!find_figure(name, stored.run, stored.figure)) return fmt::format("there is no figure '{}'", name);
+    if (!stored.figure.setups.empty()) return read_setups(json, stored);
+    for (const ordered_json& plot : json.at("plots")) stored.plots.push_back(plot_from(plot));
+    if (std::string why = why_other_plots(stored.figure, json, stored.plots); !why.empty()) return why;
+    return why_other_claims(stored.figure, json);
+  } catch (const ordered_json::exception& error) {
+    return fmt::format("these are no data of a figure: {}", error.what());
+  }
+}
+
+std::string page_of(const StoredFigure& stored) {
+  return stored.figure.setups.empty() ? figure_page(stored.figure, stored.run, stored.plots)
+                                      : setup_page(stored.figure, stored.run, stored.setups);
+}
+
+int pages_command(const std::vector<std::string>& files, bool check) {
+  int status = 0;
+  for (const std::string& file : files) {
+    const std::string problem = make_page(file, check);
+    if (problem.empty()) continue;
+    complain(problem);
+    status = wrong_result;
+  }
+  return status;
+}
+
+}  // namespace quadrille::tools

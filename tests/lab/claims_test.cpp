@@ -1,0 +1,258 @@
+// Lines that are one and the same, the noise, several runs, and the verdicts that follow.
+#include "lab/figure/claims.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "lab/figure/runs.hpp"
+#include "lab/figure/same.hpp"
+#include "lab/figure/stored.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::size_t l2 = 1 << 20;
+
+Figure figure_named(const std::string& name, int ranks) {
+  for (Figure& f : figures(l2, ranks)) {
+    if (f.name == name) return std::move(f);
+  }
+  ADD_FAILURE() << "no figure " << name;
+  return {};
+}
+
+bool is_same(const Plot& plot, int ranks, std::size_t bytes, const std::string& line, const std::string& as,
+             bool in_sequence = true, const std::vector<int>& domains = {}) {
+  const std::vector<SameLine> same = same_lines(plot, ranks, domains);
+  const SameLine* found = find_same(same, bytes, line);
+  return found != nullptr && found->as == as && found->in_sequence == in_sequence;
+}
+
+// Which ranks make two orders one is nobody's list: the schedules say it.
+TEST(SameLines, OfTwoRanksEachMakesTheSameCopiesInBothOrders) {
+  for (const char* name : {"co-10", "co-10-neighbors"}) {
+    for (const Plot& plot : figure_named(name, 2).plots) {
+      EXPECT_TRUE(is_same(plot, 2, 8, "SH-CO", "SH-Naive", false)) << name << plot.title;
+    }
+    EXPECT_FALSE(is_same(figure_named(name, 3).plots[0], 3, 8, "SH-CO", "SH-Naive", false)) << name;
+    EXPECT_FALSE(is_same(figure_named(name, 8).plots[0], 8, 8, "SH-CO", "SH-Naive", false)) << name;
+  }
+}
+
+TEST(SameLines, OneDomainMakesTheOrderForDomainsOneWithMorton) {
+  const Plot plot = figure_named("co-11", 8).plots[0];
+  EXPECT_TRUE(is_same(plot, 8, 8, "SH-NUMA-CO", "SH-CO"));
+  EXPECT_FALSE(is_same(plot, 8, 8, "SH-NUMA-CO", "SH-CO", true, {0, 0, 0, 0, 1, 1, 1, 1}));
+}
+
+TEST(SameLines, BlocksThatFitTheCachedPartAreCopiedAsOrdinaryOnes) {
+  const Plot plot = figure_named("hint-10", 8).plots[0];  // T is 128 KiB
+  EXPECT_TRUE(is_same(plot, 8, 128 << 10, "hybrid T", "temporal"));
+  EXPECT_FALSE(is_same(plot, 8, 256 << 10, "hybrid T", "temporal"));
+  EXPECT_FALSE(is_same(plot, 8, 128 << 10, "hybrid T/2", "temporal"));
+  EXPECT_FALSE(is_same(plot, 8, 16 << 10, "streaming", "temporal"));
+}
+
+TEST(SameLines, OneHopIsTheSameByTorusAndTorusDirect) {
+  const Figure f = figure_named("iso-4", 8);
+  EXPECT_TRUE(is_same(f.plots[0], 8, 1, "torus-direct", "torus"));    // 2 x 2 x 2
+  EXPECT_FALSE(is_same(f.plots[4], 8, 1, "torus-direct", "torus"));   // a ring of 8
+  EXPECT_FALSE(is_same(f.plots[0], 8, 1, "torus", "straightforward"));
+}
+
+TEST(SameLines, ATextHasTheRangesOfSizes) {
+  const std::vector<SameLine> same = {{8, "b", "a"}, {64, "b", "a"}, {8, "c", "a"}, {8, "d", "a", false}};
+  EXPECT_EQ(same_text(same, true), "b is a (8 to 64 bytes), c is a (8 to 8 bytes)");
+  EXPECT_EQ(same_text(same, false), "d is a (8 to 8 bytes)");
+}
+
+TEST(Claims, BoundsFollowFromWhatThePaperSays) {
+  const double any = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(bounds_of("above 1"), (std::pair{1.0, any}));
+  EXPECT_EQ(bounds_of("below 1"), (std::pair{0.0, 1.0}));
+  EXPECT_EQ(bounds_of("0.8 to 1"), (std::pair{0.8, 1.0}));
+  EXPECT_EQ(bounds_of("up to 1.2"), (std::pair{1.0, 1.2}));
+  EXPECT_EQ(bounds_of("about 3"), (std::pair{2.4, 3.75}));
+  EXPECT_EQ(bounds_of("-"), std::nullopt);
+  EXPECT_EQ(bounds_of("towards 1"), std::nullopt);
+  for (const Figure& f : figures(l2, 8)) {
+    for (const Claim& claim : f.claims) {
+      const auto bounds = bounds_of(claim.paper);
+      if (bounds) EXPECT_LT(bounds->first, bounds->second) << f.name << ": " << claim.paper;
+    }
+  }
+}
+
+BenchRow row_of_line(std::size_t bytes, const std::string& label, double mpi, double quadrille) {
+  BenchRow row;
+  row.measured.bytes = bytes;
+  row.algorithm = label;
+  row.served_by = label == "a" || label == "a again" ? "alg-a" : "alg-b";
+  row.mpi.median = row.mpi.least = mpi;
+  row.quadrille.median = row.quadrille.least = quadrille;
+  row.samples = {quadrille, 1.23456 * quadrille};
+  return row;
+}
+
+Figure small_figure() {
+  Figure f;
+  f.name = "test-1";
+  f.plots = {{"MPI_Alltoall", Collective::alltoall, "8,64", false, {{"a", "alg-a", {}}, {"b", "alg-b", {}}}}};
+  f.claims = {{"a is better", 0, "a", "b", 1, 64, "above 1"}};
+  return f;
+}
+
+FigureRun run_of(int ranks, int processors) {
+  FigureRun run;
+  run.ranks = ranks;
+  run.processors = processors;
+  return run;
+}
+
+const PlotRows two_lines = {{row_of_line(8, "a", 8, 4), row_of_line(8, "b", 8, 5), row_of_line(8, "a again", 8, 4.4)}};
+
+Verdict verdict_with(const Figure& f, const FigureRun& run, const PlotRows& plot = two_lines) {
+  return result_of(f, f.claims[0], run, {plot}).verdict;
+}
+
+TEST(Claims, HaveAVerdictWithItsReason) {
+  Figure f = small_figure();
+  EXPECT_EQ(verdict_with(f, run_of(4, 4)).word, Verdict::Word::agrees);
+  f.claims[0].paper = "3";
+  EXPECT_EQ(verdict_with(f, run_of(4, 4)).word, Verdict::Word::disagrees);
+  f.needs_cores = true;
+  EXPECT_THAT(verdict_with(f, run_of(4, 2)).reason, HasSubstr("share its caches"));
+  EXPECT_EQ(verdict_with(f, run_of(4, 4)).reason, "");
+  f.claims[0].least_ranks = f.claims[0].most_ranks = 8;
+  EXPECT_EQ(verdict_with(f, run_of(4, 4)).reason, "it is about 8 ranks, and there were 4");
+  EXPECT_EQ(verdict_with(f, run_of(8, 8)).reason, "");
+}
+
+TEST(Claims, OfAThingWithItselfCannotBeTested) {
+  PlotRows plot = two_lines;
+  plot.same = {{8, "b", "a", false}};
+  EXPECT_THAT(verdict_with(small_figure(), run_of(4, 4), plot).reason, StartsWith("identical here"));
+  plot.same = {{64, "b", "a"}};  // at another size
+  EXPECT_EQ(verdict_with(small_figure(), run_of(4, 4), plot).reason, "");
+}
+
+TEST(Claims, BelowTheNoiseSayNothing) {
+  PlotRows plot = two_lines;
+  plot.rows[1].quadrille.median = 4.2;  // 1.05, where the same line differs by 1.1
+  EXPECT_THAT(verdict_with(small_figure(), run_of(4, 4), plot).reason, HasSubstr("below the noise of 1.10"));
+  plot.rows[2].quadrille.median = 4.04;
+  EXPECT_EQ(verdict_with(small_figure(), run_of(4, 4), plot).word, Verdict::Word::agrees);
+}
+
+TEST(Claims, OfLinesThatSomethingElseCarriedOutSayNothing) {
+  PlotRows plot = two_lines;
+  plot.rows[1].served_by = "mpi";
+  EXPECT_EQ(verdict_with(small_figure(), run_of(4, 4), plot).reason, "b was carried out by mpi");
+}
+
+TEST(Runs, BecomeMediansWithTheirEnds) {
+  std::vector<std::vector<PlotRows>> runs;
+  for (const double b : {5.0, 9.0, 6.0}) {
+    runs.push_back({two_lines});
+    runs.back()[0].rows[1].quadrille.median = b;
+    runs.back()[0].rows[2].errors = 1;
+  }
+  const std::vector<PlotRows> plots = combine_runs(runs);
+  ASSERT_EQ(plots.size(), 1u);
+  EXPECT_DOUBLE_EQ(plots[0].rows[1].quadrille.median, 6);
+  EXPECT_EQ(plots[0].rows[2].errors, 3u);
+  EXPECT_THAT(plots[0].runs[1].quadrille, testing::ElementsAre(5, 9, 6));
+  EXPECT_THAT(plots[0].runs[1].samples[2], testing::ElementsAre(5, 6.173));  // four digits
+  FigureRun run = run_of(4, 4);
+  run.facts.runs = 3;
+  const ClaimResult result = result_of(small_figure(), small_figure().claims[0], run, plots);
+  EXPECT_DOUBLE_EQ(result.here, 1.5);
+  EXPECT_DOUBLE_EQ(result.least, 1.25);
+  EXPECT_DOUBLE_EQ(result.most, 2.25);
+  const std::string page = figure_page(small_figure(), run, plots);
+  EXPECT_THAT(page, HasSubstr(" 6.00 (5.00..9.00)"));
+  EXPECT_THAT(page, HasSubstr("| a is better | a over b | above 1 | 1.50 (1.25..2.25) | 1 | agrees |"));
+}
+
+TEST(Runs, KeepAPartOfTheSamples) {
+  std::vector<double> many(1000, 1);
+  many[16] = 12.3456;
+  const std::vector<double> kept = some_of(many);
+  EXPECT_LE(kept.size(), 64u);
+  EXPECT_DOUBLE_EQ(kept[1], 12.35);
+}
+
+// What a file has is enough for the page; what does not belong to today's figure is found.
+class Stored : public testing::Test {
+ protected:
+  void SetUp() override {
+    figure_ = figure_named("hint-8", 2);
+    run_ = run_of(2, 2);
+    run_.command = "mpirun -n 2 quadrille bench --figure hint-8";
+    run_.header.date = "2026-01-01T00:00:00Z";
+    run_.facts.kernel = "Linux 6.1";
+    run_.facts.l2 = l2;
+    run_.facts.binding = {"0", "1"};
+    run_.facts.domains = {0, 0};
+    run_.facts.runs = 2;
+    std::vector<PlotRows> plots(1);
+    for (const std::size_t bytes : {4096, 8192}) {
+      double time = 10;
+      for (const char* label : {"temporal", "streaming", "temporal again"}) {
+        plots[0].rows.push_back(row_of_line(bytes, label, 20, time++));
+        plots[0].rows.back().served_by = "hint-hilbert";
+      }
+    }
+    plots_ = combine_runs({plots, plots});
+    json_ = figure_json(figure_, run_, plots_);
+  }
+
+  std::string problem() const {
+    StoredFigure stored;
+    return read_stored(json_, stored);
+  }
+
+  Figure figure_;
+  FigureRun run_;
+  std::vector<PlotRows> plots_;
+  nlohmann::ordered_json json_;
+};
+
+TEST_F(Stored, DataGiveThePageAgain) {
+  StoredFigure stored;
+  ASSERT_EQ(read_stored(json_, stored), "");
+  EXPECT_EQ(page_of(stored), figure_page(figure_, run_, plots_));
+}
+
+TEST_F(Stored, DataOfAnOlderFigureAreFound) {
+  EXPECT_EQ(problem(), "");
+  const nlohmann::ordered_json good = json_;
+  json_["claims"][0]["paper"] = "3";
+  EXPECT_THAT(problem(), HasSubstr("another claim"));
+  json_ = good;
+  json_["claims"].erase(1);
+  EXPECT_THAT(problem(), HasSubstr("1 claims, not 2"));
+  json_ = good;
+  json_["plots"][0]["title"] = "MPI_Allgather";
+  EXPECT_THAT(problem(), HasSubstr("panel 'MPI_Allgather'"));
+  json_ = good;
+  for (auto& row : json_["plots"][0]["rows"]) {
+    if (row["algorithm"] == "streaming") row["algorithm"] = "flowing";
+  }
+  EXPECT_THAT(problem(), HasSubstr("other lines"));
+  json_ = good;
+  json_["figure"] = "hint-7";
+  EXPECT_EQ(problem(), "there is no figure 'hint-7'");
+  json_ = good;
+  json_.erase("ranks");
+  EXPECT_THAT(problem(), HasSubstr("no data of a figure"));
+}
+
+}  // namespace
+}  // namespace quadrille::tools
