@@ -5,6 +5,8 @@
 #   DESTDIR   a root to install under, for packagers  (default: none)
 #   TESTS     a ctest regular expression: only these tests in `make test` (default: all)
 #   SECONDS   how long `make fuzz` runs                (default: 3600)
+#   RESULTS   where `make results` writes              (default: build/results; docs/results replaces the stored ones)
+#   RUNS      whole runs of each figure in `make results` (default: 5)
 #   SEED      draws the part of the large matrices that runs; `all` for all (default: a new seed each time)
 
 JOBS ?= $(shell nproc)
@@ -12,6 +14,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 TESTS ?=
 SECONDS ?= 3600
+RESULTS ?= build/results
+RUNS ?= 5
 SEED ?=
 
 # As root, Open MPI asks twice.
@@ -22,7 +26,8 @@ CONFIGURE := cmake -S . -G Ninja
 RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --seed '$(SEED)'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-device-all fuzz test-all bench docs install \
+.PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-device-all fuzz test-all bench results \
+  pictures docs install \
   wheel clean
 
 help:
@@ -36,6 +41,8 @@ help:
 	@echo "make test-device-all  all tests on a device's memory, also on MPIs that take it; needs no GPU"
 	@echo 'make fuzz           random programs under all MPIs (SECONDS=3600)'
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
+	@echo 'make results        repeat the figures of the papers that this machine can repeat (RESULTS=build/results RUNS=5)'
+	@echo 'make pictures       draw the pictures of docs/results from their data, and write the pages of figures anew'
 	@echo 'make docs           write docs/algorithms.md anew and check the links of all documents'
 	@echo 'make install        install both builds (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make wheel          a Python wheel for both ABIs, in build/wheel'
@@ -95,6 +102,21 @@ fuzz: build
 
 bench: build
 	@scripts/bench.sh
+
+results: build/openmpi/build.ninja
+	@cmake --build build/openmpi -j $(JOBS) --target quadrille_tool quadrille_lab
+	@lab/results.py --build build/openmpi --out '$(RESULTS)' --runs $(RUNS)
+	@scripts/setup.sh pictures
+	@build/venv-pictures/bin/python lab/pictures.py '$(RESULTS)'/*.json
+	@build/openmpi/bin/quadrille-lab pages $$(grep -l '"figure"' '$(RESULTS)'/*.json)
+
+# From the stored data alone.
+pictures: build/openmpi/build.ninja
+	@scripts/setup.sh pictures
+	@cmake --build build/openmpi -j $(JOBS) --target quadrille_lab
+	@lab/figures.py pages --lab build/openmpi/bin/quadrille-lab
+	@build/venv-pictures/bin/python lab/pictures.py
+	@lab/figures.py pages --lab build/openmpi/bin/quadrille-lab
 
 docs: build
 	@python3 scripts/docs_algorithms.py build/openmpi/bin/quadrille docs/algorithms.md

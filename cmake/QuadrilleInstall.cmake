@@ -77,7 +77,7 @@ if(TARGET quadrille_jemalloc)
   install(FILES /usr/share/doc/libmemkind-dev/copyright DESTINATION share/doc/quadrille
           RENAME jemalloc-copyright OPTIONAL)
 endif()
-install(DIRECTORY docs/ DESTINATION share/doc/quadrille FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs/ DESTINATION share/doc/quadrille FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 foreach(_document README.md CHANGELOG.md)
   if(EXISTS ${CMAKE_SOURCE_DIR}/${_document})
     install(FILES ${_document} DESTINATION share/doc/quadrille)

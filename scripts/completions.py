@@ -11,7 +11,7 @@ import subprocess
 
 import cli_help
 
-FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--measured'}
+FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--measured', '--map-json'}
 COLLECTIVES = {'--collective'}
 ALGORITHMS = {'--algorithm', '--algorithms'}
 

@@ -3,6 +3,7 @@
 # wheels (wheels.txt). Does nothing, and needs no network, when all is there.
 #   setup.sh        everything
 #   setup.sh demo   for `make demo`: the same packages; of the wheels only MPICH
+#   setup.sh pictures   only what draws pictures: matplotlib
 # A wheel that cannot be had is an error only where CI is set.
 set -euo pipefail
 
@@ -93,7 +94,7 @@ find_python() {
 # wheel_installed VENV NAME VERSION: pip leaves NAME-VERSION.dist-info behind. An MPI has a launcher.
 wheel_installed() {
   compgen -G "$1/lib/python*/site-packages/${2//-/_}-$3.dist-info" >/dev/null &&
-    [[ "$2" == mpi4py || "$2" == libucx-* || -x "$1/bin/mpirun" ]]
+    [[ "$2" == mpi4py || "$2" == matplotlib || "$2" == libucx-* || -x "$1/bin/mpirun" ]]
 }
 
 install_wheel() {
@@ -111,9 +112,16 @@ setup_wheels() {
   while read -r folder wheel machines; do
     [[ ",$machines," == *",$(uname -m),"* ]] || continue
     [[ "$what" == demo && "$folder" != venv ]] && continue
+    # Who does not draw needs nothing to draw with.
+    if [[ "$what" == pictures ]]; then
+      [[ "$folder" == venv-pictures ]] || continue
+    elif [[ "$folder" == venv-pictures ]]; then
+      continue
+    fi
     wheel_installed "$build/$folder" "${wheel%%==*}" "${wheel##*==}" && continue
     if ! install_wheel "$build/$folder" "$wheel" </dev/null; then
       local message="$wheel cannot be installed from the Python package index (no network?)"
+      [[ "$folder" != venv-pictures ]] || fail "$message; pictures are drawn with it"
       if [[ "$folder" == venv-mpi4py ]]; then
         say "$message; the tests with mpi4py 4 are left out"
         continue
@@ -132,8 +140,13 @@ setup_wheels() {
   done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$scripts/wheels.txt")
 }
 
-[[ "$what" == all || "$what" == demo ]] || fail "unknown argument '$what'; use: setup.sh [demo]"
+[[ "$what" == all || "$what" == demo || "$what" == pictures ]] ||
+  fail "unknown argument '$what'; use: setup.sh [demo|pictures]"
 mkdir -p "$build"
+if [[ "$what" == pictures ]]; then
+  setup_wheels
+  exit
+fi
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
   mapfile -t missing < <(missing_packages)
   ((${#missing[@]} == 0)) || install_packages "${missing[@]}"

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double any = std::numeric_limits<double>::infinity();
 constexpr double a_quarter = 1.25;
+constexpr const char* not_yet = "not measured yet";
 
 // The numbers of "0.8 to 1".
 std::vector<double> numbers_in(const std::string& text) {
@@ -73,6 +74,7 @@ std::string ranks_text(const Claim& claim) {
 std::string why_untestable(const Figure& figure, const Claim& claim, const FigureRun& run, const PlotRows& measured,
                            std::size_t sizes) {
   if (!measured.skipped.empty()) return "not measured: " + measured.skipped;
+  if (measured.rows.empty()) return not_yet;
   if (sizes == 0) return "none of its sizes was measured";
   if (claim.most_ranks > 0 && (run.ranks < claim.least_ranks || run.ranks > claim.most_ranks)) {
     return fmt::format("it is about {} ranks, and there were {}", ranks_text(claim), run.ranks);
@@ -105,6 +107,12 @@ std::string_view to_text(Verdict::Word word) {
   return "cannot be tested here";
 }
 
+std::string_view status_of(const Claim& claim, const ClaimResult& result) {
+  if (result.verdict.reason == not_yet) return not_yet;
+  if (result.verdict.reason.empty() && !bounds_of(claim.paper)) return "";
+  return to_text(result.verdict.word);
+}
+
 std::optional<std::pair<double, double>> bounds_of(const std::string& paper) {
   const std::vector<double> numbers = numbers_in(paper);
   if (numbers.empty() || paper.starts_with("towards")) return std::nullopt;
@@ -135,7 +143,7 @@ ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun&
                       const std::vector<PlotRows>& plots) {
   ClaimResult result;
   if (claim.plot >= plots.size()) {
-    result.verdict.reason = "not measured";
+    result.verdict.reason = not_yet;
     return result;
   }
   const PlotRows& measured = plots[claim.plot];

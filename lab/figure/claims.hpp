@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct ClaimResult {
   std::size_t sizes = 0;                 // 0: nothing was measured
   Verdict verdict;
 };
+// "agrees", "disagrees", "cannot be tested here", "not measured yet"; empty if the paper has no number.
+std::string_view status_of(const Claim& claim, const ClaimResult& result);
 ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun& run,
                       const std::vector<PlotRows>& plots);
 

@@ -46,20 +46,25 @@ ordered_json claim_json(const Figure& figure, const Claim& claim, const FigureRu
     json["least"] = result.least;
     json["most"] = result.most;
   }
-  json["verdict"] = bounds_of(claim.paper) || !result.verdict.reason.empty() ? ordered_json(to_text(result.verdict.word))
-                                                                             : ordered_json(nullptr);
+  const std::string_view status = status_of(claim, result);
+  json["verdict"] = status.empty() ? ordered_json(nullptr) : ordered_json(status);
   if (!result.verdict.reason.empty()) json["reason"] = result.verdict.reason;
   return json;
 }
 
 }  // namespace
 
+ordered_json claims_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
+  ordered_json claims = ordered_json::array();
+  for (const Claim& claim : figure.claims) claims.push_back(claim_json(figure, claim, run, plots));
+  return claims;
+}
+
 ordered_json figure_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
   ordered_json json = head_json(figure, run);
   json["plots"] = ordered_json::array();
   for (std::size_t p = 0; p < plots.size(); ++p) json["plots"].push_back(plot_json(figure.plots[p], plots[p]));
-  json["claims"] = ordered_json::array();
-  for (const Claim& claim : figure.claims) json["claims"].push_back(claim_json(figure, claim, run, plots));
+  json["claims"] = claims_json(figure, run, plots);
   return json;
 }
 

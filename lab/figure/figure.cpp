@@ -96,14 +96,6 @@ int measure_plots(const BenchOptions& options, const Figure& figure, std::vector
   return status;
 }
 
-// Marks lines that are one and the same, where it is known which ranks share a node.
-void mark_same(const Figure& figure, const FigureRun& run, std::vector<PlotRows>& plots) {
-  if (run.hosts > 1 && !figure.no_node) return;
-  for (std::size_t p = 0; p < plots.size(); ++p) {
-    plots[p].same = same_lines(figure.plots[p], run.ranks, run.facts.domains);
-  }
-}
-
 int measure_figure(const BenchOptions& options, const Figure& figure) {
   std::vector<std::vector<PlotRows>> runs;
   BenchResults results;

@@ -107,6 +107,7 @@ struct FigureRun {
   BenchHeader header;
   RunFacts facts{};
   bool has_picture = false;  // beside the page
+  std::string note{};        // that somebody wrote into the data
 };
 // The beginning of a page: what is measured, where, and why a number may mislead.
 std::string page_head(const Figure& figure, const FigureRun& run);
@@ -114,6 +115,7 @@ std::string page_head(const Figure& figure, const FigureRun& run);
 std::string figure_page(const Figure& figure, const FigureRun& run,
                         const std::vector<PlotRows>& plots);
 // Its data.
+nlohmann::ordered_json claims_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots);
 nlohmann::ordered_json figure_json(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots);
 
 // Runs under a launcher; without one, says how to start it. Returns the exit status.

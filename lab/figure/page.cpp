@@ -108,7 +108,7 @@ std::string notes(const Plot& plot, const PlotRows& measured) {
 
 std::string plot_text(const Plot& plot, const PlotRows& measured, int runs) {
   if (!measured.skipped.empty()) return fmt::format("{}: not measured. {}.\n\n", plot.title, measured.skipped);
-  if (measured.rows.empty()) return fmt::format("{}: not measured.\n\n", plot.title);
+  if (measured.rows.empty()) return fmt::format("{}: not measured yet.\n\n", plot.title);
   const std::string what =
       runs > 1 ? fmt::format("median of the medians of {} runs (least..most); each over batches of the maximum over ranks",
                              runs)
@@ -121,9 +121,9 @@ std::string claim_line(const Claim& claim, const ClaimResult& result, bool has_r
   std::string here = "-";
   if (result.sizes > 0) here = fmt::format("{:.2f}", result.here);
   if (result.sizes > 0 && has_runs) here += fmt::format(" ({:.2f}..{:.2f})", result.least, result.most);
-  std::string verdict(to_text(result.verdict.word));
-  if (!result.verdict.reason.empty()) verdict += ": " + result.verdict.reason;
-  if (result.verdict.reason.empty() && !bounds_of(claim.paper)) verdict = "no number to compare with";
+  std::string verdict(status_of(claim, result));
+  if (verdict.empty()) verdict = "no number to compare with";
+  if (!result.verdict.reason.empty() && verdict != result.verdict.reason) verdict += ": " + result.verdict.reason;
   return fmt::format("| {} | {} over {} | {} | {} | {} | {} |\n", claim.text, claim.fast, claim.slow, claim.paper, here,
                      result.sizes, verdict);
 }
@@ -177,6 +177,7 @@ std::string page_head(const Figure& figure, const FigureRun& run) {
         "measured too, and the ranks of a processor share its caches.\n\n",
         run.ranks, run.hosts * run.processors);
   }
+  if (!run.note.empty()) text += run.note + "\n\n";
   if (run.has_picture) text += fmt::format("![{0}]({0}.svg)\n\n", figure.name);
   return text;
 }

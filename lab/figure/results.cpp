@@ -74,14 +74,13 @@ void add_text(const ordered_json& json, const std::string& indent, std::string& 
   text += "\n" + indent + (json.is_array() ? "]" : "}");
 }
 
-// As dump(2), but a list of numbers in one line.
+}  // namespace
+
 std::string compact_text(const ordered_json& json) {
   std::string text;
   add_text(json, "", text);
   return text;
 }
-
-}  // namespace
 
 nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run) {
   ordered_json json;

@@ -12,6 +12,9 @@ namespace quadrille::tools {
 // The beginning of the data of a figure.
 nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run);
 
+// As dump(2), but a list of numbers in one line.
+std::string compact_text(const nlohmann::ordered_json& json);
+
 // The page and the data, in the folder of the options. Returns the exit status.
 int write_files(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
                 const std::string& page);

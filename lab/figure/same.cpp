@@ -110,6 +110,13 @@ std::vector<SameLine> same_lines(const Plot& plot, int ranks, std::span<const in
   return same;
 }
 
+void mark_same(const Figure& figure, const FigureRun& run, std::vector<PlotRows>& plots) {
+  if (run.hosts > 1 && !figure.no_node) return;
+  for (std::size_t p = 0; p < plots.size(); ++p) {
+    plots[p].same = same_lines(figure.plots[p], run.ranks, run.facts.domains);
+  }
+}
+
 const SameLine* find_same(const std::vector<SameLine>& same, std::size_t bytes, const std::string& line) {
   const auto found = std::find_if(same.begin(), same.end(),
                                   [&](const SameLine& one) { return one.bytes == bytes && one.line == line; });

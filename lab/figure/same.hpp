@@ -14,6 +14,9 @@ namespace quadrille::tools {
 // like no other. `domains`: the NUMA domain of each rank; empty: one. Each line is named with the first that it is like.
 std::vector<SameLine> same_lines(const Plot& plot, int ranks, std::span<const int> domains);
 
+// Marks them in all panels; not where several hosts share the ranks, whose places nobody knows then.
+void mark_same(const Figure& figure, const FigureRun& run, std::vector<PlotRows>& plots);
+
 // What `line` is like at that size; null if it is like none before it.
 const SameLine* find_same(const std::vector<SameLine>& same, std::size_t bytes, const std::string& line);
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "lab/figure/results.hpp"
 #include "lab/figure/same.hpp"
 #include "tools/bench/status.hpp"
 #include "tools/launch/process.hpp"
@@ -55,12 +56,16 @@ PlotRows plot_from(const ordered_json& json) {
 
 FigureRun run_from(const ordered_json& json) {
   FigureRun run;
-  run.command = json.at("command");
   run.ranks = json.at("ranks");
+  // Older data have no command line, and nothing of the machine.
+  run.command = json.contains("command") ? json["command"].get<std::string>()
+                                         : fmt::format("mpirun -n {} quadrille bench --figure {}", run.ranks,
+                                                       json.at("figure").get<std::string>());
   run.hosts = json.value("hosts", 1);
   run.processors = json.at("processors");
   run.header = header_from(json.at("header"));
   if (json.contains("facts")) run.facts = facts_from(json["facts"]);
+  run.note = json.value("note", "");
   return run;
 }
 
@@ -87,38 +92,60 @@ std::vector<std::string> lines_of(const PlotRows& plot) {
 }
 
 std::string why_other_lines(const Figure& figure, const Plot& plot, const PlotRows& measured) {
-  if (!measured.skipped.empty()) return "";
+  if (measured.rows.empty()) return "";
   std::vector<std::string> wanted, lines = lines_of(measured);
   for (const Variant& variant : plot.variants) wanted.push_back(variant.label);
   std::erase_if(lines, [&](const std::string& line) { return line == again(wanted[0]); });
   return lines == wanted ? "" : stale(figure, fmt::format("other lines in '{}'", plot.title));
 }
 
-std::string why_other_plots(const Figure& figure, const ordered_json& json, const std::vector<PlotRows>& plots) {
-  if (plots.size() != figure.plots.size()) {
-    return stale(figure, fmt::format("{} panels, not {}", plots.size(), figure.plots.size()));
-  }
-  for (std::size_t p = 0; p < plots.size(); ++p) {
-    if (json["plots"][p].at("title") != figure.plots[p].title) {
-      return stale(figure, fmt::format("panel '{}' is '{}'", json["plots"][p]["title"].get<std::string>(), figure.plots[p].title));
+// Panels have got letters since.
+std::string without_letter(const std::string& title) {
+  const bool has_letter = title.size() > 4 && title[0] == '(' && title[2] == ')';
+  return has_letter ? title.substr(4) : title;
+}
+
+// Which panel of today's figure it is; -1 if it is none.
+std::ptrdiff_t place_of_plot(const Figure& figure, const std::string& title) {
+  const auto found = std::find_if(figure.plots.begin(), figure.plots.end(), [&](const Plot& plot) {
+    return without_letter(plot.title) == without_letter(title);
+  });
+  return found == figure.plots.end() ? -1 : found - figure.plots.begin();
+}
+
+// What the figure has got since stays empty: it was not measured yet.
+std::string read_plots(const ordered_json& json, StoredFigure& stored) {
+  const Figure& figure = stored.figure;
+  stored.plots.resize(figure.plots.size());
+  for (const ordered_json& one : json.at("plots")) {
+    const std::string title = one.at("title");
+    const std::ptrdiff_t place = place_of_plot(figure, title);
+    if (place < 0) return stale(figure, fmt::format("there is no panel '{}'", title));
+    PlotRows& plot = stored.plots[static_cast<std::size_t>(place)];
+    plot = plot_from(one);
+    if (std::string why = why_other_lines(figure, figure.plots[static_cast<std::size_t>(place)], plot); !why.empty()) {
+      return why;
     }
-    if (std::string why = why_other_lines(figure, figure.plots[p], plots[p]); !why.empty()) return why;
   }
+  // Older data say nothing of that.
+  if (stored.run.facts.domains.empty()) mark_same(figure, stored.run, stored.plots);
   return "";
 }
 
-std::string why_other_claims(const Figure& figure, const ordered_json& json) {
-  const ordered_json& claims = json.at("claims");
-  if (claims.size() != figure.claims.size()) {
-    return stale(figure, fmt::format("{} claims, not {}", claims.size(), figure.claims.size()));
+// What follows from the times, as it does today.
+void write_what_follows(const StoredFigure& stored, ordered_json& json) {
+  for (ordered_json& one : json["plots"]) {
+    const auto place = static_cast<std::size_t>(place_of_plot(stored.figure, one["title"]));
+    const PlotRows& plot = stored.plots[place];
+    one["title"] = stored.figure.plots[place].title;
+    for (ordered_json& row : one["rows"]) {
+      row.erase("identical_to");
+      row.erase("same_copies_as");
+      const SameLine* same = find_same(plot.same, row["bytes"], row["algorithm"]);
+      if (same != nullptr) row[same->in_sequence ? "identical_to" : "same_copies_as"] = same->as;
+    }
   }
-  for (std::size_t i = 0; i < claims.size(); ++i) {
-    const Claim& claim = figure.claims[i];
-    const bool same = claims[i].at("text") == claim.text && claims[i].at("fast") == claim.fast &&
-                      claims[i].at("slow") == claim.slow && claims[i].at("paper") == claim.paper;
-    if (!same) return stale(figure, fmt::format("another claim than '{}'", claim.text));
-  }
-  return "";
+  json["claims"] = claims_json(stored.figure, stored.run, stored.plots);
 }
 
 SetupRow setup_from(const ordered_json& json, const std::vector<SetupCase>& cases) {
@@ -150,20 +177,28 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
+bool write_text(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text;
+  out.close();
+  return static_cast<bool>(out);
+}
+
 // Empty, or what is wrong.
 std::string make_page(const std::filesystem::path& file, bool check) {
   StoredFigure stored;
-  const ordered_json json = ordered_json::parse(text_of(file), nullptr, false);
+  ordered_json json = ordered_json::parse(text_of(file), nullptr, false);
   if (json.is_discarded()) return fmt::format("{}: no JSON", file.string());
-  if (std::string problem = read_stored(json, stored); !problem.empty()) return problem;
+  if (std::string problem = read_stored(json, stored); !problem.empty()) return file.string() + ": " + problem;
   stored.run.has_picture = std::filesystem::exists(std::filesystem::path(file).replace_extension("svg"));
   const std::filesystem::path page = std::filesystem::path(file).replace_extension("md");
   const std::string text = page_of(stored);
+  const ordered_json before = json;
+  if (stored.setups.empty()) write_what_follows(stored, json);
+  if (check && json != before) return fmt::format("{}: its marks and claims are not today's", file.string());
   if (check) return text_of(page) == text ? "" : fmt::format("{} is not what its data say", page.string());
-  std::ofstream out(page);
-  out << text;
-  out.close();
-  return out ? "" : fmt::format("cannot write '{}'", page.string());
+  if (json != before && !write_text(file, compact_text(json) + "\n")) return fmt::format("cannot write '{}'", file.string());
+  return write_text(page, text) ? "" : fmt::format("cannot write '{}'", page.string());
 }
 
 }  // namespace
@@ -174,9 +209,7 @@ std::string read_stored(const ordered_json& json, StoredFigure& stored) {
     const std::string name = json.at("figure");
     if (!find_figure(name, stored.run, stored.figure)) return fmt::format("there is no figure '{}'", name);
     if (!stored.figure.setups.empty()) return read_setups(json, stored);
-    for (const ordered_json& plot : json.at("plots")) stored.plots.push_back(plot_from(plot));
-    if (std::string why = why_other_plots(stored.figure, json, stored.plots); !why.empty()) return why;
-    return why_other_claims(stored.figure, json);
+    return read_plots(json, stored);
   } catch (const ordered_json::exception& error) {
     return fmt::format("these are no data of a figure: {}", error.what());
   }

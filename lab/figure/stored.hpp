@@ -18,13 +18,13 @@ struct StoredFigure {
   std::vector<SetupRow> setups;
 };
 
-// Reads what figure_json() wrote. Returns an empty string, or one line that says what is wrong, also if the panels, lines or
-// claims are no longer those of the figure.
+// Reads what figure_json() wrote. Returns an empty string, or one line that says what is wrong, also if a panel
+// or its lines are none of the figure. Panels that the figure has got since are empty.
 std::string read_stored(const nlohmann::ordered_json& json, StoredFigure& stored);
 std::string page_of(const StoredFigure& stored);
 
-// `quadrille-lab pages FILE...`: writes the page of each file anew, beside it. With `check` it writes nothing, and finds
-// those that are not what would be written. Returns the exit status.
+// `quadrille-lab pages FILE...`: writes the page of each file anew, beside it, and in the file what follows from the times:
+// marks and claims. With `check` it writes nothing, and finds what is not what would be written. Returns the exit status.
 int pages_command(const std::vector<std::string>& files, bool check);
 
 }  // namespace quadrille::tools

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
@@ -102,7 +104,9 @@ MapCell cell_of_model(int ranks, double largest, const choose::Model& model) {
   const choose::Load load{largest / 2, largest};
   const choose::Prediction best =
       choose::fastest(Collective::alltoallv, ranks, load, model);
-  return {choose::to_string(best.choice), best.seconds, 0};
+  choose::Choice direct;
+  choose::parse_choice(Collective::alltoallv, "spread-out", direct);
+  return {choose::to_string(best.choice), best.seconds, choose::predict(direct, ranks, load, model)};
 }
 
 // Up to which of the sizes, without a gap, something other than straight messages wins.
@@ -120,6 +124,22 @@ std::string thresholds(const MapGrid& grid, const std::vector<std::size_t>& size
     if (p != ranks.back()) text += ",";
   }
   return text + "\n";
+}
+
+bool write_cells(const std::string& file, const std::string& name, const MapGrid& grid) {
+  nlohmann::ordered_json json = {{"map", name}, {"cells", nlohmann::ordered_json::array()}};
+  for (const auto& [place, cell] : grid) {
+    json["cells"].push_back({{"bytes", place.first},
+                             {"ranks", place.second},
+                             {"algorithm", cell.algorithm},
+                             {"mark", mark_of(cell.algorithm)},
+                             {"us", cell.seconds * 1e6},
+                             {"direct_us", cell.direct * 1e6}});
+  }
+  std::ofstream out(file);
+  out << json.dump(1) << '\n';
+  out.close();
+  return static_cast<bool>(out);
 }
 
 int show_measured(const std::vector<std::string>& files) {
@@ -164,7 +184,8 @@ int show_map_command(const MapOptions& options) {
   fmt::print("Alltoallv, sizes uniform in 0..N, by {}\n{}{}{}", source.name, map_text(grid),
              thresholds(grid, sizes, ranks), reservation(source, ranks));
   std::fflush(stdout);
-  return 0;
+  if (options.json.empty() || write_cells(options.json, source.name, grid)) return 0;
+  return refuse(fmt::format("cannot write '{}'", options.json));
 }
 
 }  // namespace quadrille::tools

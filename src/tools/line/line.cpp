@@ -25,6 +25,7 @@ void add_map(CLI::App* command, MapOptions& map) {
       "default that of this machine, else aries");
   command->add_option("--measured", map.measured,
                       "Map: JSON files of 'quadrille bench alltoallv' instead; all of blocks of one kind");
+  command->add_option("--map-json", map.json, "Map: write its cells to this file, too")->excludes(command->get_option("--measured"));
   for (const char* of_model : {"--map-ranks", "--map-sizes", "--model"}) {
     command->get_option("--measured")->excludes(command->get_option(of_model));
   }
@@ -123,7 +124,7 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map, Action of_sched
   add_map(command, map);
   const std::string about_map = "Which algorithm of Alltoallv is fastest at which N and P";
   CLI::Option* as_map = command->add_flag("--map", about_map);
-  for (const char* name : {"--map-ranks", "--map-sizes", "--model", "--measured"}) {
+  for (const char* name : {"--map-ranks", "--map-sizes", "--model", "--measured", "--map-json"}) {
     command->get_option(name)->needs(as_map);
   }
   command->callback([&line, as_map, of_schedule = std::move(of_schedule), of_map = std::move(of_map)] {

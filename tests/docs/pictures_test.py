@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""The checks of pictures and pages see what they are for."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'lab'))
+import figures  # noqa: E402
+import pictures  # noqa: E402
+
+ROW = {'collective': 'alltoall', 'algorithm': 'row', 'bytes': 64, 'mpi_us': 8.0, 'quadrille_us': 2.0}
+
+
+class Pictures(unittest.TestCase):
+  def setUp(self):
+    self.folder = tempfile.TemporaryDirectory()
+    self.source = pathlib.Path(self.folder.name) / 'one.json'
+    self.source.write_text(json.dumps({'figure': 'hint-6', 'plots': [{'title': 'a', 'rows': [ROW]}]}))
+
+  def tearDown(self):
+    self.folder.cleanup()
+
+  def draw(self):
+    self.source.with_suffix('.svg').write_text(f'<svg>{self.source.name}: data sha256 {pictures.hash_of(self.source)}</svg>')
+
+  def test_a_picture_is_of_its_data(self):
+    self.assertIn('there is no picture', pictures.what_is_wrong(self.source))
+    self.draw()
+    self.assertIsNone(pictures.what_is_wrong(self.source))
+    self.source.write_text(self.source.read_text().replace('2.0', '2.1'))
+    self.assertIn('is of other data', pictures.what_is_wrong(self.source))
+    self.draw()
+    self.source.with_suffix('.svg').write_text('<svg/>')
+    self.assertIn('is of other data', pictures.what_is_wrong(self.source))
+
+  def test_a_new_way_of_drawing_needs_new_pictures(self):
+    self.draw()
+    try:
+      pictures.DRAWING += 1
+      self.assertIn('is of other data', pictures.what_is_wrong(self.source))
+    finally:
+      pictures.DRAWING -= 1
+
+  def test_forms(self):
+    self.assertEqual(pictures.kind_of({'plots': [{'rows': [ROW]}]}), 'figure')
+    self.assertEqual(pictures.kind_of({'rows': [ROW]}), 'table')
+    self.assertEqual(pictures.kind_of({'map': 'x', 'cells': []}), 'map')
+    for other in ([], {'rows': [{'bytes': 1}]}, {'plots': [{'rows': []}]}, {'setups': []}):
+      self.assertIsNone(pictures.kind_of(other))
+
+  def test_curves_have_the_spread_of_the_runs(self):
+    row = ROW | {'runs': {'mpi_us': [7.0, 8.0, 9.0], 'quadrille_us': [1.0, 2.0, 3.0]}}
+    same = row | {'algorithm': 'column', 'identical_to': 'row'}
+    curves = pictures.curves_of({'rows': [row, same, row | {'algorithm': 'row again'}]})
+    self.assertEqual(curves, {'mpi': [(64, 8.0, 7.0, 9.0)], 'row': [(64, 2.0, 1.0, 3.0)], 'row again': [(64, 2.0, 1.0, 3.0)]})
+
+  def test_maps_have_ours_over_the_mpis(self):
+    names, xs, ratios = pictures.ratios_of([ROW, ROW | {'algorithm': 'row again'}, ROW | {'bytes': 8, 'quadrille_us': 16.0}])
+    self.assertEqual((names, xs, ratios), (['row'], [8, 64], {('row', 64): 0.25, ('row', 8): 2.0}))
+
+
+class Numbers(unittest.TestCase):
+  PAGE = 'Text 99.99\n\n```\n     bytes          mpi\n        64 8.00 (7.00..9.00)    12.38=\n```\n'
+  DATA = {'rows': [{'bytes': 64, 'mpi_us': 8.001, 'runs': [7.0, 9.0]}, {'us': 12.379}]}
+
+  def test_numbers_of_the_data(self):
+    self.assertEqual(figures.foreign_numbers(self.PAGE, self.DATA), [])
+
+  def test_a_number_that_somebody_typed(self):
+    self.assertEqual(figures.foreign_numbers(self.PAGE.replace('12.38', '12.39'), self.DATA), ['12.39'])
+    self.assertEqual(figures.foreign_numbers(self.PAGE.replace('64', '65'), self.DATA), ['65'])
+    self.assertEqual(figures.foreign_numbers(self.PAGE.replace('9.00', '9.10'), self.DATA), ['9.10'])
+
+
+if __name__ == '__main__':
+  unittest.main()
