@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The stored results of `quadrille bench --figure`: their pages, and the index of what is reproduced of the papers.
 
-  lab/figures.py pages --lab LAB   writes the page of each stored figure anew, with `LAB pages`
+  lab/figures.py pages --lab LAB   writes the page of each stored figure anew, with `LAB pages`, and their verdicts in the index
+                                   and the maps of docs/results/uneven-data.md
   lab/figures.py check --lab LAB   are all pages, marks and claims those of today's figures? do their tables have no other
                                    numbers than the data? does the index (docs/results/README.md) have all figures?
 """
@@ -76,6 +77,116 @@ def check_numbers(path):
   return [f'{path.with_suffix(".md")}: {number} is no number of {path.name}' for number in found[:5]]
 
 
+# ---- The index ----
+
+INDEX = RESULTS / 'README.md'
+# Of each paper, by the first word of its part of the index: how many figures it has, and which tables.
+PAPERS = {'HINT': (18, ['I']), 'Isomorphic': (8, ['1', '2']), 'Non-uniform': (13, []), 'GPUs': (10, ['1', '2']),
+          'Cache-oblivious': (15, ['1', '2'])}
+WORDS = {'agrees': 'agree', 'disagrees': 'disagree', 'cannot be tested here': 'cannot be tested here',
+         'not measured yet': 'not measured yet'}
+
+
+def rows_of_index(text):
+  """(part, cells) of each row of each part."""
+  part = None
+  for line in text.splitlines():
+    if line.startswith('## '):
+      part = line[3:].split()[0]
+    elif part and line.startswith('| ') and not line.startswith('| |'):
+      yield part, [cell.strip() for cell in line.strip('|').split('|')]
+
+
+def names_in(first_cell):
+  """'figures 12 to 14' are three."""
+  several = re.match(r'figures (\d+) to (\d+)', first_cell)
+  if several:
+    return [f'figure {n}' for n in range(int(several[1]), int(several[2]) + 1)]
+  one = re.match(r'(figure|table) (\w+)', first_cell)
+  return [one[0]] if one else []
+
+
+def summary_of(data):
+  """'1 agree, 2 cannot be tested here', of the claims that have a verdict."""
+  verdicts = [claim.get('verdict') for claim in data.get('claims', [])]
+  return ', '.join(f'{verdicts.count(verdict)} {word}' for verdict, word in WORDS.items() if verdict in verdicts)
+
+
+def verdict_of(cells, folder=RESULTS):
+  """What the verdict of a row must begin with: that of the data of the pages that it links to. Empty if there are none."""
+  summaries = []
+  for page in re.findall(r'\]\(([\w/-]+)\.md\)', cells[3]):
+    path = folder / f'{page}.json'
+    data = json.loads(path.read_text()) if path.is_file() else {}
+    if data.get('claims') and f'--figure {data["figure"]}`' in cells[2]:
+      summaries.append(summary_of(data))
+  return ' / '.join(summaries)
+
+
+def write_index():
+  """Puts in what the data say; what somebody wrote behind it, after a full stop, stays."""
+  lines = INDEX.read_text().splitlines()
+  for i, line in enumerate(lines):
+    cells = [cell.strip() for cell in line.strip('|').split('|')]
+    if len(cells) == 5 and line.startswith('| ') and verdict_of(cells):
+      behind = cells[4].partition('. ')[2]
+      lines[i] = '| ' + ' | '.join(cells[:4] + [verdict_of(cells) + (f'. {behind}' if behind else '')]) + ' |'
+  INDEX.write_text('\n'.join(lines) + '\n')
+
+
+def known_figures(lab):
+  said = subprocess.run([lab, 'bench', '--figure', '?'], capture_output=True, text=True, check=False).stderr
+  return said.partition('known are ')[2].strip().split(', ')
+
+
+def check_index(text, figures, folder=RESULTS):
+  wrong, found = [], {part: [] for part in PAPERS}
+  for part, cells in rows_of_index(text):
+    found.setdefault(part, []).extend(names_in(cells[0]))
+    if len(cells) != 5 or not cells[1] or not cells[4]:
+      wrong.append(f'the row of {part}, {cells[0]} is not complete')
+    elif not cells[4].startswith(verdict_of(cells, folder)):
+      wrong.append(f'{part}, {cells[0]}: the verdict is not that of the data: {verdict_of(cells, folder)}')
+  for part, (count, tables) in PAPERS.items():
+    expected = [f'figure {n}' for n in range(1, count + 1)] + [f'table {name}' for name in tables]
+    wrong += [f'{part}: there is no row of {name}' for name in expected if name not in found[part]]
+    wrong += [f'{part}: {name} is none of the paper' for name in found[part] if name not in expected]
+  wrong += [f'there is no row of --figure {name}' for name in figures if f'`--figure {name}`' not in text]
+  return wrong
+
+
+# ---- Maps ----
+
+def map_pages(lab):
+  """The texts of the maps in docs/results/uneven-data.md, and their data, as `show --map` gives them today."""
+  found = []
+  for model in ('paper', 'aries'):
+    said = subprocess.run([lab, 'show', '--map', '--model', model, '--map-json', '/dev/stderr'], capture_output=True, text=True,
+                          check=True)
+    found.append((RESULTS / f'map-{model}.json', said.stdout, said.stderr))
+  return found
+
+
+def write_maps(lab):
+  page = RESULTS / 'uneven-data.md'
+  for path, text, data in map_pages(lab):
+    path.write_text(data)
+    head = text.splitlines()[0].partition(', by ')[2].partition(',')[0]
+    page.write_text(re.sub(r'```\n[^\n`]*, by ' + re.escape(head) + r'[^`]*```', lambda _, text=text: f'```\n{text}```',
+                           page.read_text()))
+
+
+def check_maps(lab):
+  page = (RESULTS / 'uneven-data.md').read_text()
+  wrong = []
+  for path, text, data in map_pages(lab):
+    if f'```\n{text}```' not in page:
+      wrong.append(f'docs/results/uneven-data.md: it has not the map of {path.name} as it is today; run make pictures')
+    if path.read_text() != data:
+      wrong.append(f'{path}: it is not the map of today; run make pictures')
+  return wrong
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('what', choices=['pages', 'check'])
@@ -83,12 +194,17 @@ def main():
   options = parser.parse_args()
   files = files_of_figures()
   if options.what == 'pages':
-    return pages(options.lab, files)
+    status = pages(options.lab, files)
+    write_index()
+    write_maps(options.lab)
+    return status
   wrong = [problem for path in files for problem in check_numbers(path)]
+  wrong += check_maps(options.lab)
+  wrong += check_index(INDEX.read_text(), known_figures(options.lab))
   for problem in wrong:
     print(problem, file=sys.stderr)
   status = pages(options.lab, files, '--check')
-  print(f'{len(files)} figures, {len(wrong)} wrong numbers')
+  print(f'{len(files)} figures, {len(wrong)} wrong')
   return 1 if wrong or status or not files else 0
 
 

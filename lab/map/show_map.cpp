@@ -54,7 +54,7 @@ std::string fitted_ranks(const choose::TuningTable& table) {
 std::string find_source(const std::string& asked, Source& source) {
   source.model = choose::aries();
   source.paper = asked == "paper";
-  source.name = source.paper ? "the paper's formulas" : "our model, constants of a Cray Aries";
+  source.name = source.paper ? "the paper's formulas" : "our model, constants assumed for a Cray Aries";
   if (asked == "paper" || asked == "aries") return {};
   const std::string path = asked.empty() ? choose::tuning_path(sys::environment) : asked;
   std::string why;

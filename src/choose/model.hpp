@@ -55,7 +55,8 @@ double agreement(int ranks, const Model& model);
 // Anything else must be faster than the MPI's own by so much: the model is not exact.
 inline constexpr double model_margin = 0.9;
 
-// Latency 1.5 us and 2 GB/s a rank: a rank's share of a Cray Aries network, as on the machine of the paper.
+// Latency 1.5 us and 2 GB/s a rank: assumed for a Cray Aries network, as the paper's machine had it. Nothing was measured or
+// cited for them, and the paper's own times are longer (docs/results/uneven-data.md).
 Model aries();
 
 // The same network with what the paper leaves out, for nodes of several ranks: assumed, not measured. One adapter of 10

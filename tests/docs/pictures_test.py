@@ -75,5 +75,40 @@ class Numbers(unittest.TestCase):
     self.assertEqual(figures.foreign_numbers(self.PAGE.replace('9.00', '9.10'), self.DATA), ['9.10'])
 
 
+class Index(unittest.TestCase):
+  TEXT = figures.INDEX.read_text()
+  FIGURES = ['hint-6', 'gpu-10']
+
+  def wrong(self, text):
+    return figures.check_index(text, self.FIGURES)
+
+  def test_it_is_complete(self):
+    self.assertEqual(self.wrong(self.TEXT), [])
+
+  def test_a_row_that_lacks(self):
+    without = '\n'.join(line for line in self.TEXT.split('\n') if not line.startswith('| figure 18'))
+    self.assertEqual(self.wrong(without), ['HINT: there is no row of figure 18'])
+    without = '\n'.join(line for line in self.TEXT.split('\n') if 'gpu-10' not in line)
+    self.assertEqual(self.wrong(without), ['GPUs: there is no row of figure 10', 'there is no row of --figure gpu-10'])
+
+  def test_a_figure_that_no_paper_has(self):
+    self.assertEqual(self.wrong(self.TEXT.replace('| figure 18 |', '| figure 18 | a | | | agrees |\n| figure 19 |', 1)),
+                     ['HINT: figure 19 is none of the paper'])
+
+  def test_a_verdict_that_somebody_wrote(self):
+    row = next(line for line in self.TEXT.split('\n') if '`--figure hint-6`' in line)
+    cells = row.split('|')
+    cells[5] = ' agrees '
+    found = self.wrong(self.TEXT.replace(row, '|'.join(cells)))
+    self.assertEqual(len(found), 1, found)
+    self.assertIn('is not that of the data', found[0])
+
+  def test_a_row_without_a_verdict(self):
+    row = next(line for line in self.TEXT.split('\n') if line.startswith('| figure 18'))
+    cells = row.split('|')
+    cells[5] = '  '
+    self.assertEqual(self.wrong(self.TEXT.replace(row, '|'.join(cells))), ['the row of HINT, figure 18 is not complete'])
+
+
 if __name__ == '__main__':
   unittest.main()

@@ -160,7 +160,7 @@ const choose::ModelEntry* nearest_of(const choose::TuningTable& table, int ranks
 
 std::string read_model(const ExplainOptions& options, Question& question) {
   question.model = options.model == "aries" ? choose::aries() : choose::aries_nodes();
-  question.model_text = options.model == "aries" ? "the constants of a Cray Aries, one class of messages"
+  question.model_text = options.model == "aries" ? "assumed constants of a Cray Aries, one class of messages"
                                                  : "assumed constants of a Cray Aries and its nodes";
   if (options.model != "aries" && options.model != "aries-nodes") {
     const bool own = options.model.empty();
