@@ -11,7 +11,7 @@ import subprocess
 
 import cli_help
 
-FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--measured', '--map-json'}
+FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--measured', '--map-json', '--svg'}
 COLLECTIVES = {'--collective'}
 ALGORITHMS = {'--algorithm', '--algorithms'}
 

@@ -52,7 +52,6 @@ std::string why_impossible(const BenchOptions& options, int ranks, Figure& figur
   if (!figure.setups.empty()) {
     if (std::string idle = why_without_effect_on_setups(options); !idle.empty()) return idle;
   }
-  if (options.runs > 1 && !figure.setups.empty()) return "a table of set-up times repeats by itself: leave --runs out";
   if (ranks > 0) return "";
   return why_no_launcher(options);
 }

@@ -139,10 +139,16 @@ void write_what_follows(const StoredFigure& stored, ordered_json& json) {
     const PlotRows& plot = stored.plots[place];
     one["title"] = stored.figure.plots[place].title;
     for (ordered_json& row : one["rows"]) {
-      row.erase("identical_to");
-      row.erase("same_copies_as");
       const SameLine* same = find_same(plot.same, row["bytes"], row["algorithm"]);
-      if (same != nullptr) row[same->in_sequence ? "identical_to" : "same_copies_as"] = same->as;
+      // What is right stays where it is: the order of the names counts.
+      for (const char* likeness : {"identical_to", "same_copies_as"}) {
+        const bool wanted = same != nullptr && same->in_sequence == (likeness == std::string("identical_to"));
+        if (wanted) {
+          row[likeness] = same->as;
+        } else {
+          row.erase(likeness);
+        }
+      }
     }
   }
   json["claims"] = claims_json(stored.figure, stored.run, stored.plots);

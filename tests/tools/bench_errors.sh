@@ -53,6 +53,10 @@ for name in ${names//,/ }; do
 done
 expect_line "--seed has no effect on a table of set-up times: leave it out" --figure iso-table-2 --seed 2
 expect_line "leave 'alltoall' out" alltoall --figure hint-6
+expect_line "--runs has no effect on a collective: leave it out" alltoall --runs 2
+expect_line "--runs has no effect on a table of set-up times: leave it out" --figure iso-table-2 --runs 2
+expect_line "--runs is for figures of the host, not gpu-6" --figure gpu-6 --runs 2
+expect_line "Value 0 not in range" --figure hint-6 --runs 0
 expect_line "no folder" --figure hint-6 --results "$work/nowhere/below"
 expect_line "no folder" --figure hint-6 --results "$TOOL"
 expect_line "--figure: a name is needed" --figure ""

@@ -104,7 +104,7 @@ expect 0 - "cold caches" $bench allgatherv --sizes 64K --iterations 3 --cold --j
 grep -q '"ceiling_us": [0-9]' "$work/e.json" || fail "--cold: no ceiling"
 
 # A figure writes its page and its data; without a launcher it says how to start it.
-expect 0 - "How many times as fast" $bench --figure hint-10 --iterations 2 --warmup 0 --results "$work"
+expect 0 - "How many times as fast" $bench --figure hint-10 --runs 2 --iterations 2 --warmup 0 --results "$work"
 grep -q "^| .* hybrid T over temporal | up to 1.2 | [0-9]" "$work/hint-10.md" ||
   fail "no page: $(cat "$work/hint-10.md")"
 grep -q "wrong bytes" "$work/hint-10.md" && fail "wrong bytes: $(cat "$work/hint-10.md")"
@@ -116,7 +116,31 @@ labels = ["temporal", "streaming", "hybrid T", "hybrid T/2", "hybrid T/4"]
 assert data["figure"] == "hint-10" and data["ranks"] == 2, data
 assert [row["algorithm"] for row in rows[:5]] == labels, rows
 assert all(row["errors"] == 0 for row in rows) and data["claims"], data
+# Two runs, the first line once more, and where it all was measured.
+assert rows[5]["algorithm"] == "temporal again" and data["plots"][0]["noise"]["line"] == "temporal", rows[5]
+for row in rows:
+    runs = row["runs"]["quadrille_us"]
+    assert len(runs) == 2 and abs(sum(runs) / 2 - row["quadrille_us"]) < 1e-9, row
+    assert len(row["samples_us"]) == 2 and all(0 < len(one) <= 64 for one in row["samples_us"]), row
+    assert ("mpi_samples_us" in row) == (row["algorithm"] == "temporal"), row
+# With blocks that fit T the hybrid copy is the ordinary one; far beyond it is not.
+threshold = data["facts"]["l2_bytes"] // 2
+for row in rows:
+    if row["algorithm"] == "hybrid T" and threshold:
+        assert ("identical_to" in row) == (row["bytes"] <= threshold), (row["bytes"], threshold)
+facts = data["facts"]
+assert facts["runs"] == 2 and len(facts["binding"]) == len(facts["domains"]) == 2 and facts["kernel"], facts
+assert "quadrille bench --figure hint-10 --runs 2" in data["command"] and "/" not in data["command"], data["command"]
+verdicts = {"agrees", "disagrees", "cannot be tested here", None}
+assert all(claim["verdict"] in verdicts and claim["least"] <= claim["here"] <= claim["most"] for claim in data["claims"])
 PYTHON
+# Its page follows from its data, and what is not so is found.
+LAB=$(dirname "$TOOL")/quadrille-lab
+expect 0 0 "" "$LAB" pages --check "$work/hint-10.json"
+echo "One more line." >>"$work/hint-10.md"
+expect 1 1 "is not what its data say" "$LAB" pages --check "$work/hint-10.json"
+expect 0 0 "" "$LAB" pages "$work/hint-10.json"
+expect 0 0 "" "$LAB" pages --check "$work/hint-10.json"
 # Neighbours: panels on two grids, and a table of set-up times.
 for figure in iso-2 iso-4; do
   expect 0 - "How many times as fast" $bench --figure $figure --iterations 1 --warmup 0 --results "$work"

@@ -104,6 +104,7 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map, Action of_sched
                   "  quadrille show --collective neighbor_alltoall --neighborhood moore:2,1 --grid "
                   "4x3m --rank 0\n"
                   "  QUADRILLE_TOPOLOGY='numa:2 core:4 pu:1' quadrille show --algorithm sh-numa-co\n"
+                  "  quadrille show --algorithm two-phase-bruck --collective alltoallv --ranks 8 --svg bruck.svg\n"
                   "  quadrille show --map\n"
                   "  quadrille show --map --measured p8.json p16.json\n");
   command->add_option("--collective", options.collective, "Collective")->default_str("alltoall");
@@ -121,7 +122,11 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map, Action of_sched
           "--grid", options.grid,
           "Neighbour collectives: extents, as 4x3; 4mx3: the first dimension is not periodic")
       ->default_str("an even torus of --ranks");
+  command->add_option("--svg", options.svg,
+                      "Draw it into this file: messages between all ranks, the order of copies on the square of blocks, or "
+                      "the hops of a neighbourhood of one or two dimensions");
   add_map(command, map);
+  command->get_option("--svg")->excludes(command->get_option("--rank"));
   const std::string about_map = "Which algorithm of Alltoallv is fastest at which N and P";
   CLI::Option* as_map = command->add_flag("--map", about_map);
   for (const char* name : {"--map-ranks", "--map-sizes", "--model", "--measured", "--map-json"}) {

@@ -9,6 +9,7 @@
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
 #include "tools/plans/show_neighbors.hpp"
+#include "tools/plans/show_svg.hpp"
 #include "tools/plans/verify_cases.hpp"
 
 namespace quadrille::tools {
@@ -75,7 +76,8 @@ int show_command(const ShowOptions& options) {
     return refuse(fmt::format("ranks must be from 1 to {}, not {}", kMostRanks, options.ranks));
   }
   if (is_for_neighbors(*choice.algorithm)) {
-    error = show_neighbors(collective, choice, options);
+    error = options.svg.empty() ? show_neighbors(collective, choice, options)
+                                : write_picture_of_neighbors(collective, choice, options);
     std::fflush(stdout);
     return error.empty() ? 0 : refuse(error);
   }
@@ -96,6 +98,10 @@ int show_command(const ShowOptions& options) {
     domains = domains_in_turn(options.unit_domains, options.ranks);
   }
   const Placement placed{std::move(nodes), domains};
+  if (!options.svg.empty()) {
+    error = write_picture(collective, choice, placed, options);
+    return error.empty() ? 0 : refuse(error);
+  }
   fmt::print("{} {}\n", name_of(collective), choose::to_string(choice));
   if (row_of(choice.algorithm->engine).plans == choose::Plans::between_nodes) {
     fmt::print("messages between nodes alone; inside a node each pair of ranks takes its best way\n");
