@@ -337,6 +337,7 @@ def page():
     lines += table(['', *map(size_text, case.sizes)],
                    [[RIVALS[name], *(f'{cell} ({said(name, size)})' for cell, size in zip(cells(name), case.sizes))]
                     if name in RIVALS else [f'`{name}`', *cells(name)] for name in case.names])
+    lines += [f'![The same as curves](scale/{path_of(network, collective).stem}.svg)', '']
   lines += ['## How good the simulation is', '',
             'Its constants were fitted to times of some algorithms on the [test bed](hosts.md) (`bench/scale_page.py fit`), '
             'where one machine of two processors plays the hosts, and the others were judged. The aim is the same order, and times '

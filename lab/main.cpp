@@ -11,7 +11,7 @@
 #include "lab/figure/figure.hpp"
 #include "lab/figure/stored.hpp"
 #include "lab/map/show_map.hpp"
-#include "simulate/command.hpp"
+#include "lab/simulate/command.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/status.hpp"
 #include "tools/launch/launcher.hpp"

@@ -8,6 +8,7 @@ Without files, all below docs/results that have a form with a picture:
   figures    (`quadrille bench --figure`)  each panel as curves with the spread of the runs, and as a map of ours over the MPI's
   tables     (rows of several collectives) a map of ours over the MPI's
   maps       (`quadrille show --map --map-json`) which algorithm is the fastest, N by P
+  simulated  (`quadrille simulate --json`) a curve for each algorithm and rival
 
 A picture follows from its data alone, byte for byte with one version of matplotlib, and names them by their hash.
 """
@@ -32,9 +33,11 @@ def hash_of(path):
 
 
 def kind_of(data):
-  """'figure', 'table', 'map', or None for data of another form."""
+  """'figure', 'table', 'map', 'simulated', or None for data of another form."""
   if not isinstance(data, dict):
     return None
+  if {'network', 'rows', 'collective'} <= set(data):
+    return 'simulated'
   if 'map' in data:
     return 'map'
   if any(plot.get('rows') for plot in data.get('plots', [])):
@@ -80,6 +83,18 @@ def curves_of(plot):
     times = runs.get('quadrille_us', [row['quadrille_us']])
     curves.setdefault(line, []).append((x, row['quadrille_us'], min(times), max(times)))
   return curves
+
+
+RIVALS = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
+
+
+def simulated_curves(data):
+  """{line: [(bytes, us)]}, the rivals first."""
+  curves = {title: [] for title in RIVALS.values()}
+  for row in data['rows']:
+    if row.get('us'):
+      curves.setdefault(RIVALS.get(row['name'], row['algorithm']), []).append((row['bytes'], row['us']))
+  return {line: points for line, points in curves.items() if points}
 
 
 def ratios_of(rows, x=lambda row: row['bytes'], name=lambda row: row['algorithm']):
@@ -183,6 +198,22 @@ class Drawing:
     axes.set_ylabel('N, blocks uniform in 0..N')
     axes.set_title(f'Alltoallv, the fastest by {data["map"]}')
     figure.colorbar(image, label='log2 of the gain over straight messages')
+    self.save(figure, path, source)
+
+  def simulated(self, data, path, source):
+    figure, axes = self.plot.subplots(figsize=(7, 4), layout='constrained')
+    markers = 'o^svDPX*'
+    for i, (line, points) in enumerate(simulated_curves(data).items()):
+      rival = line in RIVALS.values()
+      axes.plot([point[0] for point in points], [point[1] for point in points], '--' if rival else '-',
+                color=('black', 'gray')[i % 2] if rival else None, marker=markers[i % len(markers)], label=line)
+    axes.set_xscale('log', base=2)
+    axes.set_yscale('log')
+    axes.set_xlabel('bytes of a block')
+    axes.set_ylabel('µs, simulated')
+    axes.set_title(f'{data["collective"]}, {data["ranks"]} ranks on {data["nodes"]} nodes, {data["network"]["name"]}')
+    axes.grid(True, which='major', alpha=0.3)
+    axes.legend(fontsize=6)
     self.save(figure, path, source)
 
   def draw(self, source):

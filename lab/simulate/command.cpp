@@ -1,4 +1,4 @@
-#include "simulate/command.hpp"
+#include "lab/simulate/command.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "simulate/crowd.hpp"
-#include "simulate/network.hpp"
-#include "simulate/rivals.hpp"
+#include "lab/simulate/crowd.hpp"
+#include "lab/simulate/network.hpp"
+#include "lab/simulate/rivals.hpp"
 #include "tools/bench/options.hpp"
 
 namespace quadrille::simulate {

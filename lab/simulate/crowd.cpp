@@ -1,4 +1,4 @@
-#include "simulate/crowd.hpp"
+#include "lab/simulate/crowd.hpp"
 
 #include <fmt/core.h>
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "choose/registry.hpp"
-#include "simulate/engine.hpp"
+#include "lab/simulate/engine.hpp"
 
 namespace quadrille::simulate {
 

@@ -1,4 +1,4 @@
-#include "simulate/engine.hpp"
+#include "lab/simulate/engine.hpp"
 
 #include <fmt/core.h>
 

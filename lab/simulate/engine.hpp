@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "plan/problem.hpp"
-#include "simulate/network.hpp"
-#include "simulate/program.hpp"
+#include "lab/simulate/network.hpp"
+#include "lab/simulate/program.hpp"
 
 namespace quadrille::simulate {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <queue>
 
-#include "simulate/engine.hpp"
+#include "lab/simulate/engine.hpp"
 
 namespace quadrille::simulate {
 namespace {

@@ -1,4 +1,4 @@
-#include "simulate/network.hpp"
+#include "lab/simulate/network.hpp"
 
 #include <fmt/core.h>
 

@@ -1,7 +1,7 @@
 // The options of `quadrille simulate`.
 #include <CLI/CLI.hpp>
 
-#include "simulate/command.hpp"
+#include "lab/simulate/command.hpp"
 
 namespace quadrille::simulate {
 

@@ -1,4 +1,4 @@
-#include "simulate/program.hpp"
+#include "lab/simulate/program.hpp"
 
 #include <algorithm>
 #include <utility>

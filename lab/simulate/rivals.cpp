@@ -1,4 +1,4 @@
-#include "simulate/rivals.hpp"
+#include "lab/simulate/rivals.hpp"
 
 #include <bit>
 #include <cstdint>

@@ -48,6 +48,7 @@ class Pictures(unittest.TestCase):
     self.assertEqual(pictures.kind_of({'plots': [{'rows': [ROW]}]}), 'figure')
     self.assertEqual(pictures.kind_of({'rows': [ROW]}), 'table')
     self.assertEqual(pictures.kind_of({'map': 'x', 'cells': []}), 'map')
+    self.assertEqual(pictures.kind_of({'map': 'blocked:2', 'network': {}, 'collective': 'alltoall', 'rows': []}), 'simulated')
     for other in ([], {'rows': [{'bytes': 1}]}, {'plots': [{'rows': []}]}, {'setups': []}):
       self.assertIsNone(pictures.kind_of(other))
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "simulate/crowd.hpp"
+#include "lab/simulate/crowd.hpp"
 
 namespace quadrille::simulate {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "cases.hpp"
-#include "simulate/rivals.hpp"
+#include "lab/simulate/rivals.hpp"
 
 namespace quadrille::simulate {
 namespace {
