@@ -32,5 +32,5 @@ expect 0 0 "the paper's formulas" "$work/there/bin/quadrille" show --map --model
 # Started by hand, it says what it is for.
 expect 2 1 "start it as 'quadrille bench --figure hint-6'" "$LAB" bench alltoall
 expect 2 1 "start it as 'quadrille show --map'" "$LAB" show
-expect 2 1 "unknown subcommand 'run'; known are bench, show, pages" "$LAB" run
+expect 2 1 "unknown subcommand 'run'; known are bench, show, simulate, pages" "$LAB" run
 finish
