@@ -169,9 +169,11 @@ std::optional<memory::BesideCapture> beside_capture(const memory::DeviceDriver* 
   return std::optional<memory::BesideCapture>(std::in_place, *driver);
 }
 
-// An error of earlier calls is told by the next one, which takes part all the same.
-int told(Team& team, int error) {
-  const int earlier = team.enqueue_error.exchange(MPI_SUCCESS);
+// An error of earlier calls is told by the next one, which takes part all the same. It is looked for when the call begins:
+// what goes wrong in this one while it is made is the next one's to tell, as if it had gone wrong later.
+int earlier_error(Team& team) { return team.enqueue_error.exchange(MPI_SUCCESS); }
+
+int told(Team& team, int error, int earlier) {
   if (error == MPI_SUCCESS) error = earlier;
   const MPI_Comm comm = team.user == mpi().comm_null ? mpi().comm_world : team.user;
   return error == MPI_SUCCESS ? error : raise(comm, error);
@@ -196,27 +198,30 @@ int try_to_enqueue(const run::Call& call, void* stream) {
   const std::optional<memory::BesideCapture> beside = beside_capture(driver);
   prepare_progress();
   sweep_turns();
+  const int earlier = earlier_error(*team);
   auto made = std::make_unique<State>();
   prepare_turns(*made);
   int error = make_enqueued(call, *team, *made);
   const bool moves = !std::holds_alternative<std::monostate>(made->run);
   if (error == MPI_SUCCESS && moves) error = carry_out_in_order(made, *made, driver, stream);
-  return told(*team, error);
+  return told(*team, error, earlier);
 }
 
 int try_to_start(Quadrille_Request* handle, void* stream) {
   if (handle == nullptr || *handle == nullptr) return raise(mpi().comm_world, MPI_ERR_REQUEST);
   State& request = **handle;
-  if (request.active || !request.persistent) return told(*request.team, MPI_ERR_REQUEST);
+  if (request.active || !request.persistent) return told(*request.team, MPI_ERR_REQUEST, earlier_error(*request.team));
   const memory::DeviceDriver* const driver = memory::device_driver();
-  if (const int error = wrong_with(driver, stream); error != MPI_SUCCESS) return told(*request.team, error);
+  if (const int error = wrong_with(driver, stream); error != MPI_SUCCESS)
+    return told(*request.team, error, earlier_error(*request.team));
   const std::optional<memory::BesideCapture> beside = beside_capture(driver);
   sweep_turns();
+  const int earlier = earlier_error(*request.team);
   prepare_turns(request);
   request.alone = false;
   request.short_way = nullptr;
   std::unique_ptr<State> nobody;
-  return told(*request.team, carry_out_in_order(nobody, request, driver, stream));
+  return told(*request.team, carry_out_in_order(nobody, request, driver, stream), earlier);
 }
 
 }  // namespace
@@ -249,7 +254,7 @@ int enqueue_status(MPI_Comm comm) {
     const std::optional<memory::BesideCapture> beside = beside_capture(memory::device_driver());
     sweep_turns();
     const int of_gone = comm == mpi().comm_world ? take_error_of_gone() : MPI_SUCCESS;
-    return told(*team, of_gone);
+    return told(*team, of_gone, earlier_error(*team));
   });
 }
 

@@ -20,6 +20,8 @@ thread_local bool counts = false;
 thread_local long allocations = 0;
 }  // namespace
 
+// A sanitizer has an allocator of its own.
+#ifndef __SANITIZE_ADDRESS__
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 #pragma GCC visibility push(default)
@@ -36,6 +38,7 @@ void* malloc(std::size_t bytes) {
 }
 #pragma GCC visibility pop
 }
+#endif
 
 namespace quadrille::test {
 namespace {
@@ -224,6 +227,8 @@ void check_error(bool by_next_call) {
 
 // What cannot be in a graph says so, and the capture goes on.
 void check_capture(MPI_Comm comm) {
+  // What is in a graph, and the graph, is somebody's until the end.
+  static auto* const kept = new std::vector<void*>;
   Exchange exchange(comm, 20, Form::uniform, false);
   Exchange larger(comm, 50000, Form::uniform, false);  // for which there is no memory of the host yet
   const Handle stream = new_stream(), other = new_stream();
@@ -232,13 +237,14 @@ void check_capture(MPI_Comm comm) {
     for (const bool null : {false, true}) {
       const Handle captured = null ? new_stream(true) : stream;
       must(device.begin_capture(captured, global), "begin");
-      in_stream(captured, [] {});
+      kept->push_back(launch(captured, [] {}));
       check(exchange.enqueue(null ? standin::null_stream : captured) == MPI_ERR_ARG, "an error in a capture");
       int status = 0;
       must(device.is_capturing(captured, &status), "status");
       check(status == active, "the capture goes on");
       Handle graph = nullptr;
       check(device.end_capture(captured, &graph) == 0 && graph != nullptr, "the capture is good");
+      kept->push_back(graph);
     }
     // That of another stream is not disturbed.
     must(device.begin_capture(stream, global), "begin");
@@ -250,6 +256,7 @@ void check_capture(MPI_Comm comm) {
   if (device.is_there()) {
     Handle graph = nullptr;
     check(device.end_capture(stream, &graph) == 0 && graph != nullptr, "a capture beside it is good");
+    kept->push_back(graph);
   }
   synchronize(other);
   check(Quadrille_Enqueue_status(comm) == MPI_SUCCESS, "status");

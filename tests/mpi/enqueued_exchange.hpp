@@ -65,7 +65,10 @@ struct Ints {
 };
 
 // Work of the device in a stream; where there is none it is done here and now.
-inline void in_stream(Handle stream, Kernel work) { device.is_there() ? launch(stream, std::move(work)) : work(); }
+inline void in_stream(Handle stream, Kernel work) {
+  if (!device.is_there()) return work();
+  launch(stream, std::move(work));
+}
 inline Handle new_stream(bool blocking = false) { return device.is_there() ? make_stream(blocking) : nullptr; }
 inline void synchronize(Handle stream) {
   if (device.is_there()) must(device.synchronize(stream), "synchronize");
