@@ -27,7 +27,7 @@ RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --see
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-device-all fuzz test-all bench results \
-  pictures docs install \
+  pictures docs site install \
   wheel clean
 
 help:
@@ -44,6 +44,7 @@ help:
 	@echo 'make results        repeat the figures of the papers that this machine can repeat (RESULTS=build/results RUNS=5)'
 	@echo 'make pictures       draw the pictures of docs/results from their data, and write the pages of figures anew'
 	@echo 'make docs           write docs/algorithms.md anew and check the links of all documents'
+	@echo 'make site           the documentation as a site of its own, in build/site; it is read without a network'
 	@echo 'make install        install both builds (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make wheel          a Python wheel for both ABIs, in build/wheel'
 	@echo 'make clean          remove the builds; what setup installed stays'
@@ -123,6 +124,11 @@ docs: build
 	@python3 scripts/docs_links.py
 
 # The Open MPI build comes last: bin/quadrille is its tool where both are installed.
+site:
+	@scripts/setup.sh site
+	@build/venv-site/bin/python scripts/site.py build/site
+	@echo 'build/site/index.html'
+
 install: build
 	@DESTDIR='$(DESTDIR)' cmake --install build/mpich --prefix '$(PREFIX)'
 	@DESTDIR='$(DESTDIR)' cmake --install build/openmpi --prefix '$(PREFIX)'

@@ -4,6 +4,7 @@
 #   setup.sh        everything
 #   setup.sh demo   for `make demo`: the same packages; of the wheels only MPICH
 #   setup.sh pictures   only what draws pictures: matplotlib
+#   setup.sh site       only what makes a site of the documents: mkdocs
 # A wheel that cannot be had is an error only where CI is set.
 set -euo pipefail
 
@@ -112,16 +113,17 @@ setup_wheels() {
   while read -r folder wheel machines; do
     [[ ",$machines," == *",$(uname -m),"* ]] || continue
     [[ "$what" == demo && "$folder" != venv ]] && continue
-    # Who does not draw needs nothing to draw with.
-    if [[ "$what" == pictures ]]; then
-      [[ "$folder" == venv-pictures ]] || continue
-    elif [[ "$folder" == venv-pictures ]]; then
+    # Who does not draw needs nothing to draw with, and likewise for a site.
+    if [[ "$what" == pictures || "$what" == site ]]; then
+      [[ "$folder" == "venv-$what" ]] || continue
+    elif [[ "$folder" == venv-pictures || "$folder" == venv-site ]]; then
       continue
     fi
     wheel_installed "$build/$folder" "${wheel%%==*}" "${wheel##*==}" && continue
     if ! install_wheel "$build/$folder" "$wheel" </dev/null; then
       local message="$wheel cannot be installed from the Python package index (no network?)"
       [[ "$folder" != venv-pictures ]] || fail "$message; pictures are drawn with it"
+      [[ "$folder" != venv-site ]] || fail "$message; the site is made with it"
       if [[ "$folder" == venv-mpi4py ]]; then
         say "$message; the tests with mpi4py 4 are left out"
         continue
@@ -140,10 +142,10 @@ setup_wheels() {
   done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$scripts/wheels.txt")
 }
 
-[[ "$what" == all || "$what" == demo || "$what" == pictures ]] ||
-  fail "unknown argument '$what'; use: setup.sh [demo|pictures]"
+[[ "$what" == all || "$what" == demo || "$what" == pictures || "$what" == site ]] ||
+  fail "unknown argument '$what'; use: setup.sh [demo|pictures|site]"
 mkdir -p "$build"
-if [[ "$what" == pictures ]]; then
+if [[ "$what" == pictures || "$what" == site ]]; then
   setup_wheels
   exit
 fi

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Builds the documentation as a site of its own, from the same pages.
+
+  site.py FOLDER      writes it to FOLDER, with mkdocs; it needs no network to be read
+  site.py --check     only puts the pages together, and checks their links, without mkdocs
+
+The front page is README.md. A link to a file that is no page leads to a copy of it. mkdocs fails if a link leads nowhere.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LINK = re.compile(r"(\[[^\]]*\]\()([^)\s]+)(\))")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+# What the menu has, in the order of a reader: title and pages, by their beginning; the rest is under "More".
+MENU = [
+  ("Start", ["index.md", "docs/building.md", "docs/cluster.md", "docs/python.md", "docs/troubleshooting.md"]),
+  ("Calls", ["docs/alltoall.md", "docs/alltoallv.md", "docs/allgather.md", "docs/neighbours.md", "docs/exchange.md",
+             "docs/requests.md", "docs/gpu.md", "docs/gpu-streams.md"]),
+  ("Tools", ["docs/cli.md", "docs/benchmark.md", "docs/tuning.md"]),
+  ("How it works", ["docs/algorithms.md", "docs/orders.md", "docs/inside-a-node.md", "docs/between-nodes.md", "docs/heap.md",
+                    "docs/copy-kernels.md", "docs/internals.md", "docs/testing.md"]),
+]
+
+
+def pages():
+  """The project's pages, as paths from its root."""
+  found = [pathlib.Path("README.md"), pathlib.Path("CHANGELOG.md"), pathlib.Path("CONTRIBUTING.md"), pathlib.Path("LICENSE")]
+  for pattern in ("docs/**/*.md", "python/*.md", "examples/**/*.md"):
+    found += sorted(path.relative_to(ROOT) for path in ROOT.glob(pattern))
+  return found
+
+
+def place_of(page):
+  return pathlib.Path("index.md") if page == pathlib.Path("README.md") else page
+
+
+class Pages:
+  """The pages in a folder, with their links as they are there."""
+
+  def __init__(self, folder):
+    self.folder = folder
+    self.problems = []
+
+  def put_all(self):
+    for page in pages():
+      text = (ROOT / page).read_text(encoding="utf-8")
+      target = self.folder / place_of(page)
+      target.parent.mkdir(parents=True, exist_ok=True)
+      target.write_text(self.with_links(page, text) if page.suffix == ".md" else text, encoding="utf-8")
+
+  def with_links(self, page, text):
+    parts, at = [], 0
+    for fence in FENCE.finditer(text):
+      parts += [self.linked(page, text[at:fence.start()]), fence.group()]
+      at = fence.end()
+    return "".join(parts) + self.linked(page, text[at:])
+
+  def linked(self, page, text):
+    return LINK.sub(lambda match: match[1] + self.target(page, match[2]) + match[3], text)
+
+  def target(self, page, link):
+    name, _, anchor = link.partition("#")
+    if re.match(r"[a-z]+:", link) or not name:
+      return link
+    file = pathlib.Path(os.path.normpath(page.parent / name))
+    if (ROOT / file).is_dir():
+      file = self.page_of_folder(file)
+    elif not (ROOT / file).exists():
+      self.problems.append(f"{page}: {link}")
+    elif file not in pages():
+      self.copy(file)
+    place = os.path.relpath(place_of(file), place_of(page).parent)
+    return place + ("#" + anchor if anchor else "")
+
+  def copy(self, file):
+    (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(ROOT / file, self.folder / file)
+
+  def page_of_folder(self, folder):
+    """A link to a folder leads to what says what is in it."""
+    if (ROOT / folder / "README.md").exists():
+      return folder / "README.md"
+    files = sorted(file.name for file in (ROOT / folder).iterdir() if file.is_file())
+    for name in files:
+      if not name.endswith(".md"):
+        self.copy(folder / name)
+    (self.folder / folder).mkdir(parents=True, exist_ok=True)
+    (self.folder / folder / "index.md").write_text(
+        f"# {folder}\n\n" + "".join(f"- [{name}]({name})\n" for name in files), encoding="utf-8")
+    return folder / "index.md"
+
+
+def menu():
+  """mkdocs' nav, as lines of YAML."""
+  left = [str(place_of(page)) for page in pages() if page.suffix == ".md"]
+  lines = ["nav:"]
+  for title, names in MENU:
+    lines.append(f"  - {title}:")
+    for name in names:
+      lines.append(f"    - {name}")
+      left.remove(name)
+  for title, start in (("Results", "docs/results/"), ("Examples", "examples/"), ("More", "")):
+    lines.append(f"  - {title}:")
+    for name in [one for one in left if one.startswith(start)]:
+      lines.append(f"    - {name}")
+      left.remove(name)
+  return lines
+
+
+def build(output):
+  with tempfile.TemporaryDirectory() as work:
+    docs = pathlib.Path(work, "docs")
+    made = Pages(docs)
+    made.put_all()
+    config = pathlib.Path(work, "mkdocs.yml")
+    config.write_text("\n".join([
+      "site_name: Quadrille", "site_description: fast all-to-all collectives on any MPI", f"docs_dir: {docs}",
+      f"site_dir: {output}", "use_directory_urls: false", "theme:", "  name: readthedocs", "  highlightjs: false", "plugins: [search]",
+      "markdown_extensions: [tables, fenced_code, toc]", "validation:", "  links:", "    not_found: warn", "    anchors: warn",
+      "    unrecognized_links: ignore", *menu()]) + "\n", encoding="utf-8")
+    run = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(config)], check=False)
+    return run.returncode
+
+
+def check():
+  with tempfile.TemporaryDirectory() as work:
+    made = Pages(pathlib.Path(work))
+    made.put_all()
+    menu()
+    for problem in made.problems:
+      print(f"site.py: no such file: {problem}")
+    return 1 if made.problems else 0
+
+
+if __name__ == "__main__":
+  if len(sys.argv) != 2:
+    sys.exit(__doc__)
+  sys.exit(check() if sys.argv[1] == "--check" else build(pathlib.Path(sys.argv[1]).resolve()))
