@@ -97,6 +97,11 @@ def figure(number):
   print()
   for plot in range(len(data['plots'])):
     plot_lines(runs, plot)
+  for name, _ in runs:
+    picture = name.replace('.json', '.svg')
+    if (ROOT / 'docs' / 'results' / 'gpu' / picture).exists():
+      print(f'![{name}](gpu/{picture})')
+  print()
   claim_lines(runs)
 
 

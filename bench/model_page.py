@@ -132,6 +132,9 @@ def page():
               'With this table and `QUADRILLE_TRIALS=off` the model alone chooses, among all that can serve:', '',
               '| collective | bytes | chosen | its time over the MPI\'s own |', '|---|---|---|---|']
     lines += [f'| {row["collective"]} | {row["bytes"]} | `{row["served_by"]}` | {row["ratio"]:.2f} |' for row in chosen]
+  pictures = sorted(path.stem for path in DATA.glob('*.svg'))
+  if pictures:
+    lines += ['', '## Ours over the MPI\'s, as measured', ''] + [f'![{name}](model/{name}.svg)' for name in pictures]
   lines += ['', '## All cases'] + tables
   verdict = DATA / 'verdict.md'
   if verdict.exists():
