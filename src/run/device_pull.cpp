@@ -1,6 +1,7 @@
 #include "run/device_pull.hpp"
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 #include "memory/device_streams.hpp"
@@ -75,6 +76,16 @@ void copy_elements(const Block& block, std::size_t count, std::uintptr_t packed,
   }
 }
 
+// A rank without memory says no where the others wait for what it says.
+template <class Work>
+bool unless_out_of_memory(Work&& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 DevicePull::DevicePull(const Call& call, Group& group, const memory::DeviceDriver* driver, bool by_leaders)
@@ -91,8 +102,8 @@ DevicePull::DevicePull(const Call& call, Group& group, const memory::DeviceDrive
 bool DevicePull::run() {
   meeting_.begin();
   sharing_.begin();
-  const bool may = meet(offer(), true) && may_pull();
-  const bool pulled = may && pull();
+  const bool may = meet(unless_out_of_memory([&] { return offer(); }), true) && may_pull();
+  const bool pulled = may && unless_out_of_memory([&] { return pull(); });
   const bool all = meet(pulled, false);
   if (may && !all) put_back();
   if (has_opened_) sharing_.free_old_bounces();
@@ -227,7 +238,7 @@ bool DevicePull::may_pull() {
   if (const bool* known = sharing_.answer(listed)) return *known;
   bool opened = true;
   if (received_.has_bytes && !sharing_.is_led()) {
-    opened = sharing_.open_all(*driver_, place_);
+    opened = unless_out_of_memory([&] { return sharing_.open_all(*driver_, place_); });
   } else if (driver_ != nullptr) {
     sharing_.close_old(*driver_);
   }
