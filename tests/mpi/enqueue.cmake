@@ -12,6 +12,7 @@ endfunction()
 quadrille_enqueue_test(eager 3 cuda multiple all never)
 # With sanitizers, which take ten times as long: one of each kind.
 if(QUADRILLE_SANITIZE)
+  add_dependencies(quadrille_sanitized_tests quadrille_enqueue_check)
   quadrille_enqueue_test(random 3 cuda multiple all never QUADRILLE_STANDIN_STREAMS=random:1)
   quadrille_enqueue_test(some-nodes 4 cuda multiple some never QUADRILLE_STANDIN_STREAMS=random:5 QUADRILLE_NODES=blocked:2)
   return()
