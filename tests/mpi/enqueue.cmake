@@ -27,7 +27,7 @@ quadrille_enqueue_test(hip 2 hip multiple all never QUADRILLE_STANDIN_STREAMS=la
 # By messages, and where blocking calls are the MPI's.
 quadrille_enqueue_test(nodes 4 cuda multiple all never QUADRILLE_STANDIN_STREAMS=lazy QUADRILLE_NODES=blocked:2)
 quadrille_enqueue_test(native 3 cuda multiple all never QUADRILLE_STANDIN_STREAMS=random:4
-                       "QUADRILLE_ALGORITHM=alltoall=mpi;alltoallv=mpi;alltoallw=mpi")
+                       "QUADRILLE_ALGORITHM=alltoall=mpi$<SEMICOLON>alltoallv=mpi$<SEMICOLON>alltoallw=mpi")
 # Where the host waits: for want of a thread, or of streams that can wait; and on one rank alone.
 quadrille_enqueue_test(serialized 3 cuda serialized all always QUADRILLE_STANDIN_STREAMS=lazy)
 quadrille_enqueue_test(without-words 3 cuda multiple all always QUADRILLE_STANDIN_STREAMS=lazy
