@@ -153,25 +153,11 @@ void OnHost::take_kernels(Copy& copy) const {
   if (!sends) copy.in.take(driver_, copy.place, copy.regions, copy.moved, false, kernels_);
 }
 
-namespace {
-
-void bring(memory::DeviceCopies& copies, const memory::DevicePieces& pieces, const memory::Regions& regions,
-           std::ptrdiff_t moved) {
-  if (!copies.move(pieces)) copies.to_host(regions, moved);
-}
-
-void bring_back(memory::DeviceCopies& copies, const memory::DevicePieces& pieces, const memory::Regions& regions,
-                std::ptrdiff_t moved) {
-  if (!copies.move(pieces)) copies.to_device(regions, moved);
-}
-
-}  // namespace
-
 void OnHost::read(const Copy& copy, const memory::Regions& regions) {
   if (!copy.is_used() || regions.empty()) return;
   const memory::AtDevice at(driver_, copy.place);
   memory::DeviceCopies copies(driver_);
-  bring(copies, copy.out, regions, copy.moved);
+  copies.to_host(regions, copy.moved, copy.out);
   failed_ = !copies.wait() || failed_;
 }
 
@@ -187,7 +173,7 @@ int OnHost::finish(int error) {
   if (recv_.is_used()) {
     const memory::AtDevice at(driver_, recv_.place);
     memory::DeviceCopies copies(driver_);
-    bring_back(copies, recv_.in, recv_.regions, recv_.moved);
+    copies.to_device(recv_.regions, recv_.moved, recv_.in);
     failed_ = !copies.wait() || failed_;
   }
   return failed_ ? MPI_ERR_OTHER : MPI_SUCCESS;
@@ -195,14 +181,14 @@ int OnHost::finish(int error) {
 
 bool OnHost::fetch_in(void* stream) {
   memory::DeviceCopies copies(driver_, stream);
-  if (send_.is_used()) bring(copies, send_.out, send_.regions, send_.moved);
-  if (recv_.is_used()) bring(copies, recv_.out, recv_.read, recv_.moved);
+  if (send_.is_used()) copies.to_host(send_.regions, send_.moved, send_.out);
+  if (recv_.is_used()) copies.to_host(recv_.read, recv_.moved, recv_.out);
   return copies.leave();
 }
 
 bool OnHost::finish_in(void* stream) {
   memory::DeviceCopies copies(driver_, stream);
-  if (recv_.is_used()) bring_back(copies, recv_.in, recv_.regions, recv_.moved);
+  if (recv_.is_used()) copies.to_device(recv_.regions, recv_.moved, recv_.in);
   return copies.leave();
 }
 

@@ -258,20 +258,18 @@ bool DeviceCopies::copy_rows(const DeviceRows& rows) const {
   return true;
 }
 
-void DeviceCopies::to_host(const Regions& regions, std::ptrdiff_t moved) {
-  under_way_ = true;
-  for (const Region& region : regions) failed_ = !copy(region, moved, true) || failed_;
+void DeviceCopies::to_host(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces) {
+  move(regions, moved, pieces, true);
 }
 
-void DeviceCopies::to_device(const Regions& regions, std::ptrdiff_t moved) {
-  under_way_ = true;
-  for (const Region& region : regions) failed_ = !copy(region, moved, false) || failed_;
+void DeviceCopies::to_device(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces) {
+  move(regions, moved, pieces, false);
 }
 
-bool DeviceCopies::move(const DevicePieces& pieces) {
-  if (!pieces.are_there() || !pieces.submit(driver_, stream_)) return false;
+void DeviceCopies::move(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces, bool to_host) {
   under_way_ = true;
-  return true;
+  if (pieces.are_there() && pieces.submit(driver_, stream_)) return;
+  for (const Region& region : regions) failed_ = !copy(region, moved, to_host) || failed_;
 }
 
 bool DeviceCopies::wait() {

@@ -77,11 +77,10 @@ class DeviceCopies {
   DeviceCopies(const DeviceCopies&) = delete;
   DeviceCopies& operator=(const DeviceCopies&) = delete;
   ~DeviceCopies() { wait(); }
-  // Regions of a device's memory, which lie `moved` bytes further on the host.
-  void to_host(const Regions& regions, std::ptrdiff_t moved);
-  void to_device(const Regions& regions, std::ptrdiff_t moved);
-  // What a kernel moves. False if it is not there or the driver refuses it: then nothing has been done.
-  bool move(const DevicePieces& pieces);
+  // Regions of a device's memory, which lie `moved` bytes further on the host. By a kernel, if `pieces` of them are there
+  // and the driver takes it.
+  void to_host(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces);
+  void to_device(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces);
   // Both are of a device, or one of them.
   void copy(void* to, const void* from, std::size_t bytes);
   void copy(const DeviceRows& rows);
@@ -91,6 +90,7 @@ class DeviceCopies {
   bool leave();
 
  private:
+  void move(const Regions& regions, std::ptrdiff_t moved, const DevicePieces& pieces, bool to_host);
   bool copy(const Region& region, std::ptrdiff_t moved, bool to_host) const;
   bool copy_bytes(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) const;
   bool copy_rows(const DeviceRows& rows) const;

@@ -28,6 +28,10 @@ namespace {
 
 constexpr int bad_usage = 2;
 
+void add_mpi_option(CLI::App& command, std::string& abi, const char* what) {
+  command.add_option("--mpi", abi, what)->check(CLI::IsMember({"auto", "openmpi", "mpich"}))->default_str("auto");
+}
+
 void add_run(Line& line, RunOptions& options, std::string& abi) {
   CLI::App* command = add_command(
       line, "run", "Start an MPI program with Quadrille's collectives",
@@ -38,10 +42,7 @@ void add_run(Line& line, RunOptions& options, std::string& abi) {
       "  quadrille run -- mpirun -n 4 ./app input.txt\n"
       "  quadrille run --explain -- mpirun -n 4 python3 app.py\n"
       "  QUADRILLE_ALGORITHM=alltoall=pairwise quadrille run -- srun -n 64 ./app\n");
-  command
-      ->add_option("--mpi", abi, "MPI of the program; auto reads it from the program's libraries")
-      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
-      ->default_str("auto");
+  add_mpi_option(*command, abi, "MPI of the program; auto reads it from the program's libraries");
   command->add_flag("--explain", options.explain,
                     "Say once per distinct call what was chosen and why (QUADRILLE_EXPLAIN=1)");
   command->callback([&line, &options, &abi] {
@@ -63,10 +64,7 @@ void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
       "  quadrille doctor\n"
       "  quadrille doctor -- mpirun -n 4 ./app\n"
       "  quadrille doctor --no-trial -- srun -n 64 ./app\n");
-  command
-      ->add_option("--mpi", abi, "MPI of the program, as in run")
-      ->check(CLI::IsMember({"auto", "openmpi", "mpich"}))
-      ->default_str("auto");
+  add_mpi_option(*command, abi, "MPI of the program, as in run");
   command->add_flag("--no-trial", options.no_trial, "Start nothing");
   command->add_flag("--json", options.json, "Print JSON");
   command->callback([&line, &options, &abi] {

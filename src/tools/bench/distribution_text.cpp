@@ -2,13 +2,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
 #include <iterator>
 
 #include "tools/bench/distribution.hpp"
+#include "tools/launch/process.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -110,10 +108,6 @@ std::string wrong_count(std::string_view where, std::size_t have, std::string_vi
                      need, need, need);
 }
 
-std::string cannot_read(const std::string& path) {
-  return fmt::format("cannot read the traffic matrix '{}': {}", path, std::strerror(errno));
-}
-
 }  // namespace
 
 std::string known_distributions() {
@@ -171,13 +165,9 @@ std::string parse_matrix(std::string_view text, std::string_view name, int ranks
 
 std::string read_matrix(const std::string& path, int ranks, TrafficMatrix& matrix) {
   std::string text;
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return cannot_read(path);
-  char part[4096];
-  while (const std::size_t got = std::fread(part, 1, sizeof part, file)) text.append(part, got);
-  const std::string error = std::ferror(file) == 0 ? "" : cannot_read(path);
-  std::fclose(file);
-  return error.empty() ? parse_matrix(text, path, ranks, matrix) : error;
+  if (const std::string problem = read_whole(path, text); !problem.empty())
+    return fmt::format("cannot read the traffic matrix '{}': {}", path, problem);
+  return parse_matrix(text, path, ranks, matrix);
 }
 
 }  // namespace quadrille::tools

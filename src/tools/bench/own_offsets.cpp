@@ -3,10 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
+
+#include "tools/launch/process.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -54,8 +53,6 @@ std::string tidied(std::string_view line) {
   return words;
 }
 
-std::string unreadable(const std::string& path) { return fmt::format("cannot read '{}': {}", path, std::strerror(errno)); }
-
 }  // namespace
 
 std::string parse_offsets(std::string_view text, plan::Neighborhood& neighborhood) {
@@ -84,14 +81,9 @@ std::string parse_offsets_file(std::string_view text, std::string_view name, pla
 }
 
 std::string read_offsets(const std::string& path, plan::Neighborhood& neighborhood) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return unreadable(path);
   std::string text;
-  char part[4096];
-  while (const std::size_t got = std::fread(part, 1, sizeof part, file)) text.append(part, got);
-  const std::string problem = std::ferror(file) == 0 ? "" : unreadable(path);
-  std::fclose(file);
-  return problem.empty() ? parse_offsets_file(text, path, neighborhood) : problem;
+  if (const std::string problem = read_whole(path, text); !problem.empty()) return fmt::format("cannot read '{}': {}", path, problem);
+  return parse_offsets_file(text, path, neighborhood);
 }
 
 }  // namespace quadrille::tools

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -108,6 +109,17 @@ std::string own_directory() {
 
 void complain(std::string_view line) {
   std::fprintf(stderr, "quadrille: %.*s\n", static_cast<int>(line.size()), line.data());
+}
+
+std::string read_whole(const std::string& path, std::string& text) {
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return std::strerror(errno);
+  text.clear();
+  char part[4096];
+  while (const std::size_t got = std::fread(part, 1, sizeof part, file)) text.append(part, got);
+  const std::string problem = std::ferror(file) == 0 ? "" : std::strerror(errno);
+  std::fclose(file);
+  return problem;
 }
 
 std::string first_line(const std::string& path) {

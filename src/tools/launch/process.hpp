@@ -21,6 +21,9 @@ std::string own_directory();
 // One line on stderr, "quadrille: ...".
 void complain(std::string_view line);
 
+// Reads a whole file. Returns an empty string, or why it cannot be read: "No such file or directory".
+std::string read_whole(const std::string& path, std::string& text);
+
 // The first line of a text file, without its end; empty if it cannot be read.
 std::string first_line(const std::string& path);
 
