@@ -7,6 +7,9 @@ The tests of a matrix are alike: one program with other numbers of ranks, algori
   * one of each number of ranks,
   * those of ALWAYS.
 
+Of MPICH's build, which runs the same programs, half as many run. What takes long and is about the same with both MPIs
+(WITH_EITHER) runs with one of the two.
+
 Tests that need one long preparation, such as another build, run all together, or none of them (TOGETHER).
 
 All other tests run always. The draw of a test depends on the seed, the build and its name alone, so a seed and a
@@ -22,14 +25,17 @@ MATRICES = {'mpi', 'examples', 'plan', 'hosts', 'run'}
 EVERY = 16
 # Those on several hosts take seconds each: beside one of each kind few others.
 EVERY_OF = {'hosts': 50}
-# With AddressSanitizer a test takes ten times as long.
-SANITIZED = 'asan'
-TIMES_IF_SANITIZED = 3
 # Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
 # neighbours also with six, where there are grids to recognise; requests also with more ranks than processors, in orders
 # of copies, and by a thread. What they skip elsewhere runs here.
 ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|neighbor\.6'
                     r'|requests-(copies|one-processor|by-thread-single|by-thread-multiple)\.3)$')
+SANITIZED = 'asan'
+# By build. With AddressSanitizer a test takes ten times as long.
+TIMES_IF = {f'openmpi-{SANITIZED}': 3, 'mpich': 2}
+# Programs that are drawn anew each time, crowds of processes, and what no MPI has a part in.
+EITHER = ('openmpi', 'mpich')
+WITH_EITHER = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info)_runs$|mpi\.device-huge\.)')
 # By label: one draw of so many has them. The wheel is built from nothing, for both ABIs.
 TOGETHER = {'wheel': 4}
 EVERYTHING = 'all'
@@ -59,6 +65,13 @@ def ranks(name):
   return found[1] if found else None
 
 
+def is_here(seed, build, name):
+  """Is a test for this one of the two builds?"""
+  if build not in EITHER or not WITH_EITHER.search(name):
+    return True
+  return EITHER[part(f'{seed}/{name}', len(EITHER))] == build
+
+
 def draw(seed, build, tests):
   """The names of `tests` that run. tests: {name: set of labels}."""
   if seed == EVERYTHING:
@@ -68,8 +81,8 @@ def draw(seed, build, tests):
     return int.from_bytes(hashlib.sha256(f'{seed}/{build}/{name}'.encode()).digest()[:8], 'big')
 
   left_out = {label for label, every in TOGETHER.items() if part(f'{seed}/{label}', every) != 0}
-  tests = {name: labels for name, labels in tests.items() if not labels & left_out}
-  times = TIMES_IF_SANITIZED if build.endswith(SANITIZED) else 1
+  tests = {name: labels for name, labels in tests.items() if not labels & left_out and is_here(seed, build, name)}
+  times = TIMES_IF.get(build, 1)
   chosen, met = set(), set()
   # The luckiest comes first, so the first of its kind is drawn by chance, too.
   for name in sorted(tests, key=luck):

@@ -7,17 +7,45 @@
 #include "team/ask.hpp"
 
 namespace quadrille::api {
-bool is_on_devices(const run::Call& call, team::Team& team) {
-  if (!team.agreed().follows_devices || !is_dense(call.collective)) return false;
-  const auto index = static_cast<std::size_t>(call.collective);
-  if (team.agreed().forced.by_collective[index].algorithm != nullptr) return false;
-  choose::AskedClass& seen = team.asked.devices[index];
-  if (choose::must_ask(seen)) {
-    const memory::DeviceDriver* const driver = memory::device_driver();
-    const bool mine = driver != nullptr && has_device_memory(call, used_blocks(call, team), *driver);
-    choose::note_class(seen, team::true_on_all(team, !mine) ? 0 : 1);
+namespace {
+
+// Is there anything to choose? Among neighbours there is no way but over the host, unless the MPI takes such memory.
+bool has_choice(const run::Call& call, const team::Team& team) {
+  if (!team.agreed().follows_devices || call.collective == Collective::exchange) return false;
+  if (is_neighbor(call.collective) && team.agreed().mpi_device == DeviceUse::none) return false;
+  return team.agreed().forced.by_collective[static_cast<std::size_t>(call.collective)].algorithm == nullptr;
+}
+
+bool asks_now(choose::AskedClass& seen, Asks asks) {
+  switch (asks) {
+    case Asks::now_and_then:
+      return choose::must_ask(seen);
+    case Asks::for_itself:
+      return true;
+    case Asks::once:
+      return seen.now < 0;
+    case Asks::never:
+      break;
   }
-  return seen.now > 0;
+  return false;
+}
+
+}  // namespace
+
+bool is_on_devices(const run::Call& call, team::Team& team, Asks asks) {
+  if (!has_choice(call, team)) return false;
+  choose::AskedClass& seen = team.asked.devices[static_cast<std::size_t>(call.collective)];
+  if (!asks_now(seen, asks)) return seen.now > 0;
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  const bool mine = driver != nullptr && has_device_memory(call, used_blocks(call, team), *driver);
+  const bool some = !team::true_on_all(team, !mine);
+  if (asks != Asks::for_itself) choose::note_class(seen, some ? 1 : 0);
+  return some;
+}
+
+team::CachedSelection& device_selection_for(const run::Call& call, std::size_t bytes, team::Team& team, bool drop_in) {
+  return is_neighbor(call.collective) ? team::device_neighbor_selection(team, call.collective, bytes, drop_in)
+                                      : team::device_selection_of(team, call.collective, bytes, load_of(call, team));
 }
 
 }  // namespace quadrille::api

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "api/device_choice.hpp"
 #include "api/engines.hpp"
 #include "api/made_again.hpp"
 #include "api/making.hpp"
@@ -75,13 +76,23 @@ std::optional<int> refuse_neighbors(Making& m) {
   return refuse(m, MPI_ERR_ARG, wrong_argument);
 }
 
+// What a thread goes on with for a stream calls no driver, so it is the host's.
+bool may_choose_for_devices(const Making& m) { return m.team.ready && !m.enqueued && !m.must_serve(); }
+
+Asks asks_of(const Making& m) {
+  if (m.never_waits()) return Asks::never;
+  return m.persistent ? Asks::for_itself : Asks::once;
+}
+
 int make_by_engine(Making& m) {
   Team& team = m.team;
   if (!team.eligible && !is_neighbor(m.call.collective)) return make_unselected(m, team.why_not);
   const std::size_t bytes = global_bytes(m.call, team);
   if (moves_nothing(m.call, bytes)) return MPI_SUCCESS;
   if (m.must_serve() && team.taken.first_tag >= 0) return make_apart(m);
-  team::CachedSelection& selected = selection_for(m.call, bytes, team, m.is_drop_in());
+  const bool on_devices = may_choose_for_devices(m) && is_on_devices(m.call, team, asks_of(m));
+  team::CachedSelection& selected = on_devices ? device_selection_for(m.call, bytes, team, m.is_drop_in())
+                                               : selection_for(m.call, bytes, team, m.is_drop_in());
   m.choice = &selected.selection.choice;
   const choose::Selection& selection = selected.selection;
   m.may_come_again = !m.enqueued && !selection.by_load && !selected.follows_load && selection.rivals.empty();

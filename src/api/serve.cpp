@@ -303,9 +303,9 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   if (error == MPI_SUCCESS) {
     const std::size_t bytes = global_bytes(call, *team);
     if (!moves_nothing(call, bytes)) {
-      team::CachedSelection& selected =
-          is_on_devices(call, *team) ? team::device_selection_of(*team, call.collective, bytes, load_of(call, *team))
-                                     : selection_for(call, bytes, *team, door == Door::drop_in);
+      const bool drop_in = door == Door::drop_in;
+      team::CachedSelection& selected = is_on_devices(call, *team) ? device_selection_for(call, bytes, *team, drop_in)
+                                                                   : selection_for(call, bytes, *team, drop_in);
       if (!carry_out(call, bytes, *team, selected, error, attempt)) return false;
     }
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/choose_by_load.hpp"
+#include "api/serve.hpp"
 #include "team/ask.hpp"
 #include "team/same_plans.hpp"
 #include "team/verdicts.hpp"
@@ -17,10 +18,15 @@ namespace quadrille::api {
 namespace {
 
 // Bytes that this rank sends and receives.
-double bytes_moved(const run::Call& call, int ranks) {
-  const std::uint64_t sent = bytes_of(call.in_place ? call.recv : call.send, ranks).all;
-  return static_cast<double>(sent + bytes_of(call.recv, ranks).all);
+double bytes_moved(const run::Call& call, team::Team& team) {
+  const bool neighbors = is_neighbor(call.collective);
+  const BlockNumbers blocks = neighbors ? blocks_of(call, team) : BlockNumbers{team.group.ranks, team.group.ranks};
+  const std::uint64_t sent = bytes_of(call.in_place ? call.recv : call.send, blocks.send).all;
+  return static_cast<double>(sent + bytes_of(call.recv, blocks.recv).all);
 }
+
+// Of neighbour collectives others know nothing: what they take depends on who the neighbours are.
+bool is_kept_for_others(const team::Try& one) { return is_dense(one.of.collective); }
 
 std::string name_of(const team::Try& one, std::size_t candidate) {
   return choose::to_string(one.trial.candidates[candidate]);
@@ -95,7 +101,7 @@ team::Try& trial_of(const run::Call& call, std::size_t bytes, team::Team& team, 
   one.of =
       choose::case_of(choose::shape_of(team.nodes, team.crowded), call.collective, number, cached.load, one.candidates);
   one.trial = choose::make_trial(one.candidates, team.crowded);
-  if (settle_by_table(team, one) || settle_by_verdict(team, one)) return one;
+  if (is_kept_for_others(one) && (settle_by_table(team, one) || settle_by_verdict(team, one))) return one;
   one.trial = choose::make_trial(team::without_twins(team, call.collective, one.candidates), team.crowded);
   if (one.trial.candidates.size() == 1) settle(one, 0, "all others do the same");
   return one;
@@ -119,7 +125,7 @@ void end_visit(team::Team& team, team::Try& one) {
   if (!one.trial.contest.decided()) return;
   one.best = one.trial.contest.best();
   one.why = tell(one);
-  if (one.trial.were_alike) team::keep_verdict(one.of, {one.trial.candidates[one.best], one.why});
+  if (one.trial.were_alike && is_kept_for_others(one)) team::keep_verdict(one.of, {one.trial.candidates[one.best], one.why});
 }
 
 }  // namespace
@@ -127,7 +133,7 @@ void end_visit(team::Team& team, team::Try& one) {
 Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
   team::Try& one = trial_of(call, bytes, team, cached);
   // Where all ranks know the size, each class has a trial of its own.
-  const double moved = bytes > 0 ? 0 : bytes_moved(call, team.group.ranks);
+  const double moved = bytes > 0 ? 0 : bytes_moved(call, team);
   choose::Turn turn = choose::begin_call(one.trial, moved);
   if (turn.candidate < 0 && !one.trial.contest.decided()) {
     end_visit(team, one);
@@ -162,7 +168,7 @@ void follow_load(const run::Call& call, team::Team& team, team::CachedSelection&
   if (is_tried) return;
   if (cached.trial != nullptr && choose::begin_again(cached.trial->trial)) return reopen(cached);
   if (!choose::must_ask(load)) return;
-  const double moved = bytes_moved(call, team.group.ranks);
+  const double moved = bytes_moved(call, team);
   double most = 0;
   team::largest_of_all(team, {&moved, 1}, {&most, 1});
   if (!choose::note_load(load, most)) return;

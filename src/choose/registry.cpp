@@ -20,7 +20,10 @@ constexpr std::int64_t kMost = 1 << 20;
 constexpr std::int64_t kTriedRadices[] = {2, 4, 8}, kTriedLeaders[] = {1, 2}, kTriedPieces[] = {4096, 16384};
 constexpr ParameterRange kRadix = {"radix", 2, kMost, 2, "base of the digits: more messages a round, fewer rounds",
                                    {}, {kTriedRadices}};
-constexpr ParameterRange kStride = {"stride", 1, kMost, 5, "pairs of messages in flight"};
+// The strides of Namugwanya et al.
+constexpr std::int64_t kStrides[] = {5, 1, 10, 15};
+constexpr ParameterRange kStride = {"stride", 1, kMost, 5, "pairs of messages in flight", {}, {}, kStrides};
+constexpr std::int64_t kBoth[] = {0, 1};
 
 constexpr ParameterRange kEager = {"eager", 0, kMost, 16384,
                                    "messages of at most so many bytes travel with their sizes"};
@@ -414,12 +417,12 @@ std::vector<Algorithm> make_table() {
       edge_copies("sh-co", "copies between neighbours of a node in Morton order", plan::neighbor_sh_co),
       edge_copies("sh-numa-co", "copies between neighbours of a node in Morton order, one NUMA domain after the other",
                   plan::neighbor_sh_numa_co),
-      from_device(neighbors("straightforward", neighbor_all_to_alls(), kIsomorphic,
+      kin_on_devices(from_device(neighbors("straightforward", neighbor_all_to_alls(), kIsomorphic,
                 "one message out and one in for each neighbour, one after the other", kTraffDirect,
-                plan::neighbor_straightforward)),
-      from_device(neighbors("straightforward", neighbor_gathers(), kIsomorphic,
+                plan::neighbor_straightforward))),
+      kin_on_devices(from_device(neighbors("straightforward", neighbor_gathers(), kIsomorphic,
                 "one message out and one in for each neighbour, one after the other", kTraffDirect,
-                plan::neighbor_allgather_straightforward)),
+                plan::neighbor_allgather_straightforward))),
       neighbors("torus", neighbor_all_to_alls(), kCombining,
                 "blocks travel hop by hop along the dimensions, all of a hop in one message",
                 kTraffTorus, plan::neighbor_torus),
@@ -442,7 +445,7 @@ std::vector<Algorithm> make_table() {
        all,
        Engine::pull,
        {.one_node = true},
-       {{"leader", 0, 1, 0, "1: of the ranks that share a device, the first submits the copies of all"}},
+       {{"leader", 0, 1, 0, "1: of the ranks that share a device, the first submits the copies of all", {}, {}, kBoth}},
        "inside one node each rank copies from the other ranks' memory of a device, which it has opened",
        "Quadrille; the inside of CUDA-aware MPIs (Namugwanya et al., section 3.1)",
        nullptr,

@@ -60,6 +60,8 @@ struct ParameterRange {
   // Where values have names: that of value v is names[v], and is what users write.
   std::span<const std::string_view> names = {};
   TriedValues tried = {};
+  // Values that are worth measuring where data are in a device's memory; none: the standard one.
+  std::span<const std::int64_t> on_devices = {};
 };
 
 // A value as users write it.

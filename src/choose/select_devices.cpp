@@ -4,22 +4,45 @@
 
 #include "choose/candidates.hpp"
 #include "choose/select.hpp"
+#include "choose/select_neighbors.hpp"
 
 namespace quadrille::choose {
 namespace {
 
-bool may_serve_devices(const Algorithm& one, const GlobalKey& key) {
-  if (one.from_device == FromDevice::shared) return true;
-  return one.from_device == FromDevice::straight && key.mpi_sends_devices && !one.trial.kin_on_devices;
+// Also for a NeighborKey.
+template <class Key>
+bool may_serve_devices(const Algorithm& one, const Key& key) {
+  const bool may_move = one.from_device == FromDevice::shared ||
+                        (one.from_device == FromDevice::straight && key.mpi_sends_devices && !one.trial.kin_on_devices);
+  return may_move && serves(one, key.collective) && why_not(one, key).empty();
 }
 
 // With the standard values of its parameters; by leaders, too, where it knows them, as several ranks may share a device.
 std::vector<Choice> values_of(const Algorithm& one, Collective collective) {
-  std::vector<Choice> values = {plain(collective, one.name)};
-  if (one.from_device != FromDevice::shared) return values;
-  Choice led;
-  if (parse_choice(collective, std::string(one.name) + ":leader=1", led).empty()) values.push_back(led);
-  return values;
+  if (one.from_device == FromDevice::shared) return variants_on_devices(one);
+  return {plain(collective, one.name)};
+}
+
+// What stands at first, and what is to be tried against it.
+template <class Key>
+Selection untried(const Key& key, const Choice& host, bool by_the_mpi, bool may_try) {
+  Selection selection;
+  if (by_the_mpi) {
+    selection.choice = plain(key.collective, "cuda-aware-mpi");
+    selection.why = "the MPI takes the device's memory";
+    if (may_try && !is_of_the_mpi(*host.algorithm)) selection.rivals.push_back(host);
+  } else {
+    selection.choice = host;
+    selection.why = "over the host, as the MPI's collectives take no device's memory";
+  }
+  if (!may_try) return selection;
+  for (const Algorithm& one : algorithms()) {
+    if (!may_serve_devices(one, key)) continue;
+    for (const Choice& choice : values_of(one, key.collective)) {
+      if (to_string(choice) != to_string(host)) selection.rivals.push_back(choice);
+    }
+  }
+  return selection;
 }
 
 // Null: nothing was measured, or it cannot serve such calls.
@@ -40,22 +63,12 @@ Selection select_for_devices(const GlobalKey& key, const Choice& host, const Siz
     return selection;
   }
   const bool may_try = key.nodes == 1 ? key.tries : key.tries_between;
-  if (key.mpi_collects_devices) {
-    selection.choice = plain(key.collective, "cuda-aware-mpi");
-    selection.why = "the MPI takes the device's memory";
-    if (may_try && !is_of_the_mpi(*host.algorithm)) selection.rivals.push_back(host);
-  } else {
-    selection.choice = host;
-    selection.why = "over the host, as the MPI's collectives take no device's memory";
-  }
-  if (!may_try) return selection;
-  for (const Algorithm& one : algorithms()) {
-    if (!may_serve_devices(one, key) || !serves(one, key.collective) || !why_not(one, key).empty()) continue;
-    for (const Choice& choice : values_of(one, key.collective)) {
-      if (to_string(choice) != to_string(host)) selection.rivals.push_back(choice);
-    }
-  }
-  return selection;
+  return untried(key, host, key.mpi_collects_devices, may_try);
+}
+
+Selection select_for_devices(const NeighborKey& key, const Choice& host) {
+  const bool by_the_mpi = key.mpi_collects_devices && !key.by_ourselves;
+  return untried(key, host, by_the_mpi, key.tries);
 }
 
 }  // namespace quadrille::choose

@@ -22,22 +22,6 @@ constexpr double most_combined = 8192;
 // What was measured says nothing of neighbourhoods that differ more.
 constexpr double most_ratio = 2;
 
-// Empty if this algorithm can serve the call, else why not.
-std::string why_not(const Algorithm& algorithm, const NeighborKey& key) {
-  if (algorithm.needs.device_mpi && !key.mpi_collects_devices) return std::string(no_device_mpi);
-  if (algorithm.needs.one_node && !key.in_node) return "the ranks do not share the memory of a node";
-  if (algorithm.needs.load_store && !key.load_store) {
-    return "not all ranks reach each other's memory by load and store";
-  }
-  if (algorithm.needs.isomorphic && !key.isomorphic) {
-    return "the communicator is neither Cartesian nor isomorphic";
-  }
-  if (algorithm.needs.equal_sizes && !key.sizes_known) {
-    return "not all ranks know the sizes of the blocks";
-  }
-  return {};
-}
-
 bool is_fitted(const NeighborKey& key) { return key.machine != plan::Machine{}; }
 
 // Blocks of fewer bytes are better combined by this algorithm than sent directly.
@@ -153,6 +137,21 @@ const Entry* nearest(std::span<const Entry> measured, Collective collective, con
 }
 
 }  // namespace
+
+std::string why_not(const Algorithm& algorithm, const NeighborKey& key) {
+  if (algorithm.needs.device_mpi && !key.mpi_collects_devices) return std::string(no_device_mpi);
+  if (algorithm.needs.one_node && !key.in_node) return "the ranks do not share the memory of a node";
+  if (algorithm.needs.load_store && !key.load_store) {
+    return "not all ranks reach each other's memory by load and store";
+  }
+  if (algorithm.needs.isomorphic && !key.isomorphic) {
+    return "the communicator is neither Cartesian nor isomorphic";
+  }
+  if (algorithm.needs.equal_sizes && !key.sizes_known) {
+    return "not all ranks know the sizes of the blocks";
+  }
+  return {};
+}
 
 bool kind_of(const CombiningCosts& costs, NeighborhoodKind& kind) { return fewest_messages(costs, 1, kind); }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +41,8 @@ struct NeighborKey {
   std::span<const NeighborEntry> measured = {};  // likewise, by kinds of neighbourhoods
   std::span<const InsideEntry> inside = {};      // what was measured in the node that they share
   bool mpi_collects_devices = false;                // its collectives take a device's memory, on all ranks
+  bool mpi_sends_devices = false;                   // its messages do, with gaps, too
+  bool tries = false;                               // what nothing is known of may be tried, with a device's memory
 };
 
 // By the algorithm with the fewest messages, and of those the fewest blocks. False if none has fewer messages than
@@ -55,10 +58,16 @@ const NeighborEntry* nearest_kind(std::span<const NeighborEntry> measured, Colle
 const InsideEntry* nearest_kind(std::span<const InsideEntry> measured, Collective collective,
                                 const NeighborhoodKind& kind);
 
+// Empty if this algorithm can serve the call, else why not.
+std::string why_not(const Algorithm& algorithm, const NeighborKey& key);
+
 // Is `forced` an algorithm, and one that can serve it? Then the costs do not count.
 bool is_obeyed(const NeighborKey& key, const Choice& forced);
 
 // `forced` may be without algorithm. The result always has one.
 Selection select_neighbors(const NeighborKey& key, const Choice& forced);
+
+// Where some ranks' buffers are in a device's memory, as in select.hpp. `host` is what serves such calls on the host.
+Selection select_for_devices(const NeighborKey& key, const Choice& host);
 
 }  // namespace quadrille::choose

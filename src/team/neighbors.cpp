@@ -339,10 +339,9 @@ run::NeighborSlots slots_of(const Team& team, const choose::Choice& choice) {
   return {n.iso_send, n.iso_recv};
 }
 
-CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes,
-                                    bool drop_in) {
-  const auto index = static_cast<std::size_t>(collective);
-  if (CachedSelection* cached = team.chosen.selections[index].find(bytes, drop_in)) return *cached;
+namespace {
+
+choose::NeighborKey neighbor_key(Team& team, Collective collective, std::size_t bytes, bool drop_in) {
   const Isomorphic* around = team.neighbors->isomorphic.get();
   const bool uniform = is_regular(collective);
   const bool by_ourselves = !drop_in && team.neighbors->doubtful;
@@ -363,16 +362,41 @@ CachedSelection& neighbor_selection(Team& team, Collective collective, std::size
     }
   }
   key.mpi_collects_devices = team.agreed().mpi_device == DeviceUse::all;
+  key.mpi_sends_devices = team.agreed().mpi_device != DeviceUse::none && !mpi().device_lacks_gaps;
+  key.tries = team.agreed().may_try && (team.nodes.nodes == 1 ? team.agreed().tries : team.agreed().tries_between);
+  return key;
+}
+
+}  // namespace
+
+CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes,
+                                    bool drop_in) {
+  const auto index = static_cast<std::size_t>(collective);
+  if (CachedSelection* cached = team.chosen.selections[index].find(bytes, drop_in)) return *cached;
+  choose::NeighborKey key = neighbor_key(team, collective, bytes, drop_in);
   const choose::Choice& forced = team.agreed().forced.by_collective[index];
   // Counting what combining costs takes longer than all the rest of a first call, so only if it may decide.
   if (key.sizes_known && may_combine(team) && !choose::is_obeyed(key, forced)) {
-    add_costs(key, *who_knows(team), around->costs(is_allgather(collective)));
+    add_costs(key, *who_knows(team), team.neighbors->isomorphic->costs(is_allgather(collective)));
   }
   CachedSelection selected;
   selected.bytes = bytes;
   selected.drop_in = drop_in;
   selected.selection = choose::select_neighbors(key, forced);
   return team.chosen.selections[index].keep(std::move(selected));
+}
+
+CachedSelection& device_neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in) {
+  Selections& selections = team.chosen.selections[static_cast<std::size_t>(collective)];
+  if (CachedSelection* cached = selections.find(bytes, drop_in, on_devices)) return *cached;
+  const choose::Choice host = neighbor_selection(team, collective, bytes, drop_in).selection.choice;
+  CachedSelection selected;
+  selected.bytes = bytes;
+  selected.drop_in = drop_in;
+  selected.load = on_devices;
+  selected.selection = choose::select_for_devices(neighbor_key(team, collective, bytes, drop_in), host);
+  selected.follows_load = bytes == 0 && !selected.selection.rivals.empty();
+  return selections.keep(std::move(selected));
 }
 
 }  // namespace quadrille::team

@@ -77,6 +77,8 @@ choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes);
 CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load = 0);
 // That of calls like these with a device's memory, where the MPI takes it; `load` is that of others.
 CachedSelection& device_selection_of(Team& team, Collective collective, std::size_t bytes, int load);
+// Of neighbour_selection(), below, likewise. The team is ready.
+CachedSelection& device_neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in);
 // The same of a neighbour collective whose largest block has `bytes`, as all ranks know it; 0 if they do not. The drop-in
 // door leaves more to the MPI.
 CachedSelection& neighbor_selection(Team& team, Collective collective, std::size_t bytes, bool drop_in);

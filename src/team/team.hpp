@@ -86,7 +86,7 @@ struct Asked {
   // By class of size, or of load where no rank knows all sizes; and that of what moves in all (CachedSelection::load).
   std::map<std::tuple<Collective, int, int>, Try> trials;
   choose::AskedClass load[collective_count];
-  choose::AskedClass devices[dense_collective_count];  // are some buffers in a device's memory? Of calls that wait
+  choose::AskedClass devices[collective_count];  // are some buffers in a device's memory? Of calls that wait
 };
 
 // What the user may want to know. Counted by api/, told by team/.

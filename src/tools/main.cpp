@@ -170,6 +170,7 @@ void add_tune(Line& line, TuneOptions& options) {
                   "  mpirun -n 2 quadrille tune\n"
                   "  mpirun -n 8 quadrille tune --file table.json   (then QUADRILLE_TUNING=table.json)\n"
                   "  mpirun -n 8 quadrille tune --algorithms --sizes 64:1M:x4\n"
+                  "  mpirun -n 8 quadrille tune --algorithms --device cuda\n"
                   "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille show "
                   "--map')\n"
                   "  mpirun -n 64 quadrille tune --neighbors --neighborhood moore:3,1\n");
@@ -183,6 +184,9 @@ void add_tune(Line& line, TuneOptions& options) {
       "Measure instead which algorithm of Alltoall and Allgather is best at which block size");
   command->add_option("--sizes", options.sizes, "With --algorithms: bytes of a block, as in bench")
       ->default_str("from 8 to 1M")
+      ->needs(algorithms);
+  command->add_option("--device", options.device, "With --algorithms: data are in the memory of GPUs; cuda or hip")
+      ->default_str("the host's")
       ->needs(algorithms);
   command->add_flag("--model", options.model,
                     "Fit the cost model of messages between nodes instead");

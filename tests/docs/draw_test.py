@@ -75,6 +75,18 @@ class Draw(unittest.TestCase):
     self.assertLess(whole, len(drawn))
     self.assertEqual(draw.draw('all', 'openmpi', tests), set(tests))
 
+  def test_what_takes_long_runs_with_one_of_both(self):
+    tests = {**TESTS, 'fuzz.some': {'fuzz'}, 'cluster.many-hosts.16x4': {'cluster'}}
+    met = set()
+    for seed in map(str, range(50)):
+      for name in ('fuzz.some', 'cluster.many-hosts.16x4'):
+        where = {build for build in ('openmpi', 'mpich') if name in draw.draw(seed, build, tests)}
+        self.assertEqual(len(where), 1)
+        met |= {(name, *where)}
+        self.assertIn(name, draw.draw(seed, 'openmpi-asan', tests))
+    self.assertEqual(len(met), 4)
+    self.assertEqual(draw.draw('all', 'mpich', tests), set(tests))
+
   def test_all(self):
     self.assertEqual(draw.draw('all', 'openmpi', TESTS), set(TESTS))
 

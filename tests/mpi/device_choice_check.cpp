@@ -1,7 +1,7 @@
 // Calls with a device's memory on some ranks, on an MPI that takes such memory, whatever MPI that is: its functions are given
 // the memory behind the stand-in's. The ranks must notice such calls, try what may serve them, keep what shows the least
 // time, and go back to what serves the host when the memory is that. One case a run:
-//   slow       the MPI's own collectives show ten times the time of ours
+//   slow       the MPI's own collectives show ten times the time of ours, and its messages from a device a fifth of that
 //   fast       ours do
 //   messages   the MPI's collectives may see no device's memory (QUADRILLE_MPI_DEVICE=messages)
 //   pull       the MPI may see none at all (QUADRILLE_MPI_DEVICE=0); the ranks' copies from each other show the least time
@@ -20,6 +20,7 @@
 #include "device_memory.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
+#include "team/neighbors.hpp"
 #include "team/team.hpp"
 
 namespace {
@@ -49,9 +50,12 @@ void fail(const char* format, Arguments... arguments) {
 quadrille_standin_host_t* behind = nullptr;
 bool in_collective = false;
 
+bool from_device = false;  // a message went from or to a device
+
 const void* seen(const void* buffer) {
   if (buffer == nullptr || buffer == MPI_IN_PLACE) return buffer;
   const void* const host = behind(reinterpret_cast<quadrille::standin::Address>(buffer), 1);
+  if (host != nullptr && host != buffer && !in_collective) from_device = true;
   const bool is_none_of_its = name == "pull" || (name == "messages" && in_collective);
   if (host != nullptr && host != buffer && is_none_of_its) fail("the MPI was given a device's memory\n");
   return host != nullptr ? host : buffer;
@@ -67,11 +71,12 @@ double shown = 0;
 int shown_by_mpi = 0;
 double of_ours() { return name == "slow" ? 1e-4 : 1e-3; }
 double of_the_mpi() { return name == "slow" ? 1e-3 : 1e-4; }
-// Of those that submit their copies to a device at once, a tenth.
+// Of those that submit their copies to a device at once, a tenth; of those whose messages go from there, a fifth.
 unsigned long submitted = 0;
 double show() {
   const unsigned long now = quadrille::test::count_calls("cuMemcpyBatchAsync_v2", nullptr);
-  return shown += std::exchange(submitted, now) == now ? of_ours() : of_ours() / 10;
+  const double straight = std::exchange(from_device, false) ? of_ours() / 5 : of_ours();
+  return shown += std::exchange(submitted, now) == now ? straight : of_ours() / 10;
 }
 
 template <auto Function>
@@ -104,52 +109,107 @@ void take_devices() {
   if (behind == nullptr) std::abort();
   see_messages<&Mpi::Isend, &Mpi::Irecv>();
   see_collectives<&Mpi::Alltoall, &Mpi::Alltoallv, &Mpi::Alltoallw, &Mpi::Allgather, &Mpi::Allgatherv>();
+  see_collectives<&Mpi::Ialltoall, &Mpi::Ialltoallv, &Mpi::Ialltoallw, &Mpi::Iallgather, &Mpi::Iallgatherv>();
+  see_collectives<&Mpi::Neighbor_alltoall, &Mpi::Neighbor_alltoallv, &Mpi::Neighbor_alltoallw, &Mpi::Neighbor_allgather,
+                  &Mpi::Neighbor_allgatherv>();
+  see_collectives<&Mpi::Ineighbor_alltoall, &Mpi::Ineighbor_alltoallv, &Mpi::Ineighbor_alltoallw,
+                  &Mpi::Ineighbor_allgather, &Mpi::Ineighbor_allgatherv>();
   const_cast<Mpi&>(mpi()).Wtime = show;
 }
 
 // ---- Calls ----
 
-unsigned char byte_of(int from, int to, int call) { return static_cast<unsigned char>(from * 31 + to * 7 + call); }
+enum class How { blocking, nonblocking, persistent };
+How how = How::blocking;
+
+// By one of a collective's three functions.
+template <class Blocking, class Nonblocking, class Init, class... Arguments>
+void call_by(Blocking blocking, Nonblocking nonblocking, Init init, MPI_Comm comm, Arguments... arguments) {
+  if (how == How::blocking) {
+    blocking(arguments..., comm);
+    return;
+  }
+  Quadrille_Request request;
+  if (how == How::nonblocking) {
+    nonblocking(arguments..., comm, &request);
+  } else {
+    init(arguments..., comm, MPI_INFO_NULL, &request);
+    Quadrille_Start(&request);
+  }
+  Quadrille_Wait(&request);
+  if (how == How::persistent) Quadrille_Request_free(&request);
+}
+#define QUADRILLE_TEST_CALL(Name, name, ...) \
+  call_by(Quadrille_##Name, Quadrille_I##name, Quadrille_##Name##_init, comm, __VA_ARGS__)
+
+// Neighbours stand in a ring; the first of both blocks is that of the rank before.
+int blocks_of(Collective collective) { return is_neighbor(collective) ? 2 : ranks; }
 
 void call_it(Collective collective, void* send, void* recv, MPI_Comm comm) {
-  const auto n = static_cast<std::size_t>(ranks);
+  const auto n = static_cast<std::size_t>(blocks_of(collective));
   std::vector<int> counts(n, block), places;
+  std::vector<MPI_Aint> far;
   std::vector<MPI_Datatype> types(n, MPI_CHAR);
-  for (int r = 0; r < ranks; ++r) places.push_back(r * block);
+  for (std::size_t b = 0; b < n; ++b) places.push_back(static_cast<int>(b) * block);
+  far.assign(places.begin(), places.end());
+  const int* const c = counts.data();
+  const int* const p = places.data();
+  const MPI_Datatype* const t = types.data();
   switch (collective) {
     case Collective::alltoall:
-      Quadrille_Alltoall(send, block, MPI_CHAR, recv, block, MPI_CHAR, comm);
-      return;
+      return QUADRILLE_TEST_CALL(Alltoall, alltoall, send, block, MPI_CHAR, recv, block, MPI_CHAR);
     case Collective::alltoallv:
-      Quadrille_Alltoallv(send, counts.data(), places.data(), MPI_CHAR, recv, counts.data(), places.data(), MPI_CHAR, comm);
-      return;
+      return QUADRILLE_TEST_CALL(Alltoallv, alltoallv, send, c, p, MPI_CHAR, recv, c, p, MPI_CHAR);
     case Collective::alltoallw:
-      Quadrille_Alltoallw(send, counts.data(), places.data(), types.data(), recv, counts.data(), places.data(),
-                          types.data(), comm);
-      return;
+      return QUADRILLE_TEST_CALL(Alltoallw, alltoallw, send, c, p, t, recv, c, p, t);
     case Collective::allgather:
-      Quadrille_Allgather(send, block, MPI_CHAR, recv, block, MPI_CHAR, comm);
-      return;
+      return QUADRILLE_TEST_CALL(Allgather, allgather, send, block, MPI_CHAR, recv, block, MPI_CHAR);
+    case Collective::allgatherv:
+      return QUADRILLE_TEST_CALL(Allgatherv, allgatherv, send, block, MPI_CHAR, recv, c, p, MPI_CHAR);
+    case Collective::neighbor_alltoall:
+      return QUADRILLE_TEST_CALL(Neighbor_alltoall, neighbor_alltoall, send, block, MPI_CHAR, recv, block, MPI_CHAR);
+    case Collective::neighbor_alltoallv:
+      return QUADRILLE_TEST_CALL(Neighbor_alltoallv, neighbor_alltoallv, send, c, p, MPI_CHAR, recv, c, p, MPI_CHAR);
+    case Collective::neighbor_alltoallw:
+      return QUADRILLE_TEST_CALL(Neighbor_alltoallw, neighbor_alltoallw, send, c, far.data(), t, recv, c, far.data(), t);
+    case Collective::neighbor_allgather:
+      return QUADRILLE_TEST_CALL(Neighbor_allgather, neighbor_allgather, send, block, MPI_CHAR, recv, block, MPI_CHAR);
     default:
-      Quadrille_Allgatherv(send, block, MPI_CHAR, recv, counts.data(), places.data(), MPI_CHAR, comm);
+      return QUADRILLE_TEST_CALL(Neighbor_allgatherv, neighbor_allgatherv, send, block, MPI_CHAR, recv, c, p, MPI_CHAR);
   }
+}
+#undef QUADRILLE_TEST_CALL
+
+bool is_gather(Collective collective) {
+  return is_allgather(collective) || collective == Collective::neighbor_allgather ||
+         collective == Collective::neighbor_allgatherv;
+}
+
+// What a rank sends in its block `to`; all ranks get the same in an allgather.
+unsigned char byte_of(int from, int to, int call) { return static_cast<unsigned char>(from * 31 + to * 7 + call); }
+unsigned char sent_byte(Collective collective, int to, int call) {
+  return byte_of(rank, is_gather(collective) ? 0 : to, call);
+}
+unsigned char received_byte(Collective collective, int b, int call) {
+  if (!is_neighbor(collective)) return byte_of(b, is_gather(collective) ? 0 : rank, call);
+  const int from = (rank + (b == 0 ? ranks - 1 : 1)) % ranks;
+  return byte_of(from, is_gather(collective) ? 0 : 1 - b, call);
 }
 
 // As many calls; with a device's memory on every second rank, if there is any.
 void exchange(Collective collective, bool on_devices, int calls, MPI_Comm comm) {
-  const auto bytes = static_cast<std::size_t>(ranks) * block;
+  const auto bytes = static_cast<std::size_t>(blocks_of(collective)) * block;
   const MemoryKind kind = on_devices && (rank % 2 == 0 || name == "pull") ? MemoryKind::device : MemoryKind::host;
   const auto send = allocate(kind, bytes), recv = allocate(kind, bytes);
   std::vector<unsigned char> sent(bytes), came(bytes);
   for (int call = 0; call < calls; ++call) {
-    const bool gather = is_allgather(collective);
-    for (std::size_t i = 0; i < bytes; ++i) sent[i] = byte_of(rank, gather ? 0 : static_cast<int>(i / block), call);
+    for (std::size_t i = 0; i < bytes; ++i) sent[i] = sent_byte(collective, static_cast<int>(i / block), call);
     send->put(sent.data());
     call_it(collective, send->address(), recv->address(), comm);
     recv->get(came.data());
     for (std::size_t i = 0; i < bytes; ++i) {
-      if (came[i] == byte_of(static_cast<int>(i / block), gather ? 0 : rank, call)) continue;
-      return fail("rank %d: wrong data in call %d\n", rank, call);
+      if (came[i] == received_byte(collective, static_cast<int>(i / block), call)) continue;
+      return fail("rank %d, %s: wrong data in call %d\n", rank, std::string(name_of(collective)).c_str(), call);
     }
   }
 }
@@ -160,11 +220,23 @@ const team::CachedSelection& selection(Collective collective, MPI_Comm comm) {
   return *team::team_of(comm)->chosen.selections[static_cast<std::size_t>(collective)].last();
 }
 
+// Of neighbours in a graph explicit calls leave nothing to the MPI.
+bool may_be_the_mpis(Collective collective, MPI_Comm comm) {
+  return !is_neighbor(collective) || !team::neighbors_of(*team::team_of(comm))->doubtful;
+}
+
+// Those whose messages go straight show the least time, but for an MPI that is fast itself.
+bool is_best(Collective collective, const choose::Choice& choice, MPI_Comm comm) {
+  const std::string chosen = choose::to_string(choice);
+  if (name == "pull") return chosen == "ipc-pull:leader=0";
+  const bool by_the_mpi = name == "fast" && may_be_the_mpis(collective, comm);
+  return by_the_mpi ? chosen == "cuda-aware-mpi" : choice.algorithm->from_device == choose::FromDevice::straight;
+}
+
 void expect_choice(Collective collective, bool on_devices, MPI_Comm comm) {
   const team::CachedSelection& of = selection(collective, comm);
   const std::string chosen = choose::to_string(of.selection.choice), called(name_of(collective));
-  const bool is_expected = name == "pull" ? chosen == "ipc-pull:leader=0" : (chosen == "cuda-aware-mpi") == (name == "fast");
-  const bool is_good = !on_devices || name == "messages" || is_expected;
+  const bool is_good = !on_devices || is_best(collective, of.selection.choice, comm);
   if ((of.load == team::on_devices) == on_devices && of.selection.rivals.empty() && is_good) return;
   fail("rank %d, %s, %s: %s%s, by %s\n", rank, name.c_str(), called.c_str(), chosen.c_str(),
        of.load == team::on_devices ? " for devices" : "", of.selection.why.c_str());
@@ -177,7 +249,12 @@ void expect_tried(Collective collective, MPI_Comm comm) {
     return std::any_of(all.begin(), all.end(), [&](const auto& c) { return c.algorithm->name == one; });
   };
   if (of.trial == nullptr) return fail("rank %d: nothing was tried\n", rank);
-  if (is_tried("cuda-aware-mpi") == (name == "messages" || name == "pull")) fail("rank %d: the MPI's own\n", rank);
+  const bool expects_the_mpis = name != "messages" && name != "pull" && may_be_the_mpis(collective, comm);
+  if (is_tried("cuda-aware-mpi") != expects_the_mpis) fail("rank %d: the MPI's own\n", rank);
+  if (name != "pull" && is_neighbor(collective)) {
+    if (!is_tried("direct") || is_tried("straightforward")) fail("rank %d: not tried straight\n", rank);
+    return;
+  }
   if (is_tried("ipc-pull") != (team::team_of(comm)->nodes.nodes == 1)) fail("rank %d: no copies were tried\n", rank);
   if (name == "pull") return;
   if (!is_tried("spread-out") || of.trial->candidates.size() < 3) fail("rank %d: not tried straight\n", rank);
@@ -203,6 +280,71 @@ void check(Collective collective, MPI_Comm comm) {
   if (choose::to_string(selection(collective, comm).selection.choice) != before) fail("rank %d: another choice\n", rank);
 }
 
+// ---- Requests ----
+
+// What carries out a request by a choice for devices.
+std::string carrier_of(Collective collective, const choose::Choice& choice) {
+  if (choice.algorithm->from_device == choose::FromDevice::straight) return "messages";
+  if (!choose::is_of_the_mpi(*choice.algorithm)) return "";
+  if (how == How::nonblocking) return "mpi";
+  return is_neighbor(collective) ? "messages" : "";  // nothing persistent is the MPI's
+}
+
+void expect_request(Collective collective, MPI_Comm comm, const std::string& carrier) {
+  const std::string by = team::team_of(comm)->request_by;
+  if (carrier.empty() ? by != "messages" && by != "mpi" : by == carrier) return;
+  fail("rank %d, %s, request %d: by %s, not %s\n", rank, std::string(name_of(collective)).c_str(), static_cast<int>(how),
+       by.c_str(), carrier.c_str());
+}
+
+// They go by what calls that wait have found out. A persistent one asks for itself, whatever those have last seen; a
+// nonblocking one goes by what they have.
+void check_requests(Collective collective, const choose::Choice& best, MPI_Comm comm) {
+  const bool in_node = team::team_of(comm)->nodes.nodes == 1;
+  for (const How one : {How::nonblocking, How::persistent}) {
+    how = one;
+    exchange(collective, true, 3, comm);
+    expect_request(collective, comm, carrier_of(collective, best));
+    if (how == How::nonblocking) continue;
+    exchange(collective, false, 3, comm);
+    if (in_node) expect_request(collective, comm, "");
+  }
+  how = How::blocking;
+}
+
+// ---- Neighbours ----
+
+MPI_Comm grid_of_ranks() {
+  MPI_Comm ring;
+  const int periodic = 1;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring);
+  return ring;
+}
+
+MPI_Comm graph_of_ranks() {
+  MPI_Comm ring;
+  const int around[] = {(rank + ranks - 1) % ranks, (rank + 1) % ranks};
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, around, MPI_UNWEIGHTED, 2, around, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
+  return ring;
+}
+
+void check_neighbors(MPI_Comm comm) {
+  for (const Collective collective : {Collective::neighbor_alltoall, Collective::neighbor_alltoallv, Collective::neighbor_alltoallw,
+                                      Collective::neighbor_allgather, Collective::neighbor_allgatherv}) {
+    exchange(collective, true, enough, comm);
+    if (name == "pull") {  // there is no choice among neighbours, and nobody asks
+      if (selection(collective, comm).load == team::on_devices) fail("rank %d: a choice for devices\n", rank);
+      continue;
+    }
+    // Between nodes a graph's messages are what serves the host.
+    if (selection(collective, comm).trial != nullptr || may_be_the_mpis(collective, comm)) expect_tried(collective, comm);
+    expect_choice(collective, true, comm);
+    check_requests(collective, selection(collective, comm).selection.choice, comm);
+    exchange(collective, false, enough, comm);
+    expect_choice(collective, false, comm);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -215,6 +357,7 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   for (const Collective collective : quadrille::those(quadrille::is_dense)) {
     check(collective, MPI_COMM_WORLD);
+    if (name != "pull") check_requests(collective, selection(collective, MPI_COMM_WORLD).selection.choice, MPI_COMM_WORLD);
     // What was found holds there, too.
     exchange(collective, true, 1, other);
     expect_choice(collective, true, other);
@@ -225,6 +368,12 @@ int main(int argc, char** argv) {
     shown_by_mpi = 0;
   }
   MPI_Comm_free(&other);
+  if (std::getenv("QUADRILLE_TEST_LEARNED") == nullptr) {
+    for (MPI_Comm ring : {grid_of_ranks(), graph_of_ranks()}) {
+      check_neighbors(ring);
+      MPI_Comm_free(&ring);
+    }
+  }
   MPI_Finalize();
   return failures == 0 ? 0 : 1;
 }

@@ -554,6 +554,27 @@ TEST(Select, OfDevicesTriesBothFamilies) {
   EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out ring");
 }
 
+// Among neighbours likewise. Where the MPI may be wrong its own does not come into question.
+TEST(Select, OfDevicesTriesBothFamiliesAmongNeighbors) {
+  const auto candidates = [](const NeighborKey& k, const char* host) {
+    const Selection of = select_for_devices(k, plain(k.collective, host));
+    std::string all = to_string(of.choice);
+    for (const Choice& rival : of.rivals) all += " " + to_string(rival);
+    return all;
+  };
+  NeighborKey k{Collective::neighbor_alltoallv, false, false, true, true, true, false, 0, nullptr};
+  EXPECT_EQ(candidates(k, "rings"), "rings");
+  k.tries = k.mpi_sends_devices = true;
+  EXPECT_EQ(candidates(k, "rings"), "rings direct") << "straightforward sends the same messages, one after the other";
+  EXPECT_EQ(candidates(k, "direct"), "direct");
+  k.mpi_collects_devices = true;
+  EXPECT_EQ(candidates(k, "rings"), "cuda-aware-mpi rings direct");
+  k.tries = false;
+  EXPECT_EQ(candidates(k, "rings"), "cuda-aware-mpi");
+  k.by_ourselves = true;
+  EXPECT_EQ(candidates(k, "rings"), "rings");
+}
+
 TEST(Select, OfDevicesObeysWhatWasMeasured) {
   GlobalKey k = key(Collective::alltoall, 100);
   k.tries = k.mpi_collects_devices = k.mpi_sends_devices = true;

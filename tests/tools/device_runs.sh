@@ -82,4 +82,22 @@ expect_line 2 "unknown device 'tpu'; known are cuda, hip" $bench alltoall --devi
 expect_line 2 "--memory is about memory of the host" $bench alltoall --device cuda --memory private
 expect_line 2 "--stage-mpi is for --device" $bench alltoall --stage-mpi
 expect_line 2 "--device has no effect with --overlap" $bench alltoall --device cuda --overlap
+
+# What is measured with a device's memory goes into the table for such calls alone, and they go by it.
+tune="$TOOL tune --algorithms --batches 1 --sizes 64,1000 --file $work/table.json"
+expect 0 - "Stand-in 0; this is no GPU, and its times say nothing" $cuda $MPIRUN -n 2 $tune --device cuda
+for contender in default ipc-pull:leader=0 ipc-pull:leader=1 sh-naive mpi; do
+  [ "$(grep -c "^  $contender  .*[0-9]$" "$work/out")" = 2 ] || fail "$contender is not measured: $(cat "$work/out")"
+done
+grep -q "^  pairwise" "$work/out" && fail "messages are measured that the MPI does not take: $(cat "$work/out")"
+[ "$(grep -c '"memory": "device"' "$work/table.json")" = 2 ] || fail "the entries: $(cat "$work/table.json")"
+sed -i 's/"take": "[^"]*"/"take": "ipc-pull:leader=1"/' "$work/table.json"
+QUADRILLE_TUNING=$work/table.json QUADRILLE_EXPLAIN=1 expect 0 - "ipc-pull:leader=1: measured before with a device's memory" \
+  $cuda $MPIRUN -n 2 "$TOOL" bench alltoall --device cuda --sizes 100 $short
+QUADRILLE_TUNING=$work/table.json QUADRILLE_EXPLAIN=1 expect 0 - "alltoall" $MPIRUN -n 2 "$TOOL" bench alltoall --sizes 100 $short
+grep -q "ipc-pull" "$work/out" "$work/err" && fail "a call of the host goes by an entry of devices: $(cat "$work/err")"
+expect_line 2 "unknown device 'tpu'; known are cuda, hip" $MPIRUN -n 2 $tune --device tpu
+expect 2 - "requires" "$TOOL" tune --device cuda
+ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' ||
+  expect_line 2 "no driver libcuda.so.1 found" $MPIRUN -n 2 $tune --device cuda
 finish

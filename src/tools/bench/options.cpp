@@ -199,10 +199,18 @@ bool has(const BenchOptions& options, std::string_view option) {
   return std::find(options.given.begin(), options.given.end(), option) != options.given.end();
 }
 
+}  // namespace
+
+std::string parse_device(const std::string& text, DeviceKind& kind) {
+  return parse_name("device", text, {"cuda", "hip"}, kind);
+}
+
+namespace {
+
 std::string understand_device(const BenchOptions& options, BenchPlan& plan) {
   if (options.device.empty()) return options.stage_mpi ? "--stage-mpi is for --device" : "";
   DeviceKind kind = DeviceKind::cuda;
-  if (std::string error = parse_name("device", options.device, {"cuda", "hip"}, kind); !error.empty()) return error;
+  if (std::string error = parse_device(options.device, kind); !error.empty()) return error;
   plan.device = kind;
   plan.stages_mpi = options.stage_mpi;
   plan.checks_timed_calls = true;

@@ -101,6 +101,8 @@ std::string parse_size(std::string_view text, std::size_t& bytes);
 // "8:1M" (doubling), "8:1M:x4" (times four), "0:64:+8" (steps of 8), or "8,64,100". Same return
 // rule.
 std::string parse_sizes(std::string_view text, std::vector<std::size_t>& sizes);
+// Whose driver: cuda or hip. Empty, or what is wrong.
+std::string parse_device(const std::string& text, DeviceKind& kind);
 
 // Splits "ring,bruck:radix=4,window=2,pairwise" between algorithms, not between parameters.
 std::vector<std::string> split_algorithms(std::string_view text);

@@ -12,7 +12,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <new>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "choose/best_cut.hpp"
@@ -22,6 +25,7 @@
 #include "team/config.hpp"
 #include "team/switch_points.hpp"
 #include "team/team.hpp"
+#include "tools/bench/device/session.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/status.hpp"
@@ -258,10 +262,10 @@ std::string measure_neighbors(const TuneOptions& options, const std::vector<Name
 }
 
 // Collective: measures what the options say, and adds it to the table. Returns an empty string, or what is wrong.
-std::string measure(const TuneOptions& options, const std::vector<NamedNeighborhood>& neighborhoods, team::Team& team,
-                    choose::TuningTable& table) {
+std::string measure(const TuneOptions& options, const std::vector<NamedNeighborhood>& neighborhoods,
+                    const std::shared_ptr<Gpu>& gpu, team::Team& team, choose::TuningTable& table) {
   if (options.algorithms) {
-    AlgorithmsOptions wanted{options.batches, {}};
+    AlgorithmsOptions wanted{options.batches, {}, gpu};
     if (!options.sizes.empty()) parse_sizes(options.sizes, wanted.sizes);  // checked before
     const std::vector<choose::AlgorithmEntry> entries = tune_algorithms(team, wanted);
     for (const choose::AlgorithmEntry& entry : entries) put_algorithms(table, entry);
@@ -276,7 +280,7 @@ std::string measure(const TuneOptions& options, const std::vector<NamedNeighborh
   return "";
 }
 
-int tune(const TuneOptions& options) {
+int tune(const TuneOptions& options, const std::shared_ptr<Gpu>& gpu) {
   int rank = 0, ranks = 1;
   mpi().Comm_rank(mpi().comm_world, &rank);
   mpi().Comm_size(mpi().comm_world, &ranks);
@@ -306,7 +310,7 @@ int tune(const TuneOptions& options) {
   Quadrille_Allgather(&none, 1, mpi().byte, some.data(), 1, mpi().byte,
                       mpi().comm_world);  // sets it up
   if (!agree(obstacle_to_tuning(team, options), rank)) return bad_options;
-  if (!agree(measure(options, neighborhoods, *team, table), rank)) return bad_options;
+  if (!agree(measure(options, neighborhoods, gpu, *team, table), rank)) return bad_options;
   problem.clear();
   if (rank == 0 && !options.dry) {
     problem = choose::update_tuning_file(path, team::this_machine(),
@@ -319,15 +323,39 @@ int tune(const TuneOptions& options) {
 
 }  // namespace
 
+namespace {
+
+// Before MPI starts. Empty, or what is wrong with the option.
+std::string start_wanted_device(const TuneOptions& options, std::optional<DeviceStart>& device) {
+  if (options.device.empty()) return "";
+  DeviceKind kind = DeviceKind::cuda;
+  if (std::string error = parse_device(options.device, kind); !error.empty()) return error;
+  device = start_device(kind);
+  return "";
+}
+
+}  // namespace
+
 int tune_command(const TuneOptions& options) {
-  std::string problem = load_mpi(library_of_launcher(own_abi()));
+  std::optional<DeviceStart> device;
+  std::string problem = start_wanted_device(options, device);
+  if (problem.empty()) problem = load_mpi(library_of_launcher(own_abi()));
   if (problem.empty() && !mpi().usable) problem = mpi().problem;
   if (!problem.empty()) {
     complain_once(problem);
     return bad_options;
   }
   mpi().Init(nullptr, nullptr);
-  const int status = tune(options);
+  std::shared_ptr<const DeviceRun> devices;
+  if (device.has_value()) problem = join_devices(std::move(*device), false, devices);
+  int status = bad_options;
+  if (problem.empty()) {
+    status = tune(options, devices == nullptr ? nullptr : devices->gpu);
+  } else {
+    int rank = 0;
+    mpi().Comm_rank(mpi().comm_world, &rank);
+    if (rank == 0) complain_once(problem);
+  }
   mpi().Finalize();
   return status;
 }

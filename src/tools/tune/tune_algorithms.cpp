@@ -21,15 +21,15 @@
 
 #include "choose/candidates.hpp"
 #include "memory/heap.hpp"
-#include "memory/measured_buffers.hpp"
 #include "quadrille.h"
 #include "sys/sys.hpp"
-#include "team/same_plans.hpp"
 #include "team/switch_points.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/turns.hpp"
 #include "tools/tune/batch.hpp"
+#include "tools/tune/contenders.hpp"
+#include "tools/tune/tuned_buffers.hpp"
 #include "tools/tune/uniform.hpp"
 #include "tools/tune/winners.hpp"
 #include "tuner/contest.hpp"
@@ -48,25 +48,6 @@ constexpr double never = std::numeric_limits<double>::infinity();
 const std::vector<std::size_t> ladder = {8,     64,    256,   700,   1024,   3000,   4096,
                                          12000, 16384, 50000, 65536, 200000, 262144, 1048576};
 
-// One of those that are measured.
-struct Contender {
-  std::string name;
-  choose::Choice choice{};  // without algorithm: the usual way, with this limit of the inboxes
-  std::size_t inbox_limit = 0;
-  bool usual = false;
-};
-
-// With the parameters of which several values are measured.
-std::string short_name(const choose::Choice& choice) {
-  std::string name(choice.algorithm->name);
-  const char* before = ":";
-  for (std::size_t p = 0; p < choice.parameters.size(); ++p) {
-    if (choice.algorithm->parameters[p].tried.values.empty()) continue;
-    name += fmt::format("{}{}={}", std::exchange(before, ","), choice.parameters[p].name, choice.parameters[p].value);
-  }
-  return name;
-}
-
 class AlgorithmTuner {
  public:
   AlgorithmTuner(team::Team& team, Collective collective, const AlgorithmsOptions& options)
@@ -74,8 +55,9 @@ class AlgorithmTuner {
         group_(team.group),
         collective_(collective),
         batches_(options.batches),
+        gpu_(options.gpu),
         shared_(all(memory::heap_active())),
-        contenders_(make_contenders()),
+        contenders_(gpu_ == nullptr ? contenders_on_host(team, collective) : contenders_on_devices(team, collective)),
         rests_(contenders_.size()),
         points_(group_.reach().points),
         progress_(group_.me == 0) {}
@@ -99,25 +81,12 @@ class AlgorithmTuner {
  private:
   bool all(bool mine) const { return team::all_true(team_.user, mine); }
 
-  // Do the buffers of a node's ranks leave most of its memory alone? The same on all ranks.
+  // Do the buffers of a node's ranks leave most of its memory, and of its devices', alone? The same on all ranks.
   bool fits(std::size_t bytes) const {
     const std::size_t memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * sys::page_size();
-    const std::size_t most = std::min(most_node_bytes, memory / 4);
+    const std::size_t most = std::min(most_node_bytes, std::min(memory, device_bytes_) / 4);
     const auto here = static_cast<std::size_t>(team_.nodes.ranks_on_fullest_node());
     return all(bytes <= most / 2 / here / static_cast<std::size_t>(group_.ranks));
-  }
-
-  // The usual ways first.
-  std::vector<Contender> make_contenders() {
-    const bool one_node = team_.nodes.nodes == 1;
-    std::vector<Contender> list;
-    if (one_node) list = {{"inbox", {}, group_.reach().slot_limit, true}, {"single-copy", {}, 0, true}};
-    const std::vector<choose::Choice> all = choose::measured_candidates(
-        collective_, group_.ranks, team_.nodes.nodes, team_.nodes.ranks_on_fullest_node());
-    for (const choose::Choice& choice : team::without_twins(team_, collective_, all)) {
-      list.push_back({short_name(choice), choice, 0, is_of_the_mpi(*choice.algorithm) && !one_node});
-    }
-    return list;
   }
 
   void force(const choose::Choice& choice) {
@@ -127,7 +96,7 @@ class AlgorithmTuner {
   // What calls of the next batches find. The same on all ranks.
   void use(const Contender& contender) {
     choose::SwitchPoints points = points_;
-    if (contender.choice.algorithm == nullptr) points.inbox_limit.fill(contender.inbox_limit);
+    if (contender.choice.algorithm == nullptr && gpu_ == nullptr) points.inbox_limit.fill(contender.inbox_limit);
     team::use_switch_points(team_, points);
     force(contender.choice);
   }
@@ -135,28 +104,24 @@ class AlgorithmTuner {
   // The same on all ranks.
   bool can_serve(const Contender& contender, std::size_t bytes) {
     if (contender.choice.algorithm != nullptr && !makes_a_difference(contender.choice, bytes)) return false;
+    if (contender.choice.algorithm == nullptr && gpu_ != nullptr) return true;
     use(contender);
     const choose::Algorithm* algorithm = team::selection_of(team_, collective_, bytes).selection.choice.algorithm;
     return contender.choice.algorithm == nullptr ? algorithm->name == contender.name
                                                  : algorithm == contender.choice.algorithm;
   }
 
-  void call(memory::MeasuredBuffers& buffers, std::size_t bytes) {
+  void call(TunedBuffers& buffers, std::size_t bytes) {
     const int count = static_cast<int>(bytes);
     const std::size_t blocks = is_allgather(collective_) ? 1 : static_cast<std::size_t>(group_.ranks);
     const std::byte* send = buffers.send(bytes * blocks);
     uniform_function(collective_)(send, count, mpi().byte, buffers.recv(), count, mpi().byte, team_.user);
     reads_ = !reads_;
-    if (reads_) read(buffers.recv(), bytes * static_cast<std::size_t>(group_.ranks));
-  }
-  void read(const std::byte* data, std::size_t bytes) {
-    unsigned sum = 0;
-    for (std::size_t at = 0; at < bytes; at += sys::cache_line) sum += std::to_integer<unsigned>(data[at]);
-    seen_ = sum;
+    if (reads_) buffers.read(bytes * static_cast<std::size_t>(group_.ranks));
   }
 
   // The seconds of these contenders; the first must be beaten by the margin. The same on all ranks.
-  tuner::Contest race(std::span<const std::size_t> who, memory::MeasuredBuffers& buffers, std::size_t bytes) {
+  tuner::Contest race(std::span<const std::size_t> who, TunedBuffers& buffers, std::size_t bytes) {
     const auto batch = [&](int calls) { return seconds_of_batch(team_.user, calls, [&] { call(buffers, bytes); }); };
     std::vector<int> calls;
     double round = 0;
@@ -195,7 +160,7 @@ class AlgorithmTuner {
 
   // False on all ranks if there is no memory.
   bool measure(std::size_t bytes) {
-    memory::MeasuredBuffers buffers(bytes * static_cast<std::size_t>(group_.ranks), shared_);
+    TunedBuffers buffers(bytes * static_cast<std::size_t>(group_.ranks), shared_, gpu_);
     if (!all(buffers.good())) return false;
     std::vector<std::size_t> who;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
@@ -215,7 +180,7 @@ class AlgorithmTuner {
   }
 
   // Over several nodes the MPI's own is named: the cost model does not come before what was measured.
-  choose::Choice winner(const std::vector<double>& times, memory::MeasuredBuffers& buffers, std::size_t bytes) {
+  choose::Choice winner(const std::vector<double>& times, TunedBuffers& buffers, std::size_t bytes) {
     const std::size_t usual = best(times, true), other = best(times, false);
     if (other < times.size() && beats(times[other], times[usual])) {
       const std::size_t pair[] = {usual, other};
@@ -229,7 +194,7 @@ class AlgorithmTuner {
     constexpr std::size_t columns = 7;
     progress_.clear();
     if (group_.me != 0) return;
-    fmt::print("{}: microseconds of a call\n", name_of(collective_));
+    fmt::print("{}{}: microseconds of a call\n", name_of(collective_), gpu_ == nullptr ? "" : ", data in the memory of GPUs");
     for (std::size_t from = 0; from < rows_.size(); from += columns) {
       const std::size_t to = std::min(from + columns, rows_.size());
       fmt::print("  {:<28}", "bytes");
@@ -254,11 +219,12 @@ class AlgorithmTuner {
   run::Group& group_;
   Collective collective_;
   int batches_;
+  std::shared_ptr<Gpu> gpu_;  // in whose memory the buffers lie; null: the host's
+  std::size_t device_bytes_ = gpu_ != nullptr && gpu_->free_bytes() > 0 ? gpu_->free_bytes() : SIZE_MAX;
   bool shared_;  // the buffers lie in the shared heap
   std::vector<Contender> contenders_;
   Rests rests_;
   bool reads_ = false;
-  volatile unsigned seen_ = 0;  // so that reading is not left out
   choose::SwitchPoints points_;
   Progress progress_;
   std::vector<std::vector<double>> rows_;  // seconds, by size and contender
@@ -300,9 +266,14 @@ std::vector<choose::AlgorithmEntry> tune_algorithms(team::Team& team, const Algo
         team.group.ranks, nodes, nodes == 1 ? "" : "s", on_node,
         team.crowded ? "more than processors" : "a processor each", Rests::hopeless);
   }
+  if (speaks && options.gpu != nullptr) {
+    fmt::print("data in the memory of {}{}\n", options.gpu->name(),
+               options.gpu->is_standin() ? "; this is no GPU, and its times say nothing" : "");
+  }
   std::vector<choose::AlgorithmEntry> entries;
   for (const Collective collective : those([](Collective c) { return is_dense(c) && is_regular(c); })) {
-    choose::AlgorithmEntry entry{collective, team.group.ranks, on_node, nodes, team.crowded, {}};
+    choose::AlgorithmEntry entry{collective, team.group.ranks, on_node, nodes, team.crowded, {},
+                                 options.gpu != nullptr};
     entry.choices = AlgorithmTuner(team, collective, options).run(sizes);
     if (entry.choices.empty()) continue;
     if (speaks) print_choices(entry.choices);

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "choose/tuning.hpp"
 #include "team/team.hpp"
+#include "tools/bench/device/gpu.hpp"
 
 namespace quadrille::tools {
 
 struct AlgorithmsOptions {
   int batches = 15;                // of each algorithm and size
   std::vector<std::size_t> sizes;  // none: a ladder
+  std::shared_ptr<Gpu> gpu;        // of this rank, in whose memory its data are; null: the host's
 };
 
 // Why `sizes`, as bench reads them, cannot be measured. Empty if they can, or if there are none.
