@@ -25,6 +25,7 @@ int pull(const run::Call& call, const choose::Choice& choice, team::Team& team) 
   const bool by_leaders = plan::value_of(choice.parameters, "leader", 0) != 0;
   run::DevicePull by_copies(call, team.group, driver, by_leaders);
   const bool pulled = by_copies.run();
+  team.counted.pulled = pulled;
   if (driver != nullptr) explain_way(call, choice, team, pulled);
   if (pulled) return by_copies.error();
   const auto by_pairs = [&](const run::Call& on) { return run::run_node(on, team.group, true); };

@@ -94,6 +94,7 @@ struct Counted {
   bool explains = false;        // the user wants to know
   bool explained = false;       // that it is not eligible
   bool pull_explained = false, no_pull_explained = false;  // api/pull.hpp
+  bool pulled = false;  // the last call by ipc-pull was carried out by it
   Counters counters;
   Tally tally;                  // where the user wants to know
 };

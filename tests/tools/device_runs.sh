@@ -83,6 +83,17 @@ expect_line 2 "--memory is about memory of the host" $bench alltoall --device cu
 expect_line 2 "--stage-mpi is for --device" $bench alltoall --stage-mpi
 expect_line 2 "--device has no effect with --overlap" $bench alltoall --device cuda --overlap
 
+# Copies between the ranks' memory stay on the device, but not of memory that cannot be exported.
+for fails in none:1 cuIpcGetMemHandle:1+; do
+  expect 0 - "ipc-pull" $cuda QUADRILLE_STANDIN_FAIL=$fails $MPIRUN -n 2 "$TOOL" bench alltoall --device cuda --sizes 500 \
+    --algorithms ipc-pull,mpi $short --json "$work/a.json"
+  python3 - "$work/a.json" $fails <<'PYTHON' || fail "the ways of ipc-pull with $fails: $(cat "$work/a.json")"
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+assert [row["path"] for row in rows] == ["straight" if sys.argv[2] == "none:1" else "over host", "over host"], rows
+PYTHON
+done
+
 # What is measured with a device's memory goes into the table for such calls alone, and they go by it.
 tune="$TOOL tune --algorithms --batches 1 --sizes 64,1000 --file $work/table.json"
 expect 0 - "Stand-in 0; this is no GPU, and its times say nothing" $cuda $MPIRUN -n 2 $tune --device cuda
