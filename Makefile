@@ -28,7 +28,7 @@ RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --see
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-device-all fuzz test-all bench results \
   pictures docs site install \
-  wheel clean
+  wheel deb clean
 
 help:
 	@echo 'make demo           install what is missing, build, and run the main job'
@@ -47,6 +47,7 @@ help:
 	@echo 'make site           the documentation as a site of its own, in build/site; it is read without a network'
 	@echo 'make install        install both builds (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make wheel          a Python wheel for both ABIs, in build/wheel'
+	@echo 'make deb            Debian packages, looked over by lintian and tried, in build/deb'
 	@echo 'make clean          remove the builds; what setup installed stays'
 
 setup:
@@ -150,7 +151,12 @@ wheel: build/wheel-openmpi/build.ninja build/wheel-mpich/build.ninja
 	  strip build/wheel/tree/bin/quadrille-$$abi build/wheel/tree/libexec/quadrille/$$abi/quadrille-lab || exit 1; done
 	@python3 scripts/wheel.py --tree build/wheel/tree --out build/wheel
 
+# Of what git tracks, as a packager has it.
+deb:
+	@scripts/setup.sh deb
+	@packaging/deb.sh build/deb '$(JOBS)'
+
 clean:
 	@rm -rf build/openmpi build/mpich build/openmpi-asan build/openmpi-tsan build/bench \
-	  build/wheel build/wheel-openmpi build/wheel-mpich \
+	  build/wheel build/wheel-openmpi build/wheel-mpich build/deb \
 	  build/test-results

@@ -9,12 +9,18 @@
 #   include/quadrille.h, share/doc/quadrille/
 #   share/modulefiles/quadrille/<version>  for environment modules and Lmod
 #   share/man/, share/bash-completion/, share/zsh/   of what the tool and the header say of themselves
-# The tree may be moved: everything finds the rest relative to itself. `lib` is spelled out, not
-# CMAKE_INSTALL_LIBDIR, because the tool looks for the libraries in ../lib/quadrille/<abi>.
+# The tree may be moved: everything finds the rest relative to itself. `lib` is not CMAKE_INSTALL_LIBDIR, because the tool
+# looks for the libraries in ../lib/quadrille/<abi>, and in ../lib/<triplet>/quadrille/<abi> as Debian has it.
 include(CMakePackageConfigHelpers)
 
-set(_abi_lib lib/quadrille/${QUADRILLE_MPI})
-set(_package lib/cmake/Quadrille)
+set(QUADRILLE_LIBDIR "lib" CACHE STRING "Where the libraries go under the prefix: lib, or lib/<triplet>")
+set(_abi_lib ${QUADRILLE_LIBDIR}/quadrille/${QUADRILLE_MPI})
+set(_package ${QUADRILLE_LIBDIR}/cmake/Quadrille)
+# From there back to the prefix.
+file(RELATIVE_PATH _package_to_prefix /${_package} /)
+file(RELATIVE_PATH _pkgconfig_to_prefix /${QUADRILLE_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" _package_to_prefix "${_package_to_prefix}")
+string(REGEX REPLACE "/$" "" _pkgconfig_to_prefix "${_pkgconfig_to_prefix}")
 set(_generated ${CMAKE_BINARY_DIR}/install)
 
 if(TARGET quadrille_so)
@@ -22,7 +28,7 @@ if(TARGET quadrille_so)
   install(FILES include/quadrille.h DESTINATION include)
 
   configure_file(cmake/quadrille.pc.in ${_generated}/quadrille-${QUADRILLE_MPI}.pc @ONLY)
-  install(FILES ${_generated}/quadrille-${QUADRILLE_MPI}.pc DESTINATION lib/pkgconfig)
+  install(FILES ${_generated}/quadrille-${QUADRILLE_MPI}.pc DESTINATION ${QUADRILLE_LIBDIR}/pkgconfig)
 
   configure_file(cmake/QuadrilleAbi.cmake.in ${_generated}/Quadrille-${QUADRILLE_MPI}.cmake @ONLY)
   write_basic_package_version_file(${_generated}/QuadrilleConfigVersion.cmake

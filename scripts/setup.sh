@@ -3,6 +3,7 @@
 # wheels (wheels.txt). Does nothing, and needs no network, when all is there.
 #   setup.sh        everything
 #   setup.sh demo   for `make demo`: the same packages; of the wheels only MPICH
+#   setup.sh deb        everything, and what makes Debian packages
 #   setup.sh pictures   only what draws pictures: matplotlib
 #   setup.sh site       only what makes a site of the documents: mkdocs
 # A wheel that cannot be had is an error only where CI is set.
@@ -21,8 +22,9 @@ installed() { [[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" ==
 
 # Prints the pins (name=version) of the packages that are not installed.
 missing_packages() {
-  local pin
-  while read -r pin; do
+  local pin use
+  while read -r pin use; do
+    [[ -z "$use" || "$use" == "$what" ]] || continue
     installed "${pin%%=*}" || echo "$pin"
   done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$scripts/packages.txt")
 }
@@ -142,8 +144,8 @@ setup_wheels() {
   done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$scripts/wheels.txt")
 }
 
-[[ "$what" == all || "$what" == demo || "$what" == pictures || "$what" == site ]] ||
-  fail "unknown argument '$what'; use: setup.sh [demo|pictures|site]"
+[[ "$what" == all || "$what" == demo || "$what" == deb || "$what" == pictures || "$what" == site ]] ||
+  fail "unknown argument '$what'; use: setup.sh [demo|deb|pictures|site]"
 mkdir -p "$build"
 if [[ "$what" == pictures || "$what" == site ]]; then
   setup_wheels

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# deb.sh OUT JOBS: Debian packages of the files that git tracks, built as packagers do, looked over by lintian, and tried
+# under a root of their own: the command, an unmodified program under it, pkg-config and CMake. The packages are in OUT.
+set -euo pipefail
+
+source="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+mkdir -p "$1"
+out="$(cd "$1" && pwd)" jobs="$2"
+say() { echo "deb: $*"; }
+fail() { echo "deb: $*" >&2; exit 1; }
+
+version="$(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")"
+[[ -n "$version" ]] || fail "CMakeLists.txt names no version"
+grep -q "^quadrille ($version-" "$source/packaging/debian/changelog" ||
+  fail "packaging/debian/changelog does not begin with version $version"
+rm -rf "$out"/*
+tree="$out/quadrille-$version"
+mkdir "$tree"
+if git -C "$source" rev-parse --git-dir >/dev/null 2>&1; then
+  git -C "$source" ls-files -z | tar -C "$source" --null -T - -cf - | tar -C "$tree" -xf -
+else
+  tar -C "$source" --exclude=./build --exclude=./.git -cf - . | tar -C "$tree" -xf -
+fi
+tar -C "$out" -czf "$out/quadrille_$version.orig.tar.gz" "quadrille-$version"
+cp -R "$source/packaging/debian" "$tree/debian"
+
+say "building for both ABIs takes some minutes; the log is $out/build.log"
+(cd "$tree" && DEB_BUILD_OPTIONS="parallel=$jobs" dpkg-buildpackage -us -uc -b) >"$out/build.log" 2>&1 ||
+  { tail -n 30 "$out/build.log" >&2; fail "dpkg-buildpackage failed"; }
+
+say "lintian"
+lintian --allow-root --fail-on error,warning "$out"/*.changes || fail "lintian has found something"
+
+say "trying them"
+root="$out/root"
+for package in "$out"/*.deb; do dpkg-deb -x "$package" "$root"; done
+triplet="$(dpkg-architecture -qDEB_HOST_MULTIARCH)"
+tool="$root/usr/bin/quadrille"
+"$tool" list >/dev/null || fail "the command does not run"
+"$tool" show --map >/dev/null || fail "the command does not find its laboratory"
+for page in man1/quadrille-bench.1.gz man3/Quadrille_Alltoallv.3.gz; do
+  [[ -e "$root/usr/share/man/$page" ]] || fail "there is no manual page $page"
+done
+export PKG_CONFIG_PATH="$root/usr/lib/$triplet/pkgconfig" CMAKE_PREFIX_PATH="$root/usr" OMPI_MCA_rmaps_base_oversubscribe=1
+for abi in openmpi mpich; do
+  # Where `make setup` has put a newer MPICH, the program's own launcher starts it.
+  read -ra flags <<<"$(pkg-config --cflags --libs "quadrille-$abi")"
+  "mpicc.$abi" "$source/tests/package/consumer/user.c" -o "$out/user-$abi" "${flags[@]}"
+  "mpirun.$abi" -n 2 "$out/user-$abi" || fail "a program for $abi, linked by pkg-config, fails"
+  cmake -S "$source/tests/package/consumer" -B "$out/consumer-$abi" -DUSER_ABI="$abi" \
+    -DMPI_CXX_COMPILER="$(command -v "mpicxx.$abi")" >"$out/consumer.log" && cmake --build "$out/consumer-$abi" >>"$out/consumer.log" ||
+    { cat "$out/consumer.log" >&2; fail "find_package fails for $abi"; }
+  "mpirun.$abi" -n 2 "$out/consumer-$abi/user-cpp" || fail "a program for $abi, linked by CMake, fails"
+  "mpicc.$abi" "$source/tests/tools/program.c" -o "$out/program-$abi"
+  "$tool" run --explain -- "mpirun.$abi" -n 2 "$out/program-$abi" >"$out/run.log" 2>&1 || { cat "$out/run.log" >&2; fail "quadrille run fails for $abi"; }
+  grep -q '^quadrille: alltoall .* -> ' "$out/run.log" || { cat "$out/run.log" >&2; fail "quadrille run serves nothing for $abi"; }
+done
+rm -rf "$root" "$tree" "$out"/user-* "$out"/consumer* "$out"/program-* "$out/run.log"
+say "$(cd "$out" && ls -1 ./*.deb | tr '\n' ' ')"

@@ -1,0 +1,47 @@
+# A recipe for Spack. Quadrille has no archive to download from, so it is built from a checkout:
+#
+#   mkdir -p REPO/packages/quadrille && cp packaging/spack/package.py REPO/packages/quadrille/
+#   printf 'repo:\n  namespace: quadrille\n' > REPO/repo.yaml && spack repo add REPO
+#   cd CHECKOUT && spack dev-build quadrille@0.1.0 ^openmpi
+#
+# One build serves all versions of an ABI: that of Open MPI, or that of MPICH, MVAPICH, Intel MPI and Cray MPICH.
+from spack.package import *
+
+
+class Quadrille(CMakePackage):
+    """Fast all-to-all collectives on any MPI: Alltoall(v,w), Allgather(v) and the neighbour collectives of programs that
+    need not be changed."""
+
+    license("BSD-3-Clause")
+
+    version("0.1.0")
+
+    variant("heap", default=True, description="Shared heap, with the jemalloc of memkind")
+
+    depends_on("cmake@3.25:", type="build")
+    depends_on("ninja", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("python@3.9:", type="build")
+    depends_on("cli11@2.1:", type="build")
+    depends_on("fmt@9:", type="build")
+    depends_on("highway@1:", type="build")
+    depends_on("nlohmann-json@3.11:", type="build")
+    depends_on("hwloc@2:")
+    depends_on("memkind", type="build", when="+heap")
+    depends_on("mpi@3:")
+
+    generator("ninja")
+    conflicts("%gcc@:11", msg="C++20 as GCC 12 has it")
+
+    def cmake_args(self):
+        abi = "openmpi" if self.spec["mpi"].name == "openmpi" else "mpich"
+        return [
+            self.define("QUADRILLE_MPI", abi),
+            self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
+            self.define("QUADRILLE_TESTS", False),
+            self.define("QUADRILLE_EXAMPLES", False),
+            self.define_from_variant("QUADRILLE_HEAP", "heap"),
+        ]
+
+    def setup_run_environment(self, env):
+        env.set("QUADRILLE_ROOT", self.prefix)
