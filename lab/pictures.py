@@ -9,6 +9,7 @@ Without files, all below docs/results that have a form with a picture:
   tables     (rows of several collectives) a map of ours over the MPI's
   maps       (`quadrille show --map --map-json`) which algorithm is the fastest, N by P
   simulated  (`quadrille simulate --json`) a curve for each algorithm and rival
+  counted    (`quadrille bench --figure co-table-1`) curves of cache misses, and the paper's beside them
 
 A picture follows from its data alone, byte for byte with one version of matplotlib, and names them by their hash.
 """
@@ -40,6 +41,8 @@ def kind_of(data):
     return 'simulated'
   if 'map' in data:
     return 'map'
+  if 'counts' in data:
+    return 'counted'
   if any(plot.get('rows') for plot in data.get('plots', [])):
     return 'figure'
   rows = data.get('rows') or [{}]
@@ -95,6 +98,19 @@ def simulated_curves(data):
     if row.get('us'):
       curves.setdefault(RIVALS.get(row['name'], row['algorithm']), []).append((row['bytes'], row['us']))
   return {line: points for line, points in curves.items() if points}
+
+
+def counted_panels(data):
+  """{title: {line: [(bytes, misses)]}}, the paper's as lines of their own."""
+  panels = {}
+  for row in data['counts']:
+    title = f'{row["cache"]}, {row["start"]} at the start, lines of {row["line_bytes"]} bytes'
+    panel = panels.setdefault(title, {})
+    for line, misses in row['misses'].items():
+      panel.setdefault(line, []).append((row['bytes'], misses))
+    for line, misses in row['paper'].items():
+      panel.setdefault(f'{line}, paper', []).append((row['bytes'], misses))
+  return panels
 
 
 def ratios_of(rows, x=lambda row: row['bytes'], name=lambda row: row['algorithm']):
@@ -214,6 +230,25 @@ class Drawing:
     axes.set_title(f'{data["collective"]}, {data["ranks"]} ranks on {data["nodes"]} nodes, {data["network"]["name"]}')
     axes.grid(True, which='major', alpha=0.3)
     axes.legend(fontsize=6)
+    self.save(figure, path, source)
+
+  def counted(self, data, path, source):
+    panels = counted_panels(data)
+    figure, axes = self.plot.subplots((len(panels) + 1) // 2, 2, figsize=(9, 2.9 * ((len(panels) + 1) // 2)), squeeze=False,
+                                      layout='constrained')
+    for place, (title, panel) in zip(axes.flat, panels.items()):
+      lines = list(data['counts'][0]['misses'])
+      for line, points in panel.items():
+        of_paper = line.endswith(', paper')
+        place.plot([point[0] for point in points], [point[1] for point in points], '--' if of_paper else '-', marker='o',
+                   color=f'C{lines.index(line.removesuffix(", paper"))}', label=line)
+      place.set_xscale('log', base=2)
+      place.set_yscale('log')
+      place.set_xlabel('bytes')
+      place.set_ylabel('lines brought in, a rank')
+      place.set_title(title)
+      place.grid(True, which='major', alpha=0.3)
+      place.legend(fontsize=6)
     self.save(figure, path, source)
 
   def draw(self, source):

@@ -9,6 +9,7 @@
 #include "sys/sys.hpp"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/status.hpp"
+#include "lab/figure/computed.hpp"
 #include "lab/figure/gpu/gpu_figure.hpp"
 #include "lab/figure/results.hpp"
 #include "lab/figure/runs.hpp"
@@ -130,6 +131,7 @@ int measure_setup_table(const BenchOptions& options, const Figure& figure, long 
 }  // namespace
 
 int figure_command(const BenchOptions& options) {
+  if (const auto computed = computed_figure(options.figure)) return computed_figure_command(options, *computed);
   if (const auto of_gpus = gpu_figure(options.figure)) return gpu_figure_command(options, *of_gpus);
   Figure figure;
   BenchPlan plan;

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "memory/copy_threshold.hpp"
+#include "lab/figure/computed.hpp"
 #include "lab/figure/figure.hpp"
 #include "lab/figure/gpu/gpu_figure.hpp"
 
@@ -172,6 +173,7 @@ std::vector<Figure> figures(std::size_t l2_bytes, int ranks) {
 std::string known_figures() {
   std::string names;
   for (const Figure& figure : figures(0, 1)) names += (names.empty() ? "" : ", ") + figure.name;
+  for (const ComputedFigure& figure : computed_figures()) names += ", " + figure.name;
   for (const GpuFigure& figure : gpu_figures()) names += ", " + figure.about.name;
   return names;
 }

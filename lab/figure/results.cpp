@@ -95,9 +95,9 @@ nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run) {
   return json;
 }
 
-int write_files(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
+int write_files(const BenchOptions& options, const std::string& name, const nlohmann::ordered_json& json,
                 const std::string& page) {
-  const std::string base = options.results + "/" + figure.name;
+  const std::string base = options.results + "/" + name;
   if (!write(base + ".json", compact_text(json) + "\n")) return wrong_result;
   if (!write(base + ".md", page)) return wrong_result;
   return 0;
@@ -105,19 +105,25 @@ int write_files(const BenchOptions& options, const Figure& figure, const nlohman
 
 int write_results(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
                   const std::string& page) {
-  const int status = write_files(options, figure, json, page);
+  const int status = write_files(options, figure.name, json, page);
   if (status == 0) fmt::print("{}", page);
   return status;
+}
+
+std::string make_local_folder(const std::string& folder) {
+  std::error_code ignored;  // access() finds the same
+  std::filesystem::create_directory(folder, ignored);
+  if (std::filesystem::is_directory(folder, ignored) && access(folder.c_str(), W_OK) == 0) return "";
+  return fmt::format("'{}' is no folder to write to; give one with --results", folder);
 }
 
 bool make_folder(const std::string& folder) {
   int rank = 0, usable = 1;
   mpi().Comm_rank(mpi().comm_world, &rank);
   if (rank == 0) {
-    std::error_code ignored;  // access() finds the same
-    std::filesystem::create_directory(folder, ignored);
-    usable = std::filesystem::is_directory(folder, ignored) && access(folder.c_str(), W_OK) == 0 ? 1 : 0;
-    if (usable == 0) complain(fmt::format("'{}' is no folder to write to; give one with --results", folder));
+    const std::string problem = make_local_folder(folder);
+    usable = problem.empty() ? 1 : 0;
+    if (usable == 0) complain(problem);
   }
   mpi().Bcast(&usable, 1, mpi().int_type, 0, mpi().comm_world);
   return usable != 0;

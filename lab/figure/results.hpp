@@ -16,13 +16,15 @@ nlohmann::ordered_json head_json(const Figure& figure, const FigureRun& run);
 std::string compact_text(const nlohmann::ordered_json& json);
 
 // The page and the data, in the folder of the options. Returns the exit status.
-int write_files(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
+int write_files(const BenchOptions& options, const std::string& name, const nlohmann::ordered_json& json,
                 const std::string& page);
 // And prints the page.
 int write_results(const BenchOptions& options, const Figure& figure, const nlohmann::ordered_json& json,
                   const std::string& page);
 
-// Collective. Rank 0 alone writes, so its host alone needs the folder. One level is made: of a mistyped path no more.
+// Empty if the folder is there and can be written to, else one line. One level is made: of a mistyped path no more.
+std::string make_local_folder(const std::string& folder);
+// Collective. Rank 0 alone writes, so its host alone needs the folder.
 bool make_folder(const std::string& folder);
 // Collective.
 FigureRun make_run(const BenchHeader& header);

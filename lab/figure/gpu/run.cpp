@@ -177,7 +177,7 @@ int write_figure(const BenchOptions& options, const GpuFigure& figure, const Fig
   const std::string page = gpu_page(figure, run, measured);
   if (measured.no_device.empty()) return write_results(options, figure.about, json, page);
   fmt::print("{}\n", measured.no_device);
-  return write_files(options, figure.about, json, page);
+  return write_files(options, figure.about.name, json, page);
 }
 
 std::string cannot_be_tested(const GpuFigure& figure, const std::string& problem) {

@@ -1,0 +1,94 @@
+#include "lab/figure/computed.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "lab/figure/cache_table.hpp"
+#include "lab/figure/claims.hpp"
+#include "lab/figure/results.hpp"
+#include "tools/bench/status.hpp"
+#include "tools/launch/launcher.hpp"
+#include "tools/launch/process.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+// A number of the paper says that two lines differ from here on; one here that is smaller than the other says nothing.
+constexpr double a_difference = 1.1, just_above = 1.01;
+
+// Options of measurements, and several ranks, would do nothing.
+std::string why_impossible_to_compute(const BenchOptions& options) {
+  for (const std::string& given : options.given) {
+    if (given == "--figure" || given == "--results") continue;
+    return fmt::format("{} has no effect on {}, which is computed and not measured: leave it out", given, options.figure);
+  }
+  if (!options.collective.empty()) {
+    return fmt::format("--figure has its own collectives: leave '{}' out", options.collective);
+  }
+  if (ranks_of_launcher() > 0) return fmt::format("{} is computed by one process: start it without a launcher", options.figure);
+  return "";
+}
+
+}  // namespace
+
+std::vector<ComputedFigure> computed_figures() { return cache_tables(); }
+
+std::optional<ComputedFigure> computed_figure(std::string_view name) {
+  for (ComputedFigure& one : computed_figures()) {
+    if (one.name == name) return std::move(one);
+  }
+  return std::nullopt;
+}
+
+int computed_figure_command(const BenchOptions& options, const ComputedFigure& figure) {
+  std::string problem = why_impossible_to_compute(options);
+  if (problem.empty()) problem = make_local_folder(options.results);
+  if (!problem.empty()) {
+    complain_once(problem);
+    return bad_options;
+  }
+  ordered_json json = figure.compute();
+  figure.judge(json);
+  const std::string page = figure.page(json, false);
+  const int status = write_files(options, figure.name, json, page);
+  if (status == 0) fmt::print("{}", page);
+  return status;
+}
+
+ordered_json claim_of_number(const std::string& text, const std::string& fast, const std::string& slow,
+                             const std::string& paper, double here, const std::string& reason) {
+  ordered_json json = {{"text", text}, {"fast", fast}, {"slow", slow}, {"paper", paper}, {"here", nullptr}};
+  if (here > 0) json["here"] = here;
+  const auto bounds = bounds_of(paper);
+  if (here <= 0 || !bounds || !reason.empty()) {
+    json["verdict"] = to_text(Verdict::Word::cannot_be_tested);
+    if (!reason.empty()) json["reason"] = reason;
+    return json;
+  }
+  // No difference here is none of what the paper saw.
+  const double number = std::strtod(paper.c_str(), nullptr);
+  const bool is_lost = (number >= a_difference && here < just_above) ||
+                       (number > 0 && number <= 1 / a_difference && here > 1 / just_above);
+  const bool agrees = bounds->first <= here && here <= bounds->second && !is_lost;
+  json["verdict"] = to_text(agrees ? Verdict::Word::agrees : Verdict::Word::disagrees);
+  return json;
+}
+
+std::string claims_table(const ordered_json& claims) {
+  std::string text = "| the paper says | compared | paper | here | verdict |\n|---|---|---|---|---|\n";
+  for (const ordered_json& claim : claims) {
+    const std::string here = claim.at("here").is_null() ? "-" : fmt::format("{:.2f}", claim["here"].get<double>());
+    std::string verdict = claim.at("verdict");
+    if (claim.contains("reason")) verdict += ": " + claim["reason"].get<std::string>();
+    text += fmt::format("| {} | {} over {} | {} | {} | {} |\n", claim.at("text").get<std::string>(),
+                        claim.at("fast").get<std::string>(), claim.at("slow").get<std::string>(),
+                        claim.at("paper").get<std::string>(), here, verdict);
+  }
+  return text;
+}
+
+}  // namespace quadrille::tools
