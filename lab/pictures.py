@@ -9,6 +9,7 @@ Without files, all below docs/results that have a form with a picture:
   tables     (rows of several collectives) a map of ours over the MPI's
   maps       (`quadrille show --map --map-json`) which algorithm is the fastest, N by P
   simulated  (`quadrille simulate --json`) a curve for each algorithm and rival
+  panels     (`quadrille bench --figure bruck-6-simulated`) curves of simulated times
   counted    (`quadrille bench --figure co-table-1`) curves of cache misses, and the paper's beside them
 
 A picture follows from its data alone, byte for byte with one version of matplotlib, and names them by their hash.
@@ -43,6 +44,8 @@ def kind_of(data):
     return 'map'
   if 'counts' in data:
     return 'counted'
+  if 'panels' in data:
+    return 'panels'
   if any(plot.get('rows') for plot in data.get('plots', [])):
     return 'figure'
   rows = data.get('rows') or [{}]
@@ -230,6 +233,27 @@ class Drawing:
     axes.set_title(f'{data["collective"]}, {data["ranks"]} ranks on {data["nodes"]} nodes, {data["network"]["name"]}')
     axes.grid(True, which='major', alpha=0.3)
     axes.legend(fontsize=6)
+    self.save(figure, path, source)
+
+  def panels(self, data, path, source):
+    count = len(data['panels'])
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    figure, axes = self.plot.subplots(rows, columns, figsize=(4 * columns, 2.9 * rows), squeeze=False, layout='constrained')
+    for place in axes.flat[count:]:
+      place.axis('off')
+    for place, panel in zip(axes.flat, data['panels']):
+      for line in dict.fromkeys(row['line'] for row in panel['rows']):
+        points = sorted((row[panel['x']], row['us']) for row in panel['rows'] if row['line'] == line and 'us' in row)
+        place.plot([point[0] for point in points], [point[1] for point in points], '-', marker='o', label=line,
+                   color='black' if line == 'MPI' else None)
+      place.set_xscale('log', base=2)
+      place.set_yscale('log')
+      place.set_xlabel('ranks' if panel['x'] == 'ranks' else 'N, bytes')
+      place.set_ylabel('µs, simulated')
+      place.set_title(panel['title'])
+      place.grid(True, which='major', alpha=0.3)
+      place.legend(fontsize=6)
     self.save(figure, path, source)
 
   def counted(self, data, path, source):

@@ -22,11 +22,13 @@ import time
 FIGURES = [
     ('hint-6', 8, '', 60), ('hint-8', 2, '--bind-to core', 25), ('hint-10', 2, '--bind-to core', 35), ('co-10', 8, '', 60),
     ('co-11', 8, '', 70), ('co-10-neighbors', 8, '', 120), ('co-11-neighbors', 8, '', 130), ('iso-2', 8, '', 90),
-    ('iso-3', 8, '', 60), ('iso-4', 8, '', 120), ('iso-5', 8, '', 90), ('iso-table-2', 8, '', 90)]
+    ('iso-3', 8, '', 60), ('iso-4', 8, '', 120), ('iso-5', 8, '', 90), ('iso-table-2', 8, '', 90),
+    *((f'bruck-{number}', 16, '', seconds) for number, seconds in ((2, 60), (6, 90), (7, 20), (8, 60), (9, 90), (10, 40)))]
 # A table of set-ups repeats by itself.
 WITHOUT_RUNS = {'iso-table-2'}
 # By counting and simulation, without a launcher: (figure, about how many seconds).
-COMPUTED = [('co-table-1', 5), ('co-table-2', 5)]
+COMPUTED = [('co-table-1', 5), ('co-table-2', 5)] + [
+    (f'bruck-{number}-simulated', seconds) for number, seconds in ((2, 2), (6, 60), (7, 10), (8, 5), (9, 20), (10, 10))]
 MAPS = [('map-paper', 'paper'), ('map-aries', 'aries')]
 
 

@@ -76,8 +76,9 @@ std::string why_untestable(const Figure& figure, const Claim& claim, const Figur
   if (!measured.skipped.empty()) return "not measured: " + measured.skipped;
   if (measured.rows.empty()) return not_yet;
   if (sizes == 0) return "none of its sizes was measured";
-  if (claim.most_ranks > 0 && (run.ranks < claim.least_ranks || run.ranks > claim.most_ranks)) {
-    return fmt::format("it is about {} ranks, and there were {}", ranks_text(claim), run.ranks);
+  const int ranks = ranks_of(figure.plots[claim.plot], run.ranks);
+  if (claim.most_ranks > 0 && (ranks < claim.least_ranks || ranks > claim.most_ranks)) {
+    return fmt::format("it is about {} ranks, and there were {}", ranks_text(claim), ranks);
   }
   if (are_all_same(measured, claim)) {
     return fmt::format("identical here: by {} and {} each rank makes the same copies", claim.fast, claim.slow);

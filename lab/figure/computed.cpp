@@ -4,7 +4,9 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "lab/figure/bruck_simulated.hpp"
 #include "lab/figure/cache_table.hpp"
 #include "lab/figure/claims.hpp"
 #include "lab/figure/results.hpp"
@@ -35,7 +37,11 @@ std::string why_impossible_to_compute(const BenchOptions& options) {
 
 }  // namespace
 
-std::vector<ComputedFigure> computed_figures() { return cache_tables(); }
+std::vector<ComputedFigure> computed_figures() {
+  std::vector<ComputedFigure> all = cache_tables();
+  for (ComputedFigure& figure : bruck_simulations()) all.push_back(std::move(figure));
+  return all;
+}
 
 std::optional<ComputedFigure> computed_figure(std::string_view name) {
   for (ComputedFigure& one : computed_figures()) {
@@ -62,15 +68,16 @@ int computed_figure_command(const BenchOptions& options, const ComputedFigure& f
 ordered_json claim_of_number(const std::string& text, const std::string& fast, const std::string& slow,
                              const std::string& paper, double here, const std::string& reason) {
   ordered_json json = {{"text", text}, {"fast", fast}, {"slow", slow}, {"paper", paper}, {"here", nullptr}};
-  if (here > 0) json["here"] = here;
+  if (here >= 0) json["here"] = here;
   const auto bounds = bounds_of(paper);
-  if (here <= 0 || !bounds || !reason.empty()) {
+  if (here < 0 || !bounds || !reason.empty()) {
     json["verdict"] = to_text(Verdict::Word::cannot_be_tested);
     if (!reason.empty()) json["reason"] = reason;
     return json;
   }
   // No difference here is none of what the paper saw.
-  const double number = std::strtod(paper.c_str(), nullptr);
+  const bool is_one_number = paper.find_first_not_of("0123456789.") == std::string::npos;
+  const double number = is_one_number ? std::strtod(paper.c_str(), nullptr) : 1;
   const bool is_lost = (number >= a_difference && here < just_above) ||
                        (number > 0 && number <= 1 / a_difference && here > 1 / just_above);
   const bool agrees = bounds->first <= here && here <= bounds->second && !is_lost;

@@ -10,6 +10,7 @@
 #include "tools/bench/bench.hpp"
 #include "tools/bench/status.hpp"
 #include "lab/figure/computed.hpp"
+#include "lab/figure/first_ranks.hpp"
 #include "lab/figure/gpu/gpu_figure.hpp"
 #include "lab/figure/results.hpp"
 #include "lab/figure/runs.hpp"
@@ -76,6 +77,23 @@ BenchPlan plan_of(const BenchOptions& options, const Plot& plot) {
   return plan;
 }
 
+// By the first ranks of the run, if not by all. Returns the same everywhere; rank 0 has the results.
+int measure_by_ranks(const BenchOptions& options, const Plot& plot, BenchResults& results) {
+  const BenchPlan plan = plan_of(options, plot);
+  if (plot.ranks == 0) return measure_plan(options, plan, results);
+  int me = 0, status = 0;
+  mpi().Comm_rank(mpi().comm_world, &me);
+  MPI_Comm comm = first_ranks(plot.ranks);
+  if (me < plot.ranks) status = measure_plan(options, plan, results, comm);
+  sleep_until_all_are_here();
+  mpi().Comm_free(&comm);
+  int told[] = {status, results.too_large ? 1 : 0};
+  mpi().Bcast(told, 2, mpi().int_type, 0, mpi().comm_world);
+  results.rank = me;
+  results.too_large = told[1] != 0;
+  return told[0];
+}
+
 // What is too large for this machine is left out, and the page says so.
 int measure_plots(const BenchOptions& options, const Figure& figure, std::vector<PlotRows>& plots,
                   BenchResults& results) {
@@ -85,7 +103,7 @@ int measure_plots(const BenchOptions& options, const Figure& figure, std::vector
     one.cold = plot.cold;
     one.no_ceiling = true;
     one.collective = name_of(plot.collective);
-    const int plot_status = measure_plan(one, plan_of(options, plot), results);
+    const int plot_status = measure_by_ranks(one, plot, results);
     if (plot_status == bad_options && !results.too_large) {
       if (results.rank == 0) complain_once(results.problem);
       return bad_options;

@@ -24,6 +24,7 @@ struct Plot {
   std::string neighborhood = "moore:3,1";  // as --neighborhood
   std::string distribution = "equal";      // as --distribution
   std::string grid{};                      // as --grid; empty: as MPI_Dims_create makes it
+  int ranks = 0;                           // the first ones of the run; 0: all
 };
 
 // Something that the paper says: how many times as fast one line is as another, over a range of
@@ -58,6 +59,7 @@ struct Figure {
   bool no_node = false;  // messages only, as between nodes
   bool needs_cores = false;  // it compares what caches do: ranks that share a processor say nothing of it
   std::vector<SetupCase> setups{};
+  bool has_map = false;  // its page says who is the fastest, N by P, of all plots
 };
 
 // The figure of that name for this machine; null if there is none. `l2_bytes` and `ranks` are what
@@ -66,6 +68,8 @@ std::vector<Figure> figures(std::size_t l2_bytes, int ranks);
 std::string known_figures();
 // Those of the paper on isomorphic neighbourhoods, and its table 2.
 std::vector<Figure> neighbor_figures(int ranks);
+// Those of the paper on non-uniform Bruck, with the ranks of the run.
+std::vector<Figure> bruck_figures(int ranks);
 // Those of the cache-oblivious paper on neighbour collectives.
 std::vector<Figure> neighbor_copy_figures();
 
@@ -89,6 +93,9 @@ struct PlotRows {
   std::vector<RowRuns> runs{};      // [row]; empty: there is nothing but the rows
   std::vector<SameLine> same{};
 };
+
+// How many ranks a plot was measured with.
+inline int ranks_of(const Plot& plot, int ranks_of_run) { return plot.ranks > 0 ? plot.ranks : ranks_of_run; }
 
 // The name of a line that is measured a second time, for the noise.
 std::string again(const std::string& label);

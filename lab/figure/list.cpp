@@ -167,6 +167,7 @@ std::vector<Figure> figures(std::size_t l2_bytes, int ranks) {
   std::vector<Figure> all = {hint_6(), hint_8(), hint_10(l2_bytes, ranks), co_10(), co_11()};
   for (Figure& figure : neighbor_copy_figures()) all.push_back(std::move(figure));
   for (Figure& figure : neighbor_figures(ranks)) all.push_back(std::move(figure));
+  for (Figure& figure : bruck_figures(ranks)) all.push_back(std::move(figure));
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include "lab/figure/claims.hpp"
 #include "lab/figure/figure.hpp"
 #include "lab/figure/same.hpp"
+#include "lab/map/map_grid.hpp"
 #include "tools/bench/statistics.hpp"
 
 namespace quadrille::tools {
@@ -117,6 +118,23 @@ std::string plot_text(const Plot& plot, const PlotRows& measured, int runs) {
          notes(plot, measured);
 }
 
+// Who is the fastest, N by P, as in figure 9 of Fan et al.
+std::string map_of_plots(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
+  MapGrid grid;
+  for (std::size_t p = 0; p < plots.size(); ++p) {
+    const auto ranks = static_cast<std::size_t>(ranks_of(figure.plots[p], run.ranks));
+    for (const Variant& variant : figure.plots[p].variants) {
+      for (const std::size_t bytes : plots[p].rows.empty() ? std::vector<std::size_t>{} : sizes_of(plots[p])) {
+        const double mpi = time_of(plots[p], bytes, "mpi");
+        put_faster(grid, bytes, ranks, {variant.algorithm, time_of(plots[p], bytes, variant.label), mpi});
+        put_faster(grid, bytes, ranks, {"mpi", mpi, mpi});
+      }
+    }
+  }
+  if (grid.empty()) return "";
+  return fmt::format("The fastest of these lines and the MPI's own, which is S too:\n\n```\n{}```\n\n", map_text(grid));
+}
+
 std::string claim_line(const Claim& claim, const ClaimResult& result, bool has_runs) {
   std::string here = "-";
   if (result.sizes > 0) here = fmt::format("{:.2f}", result.here);
@@ -184,6 +202,7 @@ std::string page_head(const Figure& figure, const FigureRun& run) {
 
 std::string figure_page(const Figure& figure, const FigureRun& run, const std::vector<PlotRows>& plots) {
   std::string text = page_head(figure, run) + warnings(figure, plots);
+  if (figure.has_map) text += map_of_plots(figure, run, plots);
   for (std::size_t p = 0; p < plots.size(); ++p) text += plot_text(figure.plots[p], plots[p], run.facts.runs);
   text +=
       "How many times as fast, geometric mean over the sizes:\n\n"

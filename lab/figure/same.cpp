@@ -6,6 +6,7 @@
 #include <map>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -113,7 +114,9 @@ std::vector<SameLine> same_lines(const Plot& plot, int ranks, std::span<const in
 void mark_same(const Figure& figure, const FigureRun& run, std::vector<PlotRows>& plots) {
   if (run.hosts > 1 && !figure.no_node) return;
   for (std::size_t p = 0; p < plots.size(); ++p) {
-    plots[p].same = same_lines(figure.plots[p], run.ranks, run.facts.domains);
+    const int ranks = ranks_of(figure.plots[p], run.ranks);
+    std::span<const int> domains = run.facts.domains;
+    plots[p].same = same_lines(figure.plots[p], ranks, domains.first(std::min(domains.size(), static_cast<std::size_t>(ranks))));
   }
 }
 

@@ -170,7 +170,9 @@ TEST(ComputedClaims, NoDifferenceIsNotTheDifferenceOfThePaper) {
   EXPECT_EQ(verdict("2.00", 1.5), "disagrees");
   EXPECT_EQ(verdict("above 1", 1.5), "agrees");
   EXPECT_EQ(verdict("above 1", 0.9), "disagrees");
-  EXPECT_EQ(verdict("2.00", 0), "cannot be tested here");
+  EXPECT_EQ(verdict("2.00", 0), "disagrees");
+  EXPECT_EQ(verdict("0.9 to 1.1", 1.0), "agrees");
+  EXPECT_EQ(verdict("2.00", -1, "it was not simulated"), "cannot be tested here");
   EXPECT_EQ(verdict("2.00", 2, "it was not simulated"), "cannot be tested here");
 }
 

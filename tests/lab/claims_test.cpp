@@ -90,6 +90,17 @@ TEST(Claims, BoundsFollowFromWhatThePaperSays) {
   }
 }
 
+// A panel of some of the ranks.
+TEST(Panels, OfTheFirstRanksAreJudgedByTheirNumber) {
+  const Figure f = figure_named("bruck-6", 16);
+  ASSERT_EQ(f.plots.size(), 3U);
+  EXPECT_EQ(ranks_of(f.plots[0], 16), 4);
+  EXPECT_EQ(ranks_of(f.plots[2], 16), 16);
+  EXPECT_EQ(ranks_of(figure_named("hint-6", 16).plots[0], 16), 16);
+  EXPECT_EQ(figure_named("bruck-6", 12).plots.back().ranks, 12);
+  EXPECT_EQ(figure_named("bruck-6", 2).plots.size(), 1U);
+}
+
 BenchRow row_of_line(std::size_t bytes, const std::string& label, double mpi, double quadrille) {
   BenchRow row;
   row.measured.bytes = bytes;
@@ -117,6 +128,40 @@ FigureRun run_of(int ranks, int processors) {
 }
 
 const PlotRows two_lines = {{row_of_line(8, "a", 8, 4), row_of_line(8, "b", 8, 5), row_of_line(8, "a again", 8, 4.4)}};
+
+TEST(Panels, AClaimIsAboutTheRanksOfItsPanel) {
+  Figure f = small_figure();
+  f.claims[0].least_ranks = f.claims[0].most_ranks = 4;
+  FigureRun run;
+  run.ranks = run.processors = 8;
+  EXPECT_EQ(result_of(f, f.claims[0], run, {two_lines}).verdict.reason, "it is about 4 ranks, and there were 8");
+  f.plots[0].ranks = 4;
+  EXPECT_EQ(result_of(f, f.claims[0], run, {two_lines}).verdict.reason, "");
+}
+
+TEST(Panels, LinesAreTheSameAtTheRanksOfTheirPanel) {
+  Figure f = figure_named("co-10", 8);
+  FigureRun run;
+  run.ranks = run.processors = 8;
+  std::vector<PlotRows> plots(f.plots.size());
+  f.plots[0].ranks = 2;
+  mark_same(f, run, plots);
+  EXPECT_NE(find_same(plots[0].same, 8, "SH-CO"), nullptr);
+  EXPECT_EQ(find_same(plots[1].same, 8, "SH-CO"), nullptr);
+}
+
+TEST(Panels, AMapHasTheFastestOfEachPanel) {
+  Figure f = small_figure();
+  f.has_map = true;
+  f.plots[0].variants[0].algorithm = "padded-bruck:radix=2";
+  FigureRun run;
+  run.ranks = run.processors = 8;
+  EXPECT_THAT(figure_page(f, run, {two_lines}), HasSubstr("   N \\ P       8\n       8      P2\n"));
+  f.plots[0].ranks = 4;
+  EXPECT_THAT(figure_page(f, run, {two_lines}), HasSubstr("   N \\ P       4\n       8      P2\n"));
+  f.has_map = false;
+  EXPECT_THAT(figure_page(f, run, {two_lines}), testing::Not(HasSubstr("N \\ P")));
+}
 
 Verdict verdict_with(const Figure& f, const FigureRun& run, const PlotRows& plot = two_lines) {
   return result_of(f, f.claims[0], run, {plot}).verdict;

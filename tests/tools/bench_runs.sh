@@ -141,6 +141,21 @@ echo "One more line." >>"$work/hint-10.md"
 expect 1 1 "is not what its data say" "$LAB" pages --check "$work/hint-10.json"
 expect 0 0 "" "$LAB" pages "$work/hint-10.json"
 expect 0 0 "" "$LAB" pages --check "$work/hint-10.json"
+# A panel for each number of ranks: the others wait, and all come to the end.
+expect 0 - "The fastest of these lines" $MPIRUN -n 5 "$TOOL" bench --figure bruck-9 --iterations 1 --warmup 0 --results "$work"
+grep -q "wrong bytes\|carried out by\|not measured" "$work/bruck-9.md" && fail "bruck-9: $(cat "$work/bruck-9.md")"
+python3 - "$work/bruck-9.json" <<'PYTHON' || fail "the panels of bruck-9 are not as promised"
+import json, sys
+panels = json.load(open(sys.argv[1]))["plots"]
+assert [panel["title"] for panel in panels] == ["4 ranks", "5 ranks"], panels
+assert [{row["ranks"] for row in panel["rows"]} for panel in panels] == [{4}, {5}]
+PYTHON
+# What is computed takes no launcher, and no options of measurements.
+expect 0 0 "Counted, not measured" "$TOOL" bench --figure co-table-1 --results "$work"
+expect 0 0 "" "$LAB" pages --check "$work/co-table-1.json"
+expect 2 - "start it without a launcher" $bench --figure co-table-1 --results "$work"
+expect 2 1 "--iterations has no effect on co-table-1" "$TOOL" bench --figure co-table-1 --iterations 3
+expect 2 1 "is no folder to write to" "$TOOL" bench --figure co-table-1 --results /proc/1/no
 # Neighbours: panels on two grids, and a table of set-up times.
 for figure in iso-2 iso-4; do
   expect 0 - "How many times as fast" $bench --figure $figure --iterations 1 --warmup 0 --results "$work"

@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <utility>
 
 #include "mpi/mpi.hpp"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/device/session.hpp"
 #include "tools/bench/status.hpp"
+#include "lab/figure/first_ranks.hpp"
 #include "lab/figure/gpu/gpu_figure.hpp"
 #include "lab/figure/results.hpp"
 #include "tools/launch/launcher.hpp"
@@ -77,25 +76,6 @@ DeviceStart start_any_device(const BenchOptions& options, const BenchPlan& plan)
   return other.gpu != nullptr ? std::move(other) : std::move(start);
 }
 
-// A communicator of the first ranks; null on the others. Collective.
-MPI_Comm first_ranks(int count, int rank) {
-  MPI_Comm comm = mpi().comm_null;
-  mpi().Comm_split(mpi().comm_world, rank < count ? 1 : 0, rank, &comm);
-  return comm;
-}
-
-// Returns when all ranks have come here. Who waits for long leaves its processor to others.
-void sleep_until_all_are_here() {
-  MPI_Request request = mpi().request_null;
-  mpi().Ibarrier(mpi().comm_world, &request);
-  MPI_Status status;
-  for (int done = 0;;) {
-    mpi().Test(&request, &done, &status);
-    if (done != 0) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-}
-
 // One plot with one number of ranks, on their communicator.
 class CountMeasurement {
  public:
@@ -155,7 +135,7 @@ int measure_all(const BenchOptions& options, const BenchPlan& plan, const GpuFig
     made.left_out = options.panel != 0 && static_cast<std::size_t>(options.panel) != measured.plots.size();
     if (made.left_out) continue;
     for (const int count : counts_of(plot, ranks)) {
-      MPI_Comm comm = first_ranks(count, me);
+      MPI_Comm comm = first_ranks(count);
       if (me < count) {
         BenchResults results;
         status = std::max(status, CountMeasurement(options, plan, plot, count, made).run(comm, results));

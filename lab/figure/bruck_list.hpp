@@ -1,0 +1,35 @@
+// The simulated figures of Fan et al.: what they show, and what the paper says of them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lab/figure/bruck_points.hpp"
+
+namespace quadrille::tools {
+
+// Microseconds of a line of a panel at a number of ranks and an N; 0 if it was not simulated.
+using TimeOf = std::function<double(std::size_t panel, const std::string& line, int ranks, std::size_t bytes)>;
+
+struct SimulatedClaim {
+  std::string text;
+  std::string fast, slow;
+  std::string paper;
+  std::function<double(const TimeOf&)> here;  // below 0: it cannot be tested, for the reason
+  std::string reason{};
+};
+
+struct SimulatedFigure {
+  std::string name;    // "bruck-6-simulated"
+  std::string number;  // of the paper's figure
+  std::string title;
+  std::string how;  // what is simulated, beside what all pages say
+  std::vector<SimulatedPanel> panels;
+  std::vector<SimulatedClaim> claims;
+  bool has_map = false;  // of who is the fastest, N by P, over all panels
+};
+
+std::vector<SimulatedFigure> simulated_bruck_figures();
+
+}  // namespace quadrille::tools

@@ -1,0 +1,132 @@
+#include "lab/figure/bruck_points.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+#include "lab/simulate/crowd.hpp"
+#include "lab/simulate/engine.hpp"
+#include "lab/simulate/network.hpp"
+#include "lab/simulate/rivals.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+constexpr double bytes_of_memory = 6e9;
+
+// What is simulated at a point, if its line is not one and the same for all.
+std::string algorithm_of(const SimulatedLine& line, int ranks, std::size_t bytes) {
+  if (!line.algorithm.empty()) return line.algorithm;
+  const Collective chosen_for = line.padded ? Collective::alltoall : line.collective;
+  return (line.padded ? "padded-" : "") + simulate::rival_choice("mpich", chosen_for, ranks, static_cast<double>(bytes)).algorithm;
+}
+
+void drop_rotations(simulate::Program& program) {
+  for (simulate::Stage& stage : program.stages) {
+    // A copy alone is a rank's block for itself.
+    if (stage.sends.count > 0 || stage.receives.count > 0 || stage.before.own + stage.after.own <= 1) continue;
+    stage.before.own = stage.after.own = 0;
+  }
+}
+
+// A schedule on a number of ranks, for blocks of all sizes.
+class Prepared {
+ public:
+  Prepared(const SimulatedLine& line, const std::string& algorithm, int ranks, int per_node) {
+    choose::Choice choice;
+    why_not_ = choose::parse_choice(line.collective, algorithm, choice);
+    if (why_not_.empty()) why_not_ = plan::parse_node_map(fmt::format("blocked:{}", std::min(per_node, ranks)), ranks, map_);
+    if (why_not_.empty()) why_not_ = simulate::why_not(choice, map_);
+    if (!why_not_.empty()) return;
+    why_not_ = simulate::gather({line.collective, choice, map_, false, bytes_of_memory}, crowd_);
+    if (!why_not_.empty()) return;
+    if (line.without_rotations) std::for_each(crowd_.programs.begin(), crowd_.programs.end(), drop_rotations);
+  }
+
+  void simulate(const simulate::Network& network, double mean, double largest, SimulatedPoint& point) {
+    point.why_not = why_not_;
+    if (!point.why_not.empty()) return;
+    const simulate::Engine engine(crowd_);
+    point.why_not = engine.problem();
+    if (!point.why_not.empty()) return;
+    const simulate::Outcome outcome = engine.run(network, {mean, largest});
+    point.why_not = outcome.problem;
+    point.microseconds = outcome.seconds * 1e6;
+    point.one_node = crowd_.one_node;
+  }
+
+ private:
+  std::string why_not_;
+  plan::NodeMap map_;
+  simulate::Crowd crowd_;
+};
+
+}  // namespace
+
+MeanOf uniform_mean() {
+  return [](double largest, int) { return largest / 2; };
+}
+MeanOf window_mean(double percent) {
+  return [percent](double largest, int) { return largest * (1 - percent / 200); };
+}
+MeanOf power_mean(double base) {
+  return [base](double largest, int ranks) {
+    double sum = 0;
+    for (double size = largest, left = ranks; left > 0; --left, size *= base) sum += std::floor(size);
+    return sum / ranks;
+  };
+}
+MeanOf equal_mean() {
+  return [](double largest, int) { return largest; };
+}
+
+std::vector<SimulatedPoint> simulate_points(const std::vector<SimulatedPanel>& panels, int per_node, const std::string& name) {
+  simulate::Network network;
+  if (!simulate::read_network(name, network).empty()) return {};
+  std::vector<SimulatedPoint> points;
+  for (std::size_t panel = 0; panel < panels.size(); ++panel) {
+    for (std::size_t line = 0; line < panels[panel].lines.size(); ++line) {
+      for (const int ranks : panels[panel].ranks) {
+        for (const std::size_t bytes : panels[panel].sizes) {
+          const SimulatedLine& of = panels[panel].lines[line];
+          const auto largest = static_cast<double>(bytes);
+          points.push_back({panel, line, ranks, bytes, of.padded ? largest : panels[panel].mean(largest, ranks),
+                            algorithm_of(of, ranks, bytes), 0, false});
+        }
+      }
+    }
+  }
+  // Points of one schedule follow each other, the largest schedules last.
+  std::map<std::tuple<int, std::string, int, bool>, std::vector<std::size_t>> of_schedule;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const SimulatedLine& line = panels[points[i].panel].lines[points[i].line];
+    of_schedule[{points[i].ranks, points[i].algorithm, static_cast<int>(line.collective), line.without_rotations}].push_back(i);
+  }
+  std::size_t done = 0;
+  for (const auto& [key, which] : of_schedule) {
+    const SimulatedPoint& first = points[which[0]];
+    Prepared prepared(panels[first.panel].lines[first.line], first.algorithm, first.ranks, per_node);
+    std::map<double, SimulatedPoint> known;  // by the mean: panels may ask for the same
+    for (const std::size_t i : which) {
+      SimulatedPoint& point = points[i];
+      const double key_of_load = point.mean * 65536 + static_cast<double>(point.bytes);
+      if (const auto found = known.find(key_of_load); found != known.end()) {
+        point.microseconds = found->second.microseconds;
+        point.one_node = found->second.one_node;
+        point.why_not = found->second.why_not;
+        continue;
+      }
+      prepared.simulate(network, point.mean, static_cast<double>(point.bytes), point);
+      known.emplace(key_of_load, point);
+    }
+    done += which.size();
+    fmt::print(stderr, "# {} of {} points: {} on {} ranks\n", done, points.size(), first.algorithm, first.ranks);
+  }
+  return points;
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,11 @@
+// Figures 2 and 6 to 10 of Fan et al., "Optimizing the Bruck Algorithm for Non-uniform All-to-all Communication", at the paper's
+// numbers of ranks, which nobody here has: simulated.
+#pragma once
+
+#include "lab/figure/computed.hpp"
+
+namespace quadrille::tools {
+
+std::vector<ComputedFigure> bruck_simulations();
+
+}  // namespace quadrille::tools

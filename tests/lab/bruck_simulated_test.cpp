@@ -1,0 +1,118 @@
+// The simulated figures of Fan et al.: what is simulated at their points, their claims, and the stored data by simulating again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "lab/figure/bruck_list.hpp"
+#include "lab/figure/computed.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using testing::HasSubstr;
+
+SimulatedFigure simulated(const std::string& name) {
+  for (SimulatedFigure& f : simulated_bruck_figures()) {
+    if (f.name == name) return std::move(f);
+  }
+  ADD_FAILURE() << "no figure " << name;
+  return {};
+}
+
+// "the total data transmitted per process with the power-law at 4,096 process count is 203,928 bytes compared to 1,593,933 bytes"
+TEST(BruckLoads, TheSecondPowerLawHasThePapersTotal) {
+  EXPECT_EQ(power_mean(0.995)(1024, 4096) * 4096, 203928);
+  EXPECT_NE(power_mean(0.999)(1024, 4096) * 4096, 203928);
+  EXPECT_EQ(power_mean(0.5)(8, 6) * 6, 8 + 4 + 2 + 1);  // and nothing but whole bytes
+}
+
+TEST(BruckLoads, AreTheMeansOfTheirDistributions) {
+  EXPECT_EQ(uniform_mean()(64, 9), 32);
+  EXPECT_EQ(window_mean(100)(64, 9), 32);
+  EXPECT_EQ(window_mean(50)(64, 9), 48);
+  EXPECT_EQ(window_mean(0)(64, 9), 64);
+  EXPECT_EQ(equal_mean()(64, 9), 64);
+}
+
+std::vector<SimulatedPoint> points_of(const SimulatedLine& line, int ranks, std::size_t bytes) {
+  return simulate_points({{"", false, {ranks}, {bytes}, uniform_mean(), {line}}}, 64, "aries");
+}
+
+TEST(BruckPoints, PaddedBlocksAreAsLargeAsTheLargest) {
+  const SimulatedFigure f = simulated("bruck-6-simulated");
+  for (const SimulatedLine& line : f.panels[0].lines) {
+    const auto points = points_of(line, 8, 64);
+    ASSERT_EQ(points.size(), 1U);
+    EXPECT_EQ(points[0].why_not, "") << line.label;
+    EXPECT_GT(points[0].microseconds, 0) << line.label;
+    EXPECT_EQ(points[0].mean, line.label.starts_with("padded") ? 64 : 32) << line.label;
+    EXPECT_EQ(points[0].algorithm.starts_with("padded"), line.label.starts_with("padded")) << line.label;
+  }
+}
+
+// As coll_selection.json of MPICH says for an all-to-all of 16 and of 512 bytes.
+TEST(BruckPoints, PaddedAlltoallIsWhatMpichTakesForBlocksOfThatSize) {
+  const SimulatedLine line = {"padded-alltoall", "", Collective::alltoallv, true};
+  EXPECT_EQ(points_of(line, 16, 16)[0].algorithm, "padded-basic-bruck:radix=2");
+  EXPECT_EQ(points_of(line, 16, 512)[0].algorithm, "padded-waitall-stride:stride=32");
+}
+
+// 5 ns a block and 0.1 ns a byte of a copy in the network "aries"; basic Bruck rotates P blocks before and P behind.
+TEST(BruckPoints, WithoutRotationsTheirCopiesAreMissingAlone) {
+  const auto time = [](const char* algorithm, bool without) {
+    const SimulatedLine line = {"", algorithm, Collective::alltoall, false, without};
+    return simulate_points({{"", true, {16}, {32}, equal_mean(), {line}}}, 1, "aries")[0].microseconds;
+  };
+  const double copy = 0.005 + 32 * 0.0001;
+  EXPECT_NEAR(time("basic-bruck:radix=2", false) - time("basic-bruck:radix=2", true), 2 * 16 * copy, 16 * copy * 0.1);
+  EXPECT_NEAR(time("modified-bruck:radix=2", false) - time("modified-bruck:radix=2", true), 16 * copy, 16 * copy * 0.1);
+  EXPECT_EQ(time("zero-rotation-bruck:radix=2", false), time("zero-rotation-bruck:radix=2", true));
+}
+
+// Each claim looks at lines, ranks and sizes that are there, or says why not.
+TEST(BruckClaims, LookAtWhatIsSimulated) {
+  for (const SimulatedFigure& f : simulated_bruck_figures()) {
+    const TimeOf there = [&](std::size_t panel, const std::string& line, int ranks, std::size_t bytes) -> double {
+      if (panel >= f.panels.size()) return 0;
+      const SimulatedPanel& p = f.panels[panel];
+      const auto has = [](const auto& all, const auto& one) { return std::find(all.begin(), all.end(), one) != all.end(); };
+      const bool has_line = std::any_of(p.lines.begin(), p.lines.end(), [&](const SimulatedLine& l) { return l.label == line; });
+      if (!has_line || !has(p.ranks, ranks) || !has(p.sizes, bytes)) return 0;
+      return line == "two-phase" ? 1 : 2;
+    };
+    for (const SimulatedClaim& claim : f.claims) {
+      if (!claim.reason.empty()) continue;
+      EXPECT_FALSE(claim.here(there) < 0) << f.name << ": " << claim.text;
+    }
+  }
+}
+
+TEST(BruckClaims, ABorderIsTheLastSizeOfThoseAhead) {
+  const SimulatedFigure f = simulated("bruck-9-simulated");
+  const TimeOf ahead_to_512_and_at_2048 = [](std::size_t, const std::string& line, int, std::size_t bytes) {
+    const bool ahead = bytes <= 512 || bytes == 2048;
+    return line == "two-phase" ? (ahead ? 1.0 : 3.0) : 2.0;
+  };
+  EXPECT_EQ(f.claims[0].here(ahead_to_512_and_at_2048), 512);
+  const TimeOf never = [](std::size_t, const std::string& line, int, std::size_t) { return line == "two-phase" ? 3.0 : 2.0; };
+  EXPECT_EQ(f.claims[0].here(never), 0);
+}
+
+// The same times on every machine: so what is stored is what comes out today.
+TEST(BruckSimulations, AreStoredAsTheyComeOut) {
+  for (const char* name : {"bruck-2-simulated", "bruck-8-simulated"}) {
+    const auto figure = computed_figure(name);
+    ASSERT_TRUE(figure);
+    nlohmann::ordered_json json = figure->compute();
+    figure->judge(json);
+    std::ifstream file(std::string(QUADRILLE_RESULTS) + "/" + name + ".json");
+    EXPECT_EQ(json, nlohmann::ordered_json::parse(file, nullptr, false)) << name;
+    EXPECT_THAT(figure->page(json, false), HasSubstr("Every number is simulated")) << name;
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::tools
