@@ -2,6 +2,7 @@
 
 #include <quadrille.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace closure {
@@ -20,11 +21,15 @@ std::vector<Pair> Exchange::operator()(Blocks blocks) {
   const std::vector<std::int64_t> out_counts = sizes_of(blocks);
   const Layout out_layout = layout_of(out_counts);
   const std::vector<Pair> out = joined(std::move(blocks));
+  const Traffic before = traffic;
   const Layout in_layout = layout_of(exchange_counts(out_counts));
   std::vector<Pair> in(in_layout.total);
   exchange_tuples(out, out_layout, in, in_layout);
   traffic.tuples += static_cast<std::int64_t>(out_layout.total);
   traffic.tuples_to_others += static_cast<std::int64_t>(out_layout.total) - out_counts[world_.rank];
+  const auto largest = static_cast<std::uint64_t>(*std::max_element(out_counts.begin(), out_counts.end()));
+  trace.add(largest * sizeof(Pair), out_layout.total * sizeof(Pair), traffic.count_seconds - before.count_seconds,
+            traffic.data_seconds - before.data_seconds);
   return in;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/trace.hpp"
 #include "common/world.hpp"
 #include "blocks.hpp"
 #include "relation.hpp"
@@ -48,6 +49,7 @@ class Exchange {
   std::vector<Pair> operator()(Blocks blocks);
 
   Traffic traffic;
+  examples::Trace trace;
 
  private:
   std::vector<std::int64_t> exchange_counts(const std::vector<std::int64_t>& counts);

@@ -33,6 +33,7 @@ struct Options {
   std::vector<std::string> sections;
   std::string algorithm = "mpi";
   std::string write;
+  std::string trace;
   bool check = false;
   bool check_sum = false;
 };
@@ -146,18 +147,21 @@ int run(const Options& options, const World& world) {
     examples::on_first_rank(world, [&] { write_graph(graph, options.write, origin(options)); });
     return 0;
   }
+  examples::open_trace(options.trace, world);
   if (!force_algorithm(world, options.algorithm)) return 2;
   std::vector<Pair> edges = scatter_edges(graph, world);
   Exchange exchange(world, options.algorithm);
   // Unmeasured: the first call on a communicator sets it up.
   exchange(Blocks(world.ranks));
   exchange.traffic = {};
+  exchange.trace.clear();
   MPI_Barrier(world.comm);
   const double start = MPI_Wtime();
   const Result result = transitive_closure(std::move(edges), world, exchange);
   const double seconds = MPI_Wtime() - start;
   const Summary summary = summary_of(result, exchange.traffic, seconds, world);
   if (world.rank == 0) print(options, graph, result, summary, world);
+  if (!options.trace.empty()) exchange.trace.write(options.trace, world);
   return check(options, graph, result, summary, world);
 }
 
@@ -180,6 +184,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--check-sum", options.check_sum,
                "Compare only how many they are, and a checksum of them; needs little memory")
       ->excludes(check);
+  app.add_option("--trace", options.trace,
+                 "Write a table: of each exchange the largest block, the mean block, and its seconds");
   app.add_option("--write-graph", options.write,
                  "Write the graph as an edge list (.gz: compressed) and end");
 }

@@ -56,6 +56,7 @@ Exchange::Exchange(MPI_Comm comm, const std::string& algorithm, std::size_t widt
 Exchange::~Exchange() { MPI_Type_free(&tuple_); }
 
 std::span<const Word> Exchange::operator()(Outbox& outbox) {
+  const Traffic before = traffic;
   exchange_counts(outbox);
   pack(outbox);
   outbox.clear();
@@ -65,6 +66,9 @@ std::span<const Word> Exchange::operator()(Outbox& outbox) {
   alltoallv(sent_.data(), send_counts_.data(), send_starts_.data(), tuple_, received_.data(),
             receive_counts_.data(), receive_starts_.data(), tuple_, comm_);
   traffic.data += MPI_Wtime() - start;
+  const int largest = *std::max_element(send_counts_.begin(), send_counts_.end());
+  trace.add(static_cast<std::uint64_t>(largest) * width_ * sizeof(Word), traffic.bytes - before.bytes,
+            traffic.counts - before.counts, traffic.data - before.data);
   return received_;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/trace.hpp"
 #include "outbox.hpp"
 
 namespace kcfa {
@@ -41,6 +42,7 @@ class Exchange {
   void sum(std::span<std::uint64_t> numbers);
 
   Traffic traffic;
+  examples::Trace trace;
 
  private:
   void exchange_counts(const Outbox& outbox);

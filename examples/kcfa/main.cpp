@@ -30,6 +30,7 @@ struct Options {
   int terms = 8;
   std::string file;  // empty: the worst case
   std::string algorithm = "mpi";
+  std::string trace;
   bool check = false;
   bool show = false;
 };
@@ -183,6 +184,7 @@ int run(const Options& options, const World& world) {
   }
   const Program program = compile(source, options.file);
   const Machine machine = make_machine(program, options.k);
+  examples::open_trace(options.trace, world);
   Exchange exchange(world.comm, options.algorithm, machine.width);
   if (!exchange.valid()) return 2;
   const Result result = analyse(machine, exchange, world);
@@ -194,6 +196,7 @@ int run(const Options& options, const World& world) {
     return 1;
   }
   if (world.rank == 0) print(options, machine, world, result);
+  if (!options.trace.empty()) exchange.trace.write(options.trace, world);
   return options.check && !check(machine, result.found, world) ? 1 : 0;
 }
 
@@ -211,6 +214,8 @@ int program(int argc, char** argv, const World& world) {
   app.add_option("--algorithm", options.algorithm,
                  "mpi: MPI_Alltoallv; auto: Quadrille's choice; or one of `quadrille list`")
       ->capture_default_str();
+  app.add_option("--trace", options.trace,
+                 "Write a table: of each exchange the largest block, the mean block, and its seconds");
   app.add_flag("--check", options.check, "Compare with a sequential analysis");
   app.add_flag("--show", options.show, "Print the program and end");
   if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
