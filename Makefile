@@ -106,11 +106,12 @@ bench: build
 	@scripts/bench.sh
 
 results: build/openmpi/build.ninja
-	@cmake --build build/openmpi -j $(JOBS) --target quadrille_tool quadrille_lab
+	@cmake --build build/openmpi -j $(JOBS) --target quadrille_tool quadrille_lab closure kcfa
 	@lab/results.py --build build/openmpi --out '$(RESULTS)' --runs $(RUNS)
 	@scripts/setup.sh pictures
 	@build/venv-pictures/bin/python lab/pictures.py '$(RESULTS)'/*.json
 	@build/openmpi/bin/quadrille-lab pages $$(grep -l '"figure"' '$(RESULTS)'/*.json)
+	@lab/applications.py pages $$(grep -l '"application"' '$(RESULTS)'/*.json)
 
 # From the stored data alone.
 pictures: build/openmpi/build.ninja
@@ -118,6 +119,7 @@ pictures: build/openmpi/build.ninja
 	@cmake --build build/openmpi -j $(JOBS) --target quadrille_lab
 	@lab/figures.py pages --lab build/openmpi/bin/quadrille-lab
 	@build/venv-pictures/bin/python lab/pictures.py
+	@lab/applications.py pages
 	@lab/figures.py pages --lab build/openmpi/bin/quadrille-lab
 
 docs: build

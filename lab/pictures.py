@@ -9,7 +9,7 @@ Without files, all below docs/results that have a form with a picture:
   tables     (rows of several collectives) a map of ours over the MPI's
   maps       (`quadrille show --map --map-json`) which algorithm is the fastest, N by P
   simulated  (`quadrille simulate --json`) a curve for each algorithm and rival
-  panels     (`quadrille bench --figure bruck-6-simulated`) curves of simulated times
+  panels     (`quadrille bench --figure bruck-6-simulated`, lab/applications.py) curves over ranks, sizes, or iterations
   counted    (`quadrille bench --figure co-table-1`) curves of cache misses, and the paper's beside them
 
 A picture follows from its data alone, byte for byte with one version of matplotlib, and names them by their hash.
@@ -245,12 +245,13 @@ class Drawing:
     for place, panel in zip(axes.flat, data['panels']):
       for line in dict.fromkeys(row['line'] for row in panel['rows']):
         points = sorted((row[panel['x']], row['us']) for row in panel['rows'] if row['line'] == line and 'us' in row)
-        place.plot([point[0] for point in points], [point[1] for point in points], '-', marker='o', label=line,
-                   color='black' if line == 'MPI' else None)
-      place.set_xscale('log', base=2)
+        place.plot([point[0] for point in points], [point[1] for point in points], '' if panel['x'] == 'iteration' else '-',
+                   marker='o', label=line, color='black' if line == 'MPI' else None)
+      if panel['x'] != 'iteration':
+        place.set_xscale('log', base=2)
       place.set_yscale('log')
-      place.set_xlabel('ranks' if panel['x'] == 'ranks' else 'N, bytes')
-      place.set_ylabel('µs, simulated')
+      place.set_xlabel('N, bytes' if panel['x'] == 'bytes' else panel['x'])
+      place.set_ylabel(panel.get('y', 'µs, simulated'))
       place.set_title(panel['title'])
       place.grid(True, which='major', alpha=0.3)
       place.legend(fontsize=6)

@@ -96,6 +96,12 @@ def main():
     with open(log, 'a', encoding='utf-8') as out:
       if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
         failed.append(figure)
+  if any(re.search(options.only, name) for name in ('bruck-11', 'bruck-12')):
+    print('bruck-11 and bruck-12, whole programs; about 5 min', flush=True)
+    command = [str(pathlib.Path(__file__).with_name('applications.py')), 'run', '--build', options.build, '--out', str(options.out)]
+    with open(log, 'a', encoding='utf-8') as out:
+      if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
+        failed.append('bruck-11 or bruck-12')
   for name, model in MAPS:
     if not options.only:
       subprocess.run([tool, 'show', '--map', '--model', model, '--map-json', str(options.out / f'{name}.json')], check=True,
