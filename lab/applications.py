@@ -152,7 +152,8 @@ def cpu_name():
 def facts(build, counts, runs):
   version = subprocess.run([shutil.which('mpirun.openmpi') or 'mpirun', '--version'], capture_output=True, text=True, check=True).stdout
   said = subprocess.run([f'{build}/bin/quadrille', '--version'], capture_output=True, text=True, check=True).stdout
-  return {'ranks': max(counts), 'processors': len(os.sched_getaffinity(0)), 'cpu': cpu_name(), 'mpi': re.sub(r'^\S+ \(Open(RTE|PRRTE)\)', 'Open MPI', version.splitlines()[0]),
+  mpi = re.sub(r'^\S+ \(Open(RTE|PRRTE)\)', 'Open MPI', version.splitlines()[0])
+  return {'ranks': max(counts), 'processors': len(os.sched_getaffinity(0)), 'cpu': cpu_name(), 'mpi': mpi,
           'quadrille': said.splitlines()[0], 'runs': runs}
 
 
@@ -164,8 +165,8 @@ def run(options):
     data = {'application': name, 'command': f'lab/applications.py run --ranks {options.ranks} --runs {options.runs}'}
     data |= facts(options.build, counts, options.runs)
     if name == 'bruck-11':
-      data['how'] = (f'The closure of a path of {CHAIN} edges with a leaf at each vertex, and of the packages of Debian that `closure` comes with: '
-                     'the paper\'s two graphs took 2,933 and 89 iterations.')
+      data['how'] = (f'The closure of a path of {CHAIN} edges with a leaf at each vertex, and of the packages of Debian that `closure` '
+                     'comes with: the paper\'s two graphs took 2,933 and 89 iterations.')
       data['panels'] = measure_11(options.build, counts, options.runs)
     else:
       data['how'] = f'`kcfa --k 1 --terms {TERMS}`; the paper analysed a larger program with k = 8, on 4,096 ranks.'

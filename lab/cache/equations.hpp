@@ -1,4 +1,5 @@
-// Equations 1 to 9 of Li, Zhang and Hoefler, section 2.3: cache misses by analysis, in the ideal distributed-cache model.
+// Equations 1 to 9 of Li, Zhang and Hoefler, section 2.3: cache misses by analysis, in the ideal distributed-cache
+// model.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ enum class Case : std::uint8_t { too_large = 1, exceeds, fits };
 Case case_of(const IdealCache& c);
 
 // Misses of all ranks. A bound is the term inside its O(), with a factor of 1.
-double alltoall_naive(const IdealCache& c);         // (1)
-double alltoall_co(const IdealCache& c);            // (2), of one process that does all
-double alltoall_co_bound(const IdealCache& c);      // (3), of the parallel algorithm
-double allgather_naive(const IdealCache& c);        // (4)
-double allgather_co(const IdealCache& c);           // (4), (6) or (8), of one process that does all
-double allgather_co_bound(const IdealCache& c);     // (5), (7) or (9), of the parallel algorithm
+double alltoall_naive(const IdealCache& c);      // (1)
+double alltoall_co(const IdealCache& c);         // (2), of one process that does all
+double alltoall_co_bound(const IdealCache& c);   // (3), of the parallel algorithm
+double allgather_naive(const IdealCache& c);     // (4)
+double allgather_co(const IdealCache& c);        // (4), (6) or (8), of one process that does all
+double allgather_co_bound(const IdealCache& c);  // (5), (7) or (9), of the parallel algorithm
 
 // The numbers of the equations that allgather_co() and allgather_co_bound() take.
 int equation_of_allgather_co(Case which);

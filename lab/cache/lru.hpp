@@ -1,4 +1,5 @@
-// A cache as the cache-oblivious paper's analysis sees one: fully associative, the line that was used least recently goes.
+// A cache as the cache-oblivious paper's analysis sees one: fully associative, the line that was used least recently
+// goes.
 #pragma once
 
 #include <cstddef>

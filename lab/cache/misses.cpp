@@ -9,8 +9,8 @@
 namespace quadrille::lab {
 namespace {
 
-// Further apart than any buffer is long, and a multiple of all lines that are powers of two. Any other begins on a line too:
-// see lines_of().
+// Further apart than any buffer is long, and a multiple of all lines that are powers of two. Any other begins on a line
+// too: see lines_of().
 constexpr std::uint64_t lines_apart = std::uint64_t{1} << 40;
 
 struct Lines {
@@ -113,7 +113,8 @@ std::size_t lines_together(std::size_t block_bytes, std::size_t line_bytes) {
   return together;
 }
 
-std::uint64_t count_misses_in_pieces(const CopiesOfRanks& copies, const Buffers& buffers, const Cache& cache, Start start) {
+std::uint64_t count_misses_in_pieces(const CopiesOfRanks& copies, const Buffers& buffers, const Cache& cache,
+                                     Start start) {
   const std::size_t together = lines_together(buffers.block_bytes, cache.line_bytes);
   Cache of_pieces = cache;
   of_pieces.line_bytes *= together;

@@ -1,4 +1,4 @@
-// The simulated figures of Fan et al.: what they show, and what the paper says of them.
+// The figures that are simulated: what they show, and what the paper says of them.
 #pragma once
 
 #include <functional>
@@ -22,14 +22,17 @@ struct SimulatedClaim {
 
 struct SimulatedFigure {
   std::string name;    // "bruck-6-simulated"
-  std::string number;  // of the paper's figure
-  std::string title;
-  std::string how;  // what is simulated, beside what all pages say
+  std::string source;  // the paper, with the number of its figure
+  std::string title;   // of the page
+  std::string how;     // what is simulated, beside what all pages say
   std::vector<SimulatedPanel> panels;
   std::vector<SimulatedClaim> claims;
   bool has_map = false;  // of who is the fastest, N by P, over all panels
 };
 
+// Of Fan et al.
 std::vector<SimulatedFigure> simulated_bruck_figures();
+// Of the cache-oblivious paper, between nodes.
+std::vector<SimulatedFigure> simulated_node_figures();
 
 }  // namespace quadrille::tools

@@ -22,7 +22,8 @@ constexpr double bytes_of_memory = 6e9;
 std::string algorithm_of(const SimulatedLine& line, int ranks, std::size_t bytes) {
   if (!line.algorithm.empty()) return line.algorithm;
   const Collective chosen_for = line.padded ? Collective::alltoall : line.collective;
-  return (line.padded ? "padded-" : "") + simulate::rival_choice("mpich", chosen_for, ranks, static_cast<double>(bytes)).algorithm;
+  return (line.padded ? "padded-" : "") +
+         simulate::rival_choice("mpich", chosen_for, ranks, static_cast<double>(bytes)).algorithm;
 }
 
 void drop_rotations(simulate::Program& program) {
@@ -39,7 +40,8 @@ class Prepared {
   Prepared(const SimulatedLine& line, const std::string& algorithm, int ranks, int per_node) {
     choose::Choice choice;
     why_not_ = choose::parse_choice(line.collective, algorithm, choice);
-    if (why_not_.empty()) why_not_ = plan::parse_node_map(fmt::format("blocked:{}", std::min(per_node, ranks)), ranks, map_);
+    if (why_not_.empty())
+      why_not_ = plan::parse_node_map(fmt::format("blocked:{}", std::min(per_node, ranks)), ranks, map_);
     if (why_not_.empty()) why_not_ = simulate::why_not(choice, map_);
     if (!why_not_.empty()) return;
     why_not_ = simulate::gather({line.collective, choice, map_, false, bytes_of_memory}, crowd_);
@@ -84,7 +86,7 @@ MeanOf equal_mean() {
   return [](double largest, int) { return largest; };
 }
 
-std::vector<SimulatedPoint> simulate_points(const std::vector<SimulatedPanel>& panels, int per_node, const std::string& name) {
+std::vector<SimulatedPoint> simulate_points(const std::vector<SimulatedPanel>& panels, const std::string& name) {
   simulate::Network network;
   if (!simulate::read_network(name, network).empty()) return {};
   std::vector<SimulatedPoint> points;
@@ -101,15 +103,17 @@ std::vector<SimulatedPoint> simulate_points(const std::vector<SimulatedPanel>& p
     }
   }
   // Points of one schedule follow each other, the largest schedules last.
-  std::map<std::tuple<int, std::string, int, bool>, std::vector<std::size_t>> of_schedule;
+  std::map<std::tuple<int, std::string, int, int, bool>, std::vector<std::size_t>> of_schedule;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const SimulatedLine& line = panels[points[i].panel].lines[points[i].line];
-    of_schedule[{points[i].ranks, points[i].algorithm, static_cast<int>(line.collective), line.without_rotations}].push_back(i);
+    const int per_node = panels[points[i].panel].per_node, collective = static_cast<int>(line.collective);
+    of_schedule[{points[i].ranks, points[i].algorithm, collective, per_node, line.without_rotations}].push_back(i);
   }
   std::size_t done = 0;
   for (const auto& [key, which] : of_schedule) {
     const SimulatedPoint& first = points[which[0]];
-    Prepared prepared(panels[first.panel].lines[first.line], first.algorithm, first.ranks, per_node);
+    Prepared prepared(panels[first.panel].lines[first.line], first.algorithm, first.ranks,
+                      panels[first.panel].per_node);
     std::map<double, SimulatedPoint> known;  // by the mean: panels may ask for the same
     for (const std::size_t i : which) {
       SimulatedPoint& point = points[i];

@@ -1,4 +1,5 @@
-// What the figures of Fan et al. are simulated at: panels, lines, and the points on them, in the engine of `quadrille simulate`.
+// What figures of the papers are simulated at: panels, lines, and the points on them, in the engine of `quadrille
+// simulate`.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +11,21 @@
 
 namespace quadrille::tools {
 
-// A line: one of our schedules, or what MPICH chooses by itself, which stands for the MPI of the paper's Cray.
+// A line: one of our schedules, or what MPICH chooses by itself, which stands for an MPI that descends from it.
 struct SimulatedLine {
   std::string label;
-  std::string algorithm;  // as Quadrille_Set_algorithm takes it; empty: MPICH's choice, if `padded` for an all-to-all of N
+  std::string
+      algorithm;  // as Quadrille_Set_algorithm takes it; empty: MPICH's choice, if `padded` for an all-to-all of N
   Collective collective = Collective::alltoallv;
-  bool padded = false;              // all blocks are as large as the largest
-  bool without_rotations = false;   // what is no part of a round with messages is left out
+  bool padded = false;             // all blocks are as large as the largest
+  bool without_rotations = false;  // what is no part of a round with messages is left out
 };
 
 // How large the blocks of a call are: of all blocks the mean, N being the largest.
 using MeanOf = std::function<double(double largest, int ranks)>;
-MeanOf uniform_mean();                  // in 0..N
-MeanOf window_mean(double percent);     // in (100 - percent) percent of N .. N
-MeanOf power_mean(double base);         // a rank's blocks are N, N b, N b^2, ..., whole bytes
+MeanOf uniform_mean();               // in 0..N
+MeanOf window_mean(double percent);  // in (100 - percent) percent of N .. N
+MeanOf power_mean(double base);      // a rank's blocks are N, N b, N b^2, ..., whole bytes
 MeanOf equal_mean();
 
 struct SimulatedPanel {
@@ -33,20 +35,21 @@ struct SimulatedPanel {
   std::vector<std::size_t> sizes;  // N
   MeanOf mean = uniform_mean();
   std::vector<SimulatedLine> lines;
+  int per_node = 64;  // ranks of a node, as far as there are so many
 };
 
 struct SimulatedPoint {
   std::size_t panel = 0, line = 0;
   int ranks = 0;
-  std::size_t bytes = 0;      // N
-  double mean = 0;            // of a block, as it is sent
-  std::string algorithm;      // what was simulated
+  std::size_t bytes = 0;  // N
+  double mean = 0;        // of a block, as it is sent
+  std::string algorithm;  // what was simulated
   double microseconds = 0;
-  bool one_node = false;      // one node stood for all
-  std::string why_not{};      // it could not be
+  bool one_node = false;  // one node stood for all
+  std::string why_not{};  // it could not be
 };
 
-// All points of the panels; each schedule is built once. `per_node` ranks a node, as far as there are so many.
-std::vector<SimulatedPoint> simulate_points(const std::vector<SimulatedPanel>& panels, int per_node, const std::string& network);
+// All points of the panels; each schedule is built once.
+std::vector<SimulatedPoint> simulate_points(const std::vector<SimulatedPanel>& panels, const std::string& network);
 
 }  // namespace quadrille::tools

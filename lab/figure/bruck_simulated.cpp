@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lab/figure/bruck_list.hpp"
 #include "lab/map/map_grid.hpp"
@@ -16,11 +17,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int per_node = 64;
 constexpr const char* network_name = "aries";
 
 ordered_json row_json(const SimulatedLine& line, const SimulatedPoint& point) {
-  ordered_json row = {{"line", line.label}, {"algorithm", point.algorithm}, {"ranks", point.ranks}, {"bytes", point.bytes},
+  ordered_json row = {{"line", line.label},
+                      {"algorithm", point.algorithm},
+                      {"ranks", point.ranks},
+                      {"bytes", point.bytes},
                       {"mean_bytes", std::round(point.mean * 1e4) / 1e4}};
   if (!point.why_not.empty()) {
     row["why_not"] = point.why_not;
@@ -36,16 +39,17 @@ ordered_json compute_figure(const SimulatedFigure& figure) {
   simulate::read_network(network_name, network);
   ordered_json json;
   json["figure"] = figure.name;
-  json["source"] = fmt::format(
-      "Fan et al., Optimizing the Bruck Algorithm for Non-uniform All-to-all Communication (HPDC 2022), figure {}", figure.number);
+  json["source"] = figure.source;
   json["command"] = fmt::format("quadrille bench --figure {}", figure.name);
-  json["ranks_a_node"] = per_node;
   json["network"] = ordered_json(simulate::to_json(network));
   json["panels"] = ordered_json::array();
   for (const SimulatedPanel& panel : figure.panels) {
-    json["panels"].push_back({{"title", panel.title}, {"x", panel.over_ranks ? "ranks" : "bytes"}, {"rows", ordered_json::array()}});
+    json["panels"].push_back({{"title", panel.title},
+                              {"x", panel.over_ranks ? "ranks" : "bytes"},
+                              {"ranks_a_node", panel.per_node},
+                              {"rows", ordered_json::array()}});
   }
-  for (const SimulatedPoint& point : simulate_points(figure.panels, per_node, network_name)) {
+  for (const SimulatedPoint& point : simulate_points(figure.panels, network_name)) {
     json["panels"][point.panel]["rows"].push_back(row_json(figure.panels[point.panel].lines[point.line], point));
   }
   return json;
@@ -105,15 +109,11 @@ std::string map_of(const ordered_json& json) {
 }
 
 std::string simulated_page(const SimulatedFigure& figure, const ordered_json& json, bool has_picture) {
-  std::string text = fmt::format("# Non-uniform Bruck, figure {}, simulated: {}\n\nSource: {}.\n\n", figure.number, figure.title,
-                                 json.at("source").get<std::string>());
+  std::string text = fmt::format("# {}\n\nSource: {}.\n\n", figure.title, json.at("source").get<std::string>());
   text += fmt::format(
-      "**Every number is simulated**: `{}` runs the schedules of all ranks, {} a node, through the network `{}` of the "
-      "[simulation](../simulate.md), a Cray Aries whose constants are assumed (`quadrille simulate --list-networks`). The paper "
-      "measured on Theta, nodes of 64 cores. A block is taken for the mean of its distribution, a padded one for N; `two-phase` sends "
-      "sizes beside the data, as in the paper. `MPI` is the schedule that MPICH chooses, as the paper's Cray MPI, which descends "
-      "from it, is not published. {}\n\n",
-      json.at("command").get<std::string>(), json.at("ranks_a_node").get<int>(), network_name, figure.how);
+      "**Every number is simulated**: `{}` runs the schedules of all ranks through the network `{}` of the "
+      "[simulation](../simulate.md), whose constants are assumed (`quadrille simulate --list-networks`). {}\n\n",
+      json.at("command").get<std::string>(), network_name, figure.how);
   if (has_picture) text += fmt::format("![{0}]({0}.svg)\n\n", figure.name);
   if (figure.has_map) text += map_of(json);
   for (std::size_t i = 0; i < figure.panels.size(); ++i) text += panel_text(figure.panels[i], json.at("panels").at(i));
@@ -122,16 +122,19 @@ std::string simulated_page(const SimulatedFigure& figure, const ordered_json& js
 }
 
 ComputedFigure figure_of(const SimulatedFigure& figure) {
-  return {figure.name, [figure] { return compute_figure(figure); }, [figure](ordered_json& json) { judge_figure(figure, json); },
+  return {figure.name, [figure] { return compute_figure(figure); },
+          [figure](ordered_json& json) { judge_figure(figure, json); },
           [figure](const ordered_json& json, bool has_picture) { return simulated_page(figure, json, has_picture); }};
 }
 
 }  // namespace
 }  // namespace simulated_bruck_pages
 
-std::vector<ComputedFigure> bruck_simulations() {
+std::vector<ComputedFigure> simulations() {
   std::vector<ComputedFigure> all;
-  for (const SimulatedFigure& figure : simulated_bruck_figures()) all.push_back(simulated_bruck_pages::figure_of(figure));
+  std::vector<SimulatedFigure> figures = simulated_bruck_figures();
+  for (SimulatedFigure& figure : simulated_node_figures()) figures.push_back(std::move(figure));
+  for (const SimulatedFigure& figure : figures) all.push_back(simulated_bruck_pages::figure_of(figure));
   return all;
 }
 

@@ -47,9 +47,12 @@ constexpr Table allgather = {
     "co-table-1",
     "Cache-oblivious paper, table 1: cache misses of MPI_Allgather",
     "table 1",
-    "Of the private caches the counts say what the paper's counters say: Morton order brings in 1.4 to 1.7 times fewer lines "
-    "where blocks and caches are of such sizes that a send block can be used again, and none for the largest. That is so with "
-    "empty caches. If a rank's own buffers lie in its caches at the start, as figure 9 has it, and fit, rows come off better: "
+    "Of the private caches the counts say what the paper's counters say: Morton order brings in 1.4 to 1.7 times fewer "
+    "lines "
+    "where blocks and caches are of such sizes that a send block can be used again, and none for the largest. That is "
+    "so with "
+    "empty caches. If a rank's own buffers lie in its caches at the start, as figure 9 has it, and fit, rows come off "
+    "better: "
     "they write nothing but what is there.",
     Collective::allgather,
     {{{{{292, 149, 204},
@@ -66,33 +69,35 @@ constexpr Table allgather = {
         {4684743, 4708920, 4692626}}},
       {{{12, 14, 12}, {15, 33, 17}, {43, 163, 42}, {108, 1078, 111}, {3317, 5951, 2931}, {682473, 1039694, 705242}}}}}};
 
-constexpr Table alltoall = {
-    "co-table-2",
-    "Cache-oblivious paper, table 2: cache misses of MPI_Alltoall",
-    "table 2",
-    "Each block of an all-to-all is read once and written once. So Morton order can only gain where several blocks lie in what "
-    "comes together: with lines of 64 bytes none from blocks of 64 bytes on, with 256 bytes at a time as much as the paper saw at "
-    "64. The paper's gain at 512 bytes and 4 KiB needs prefetching over the ends of blocks, as its authors say. With a rank's own "
-    "buffers in its caches, as figure 9 has it, rows come off better.",
-    Collective::alltoall,
-    {{{{{296, 189, 228},
-        {437, 313, 341},
-        {1681, 1279, 1338},
-        {10508, 9228, 9302},
-        {75209, 75184, 75351},
-        {4724670, 4728056, 4699975}}},
-      {{{274, 111, 148},
-        {354, 210, 259},
-        {1109, 846, 886},
-        {8419, 7076, 7221},
-        {60318, 58944, 57524},
-        {4644480, 4625977, 4450142}}},
-      {{{18, 31, 18},
-        {64, 70, 59},
-        {446, 482, 349},
-        {1565, 1739, 1256},
-        {17620, 19899, 15693},
-        {1391704, 1452379, 1399442}}}}}};
+constexpr Table alltoall = {"co-table-2",
+                            "Cache-oblivious paper, table 2: cache misses of MPI_Alltoall",
+                            "table 2",
+                            "Each block of an all-to-all is read once and written once. So Morton order can only gain "
+                            "where several blocks lie in what "
+                            "comes together: with lines of 64 bytes none from blocks of 64 bytes on, with 256 bytes at "
+                            "a time as much as the paper saw at "
+                            "64. The paper's gain at 512 bytes and 4 KiB needs prefetching over the ends of blocks, as "
+                            "its authors say. With a rank's own "
+                            "buffers in its caches, as figure 9 has it, rows come off better.",
+                            Collective::alltoall,
+                            {{{{{296, 189, 228},
+                                {437, 313, 341},
+                                {1681, 1279, 1338},
+                                {10508, 9228, 9302},
+                                {75209, 75184, 75351},
+                                {4724670, 4728056, 4699975}}},
+                              {{{274, 111, 148},
+                                {354, 210, 259},
+                                {1109, 846, 886},
+                                {8419, 7076, 7221},
+                                {60318, 58944, 57524},
+                                {4644480, 4625977, 4450142}}},
+                              {{{18, 31, 18},
+                                {64, 70, 59},
+                                {446, 482, 349},
+                                {1565, 1739, 1256},
+                                {17620, 19899, 15693},
+                                {1391704, 1452379, 1399442}}}}}};
 
 // So that other processors, which round sums otherwise, come to the same data.
 double four_digits(double number) { return std::round(number * 1e4) / 1e4; }
@@ -114,7 +119,8 @@ ordered_json count_row(const Table& table, const Orders& orders, std::size_t lev
   lab::Cache cache{levels[level].bytes, line, {}};
   if (levels[level].of_socket) cache.sharing = domains_of_ranks();
   const lab::Buffers buffers = lab::buffers_of(table.collective, ranks, sizes[size]);
-  ordered_json row = {{"cache", levels[level].name}, {"line_bytes", line}, {"start", name_of(start)}, {"bytes", sizes[size]}};
+  ordered_json row = {
+      {"cache", levels[level].name}, {"line_bytes", line}, {"start", name_of(start)}, {"bytes", sizes[size]}};
   std::array<double, 3> here{};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     here[i] = static_cast<double>(lab::count_misses_in_pieces(orders[i], buffers, cache, start)) / ranks;
@@ -123,14 +129,14 @@ ordered_json count_row(const Table& table, const Orders& orders, std::size_t lev
   for (std::size_t i = 0; i < lines.size(); ++i) row["paper"][lines[i]] = table.paper[level][size][i];
   for (std::size_t i = 1; i < lines.size(); ++i) {
     row["naive_over"][lines[i]] = here[i] > 0 ? four_digits(here[0] / here[i]) : 1;
-    row["paper_naive_over"][lines[i]] =
-        four_digits(static_cast<double>(table.paper[level][size][0]) / static_cast<double>(table.paper[level][size][i]));
+    row["paper_naive_over"][lines[i]] = four_digits(static_cast<double>(table.paper[level][size][0]) /
+                                                    static_cast<double>(table.paper[level][size][i]));
   }
   return row;
 }
 
-// Caches of a core are counted empty, as the equations do, and as figure 9 leaves them; that of a socket as figure 9 does: of an
-// empty one nothing can be read but that each line has to come once.
+// Caches of a core are counted empty, as the equations do, and as figure 9 leaves them; that of a socket as figure 9
+// does: of an empty one nothing can be read but that each line has to come once.
 ordered_json count_all(const Table& table) {
   Orders orders;
   for (std::size_t i = 0; i < orders.size(); ++i) {
@@ -182,7 +188,8 @@ ordered_json compute_table(const Table& table) {
   json["ranks"] = ranks;
   json["sockets"] = sockets;
   for (const Level& level : levels) {
-    json["caches"].push_back({{"name", level.name}, {"bytes", level.bytes}, {"ranks", level.of_socket ? ranks / sockets : 1}});
+    json["caches"].push_back(
+        {{"name", level.name}, {"bytes", level.bytes}, {"ranks", level.of_socket ? ranks / sockets : 1}});
   }
   json["counts"] = count_all(table);
   json["equations"] = equations_of(table);
@@ -203,8 +210,8 @@ void judge_table(ordered_json& json) {
     if (!is_judged(row)) continue;
     for (std::size_t i = 1; i < lines.size(); ++i) {
       claims.push_back(claim_of_number(
-          fmt::format("{}, {} bytes: fewer misses", row["cache"].get<std::string>(), row["bytes"].get<std::size_t>()), lines[i],
-          lines[0], fmt::format("{:.2f}", row.at("paper_naive_over").at(lines[i]).get<double>()),
+          fmt::format("{}, {} bytes: fewer misses", row["cache"].get<std::string>(), row["bytes"].get<std::size_t>()),
+          lines[i], lines[0], fmt::format("{:.2f}", row.at("paper_naive_over").at(lines[i]).get<double>()),
           row.at("naive_over").at(lines[i])));
     }
   }
@@ -221,7 +228,8 @@ std::string counts_text(const ordered_json& counts, const char* cache, Start sta
     if (row.at("cache") != cache || row.at("start") != name_of(start) || row.at("line_bytes") != line) continue;
     text += fmt::format("{:>8}", row.at("bytes").get<std::size_t>());
     for (const char* one : lines) {
-      text += fmt::format(" {:>12.0f} {:>8}", row.at("misses").at(one).get<double>(), row.at("paper").at(one).get<int>());
+      text +=
+          fmt::format(" {:>12.0f} {:>8}", row.at("misses").at(one).get<double>(), row.at("paper").at(one).get<int>());
     }
     for (std::size_t i = 1; i < lines.size(); ++i) {
       text += fmt::format(" {:>10.2f} {:>6.2f}", row.at("naive_over").at(lines[i]).get<double>(),
@@ -242,15 +250,15 @@ double counted(const ordered_json& json, const ordered_json& equation, const cha
 }
 
 std::string equations_text(const ordered_json& json) {
-  std::string text = fmt::format("{:>8} {:>6} {:>11} {:>11} {:>15} {:>11} {:>16}\n", "bytes", "cache", "naive, (eq)", "counted",
-                                 "SH-CO, (eq)", "counted", "bound, (eq)");
+  std::string text = fmt::format("{:>8} {:>6} {:>11} {:>11} {:>15} {:>11} {:>16}\n", "bytes", "cache", "naive, (eq)",
+                                 "counted", "SH-CO, (eq)", "counted", "bound, (eq)");
   for (const ordered_json& row : json.at("equations")) {
     const auto with_number = [&](const char* name) {
       return fmt::format("{:.0f} ({})", row.at(name).get<double>(), row.at(std::string(name) + "_equation").get<int>());
     };
     text += fmt::format("{:>8} {:>6} {:>11} {:>11.0f} {:>15} {:>11.0f} {:>16}\n", row.at("bytes").get<std::size_t>(),
-                        row.at("cache").get<std::string>(), with_number("naive"), counted(json, row, lines[0]), with_number("co"),
-                        counted(json, row, lines[1]), with_number("bound"));
+                        row.at("cache").get<std::string>(), with_number("naive"), counted(json, row, lines[0]),
+                        with_number("co"), counted(json, row, lines[1]), with_number("bound"));
   }
   return "```\n" + text + "```\n\n";
 }
@@ -258,9 +266,12 @@ std::string equations_text(const ordered_json& json) {
 std::string table_page(const Table& table, const ordered_json& json, bool has_picture) {
   std::string text = fmt::format("# {}\n\nSource: {}.\n\n", table.title, json.at("source").get<std::string>());
   text += fmt::format(
-      "Counted, not measured: `{}` runs the copies of the three orders' own schedules, of {} ranks on {} sockets, through caches "
-      "that are fully associative and let the line go that was used least recently. The paper read the counters of four Xeon "
-      "E7-8890 v3 with {} ranks. Numbers are lines a rank, mean over the ranks; lines have {} bytes. Left out are instructions, "
+      "Counted, not measured: `{}` runs the copies of the three orders' own schedules, of {} ranks on {} sockets, "
+      "through caches "
+      "that are fully associative and let the line go that was used least recently. The paper read the counters of "
+      "four Xeon "
+      "E7-8890 v3 with {} ranks. Numbers are lines a rank, mean over the ranks; lines have {} bytes. Left out are "
+      "instructions, "
       "other data, what caches do to each other's lines, and prefetching.\n\n",
       json.at("command").get<std::string>(), ranks, sockets, ranks, line_bytes);
   text += std::string(table.reading) + "\n\n";
@@ -270,21 +281,26 @@ std::string table_page(const Table& table, const ordered_json& json, bool has_pi
     text += fmt::format("{} of a rank, empty at the start, as the paper's equations take it:\n\n", cache);
     text += counts_text(counts, cache, Start::empty, line_bytes);
   }
-  text += fmt::format("L2 of a rank, empty, if {} bytes always come together, as with prefetching:\n\n", fetched_together);
+  text +=
+      fmt::format("L2 of a rank, empty, if {} bytes always come together, as with prefetching:\n\n", fetched_together);
   text += counts_text(counts, "L2", Start::empty, fetched_together);
   for (const char* cache : {"L1", "L2"}) {
-    text += fmt::format("{} of a rank that has walked through its own two buffers, as figure 9 of the paper says:\n\n", cache);
+    text += fmt::format("{} of a rank that has walked through its own two buffers, as figure 9 of the paper says:\n\n",
+                        cache);
     text += counts_text(counts, cache, Start::own_buffers, line_bytes);
   }
   text += "L3 that the ranks of a socket share, copy by copy in turn, after figure 9:\n\n";
   text += counts_text(counts, "L3", Start::own_buffers, line_bytes);
   text +=
-      "The paper's equations with these caches and lines, a rank; a bound is the term inside its O(). They take no account of "
+      "The paper's equations with these caches and lines, a rank; a bound is the term inside its O(). They take no "
+      "account of "
       "what an order cuts off at its ends:\n\n";
   text += equations_text(json);
   text +=
-      "How many times as many lines SH-Naive brings in. L1 and L2 are judged by the tables with empty caches, L3 by that after "
-      "figure 9; a number agrees if it is at most a quarter larger or smaller, and more than 1 where the paper has 1.1 or more:\n\n";
+      "How many times as many lines SH-Naive brings in. L1 and L2 are judged by the tables with empty caches, L3 by "
+      "that after "
+      "figure 9; a number agrees if it is at most a quarter larger or smaller, and more than 1 where the paper has 1.1 "
+      "or more:\n\n";
   text += claims_table(json.at("claims"));
   return text + fmt::format("\nAll numbers: [{0}.json]({0}.json).\n", table.name);
 }

@@ -26,12 +26,14 @@ constexpr double a_difference = 1.1, just_above = 1.01;
 std::string why_impossible_to_compute(const BenchOptions& options) {
   for (const std::string& given : options.given) {
     if (given == "--figure" || given == "--results") continue;
-    return fmt::format("{} has no effect on {}, which is computed and not measured: leave it out", given, options.figure);
+    return fmt::format("{} has no effect on {}, which is computed and not measured: leave it out", given,
+                       options.figure);
   }
   if (!options.collective.empty()) {
     return fmt::format("--figure has its own collectives: leave '{}' out", options.collective);
   }
-  if (ranks_of_launcher() > 0) return fmt::format("{} is computed by one process: start it without a launcher", options.figure);
+  if (ranks_of_launcher() > 0)
+    return fmt::format("{} is computed by one process: start it without a launcher", options.figure);
   return "";
 }
 
@@ -39,7 +41,7 @@ std::string why_impossible_to_compute(const BenchOptions& options) {
 
 std::vector<ComputedFigure> computed_figures() {
   std::vector<ComputedFigure> all = cache_tables();
-  for (ComputedFigure& figure : bruck_simulations()) all.push_back(std::move(figure));
+  for (ComputedFigure& figure : simulations()) all.push_back(std::move(figure));
   return all;
 }
 

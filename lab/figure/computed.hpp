@@ -1,5 +1,5 @@
-// Figures and tables of the papers that follow from schedules alone, by counting or by simulation: they need no MPI and no
-// launcher, and are the same wherever they are made.
+// Figures and tables of the papers that follow from schedules alone, by counting or by simulation: they need no MPI and
+// no launcher, and are the same wherever they are made.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,8 @@ int computed_figure_command(const BenchOptions& options, const ComputedFigure& f
 
 // ---- What their pages share ----
 
-// A claim that here/paper is a number: the JSON of a claim, with its verdict. `here` < 0: `reason` says why there is none.
+// A claim that here/paper is a number: the JSON of a claim, with its verdict. `here` < 0: `reason` says why there is
+// none.
 nlohmann::ordered_json claim_of_number(const std::string& text, const std::string& fast, const std::string& slow,
                                        const std::string& paper, double here, const std::string& reason = "");
 // The table of such claims.

@@ -1,5 +1,6 @@
-// The experiments of the paper on non-uniform Bruck, with as many ranks as there are: of its own numbers nothing follows from
-// that, but which variant is the faster, and how lines lie. bruck_list.cpp has the same at the paper's numbers, simulated.
+// The experiments of the paper on non-uniform Bruck, with as many ranks as there are: of its own numbers nothing
+// follows from that, but which variant is the faster, and how lines lie. bruck_list.cpp has the same at the paper's
+// numbers, simulated.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,7 +11,8 @@ namespace quadrille::tools {
 namespace measured_bruck {
 namespace {
 
-const std::string paper = "Fan et al., Optimizing the Bruck Algorithm for Non-uniform All-to-all Communication (HPDC 2022), figure ";
+const std::string paper =
+    "Fan et al., Optimizing the Bruck Algorithm for Non-uniform All-to-all Communication (HPDC 2022), figure ";
 constexpr int most_ranks = 32768;
 
 // As the paper has them: radix 2, sizes in messages of their own.
@@ -30,7 +32,8 @@ Figure figure_of(std::string name, std::string number, const std::string& title)
   return f;
 }
 
-Plot plot_of(std::string title, Collective collective, std::string sizes, std::vector<Variant> variants, std::string distribution, int ranks) {
+Plot plot_of(std::string title, Collective collective, std::string sizes, std::vector<Variant> variants,
+             std::string distribution, int ranks) {
   Plot plot{std::move(title), collective, std::move(sizes), false, std::move(variants)};
   plot.distribution = std::move(distribution);
   plot.ranks = ranks;
@@ -48,21 +51,24 @@ std::vector<int> counts_up_to(int ranks) {
 Figure figure_2(int ranks) {
   Figure f = figure_of("bruck-2", "2", "six uniform variants");
   const auto line = [](const char* label, const char* algorithm) { return Variant{label, algorithm}; };
-  const std::vector<Variant> lines = {line("zero-rotation", "zero-rotation-bruck:radix=2"), line("basic", "basic-bruck:radix=2"),
-                                      line("basic-dt", "basic-bruck-dt:radix=2"), line("modified", "modified-bruck:radix=2"),
-                                      line("modified-dt", "modified-bruck-dt:radix=2"), line("zero-copy-dt", "zero-copy-bruck-dt:radix=2")};
+  const std::vector<Variant> lines = {
+      line("zero-rotation", "zero-rotation-bruck:radix=2"), line("basic", "basic-bruck:radix=2"),
+      line("basic-dt", "basic-bruck-dt:radix=2"),           line("modified", "modified-bruck:radix=2"),
+      line("modified-dt", "modified-bruck-dt:radix=2"),     line("zero-copy-dt", "zero-copy-bruck-dt:radix=2")};
   f.how += " The share of the rotations is what zero-rotation saves, as the rounds of messages are the same.";
   for (const int count : counts_up_to(ranks)) {
     f.plots.push_back(plot_of(fmt::format("{} ranks", count), Collective::alltoall, "8:2K:x4", lines, "equal", count));
   }
   const std::size_t last = f.plots.size() - 1;
-  f.claims = {{"32 bytes: zero-rotation is faster than basic", last, "zero-rotation", "basic", 32, 32, "above 1"},
-              {"32 bytes: zero-rotation is faster than modified", last, "zero-rotation", "modified", 32, 32, "above 1"},
-              {"32 bytes: basic is faster without derived datatypes", last, "basic", "basic-dt", 32, 32, "above 1"},
-              {"32 bytes: modified is faster without derived datatypes", last, "modified", "modified-dt", 32, 32, "above 1"},
-              {"32 bytes: zero-copy is the slowest: basic-dt is faster", last, "basic-dt", "zero-copy-dt", 32, 32, "above 1"},
-              {"32 bytes, 256 ranks: zero-rotation 39.64% faster than basic", last, "zero-rotation", "basic", 32, 32, "1.4 to 1.66", 256, 256},
-              {"32 bytes, 4,096 ranks: 7.13% faster", last, "zero-rotation", "basic", 32, 32, "1.07 to 1.08", 4096, 4096}};
+  f.claims = {
+      {"32 bytes: zero-rotation is faster than basic", last, "zero-rotation", "basic", 32, 32, "above 1"},
+      {"32 bytes: zero-rotation is faster than modified", last, "zero-rotation", "modified", 32, 32, "above 1"},
+      {"32 bytes: basic is faster without derived datatypes", last, "basic", "basic-dt", 32, 32, "above 1"},
+      {"32 bytes: modified is faster without derived datatypes", last, "modified", "modified-dt", 32, 32, "above 1"},
+      {"32 bytes: zero-copy is the slowest: basic-dt is faster", last, "basic-dt", "zero-copy-dt", 32, 32, "above 1"},
+      {"32 bytes, 256 ranks: zero-rotation 39.64% faster than basic", last, "zero-rotation", "basic", 32, 32,
+       "1.4 to 1.66", 256, 256},
+      {"32 bytes, 4,096 ranks: 7.13% faster", last, "zero-rotation", "basic", 32, 32, "1.07 to 1.08", 4096, 4096}};
   return f;
 }
 
@@ -73,10 +79,14 @@ Figure figure_6(int ranks) {
                               {two_phase, padded, padded_alltoall, spread_out}, "uniform", count));
   }
   const std::size_t last = f.plots.size() - 1;
-  f.claims = {{"two-phase ahead of the MPI up to N = 1,024, 256 to 4,096 ranks", last, "two-phase", "mpi", 16, 1024, "above 1", 256, 4096},
-              {"two-phase ahead of the MPI up to N = 128, 32,768 ranks", last, "two-phase", "mpi", 16, 128, "above 1", most_ranks, most_ranks},
-              {"padded ahead of two-phase at N = 16, at most numbers of ranks", last, "padded", "two-phase", 16, 16, "above 1", 128, most_ranks},
-              {"two-phase ahead of padded from N = 512 on, 4,096 ranks", last, "two-phase", "padded", 512, 2048, "above 1", 4096, 4096}};
+  f.claims = {{"two-phase ahead of the MPI up to N = 1,024, 256 to 4,096 ranks", last, "two-phase", "mpi", 16, 1024,
+               "above 1", 256, 4096},
+              {"two-phase ahead of the MPI up to N = 128, 32,768 ranks", last, "two-phase", "mpi", 16, 128, "above 1",
+               most_ranks, most_ranks},
+              {"padded ahead of two-phase at N = 16, at most numbers of ranks", last, "padded", "two-phase", 16, 16,
+               "above 1", 128, most_ranks},
+              {"two-phase ahead of padded from N = 512 on, 4,096 ranks", last, "two-phase", "padded", 512, 2048,
+               "above 1", 4096, 4096}};
   return f;
 }
 
@@ -84,11 +94,14 @@ Figure figure_7(int ranks) {
   Figure f = figure_of("bruck-7", "7", "weak scaling");
   f.how += " The panels are numbers of ranks; in each there are the two N of the figure.";
   for (const int count : counts_up_to(ranks)) {
-    f.plots.push_back(plot_of(fmt::format("{} ranks", count), Collective::alltoallv, "64,512", {two_phase, padded}, "uniform", count));
+    f.plots.push_back(plot_of(fmt::format("{} ranks", count), Collective::alltoallv, "64,512", {two_phase, padded},
+                              "uniform", count));
   }
   const std::size_t last = f.plots.size() - 1;
-  f.claims = {{"N = 64: two-phase ahead of the MPI, 128 to 32,768 ranks", last, "two-phase", "mpi", 64, 64, "above 1", 128, most_ranks},
-              {"N = 512: two-phase ahead of the MPI, 128 to 8,192 ranks", last, "two-phase", "mpi", 512, 512, "above 1", 128, 8192}};
+  f.claims = {{"N = 64: two-phase ahead of the MPI, 128 to 32,768 ranks", last, "two-phase", "mpi", 64, 64, "above 1",
+               128, most_ranks},
+              {"N = 512: two-phase ahead of the MPI, 128 to 8,192 ranks", last, "two-phase", "mpi", 512, 512, "above 1",
+               128, 8192}};
   return f;
 }
 
@@ -97,9 +110,10 @@ Figure figure_8(int ranks) {
   f.how += " Blocks are uniform from (100 - r) percent of N to N; a panel is called (100 - r)-r.";
   for (const int r : {100, 80, 50, 20, 0}) {
     const std::string title = fmt::format("{}-{}", 100 - r, r);
-    f.claims.push_back({title + ": two-phase ahead of the MPI up to N = 512, 4,096 ranks", f.plots.size(), "two-phase", "mpi", 16, 512,
-                        "above 1", 4096, 4096});
-    f.plots.push_back(plot_of(title, Collective::alltoallv, "16:1K:x4", {two_phase, padded}, fmt::format("window:{}", r), ranks));
+    f.claims.push_back({title + ": two-phase ahead of the MPI up to N = 512, 4,096 ranks", f.plots.size(), "two-phase",
+                        "mpi", 16, 512, "above 1", 4096, 4096});
+    f.plots.push_back(
+        plot_of(title, Collective::alltoallv, "16:1K:x4", {two_phase, padded}, fmt::format("window:{}", r), ranks));
   }
   return f;
 }
@@ -108,11 +122,14 @@ Figure figure_9(int ranks) {
   Figure f = figure_of("bruck-9", "9", "which is the fastest, N by P");
   f.has_map = true;
   for (const int count : counts_up_to(ranks)) {
-    f.plots.push_back(plot_of(fmt::format("{} ranks", count), Collective::alltoallv, "16:2K:x2", {two_phase, padded, spread_out}, "uniform", count));
+    f.plots.push_back(plot_of(fmt::format("{} ranks", count), Collective::alltoallv, "16:2K:x2",
+                              {two_phase, padded, spread_out}, "uniform", count));
   }
   const std::size_t last = f.plots.size() - 1;
-  f.claims = {{"two-phase is ahead of the MPI from the smallest N to 1,024, 256 to 4,096 ranks", last, "two-phase", "mpi", 16, 1024, "above 1", 256, 4096},
-              {"padded is ahead of two-phase where N and P are small: N = 16, 128 ranks", last, "padded", "two-phase", 16, 16, "above 1", 128, 128}};
+  f.claims = {{"two-phase is ahead of the MPI from the smallest N to 1,024, 256 to 4,096 ranks", last, "two-phase",
+               "mpi", 16, 1024, "above 1", 256, 4096},
+              {"padded is ahead of two-phase where N and P are small: N = 16, 128 ranks", last, "padded", "two-phase",
+               16, 16, "above 1", 128, 128}};
   return f;
 }
 
@@ -122,8 +139,9 @@ Figure figure_10(int ranks) {
   for (const char* distribution : {"power:0.99", "power:0.995", "normal"}) {
     const std::string title = distribution;
     const bool is_power = title.starts_with("power");
-    f.claims.push_back({title + fmt::format(": two-phase ahead of the MPI up to N = {}, 4,096 and 8,192 ranks", is_power ? 1024 : 256),
-                        f.plots.size(), "two-phase", "mpi", 16, is_power ? 1024U : 256U, "above 1", 4096, 8192});
+    f.claims.push_back(
+        {title + fmt::format(": two-phase ahead of the MPI up to N = {}, 4,096 and 8,192 ranks", is_power ? 1024 : 256),
+         f.plots.size(), "two-phase", "mpi", 16, is_power ? 1024U : 256U, "above 1", 4096, 8192});
     f.plots.push_back(plot_of(title, Collective::alltoallv, "16:1K:x4", {two_phase, padded}, distribution, ranks));
   }
   return f;

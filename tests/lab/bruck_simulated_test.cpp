@@ -1,8 +1,10 @@
-// The simulated figures of Fan et al.: what is simulated at their points, their claims, and the stored data by simulating again.
+// The simulated figures of Fan et al.: what is simulated at their points, their claims, and the stored data by
+// simulating again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +24,8 @@ SimulatedFigure simulated(const std::string& name) {
   return {};
 }
 
-// "the total data transmitted per process with the power-law at 4,096 process count is 203,928 bytes compared to 1,593,933 bytes"
+// "the total data transmitted per process with the power-law at 4,096 process count is 203,928 bytes compared to
+// 1,593,933 bytes"
 TEST(BruckLoads, TheSecondPowerLawHasThePapersTotal) {
   EXPECT_EQ(power_mean(0.995)(1024, 4096) * 4096, 203928);
   EXPECT_NE(power_mean(0.999)(1024, 4096) * 4096, 203928);
@@ -38,7 +41,7 @@ TEST(BruckLoads, AreTheMeansOfTheirDistributions) {
 }
 
 std::vector<SimulatedPoint> points_of(const SimulatedLine& line, int ranks, std::size_t bytes) {
-  return simulate_points({{"", false, {ranks}, {bytes}, uniform_mean(), {line}}}, 64, "aries");
+  return simulate_points({{"", false, {ranks}, {bytes}, uniform_mean(), {line}}}, "aries");
 }
 
 TEST(BruckPoints, PaddedBlocksAreAsLargeAsTheLargest) {
@@ -64,7 +67,7 @@ TEST(BruckPoints, PaddedAlltoallIsWhatMpichTakesForBlocksOfThatSize) {
 TEST(BruckPoints, WithoutRotationsTheirCopiesAreMissingAlone) {
   const auto time = [](const char* algorithm, bool without) {
     const SimulatedLine line = {"", algorithm, Collective::alltoall, false, without};
-    return simulate_points({{"", true, {16}, {32}, equal_mean(), {line}}}, 1, "aries")[0].microseconds;
+    return simulate_points({{"", true, {16}, {32}, equal_mean(), {line}, 1}}, "aries")[0].microseconds;
   };
   const double copy = 0.005 + 32 * 0.0001;
   EXPECT_NEAR(time("basic-bruck:radix=2", false) - time("basic-bruck:radix=2", true), 2 * 16 * copy, 16 * copy * 0.1);
@@ -74,12 +77,17 @@ TEST(BruckPoints, WithoutRotationsTheirCopiesAreMissingAlone) {
 
 // Each claim looks at lines, ranks and sizes that are there, or says why not.
 TEST(BruckClaims, LookAtWhatIsSimulated) {
-  for (const SimulatedFigure& f : simulated_bruck_figures()) {
+  std::vector<SimulatedFigure> all = simulated_bruck_figures();
+  for (SimulatedFigure& f : simulated_node_figures()) all.push_back(std::move(f));
+  for (const SimulatedFigure& f : all) {
     const TimeOf there = [&](std::size_t panel, const std::string& line, int ranks, std::size_t bytes) -> double {
       if (panel >= f.panels.size()) return 0;
       const SimulatedPanel& p = f.panels[panel];
-      const auto has = [](const auto& all, const auto& one) { return std::find(all.begin(), all.end(), one) != all.end(); };
-      const bool has_line = std::any_of(p.lines.begin(), p.lines.end(), [&](const SimulatedLine& l) { return l.label == line; });
+      const auto has = [](const auto& all, const auto& one) {
+        return std::find(all.begin(), all.end(), one) != all.end();
+      };
+      const bool has_line =
+          std::any_of(p.lines.begin(), p.lines.end(), [&](const SimulatedLine& l) { return l.label == line; });
       if (!has_line || !has(p.ranks, ranks) || !has(p.sizes, bytes)) return 0;
       return line == "two-phase" ? 1 : 2;
     };
@@ -97,8 +105,19 @@ TEST(BruckClaims, ABorderIsTheLastSizeOfThoseAhead) {
     return line == "two-phase" ? (ahead ? 1.0 : 3.0) : 2.0;
   };
   EXPECT_EQ(f.claims[0].here(ahead_to_512_and_at_2048), 512);
-  const TimeOf never = [](std::size_t, const std::string& line, int, std::size_t) { return line == "two-phase" ? 3.0 : 2.0; };
+  const TimeOf never = [](std::size_t, const std::string& line, int, std::size_t) {
+    return line == "two-phase" ? 3.0 : 2.0;
+  };
   EXPECT_EQ(f.claims[0].here(never), 0);
+}
+
+// 512 KiB of 6,144 ranks are 85 bytes of each: up to 64 bytes recursive doubling counts, from 128 to 2,048 a ring.
+TEST(NodeClaims, TakeTheAllgatherThatTheMpiTakesForThatMuch) {
+  const SimulatedFigure f = simulated_node_figures()[0];
+  const TimeOf time = [](std::size_t, const std::string& line, int, std::size_t) {
+    return line == "recursive doubling" ? 1.0 : line == "ring" ? 4.0 : 2.0;
+  };
+  EXPECT_NEAR(f.claims.back().here(time), std::pow(2, (5 - 7) / 12.0), 1e-9);
 }
 
 // The same times on every machine: so what is stored is what comes out today.

@@ -1,5 +1,5 @@
-// The simulated caches, by cases small enough to count by hand, the equations by the paper's own example, and the stored
-// tables by counting them again.
+// The simulated caches, by cases small enough to count by hand, the equations by the paper's own example, and the
+// stored tables by counting them again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,9 +57,9 @@ std::uint64_t count(const CopiesOfRanks& copies, std::size_t block, std::size_t 
 TEST(Misses, BlocksOfALineShareNone) {
   const CopiesOfRanks two = {{copy(0, 0, 0, 0), copy(1, 0, 0, 1)}};
   EXPECT_EQ(count(two, 64, 100), 4U);
-  EXPECT_EQ(count(two, 8, 100), 3U);    // both destinations lie in one line
-  EXPECT_EQ(count(two, 96, 100), 7U);   // 2 + 2 lines; then 2 of the source, and line 1 is there
-  EXPECT_EQ(count(two, 96, 1), 8U);     // but not if it had to go
+  EXPECT_EQ(count(two, 8, 100), 3U);   // both destinations lie in one line
+  EXPECT_EQ(count(two, 96, 100), 7U);  // 2 + 2 lines; then 2 of the source, and line 1 is there
+  EXPECT_EQ(count(two, 96, 1), 8U);    // but not if it had to go
   EXPECT_EQ(count(two, 0, 100), 0U);
 }
 
@@ -82,8 +82,8 @@ TEST(Misses, OwnBuffersAreThereAtTheStartOfFigure9) {
   const CopiesOfRanks pulled = {{copy(0, 0, 0, 0), copy(1, 0, 0, 1)}, {}};
   EXPECT_EQ(count(pulled, 64, 10, {}, Start::own_buffers), 1U);  // the block of rank 1
   EXPECT_EQ(count(pulled, 64, 10, {0, 0}, Start::own_buffers), 0U);
-  // Three lines hold the end of what was walked through: send block 1, and the recv buffer. Send block 0 drives out block 1,
-  // and that of rank 1 then drives out recv block 1, whose turn it was.
+  // Three lines hold the end of what was walked through: send block 1, and the recv buffer. Send block 0 drives out
+  // block 1, and that of rank 1 then drives out recv block 1, whose turn it was.
   EXPECT_EQ(count(pulled, 64, 3, {}, Start::own_buffers), 3U);
 }
 
@@ -113,7 +113,8 @@ TEST(Misses, LargeBlocksMayBeCountedInPieces) {
           for (const std::vector<int>& sharing : {std::vector<int>{}, domains}) {
             const Cache cache{bytes, 64, sharing};
             const auto one = static_cast<double>(count_misses(copies, buffers, cache, start));
-            EXPECT_NEAR(static_cast<double>(count_misses_in_pieces(copies, buffers, cache, start)), one, 8 * 31) << algorithm << bytes;
+            EXPECT_NEAR(static_cast<double>(count_misses_in_pieces(copies, buffers, cache, start)), one, 8 * 31)
+                << algorithm << bytes;
           }
         }
       }
