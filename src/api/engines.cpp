@@ -84,7 +84,7 @@ constexpr auto table = std::to_array<EngineWork>({
     {Engine::neighbors, always, by_neighbor_schedule, make_neighbor_schedule},
     {Engine::node_neighbors, to_other_nodes, by_rings, make_rings},
     {Engine::neighbor_copies, always, by_neighbor_copies, make_rings_instead},
-    {Engine::pull, to_other_nodes, by_pull, make_in_node},
+    {Engine::pull, to_other_nodes, by_pull, make_pull},
     {Engine::staged, never, nullptr, nullptr},
     {Engine::mpi, never, nullptr, make_of_the_mpi},
 });

@@ -45,6 +45,7 @@ const char* why_it_waits(State& request, const memory::DeviceDriver* driver, voi
   if (driver == nullptr) return "the program has loaded no driver of a device";
   if (!start_progress_thread())
     return "there is no thread that may call the MPI, for which MPI_THREAD_MULTIPLE is needed";
+  if (std::holds_alternative<PullRequest>(request.run)) return "the ranks copy from each other's memory of a device";
   if (request.on_device) return "the MPI gets its blocks as they lie in the device's memory";
   if (request.on_host != nullptr && !request.on_host->is_pinned()) {
     return "there is no pinned memory for its blocks, or they lie far apart";

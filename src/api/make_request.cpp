@@ -117,6 +117,7 @@ const char* carrier_of(const Quadrille_Request_state::Run& by) {
   if (std::holds_alternative<run::InboxRun>(by)) return "inbox";
   if (std::holds_alternative<run::NodeCopiesRun>(by)) return "copies";
   if (std::holds_alternative<run::LeadersRequest>(by)) return "leaders";
+  if (std::holds_alternative<PullRequest>(by)) return "pull";
   const bool rings = std::holds_alternative<run::NodeDenseRun>(by) || std::holds_alternative<run::NodeNeighborRun>(by);
   return rings ? "rings" : "messages";
 }

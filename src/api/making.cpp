@@ -2,6 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -187,7 +191,7 @@ int make_native(Making& m, const std::string& why) {
 
 int make_apart(Making& m) {
   m.bring_to_host();
-  const Team& team = m.team;
+  const team::Team& team = m.team;
   const bool neighbors = is_neighbor(m.call.collective);
   const choose::Choice choice = choose::plain(m.call.collective, neighbors ? "direct" : "spread-out");
   const team::Prepared on = team::prepare(m.team, m.call.collective, choice);
@@ -262,6 +266,50 @@ int make_copies(Making& m, team::CachedSelection& selected) {
     return make_in_node(m, selected);
   }
   const choose::Selection& selection = selected.selection;
+  explain_selected(m, selection);
+  return MPI_SUCCESS;
+}
+
+bool is_pull_forced(const team::Team& team) {
+  const auto& forced = team.agreed().forced.by_collective;
+  return std::any_of(std::begin(forced), std::end(forced), [](const choose::Choice& choice) {
+    return choice.algorithm != nullptr && choice.algorithm->engine == choose::Engine::pull;
+  });
+}
+
+namespace {
+
+// Has all that the ranks decide together. True, on all of them, if it can be started.
+bool by_pull(Making& m, const choose::Choice& choice) {
+  const run::Reach& reach = m.team.group.reach();
+  if (m.team.nodes.nodes != 1 || !reach.rings || m.team.group.sharing == nullptr) return false;
+  team::Lanes& lanes = team::lanes_of(m.team);
+  const run::NodeEdges& edges = m.call.in_place ? lanes.without_own : lanes.with_own;
+  PullOn on;
+  if (m.persistent) {
+    std::optional<team::OwnPull> own = team::own_pull(m.team);
+    if (!own) return false;
+    on.own = std::make_unique<team::OwnPull>(std::move(*own));
+  } else if (m.never_waits() ? !team::can_pull(lanes) : !team::prepare_pull_lanes(m.team)) {
+    return false;
+  }
+  const std::span<run::PairRings> rings = rings_for(m, edges);
+  if (rings.empty()) return false;
+  if (!m.persistent) on.lane = &*m.made.lane->pull;
+  const bool by_leaders = plan::value_of(choice.parameters, "leader", 0) != 0;
+  auto& made = m.made.run.emplace<PullRequest>(m.call, m.made, m.team, std::move(on), by_leaders, choose::to_string(choice));
+  made.take_rings(edges, rings);
+  if (!m.persistent || made.prepare()) return true;
+  m.made.run.emplace<std::monostate>();
+  return false;
+}
+
+}  // namespace
+
+int make_pull(Making& m, team::CachedSelection& selected) {
+  const choose::Selection& selection = selected.selection;
+  // What a thread goes on with for a stream calls no driver.
+  if (m.enqueued || m.must_serve() || !by_pull(m, selection.choice)) return make_in_node(m, selected);
   explain_selected(m, selection);
   return MPI_SUCCESS;
 }

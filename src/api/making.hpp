@@ -61,6 +61,10 @@ int make_schedule(Making& m, team::CachedSelection& selected);
 int make_in_node(Making& m, team::CachedSelection& selected);
 // An order of copies, where it is forced. Every rank waits for all, so where it was only chosen rings stand in.
 int make_copies(Making& m, team::CachedSelection& selected);
+// From the memory of a device, where all ranks can; else what make_in_node() does (api/pull_request.hpp).
+int make_pull(Making& m, team::CachedSelection& selected);
+// Is that the way of some collective by the user's word? The same on all ranks.
+bool is_pull_forced(const team::Team& team);
 // Through leaders; without memory for them what make_in_node() does.
 int make_leaders(Making& m, team::CachedSelection& selected);
 int make_neighbor_schedule(Making& m, team::CachedSelection& selected);

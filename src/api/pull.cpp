@@ -8,25 +8,21 @@
 #include "run/engines.hpp"
 
 namespace quadrille::api {
-namespace {
-
-void explain_way(const run::Call& call, const choose::Choice& choice, team::Team& team, bool pulled) {
+void explain_pull(Collective collective, const std::string& choice, team::Team& team, bool pulled) {
   bool& explained = pulled ? team.counted.pull_explained : team.counted.no_pull_explained;
   if (!team.counted.explains || std::exchange(explained, true)) return;
-  team::explain(team, call.collective, 0, choose::to_string(choice),
+  team::explain(team, collective, 0, choice,
                 pulled ? "the ranks copy from each other's memory of a device"
                        : "some rank's data cannot be opened by all others; they go over the host");
 }
 
-}  // namespace
-
 int pull(const run::Call& call, const choose::Choice& choice, team::Team& team) {
   const memory::DeviceDriver* const driver = memory::device_driver();
   const bool by_leaders = plan::value_of(choice.parameters, "leader", 0) != 0;
-  run::DevicePull by_copies(call, team.group, driver, by_leaders);
+  run::DevicePull by_copies(call, team.group, {team.group.pairs, *team.group.sharing}, driver, by_leaders);
   const bool pulled = by_copies.run();
   team.counted.pulled = pulled;
-  if (driver != nullptr) explain_way(call, choice, team, pulled);
+  if (driver != nullptr && team.counted.explains) explain_pull(call.collective, choose::to_string(choice), team, pulled);
   if (pulled) return by_copies.error();
   const auto by_pairs = [&](const run::Call& on) { return run::run_node(on, team.group, true); };
   if (driver == nullptr) return with_failed_copies(&team, by_pairs(call), false, false);

@@ -1,11 +1,16 @@
 // Calls whose data lie in devices' memory of one node, by copies between the ranks' own buffers.
 #pragma once
 
+#include <string>
+
 #include "choose/registry.hpp"
 #include "run/call.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::api {
+
+// Says once what became of the calls of a communicator, where the user wants to know.
+void explain_pull(Collective collective, const std::string& choice, team::Team& team, bool pulled);
 
 // Carries out a dense call on one node, of which all ranks share memory. If some rank cannot take part so, all ranks
 // exchange the data in the memory of the host. Returns an MPI error code.

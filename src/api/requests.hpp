@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "api/on_host.hpp"
+#include "api/pull_request.hpp"
 #include "api/stream_turn.hpp"
 #include "quadrille.h"
 #include "run/bound_run.hpp"
@@ -33,7 +34,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   using Run = std::variant<std::monostate, quadrille::run::NativeRun, quadrille::run::BoundRun,
                            quadrille::run::PaddedRun, quadrille::run::NodeNeighborRun, quadrille::run::NodeDenseRun,
                            quadrille::run::InboxRun, quadrille::run::NodeCopiesRun,
-                           quadrille::run::LeadersRequest>;
+                           quadrille::run::LeadersRequest, quadrille::api::PullRequest>;
 
   quadrille::team::KeptTeam team;  // first: all else is gone before it
   quadrille::run::KeptTypes types;

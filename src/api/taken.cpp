@@ -264,6 +264,7 @@ bool make_ready_to_take(Team& team) {
   if (team::has_topology(team) && prepare_neighbors(team) != MPI_SUCCESS) return false;
   const bool in_node = team.nodes.nodes == 1 && team.group.reach().rings;
   const bool has_lanes = in_node && !team::lanes_of(team).lanes.empty();
+  if (has_lanes && is_pull_forced(team)) team::prepare_pull_lanes(team);
   if (has_lanes && !team::config().any_forced) return true;
   return team::prepare_messages(team) == MPI_SUCCESS || has_lanes;
 }

@@ -53,6 +53,10 @@ void load_for_streams(void* library, DeviceDriver& driver) {
   find("cuMemHostUnregister", "hipHostUnregister", driver.unregister_host);
   find("cuMemHostGetDevicePointer_v2", "hipHostGetDevicePointer", driver.address_on_device);
   find("cuStreamWriteValue32_v2", "hipStreamWriteValue32", driver.write_value);
+  find("cuEventCreate", "hipEventCreateWithFlags", driver.create_event);
+  find("cuEventRecord", "hipEventRecord", driver.record_event);
+  find("cuEventQuery", "hipEventQuery", driver.query_event);
+  find("cuEventDestroy_v2", "hipEventDestroy", driver.destroy_event);
   if (!cuda) {
     load(library, "hipStreamWaitValue32", driver.wait_for_value_hip);
     return;

@@ -72,6 +72,10 @@ struct DeviceDriver {
   int (*wait_for_value_cuda)(void* stream, std::uintptr_t address, std::uint32_t value, unsigned flags) = nullptr;
   int (*wait_for_value_hip)(void* stream, std::uintptr_t address, std::uint32_t value, unsigned flags,
                             std::uint32_t mask) = nullptr;
+  int (*create_event)(void** event, unsigned flags) = nullptr;
+  int (*record_event)(void* event, void* stream) = nullptr;
+  int (*query_event)(void* event) = nullptr;
+  int (*destroy_event)(void* event) = nullptr;
   int (*context_of_stream)(void* stream, void** context) = nullptr;  // of CUDA, and so is the next one
   int (*current_context)(void** context) = nullptr;
 

@@ -256,7 +256,7 @@ bool DeviceSharing::open_all(const DeviceDriver& driver, const DevicePlace& plac
     if (copies_for(rank)) all = open(driver, context, rank, line(rank).receives) && all;
   }
   const bool has_batches = driver.copy_batch != nullptr || driver.copy_batch_before != nullptr;
-  if (context.stream == nullptr && !context.opened.empty() && has_batches && driver.create_stream != nullptr &&
+  if (has_streams_ && context.stream == nullptr && !context.opened.empty() && has_batches && driver.create_stream != nullptr &&
       driver.create_stream(&context.stream, goes_along) != 0) {
     context.stream = nullptr;
   }

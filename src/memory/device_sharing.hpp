@@ -52,7 +52,9 @@ class DeviceSharing {
   static std::size_t bytes(int ranks);
 
   // `base` is zeroed shared memory of bytes(ranks) bytes, at the beginning of a line of a cache.
-  DeviceSharing(std::byte* base, int ranks, int me) : base_(base), ranks_(ranks), me_(me) {}
+  // `has_streams`: it makes one where something is open, for calls that wait.
+  DeviceSharing(std::byte* base, int ranks, int me, bool has_streams = true)
+      : base_(base), ranks_(ranks), me_(me), has_streams_(has_streams) {}
   DeviceSharing(const DeviceSharing&) = delete;
   DeviceSharing& operator=(const DeviceSharing&) = delete;
   // Closes and frees all.
@@ -146,6 +148,7 @@ class DeviceSharing {
 
   std::byte* base_;
   const int ranks_, me_;
+  const bool has_streams_;
   const DeviceDriver* driver_ = nullptr;  // once something is exported, opened or allocated
   std::array<Export, SharingLine::most> exports_;
   std::uint64_t last_serial_ = 0, uses_ = 0;

@@ -88,11 +88,14 @@ bool unless_out_of_memory(Work&& work) {
 
 }  // namespace
 
-DevicePull::DevicePull(const Call& call, Group& group, const memory::DeviceDriver* driver, bool by_leaders)
+DevicePull::DevicePull(const Call& call, Group& group, const PullMeans& means, const memory::DeviceDriver* driver,
+                       bool by_leaders)
     : call_(call),
       group_(group),
-      sharing_(*group.sharing),
-      meeting_(group.pairs.meeting()),
+      pairs_(means.pairs),
+      sharing_(means.sharing),
+      own_(means.stream),
+      meeting_(means.pairs.meeting()),
       driver_(driver),
       gather_(is_allgather(call.collective)),
       by_leaders_(by_leaders),
@@ -100,27 +103,159 @@ DevicePull::DevicePull(const Call& call, Group& group, const memory::DeviceDrive
       recv_(call.recv) {}
 
 bool DevicePull::run() {
-  meeting_.begin();
-  sharing_.begin();
-  const bool may = meet(unless_out_of_memory([&] { return offer(); }), true) && may_pull();
-  const bool pulled = may && unless_out_of_memory([&] { return pull(); });
-  const bool all = meet(pulled, false);
-  if (may && !all) put_back();
-  if (has_opened_) sharing_.free_old_bounces();
-  if (!all) error_ = MPI_SUCCESS;  // who makes the call finds it again
+  begin();
+  while (!done()) group_.waiter.until([&] { return advance(); });
+  return pulled_;
+}
+
+bool DevicePull::prepare() {
+  prepares_ = true;
+  const bool all = run();
+  prepares_ = false;
+  is_prepared_ = all;
   return all;
 }
 
-// Says `yes` to all and waits for them. True if all have said it.
-bool DevicePull::meet(bool yes, bool comes) {
-  if (comes) {
-    meeting_.come(yes, 0);
-  } else {
-    meeting_.finish(yes, memory::Fenced::nothing_streamed());
+// ---- The steps ----
+
+void DevicePull::begin() {
+  meeting_.begin();
+  offered_ = packs_ = submitted_ = may_ = has_opened_ = false;
+  if (!is_prepared_) {
+    sharing_.begin();
+    error_ = MPI_SUCCESS;
+    look_at_ends();
   }
-  while (!meeting_.met()) group_.waiter.until([&] { return meeting_.advance(); });
-  return meeting_.all_say_so();
+  phase_ = Phase::settling;
+  if (waits() || !has_place()) return;
+  own_->take(*driver_, place_);
+  own_->mark();
 }
+
+bool DevicePull::advance() {
+  switch (phase_) {
+    case Phase::over:
+      return false;
+    case Phase::settling:
+      return advance_settling();
+    case Phase::packing:
+      return advance_packing();
+    case Phase::copying:
+      return advance_copying();
+    default:
+      break;
+  }
+  const bool moved = meeting_.advance();
+  if (!meeting_.met()) return moved;
+  if (phase_ == Phase::entering) {
+    entered();
+  } else if (phase_ == Phase::opening) {
+    opened();
+  } else if (phase_ == Phase::entering_again) {
+    agreed(meeting_.all_say_so());
+  } else {
+    end(meeting_.all_say_so());
+  }
+  return true;
+}
+
+// What the program has put into the NULL streams of its buffers is done first. A call that waits has the driver see to it.
+DevicePull::Look DevicePull::look_at_program() const {
+  if (waits() || prepares_ || !has_place()) return Look::done;
+  const Look look = own_->look_at_mark();
+  if (look != Look::done || !sent_.on_device || sent_.place == place_) return look;
+  return memory::look_at_stream(*driver_, sent_.place, nullptr);
+}
+
+DevicePull::Look DevicePull::look_at_copies() const {
+  if (!waits()) return own_->look();
+  const AtDevice at(*driver_, place_);
+  return memory::wait_for_stream(*driver_, stream()) ? Look::done : Look::failed;
+}
+
+bool DevicePull::advance_settling() {
+  const Look look = look_at_program();
+  if (look == Look::not_yet) return false;
+  offered_ = look == Look::done && unless_out_of_memory([&] { return is_prepared_ ? !is_bounced_ || pack() : offer(); });
+  phase_ = Phase::packing;
+  return true;
+}
+
+bool DevicePull::advance_packing() {
+  if (packs_) {
+    const Look look = look_at_copies();
+    if (look == Look::not_yet) return false;
+    offered_ = offered_ && look == Look::done;
+  }
+  enter();
+  return true;
+}
+
+// Comes, and says whether it can take part.
+void DevicePull::enter() {
+  meeting_.come(offered_, 0);
+  phase_ = Phase::entering;
+}
+
+// Has every rank opened what the others send from? All ranks have seen the same lists in the same calls, so they remember
+// the same.
+void DevicePull::entered() {
+  if (!meeting_.all_say_so()) return finish(false);
+  if (is_prepared_) return agreed(true);
+  if (const bool* known = sharing_.answer(sharing_.all_listed())) return agreed(*known);
+  has_opened_ = true;
+  offered_ = open();
+  meeting_.finish(offered_, memory::Fenced::nothing_streamed());
+  phase_ = Phase::opening;
+}
+
+bool DevicePull::open() const {
+  if (copies_here()) return unless_out_of_memory([&] { return sharing_.open_all(*driver_, place_); });
+  if (driver_ != nullptr) sharing_.close_old(*driver_);
+  return true;
+}
+
+void DevicePull::opened() {
+  const bool all = meeting_.all_say_so();
+  sharing_.keep_answer(sharing_.all_listed(), all);
+  meeting_.begin();
+  meeting_.come(all, 0);
+  phase_ = Phase::entering_again;
+}
+
+void DevicePull::agreed(bool may) {
+  may_ = may;
+  if (!may) return finish(false);
+  const bool listed = is_prepared_ || unless_out_of_memory([&] { return list(); });
+  if (prepares_ || !copies_here()) return finish(listed);
+  // Some may be under way when others are refused.
+  submitted_ = submit() && listed;
+  phase_ = Phase::copying;
+}
+
+// Nothing may be under way when the others are told that this rank is done, also after an error.
+bool DevicePull::advance_copying() {
+  const Look look = look_at_copies();
+  if (look == Look::not_yet) return false;
+  finish(submitted_ && look == Look::done);
+  return true;
+}
+
+// Says that this rank touches no other one's memory any more; `yes`: all its copies are done.
+void DevicePull::finish(bool yes) {
+  meeting_.finish(yes, memory::Fenced::nothing_streamed());
+  phase_ = Phase::finishing;
+}
+
+void DevicePull::end(bool all) {
+  if (may_ && !all && !prepares_) put_back();
+  if (has_opened_) sharing_.free_old_bounces();
+  if (!all) error_ = MPI_SUCCESS;  // who makes the call finds it again
+  pulled_ = all;
+  phase_ = Phase::over;
+}
+
+// ---- What this rank offers ----
 
 DevicePull::End DevicePull::look_at(const Blocks& blocks, int count) const {
   End end;
@@ -135,16 +270,20 @@ DevicePull::End DevicePull::look_at(const Blocks& blocks, int count) const {
   return end;
 }
 
-// What this rank sends is where the others can copy it from, and written down.
-bool DevicePull::offer() {
+void DevicePull::look_at_ends() {
   received_ = look_at(recv_, group_.ranks);
   sent_ = call_.in_place ? received_ : look_at(send_, sends());
+  place_ = received_.on_device ? received_.place : sent_.place;
+}
+
+// What this rank sends is where the others can copy it from, and written down.
+bool DevicePull::offer() {
+  is_bounced_ = false;
   if (!sent_.has_bytes && !received_.has_bytes) return true;
   if (!sent_.on_device && !received_.on_device) return false;
   for (int r = 0; r < group_.ranks; ++r) {
     if (recv_[r].bytes() > 0 && !is_laid_out(recv_[r])) return false;
   }
-  place_ = received_.on_device ? received_.place : sent_.place;
   if (received_.has_bytes) {
     const End& there = received_.on_device ? received_ : sent_;
     const std::uint64_t id = memory::memory_id(*driver_, pointer(there.address));
@@ -171,8 +310,13 @@ bool DevicePull::let_be_led() {
   for (int from = 0; from < group_.ranks; ++from) {
     write_down(Owned::recv, from, number(recv_[from].address) - recv_base_, recv_[from].bytes());
   }
-  // What is written over may be in use until then.
-  const AtDevice at(*driver_, received_.place);
+  return settle(received_.place);  // what is written over may be in use until then
+}
+
+// What the program has put into the NULL stream there is done, before other ranks touch the memory.
+bool DevicePull::settle(const memory::DevicePlace& place) const {
+  if (!waits() || prepares_) return true;
+  const AtDevice at(*driver_, place);
   return memory::wait_for_stream(*driver_, nullptr);
 }
 
@@ -189,8 +333,7 @@ bool DevicePull::offer_where_it_is() {
   if (last == 0) return true;
   if (!sharing_.send_from(*driver_, sent_.place, first, last, base_)) return false;
   for (int to = 0; to < sends(); ++to) write_down(Owned::send, to, number(send_at(to).address) - base_, send_at(to).bytes());
-  const AtDevice at(*driver_, sent_.place);
-  return memory::wait_for_stream(*driver_, nullptr);
+  return settle(sent_.place);
 }
 
 bool DevicePull::offer_copies() {
@@ -202,17 +345,23 @@ bool DevicePull::offer_copies() {
   std::byte* const bounce = sharing_.bounce(*driver_, place_, total);
   if (bounce == nullptr || !sharing_.send_from(*driver_, place_, number(bounce), number(bounce) + total, base_)) return false;
   is_bounced_ = true;
-  const AtDevice at(*driver_, place_);
-  // The copies go along with the NULL stream of one place alone.
-  if (sent_.on_device && sent_.place != place_) {
-    const AtDevice where_it_is(*driver_, sent_.place);
-    if (!memory::wait_for_stream(*driver_, nullptr)) return false;
-  }
-  DeviceCopies copies(*driver_);
   std::uintptr_t next = number(bounce);
   for (int to = 0; to < sends(); ++to) {
+    write_down(Owned::send, to, next - base_, send_at(to).bytes());
+    next += send_at(to).bytes();
+  }
+  return prepares_ || pack();
+}
+
+// Into memory of ours. A call that waits goes along with the NULL stream, of one place alone.
+bool DevicePull::pack() {
+  if (waits() && sent_.on_device && sent_.place != place_ && !settle(sent_.place)) return false;
+  const AtDevice at(*driver_, place_);
+  packs_ = true;
+  DeviceCopies copies(*driver_, waits() ? nullptr : own_->stream());
+  std::uintptr_t next = base_;
+  for (int to = 0; to < sends(); ++to) {
     const Block block = send_at(to);
-    write_down(Owned::send, to, next - base_, block.bytes());
     if (block.bytes() == 0) continue;
     if (block.info.dense) {
       copies.copy(pointer(next), block.address, block.bytes());
@@ -221,47 +370,32 @@ bool DevicePull::offer_copies() {
     }
     next += block.bytes();
   }
+  if (!waits()) return copies.leave();
+  packs_ = false;
   return copies.wait();
 }
 
 void DevicePull::write_down(Owned side, int block, std::uintptr_t at, std::size_t bytes) {
-  memory::BlockPlace& place = group_.pairs.places(side, group_.me)[block];
+  memory::BlockPlace& place = pairs_.places(side, group_.me)[block];
   place.at = bytes > 0 ? at : 0;
   place.bytes = bytes;
   place.by_address = 0;
 }
 
-// Has every rank opened what the others send from? All ranks have seen the same lists in the same calls, so they remember
-// the same.
-bool DevicePull::may_pull() {
-  const std::uint64_t listed = sharing_.all_listed();
-  if (const bool* known = sharing_.answer(listed)) return *known;
-  bool opened = true;
-  if (received_.has_bytes && !sharing_.is_led()) {
-    opened = unless_out_of_memory([&] { return sharing_.open_all(*driver_, place_); });
-  } else if (driver_ != nullptr) {
-    sharing_.close_old(*driver_);
-  }
-  has_opened_ = true;
-  const bool all = meet(opened, false);
-  sharing_.keep_answer(listed, all);
-  meeting_.begin();
-  meet(true, true);
-  return all;
-}
+// ---- What this rank copies ----
 
 // Where a rank's block for another is.
 DevicePull::Placed DevicePull::sent(int from, int to) const {
   const std::uint64_t serial = sharing_.line(from).sends;
   if (serial == 0) return {};
-  const memory::BlockPlace place = group_.pairs.places(Owned::send, from)[gather_ ? 0 : to];
+  const memory::BlockPlace place = pairs_.places(Owned::send, from)[gather_ ? 0 : to];
   const std::uintptr_t base = from == group_.me ? base_ : sharing_.opened(from, serial, place_);
   return {base == 0 ? 0 : base + place.at, place.bytes};
 }
 
 // And where that other one wants to have it; only of ranks for which this one copies.
 DevicePull::Placed DevicePull::received(int from, int to) const {
-  const memory::BlockPlace place = group_.pairs.places(Owned::recv, to)[from];
+  const memory::BlockPlace place = pairs_.places(Owned::recv, to)[from];
   const std::uintptr_t base = sharing_.opened(to, sharing_.line(to).receives, place_);
   return {base == 0 ? 0 : base + place.at, place.bytes};
 }
@@ -270,34 +404,37 @@ void DevicePull::put(std::uintptr_t from, std::size_t bytes, const Block& to, De
   copy_elements(to, bytes / to.info.size, from, false, copies);
 }
 
-bool DevicePull::pull() {
+// All that it copies; false if something cannot be reached.
+bool DevicePull::list() {
   look_what_comes();
-  if (!received_.has_bytes || sharing_.is_led()) return true;
-  memory::DeviceBatch& batch = sharing_.batch();
-  batch.clear();
-  const AtDevice at(*driver_, place_);
-  void* const stream = sharing_.stream(place_);
-  DeviceCopies copies(*driver_, stream);
-  bool reached = pull_for_me(copies);
+  sharing_.batch().clear();
+  gapped_.clear();
+  if (!copies_here()) return true;
+  bool reached = list_for_me();
   for (int to = group_.me + 1; to < group_.ranks && by_leaders_; ++to) {
-    if (sharing_.copies_for(to)) reached = pull_for(to) && reached;
+    if (sharing_.copies_for(to)) reached = list_for(to) && reached;
   }
-  const bool submitted = batch.submit(*driver_, stream);
-  // Nothing may be under way when the others are told that this rank is done, also after an error.
-  const bool waited = memory::wait_for_stream(*driver_, stream);
-  return copies.leave() && submitted && waited && reached;
+  return reached;
+}
+
+bool DevicePull::submit() {
+  const AtDevice at(*driver_, place_);
+  DeviceCopies copies(*driver_, stream());
+  for (const Gapped& one : gapped_) put(one.from, one.bytes, recv_[one.block], copies);
+  const bool submitted = sharing_.batch().submit(*driver_, stream());
+  return copies.leave() && submitted;
 }
 
 // A peer that sent more than this rank expects made a mistake that the MPI reports as well.
 void DevicePull::look_what_comes() {
   for (int from = 0; from < group_.ranks; ++from) {
-    const memory::BlockPlace& place = group_.pairs.places(Owned::send, from)[gather_ ? 0 : group_.me];
+    const memory::BlockPlace& place = pairs_.places(Owned::send, from)[gather_ ? 0 : group_.me];
     const std::size_t bytes = sharing_.line(from).sends != 0 ? place.bytes : 0;
     keep(error_, error_if_long(bytes, recv_.bytes_of(from), call_.collective));
   }
 }
 
-bool DevicePull::pull_for_me(DeviceCopies& copies) {
+bool DevicePull::list_for_me() {
   bool reached = true;
   for (int from = 0; from < group_.ranks; ++from) {
     if (gather_ && call_.in_place && from == group_.me) continue;
@@ -308,7 +445,7 @@ bool DevicePull::pull_for_me(DeviceCopies& copies) {
     if (source.at == 0) {
       reached = false;
     } else if (!to.info.dense) {
-      put(source.at, bytes, to, copies);
+      gapped_.push_back({from, source.at, bytes});
     } else if (source.at != number(to.address)) {
       sharing_.batch().add(number(to.address), source.at, bytes);
     }
@@ -316,7 +453,7 @@ bool DevicePull::pull_for_me(DeviceCopies& copies) {
   return reached;
 }
 
-bool DevicePull::pull_for(int to) {
+bool DevicePull::list_for(int to) {
   bool reached = true;
   for (int from = 0; from < group_.ranks; ++from) {
     const Placed source = sent(from, to), destination = received(from, to);

@@ -12,6 +12,10 @@
 // Leaders Ranks that share a device would be switched on and off it by turns, one copying after the other. So the first of
 //         them may copy for all, whose receive buffers it has opened as well: one submission a device. A rank whose receive
 //         buffer cannot be exported, or has blocks with gaps, copies for itself.
+// Forms   One machine of steps serves all. A blocking call waits in each of them. A nonblocking one waits in none: its copies
+//         are in a stream of its own (memory/own_stream.hpp), and it looks whether they are done. Of a persistent request
+//         the places are told, the memory is opened and the copies are listed once (prepare()). Then a start takes two
+//         meetings: all have come, all have copied.
 //
 // Nothing is written to a receive buffer before all ranks have said that they can take part: each has its data in a
 // device's memory, or has none, and has opened what the others list. What they have said is kept for calls with the same
@@ -27,43 +31,90 @@
 #include "memory/device.hpp"
 #include "memory/device_batch.hpp"
 #include "memory/device_sharing.hpp"
+#include "memory/own_stream.hpp"
 #include "run/blocks.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
 
 namespace quadrille::run {
 
+// What calls that are under way together must not share. Without a stream a call waits in its steps.
+struct PullMeans {
+  memory::Pairs& pairs;
+  memory::DeviceSharing& sharing;
+  memory::OwnStream* stream = nullptr;
+};
+
 class DevicePull {
  public:
-  // `driver` is null if this rank's program has loaded none. The group has device memory to share. `by_leaders`, on all ranks
-  // or none: of the ranks that share a device, one makes the copies.
-  DevicePull(const Call& call, Group& group, const memory::DeviceDriver* driver, bool by_leaders);
+  // `driver` is null if this rank's program has loaded none. `by_leaders`, on all ranks or none: of the ranks that share a
+  // device, one makes the copies. All of these must outlive it.
+  DevicePull(const Call& call, Group& group, const PullMeans& means, const memory::DeviceDriver* driver, bool by_leaders);
   // False, on all ranks, if the call is to be made in another way.
   bool run();
+
+  // The same in steps. Nobody waits in begin() and advance(), if there is a stream.
+  void begin();
+  // True if it got further.
+  bool advance();
+  bool done() const { return phase_ == Phase::over; }
+  // When it is done: as run().
+  bool pulled() const { return pulled_; }
   // An MPI error code.
   int error() const { return error_; }
 
+  // For a persistent request: what is the same in each start. Waits for all ranks, and is false, on all of them, if it cannot
+  // start so. Then each begin() is a start.
+  bool prepare();
+
  private:
+  enum class Phase : std::uint8_t { over, settling, packing, entering, opening, entering_again, copying, finishing };
   struct End {
     bool has_bytes = false, on_device = false;
     memory::DevicePlace place;
     std::uintptr_t address = 0;  // of some byte
   };
+  // A block with gaps, and where its bytes are.
+  struct Gapped {
+    int block;
+    std::uintptr_t from;
+    std::size_t bytes;
+  };
   End look_at(const Blocks& blocks, int count) const;
+  void look_at_ends();
   Block send_at(int to) const { return gather_ && call_.in_place ? recv_[group_.me] : send_[to]; }
   int sends() const { return gather_ ? 1 : group_.ranks; }
   bool overwrites() const { return call_.in_place && !gather_; }
+  bool has_place() const { return sent_.on_device || received_.on_device; }
+  bool waits() const { return own_ == nullptr; }
+  void* stream() const { return waits() ? sharing_.stream(place_) : own_->stream(); }
+
+  using Look = memory::OwnStream::Look;
+  Look look_at_program() const;
+  Look look_at_copies() const;
+  bool advance_settling();
+  bool advance_packing();
+  void enter();
+  void entered();
+  void opened();
+  void agreed(bool may);
+  bool advance_copying();
+  void finish(bool yes);
+  void end(bool all);
 
   bool offer();
   bool offer_where_it_is();
   bool offer_copies();
   bool let_be_led();
+  bool pack();
+  bool settle(const memory::DevicePlace& place) const;
   void write_down(memory::Owned side, int block, std::uintptr_t at, std::size_t bytes);
-  bool meet(bool yes, bool comes);
-  bool may_pull();
-  bool pull();
-  bool pull_for(int to);
-  bool pull_for_me(memory::DeviceCopies& copies);
+  bool copies_here() const { return received_.has_bytes && !sharing_.is_led(); }
+  bool open() const;
+  bool list();
+  bool list_for_me();
+  bool list_for(int to);
+  bool submit();
   void look_what_comes();
   struct Placed {
     std::uintptr_t at = 0;  // 0 if it cannot be reached
@@ -76,7 +127,9 @@ class DevicePull {
 
   const Call& call_;
   Group& group_;
+  memory::Pairs& pairs_;
   memory::DeviceSharing& sharing_;
+  memory::OwnStream* const own_;
   memory::Meeting& meeting_;
   const memory::DeviceDriver* const driver_;
   const bool gather_, by_leaders_;
@@ -85,8 +138,16 @@ class DevicePull {
   memory::DevicePlace place_;     // where this rank's copies are made
   std::uintptr_t base_ = 0;       // of the allocation from which the others copy
   std::uintptr_t recv_base_ = 0;  // and of that which another rank may write to
+  std::vector<Gapped> gapped_;    // what is to be copied beside the batch
+  Phase phase_ = Phase::over;
+  bool prepares_ = false, is_prepared_ = false;
+  bool offered_ = false;    // this rank can take part
+  bool packs_ = false;      // some of it is on its way into memory of ours
+  bool submitted_ = false;  // its copies, all of them
+  bool may_ = false;        // all ranks can
   bool is_bounced_ = false;
   bool has_opened_ = false;
+  bool pulled_ = false;
   int error_ = MPI_SUCCESS;
 };
 

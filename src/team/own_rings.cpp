@@ -143,6 +143,17 @@ std::optional<OwnPairs> own_pairs(Team& team) {
   return own;
 }
 
+std::optional<OwnPull> own_pull(Team& team) {
+  const int ranks = team.group.ranks, me = team.group.me;
+  const memory::PairsLayout layout = memory::tables_layout(ranks);
+  std::optional<memory::ControlArea> area = own_area(team, layout.segment_bytes() + memory::DeviceSharing::bytes(ranks));
+  if (!area) return std::nullopt;
+  OwnPull own{std::move(*area), {}, {}, std::make_unique<memory::OwnStream>()};
+  own.pairs = memory::Pairs(own.area.base(), layout, me, team.meeting_radix);
+  own.sharing = std::make_unique<memory::DeviceSharing>(own.area.base() + layout.segment_bytes(), ranks, me, false);
+  return own;
+}
+
 namespace {
 
 // Of each of `ranks`, a ring to each of them: that from rank a to rank b is number a * ranks + b.
@@ -229,6 +240,20 @@ Lanes& lanes_of(Team& team) {
   }
   make_lanes(team, memory);
   return *team.lanes;
+}
+
+bool can_pull(const Lanes& lanes) { return !lanes.lanes.empty() && lanes.lanes.front().pull.has_value(); }
+
+bool prepare_pull_lanes(Team& team) {
+  Lanes& lanes = lanes_of(team);
+  if (can_pull(lanes)) return true;
+  for (Lane& lane : lanes.lanes) {
+    lane.pull = own_pull(team);
+    if (lane.pull) continue;
+    for (Lane& made : lanes.lanes) made.pull.reset();
+    return false;
+  }
+  return can_pull(lanes);
 }
 
 }  // namespace quadrille::team

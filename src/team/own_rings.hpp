@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "memory/control_pool.hpp"
+#include "memory/device_sharing.hpp"
 #include "memory/inbox.hpp"
+#include "memory/own_stream.hpp"
 #include "memory/pairs.hpp"
 #include "run/call.hpp"
 #include "run/node_neighbors.hpp"
@@ -41,6 +44,15 @@ struct OwnPairs {
 };
 std::optional<OwnPairs> own_pairs(Team& team);
 
+// What a call needs in which ranks copy from each other's memory of a device (run/device_pull.hpp).
+struct OwnPull {
+  memory::ControlArea area;
+  memory::Pairs pairs;
+  std::unique_ptr<memory::DeviceSharing> sharing;
+  std::unique_ptr<memory::OwnStream> stream;
+};
+std::optional<OwnPull> own_pull(Team& team);
+
 // Rings and inboxes from each rank to each, and the calls that wait for them. Nonblocking calls are started in one
 // order on all ranks; call n takes lane n modulo their number, and begins when the calls before it on that lane have
 // ended.
@@ -48,6 +60,7 @@ struct Lane {
   run::OwnRings rings;
   OwnInbox inbox;
   std::optional<OwnPairs> pairs;          // nothing until a call needs them
+  std::optional<OwnPull> pull;            // likewise, on all lanes or none
   std::deque<const run::Pending*> queue;  // under the mutex of run::UnderWay
 };
 struct Lanes {
@@ -57,6 +70,9 @@ struct Lanes {
 };
 // Collective when it is first called on a team whose ranks share a node and have rings.
 Lanes& lanes_of(Team& team);
+// Likewise: has each lane what it needs to pull? The same on all ranks.
+bool prepare_pull_lanes(Team& team);
+bool can_pull(const Lanes& lanes);
 
 // Where their memory lies. One rank takes it and tells the others, who need nothing else of each other.
 struct LaneChunks {

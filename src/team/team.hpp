@@ -138,7 +138,7 @@ struct Team {
     int first_tag = -1;
     std::vector<int> numbers;  // of the ranks there
   } taken;
-  // What carries out the request that was made last: "inbox", "rings", "messages", "mpi", or "nothing" if no data move.
+  // What carries out the request that was made last: "inbox", "rings", "pull", "messages", "mpi", or "nothing" if no data move.
   const char* request_by = "nothing";
 
   Chosen chosen;

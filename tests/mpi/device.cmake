@@ -113,6 +113,30 @@ foreach(driver cuda hip)
   quadrille_device_pull_test(${driver}-hidden 3 ${driver} hidden 0)
 endforeach()
 
+# The same by requests.
+quadrille_mpi_program(quadrille_device_pull_requests_check device_pull_requests_check.cpp)
+target_include_directories(quadrille_device_pull_requests_check PRIVATE ${PROJECT_SOURCE_DIR}/include)
+add_dependencies(quadrille_device_pull_requests_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
+function(quadrille_device_requests_test name ranks driver case leader)
+  quadrille_mpi_test(mpi.device-pull-requests-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_pull_requests_check
+                     PRELOAD ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${pulled_${leader}}" ${ARGN}
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${case})
+endfunction()
+foreach(streams IN LISTS device_streams)
+  set(setting QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
+  foreach(ranks 2 3 5)
+    quadrille_device_requests_test(${streams} ${ranks} cuda plain 0 ${setting})
+    quadrille_device_requests_test(led-${streams} ${ranks} cuda plain 1 ${setting})
+  endforeach()
+  quadrille_device_requests_test(hip-${streams} 3 hip plain 0 ${setting})
+endforeach()
+quadrille_device_requests_test(tree 5 cuda plain 0 QUADRILLE_NODE_TREE=2)
+quadrille_device_requests_test(thread 3 cuda plain 0 QUADRILLE_PROGRESS=thread QUADRILLE_STANDIN_STREAMS=random:3)
+quadrille_device_requests_test(devices 4 cuda devices 0)
+quadrille_device_requests_test(devices-led 4 cuda devices 1)
+quadrille_device_requests_test(hidden 3 cuda hidden 0)
+set_property(TEST mpi.device-pull-requests-lazy.3 APPEND PROPERTY LABELS mpi-core)
+
 # More than 2 GiB in a call.
 quadrille_mpi_test(mpi.device-huge.3 RANKS 3 PROGRAM quadrille_device_staging_check PRELOAD
                    SETTINGS QUADRILLE_SETUP_AFTER=0 ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda> huge)

@@ -409,10 +409,11 @@ class Bench {
     if (used != nullptr) row.served_by = choose::to_string(used->selection.choice);
     if (gpu_ != nullptr) row.path = path_of(*team, used);
     if (!options_.overlap) return;
-    // A request that goes by messages runs what was selected, if that goes by messages, too; copies are in its order.
+    // A request that goes by messages runs what was selected, if that goes by messages, too; copies are in its order, and
+    // pulling is what it says.
     const std::string_view by = team->request_by;
-    const bool selected = used != nullptr && (by == "copies" || (by == "messages" &&
-                                                                  sends_messages(*used->selection.choice.algorithm)));
+    const bool selected = used != nullptr && (by == "copies" || by == "pull" ||
+                                              (by == "messages" && sends_messages(*used->selection.choice.algorithm)));
     if (!selected) row.served_by = by;
   }
 

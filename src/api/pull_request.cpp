@@ -1,0 +1,76 @@
+#include "api/pull_request.hpp"
+
+#include <utility>
+
+#include "api/pull.hpp"
+#include "api/requests.hpp"
+#include "api/serve.hpp"
+#include "memory/device.hpp"
+
+namespace quadrille::api {
+
+PullRequest::PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, PullOn on,
+                         bool by_leaders, std::string choice)
+    : call_(call, is_allgather(call.collective) ? 1 : team.group.ranks, team.group.ranks),
+      request_(request),
+      team_(team),
+      on_(std::move(on)),
+      driver_(memory::device_driver()),
+      pull_(call_.call(), team.group, {on_.means().pairs, *on_.means().sharing, on_.means().stream.get()}, driver_, by_leaders),
+      choice_(std::move(choice)) {}
+
+bool PullRequest::prepare() {
+  const bool can = pull_.prepare();
+  if (driver_ != nullptr) explain_pull(call_.call().collective, choice_, team_, can);
+  return can;
+}
+
+int PullRequest::start() {
+  if (instead_) {  // a persistent one that has failed to pull
+    phase_ = Phase::by_rings;
+    const int error = instead_->start();
+    if (instead_->done()) phase_ = Phase::over;
+    return error;
+  }
+  phase_ = Phase::pulling;
+  pull_.begin();
+  return advance();
+}
+
+int PullRequest::advance() {
+  if (phase_ == Phase::pulling) {
+    while (!pull_.done()) {
+      if (!pull_.advance()) return MPI_SUCCESS;
+    }
+    if (driver_ != nullptr) explain_pull(call_.call().collective, choice_, team_, pull_.pulled());
+    if (!pull_.pulled()) return go_over_host();
+    phase_ = Phase::over;
+    return pull_.error();
+  }
+  if (phase_ == Phase::by_rings) {
+    const int error = instead_->advance();
+    if (instead_->done()) phase_ = Phase::over;
+    return error;
+  }
+  return MPI_SUCCESS;
+}
+
+// The request brings back what comes, and in later starts the data of a device to the host before.
+int PullRequest::go_over_host() {
+  const run::Call* on = &call_.call();
+  if (driver_ != nullptr) {
+    auto on_host = std::make_unique<OnHost>(call_.call(), used_blocks(call_.call(), team_), *driver_);
+    if (on_host->is_needed()) {
+      request_.on_host = std::move(on_host);
+      request_.fetch();
+      on = &request_.on_host->call();
+    }
+  }
+  instead_.emplace(*on, *edges_, team_.group, rings_);
+  phase_ = Phase::by_rings;
+  const int error = instead_->start();
+  if (instead_->done()) phase_ = Phase::over;
+  return error;
+}
+
+}  // namespace quadrille::api

@@ -1,0 +1,66 @@
+// A nonblocking or persistent call of which the ranks of a node copy from each other's memory of a device
+// (run/device_pull.hpp), as a request carries it out.
+//
+// A persistent one has what it needs of its own, so that ranks may start several in different orders, and is made only if
+// all ranks can take part. A nonblocking one takes its turn on a lane, and finds out in its start. If it cannot be done so,
+// or a copy fails, all ranks go through rings over the host instead; a persistent one from then on.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "memory/device_driver.hpp"
+#include "run/call.hpp"
+#include "run/device_pull.hpp"
+#include "run/node_dense_run.hpp"
+#include "team/own_rings.hpp"
+
+struct Quadrille_Request_state;
+
+namespace quadrille::api {
+
+struct PullOn {
+  team::OwnPull* lane = nullptr;       // of a nonblocking call
+  std::unique_ptr<team::OwnPull> own;  // of a persistent one
+  team::OwnPull& means() const { return own != nullptr ? *own : *lane; }
+};
+
+class PullRequest {
+ public:
+  // `choice` is for who wants to know. The request and the team must outlive it; the arrays of the call need not.
+  PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, PullOn on, bool by_leaders,
+              std::string choice);
+  PullRequest(const PullRequest&) = delete;
+  PullRequest& operator=(const PullRequest&) = delete;
+
+  // Of a persistent one, right after it is made. Collective, and waits. False, on all ranks: it must not be started.
+  bool prepare();
+  // What it goes through instead; before the first start.
+  void take_rings(const run::NodeEdges& edges, std::span<run::PairRings> rings) { edges_ = &edges, rings_ = rings; }
+
+  // Neither waits, as long as it pulls. Both return an MPI error code.
+  int start();
+  int advance();
+  bool done() const { return phase_ == Phase::over; }
+  bool calls_mpi() const { return true; }  // where it goes through rings
+
+ private:
+  enum class Phase : std::uint8_t { over, pulling, by_rings };
+  int go_over_host();
+
+  const run::StoredCall call_;
+  Quadrille_Request_state& request_;
+  team::Team& team_;
+  const PullOn on_;
+  const memory::DeviceDriver* const driver_;
+  run::DevicePull pull_;
+  const std::string choice_;
+  const run::NodeEdges* edges_ = nullptr;
+  std::span<run::PairRings> rings_;
+  std::optional<run::NodeDenseRun> instead_;
+  Phase phase_ = Phase::over;
+};
+
+}  // namespace quadrille::api

@@ -1,0 +1,77 @@
+#include "memory/own_stream.hpp"
+
+#include <utility>
+
+#include "memory/device_streams.hpp"
+
+namespace quadrille::memory {
+namespace {
+
+constexpr int not_done = 600;  // of CUDA and HIP
+constexpr unsigned independent = 1, without_time = 2;
+constexpr std::size_t token_bytes = 64;
+
+}  // namespace
+
+OwnStream::Look look_at_stream(const DeviceDriver& driver, const DevicePlace& place, void* stream) {
+  const AtDevice at(driver, place);
+  const BesideCapture beside(driver);
+  if (driver.query_stream != nullptr) {
+    const int error = driver.query_stream(stream);
+    if (error == 0) return OwnStream::Look::done;
+    if (error == not_done) return OwnStream::Look::not_yet;
+  }
+  const bool waited = driver.synchronize(stream) == 0;
+  return waited && driver.query_stream == nullptr ? OwnStream::Look::done : OwnStream::Look::failed;
+}
+
+void OwnStream::take(const DeviceDriver& driver, const DevicePlace& place) {
+  if (token_ != nullptr && driver_ == &driver && place_ == place && is_alive()) return;
+  give_back();
+  driver_ = &driver;
+  place_ = place;
+  if (driver.create_stream == nullptr || driver.destroy_stream == nullptr || driver.query_stream == nullptr) return;
+  const AtDevice at(driver, place);
+  const BesideCapture beside(driver);
+  token_ = allocate_pinned(driver, token_bytes);
+  if (token_ == nullptr) return;
+  id_ = memory_id(driver, token_);
+  if (driver.create_stream(&stream_, independent) != 0) stream_ = nullptr;
+  const bool has_events = driver.create_event != nullptr && driver.record_event != nullptr &&
+                          driver.query_event != nullptr && driver.destroy_event != nullptr;
+  if (!has_events || driver.create_event(&event_, without_time) != 0) event_ = nullptr;
+}
+
+// What went with its context is not there any more.
+void OwnStream::give_back() {
+  void* const token = std::exchange(token_, nullptr);
+  void* const stream = std::exchange(stream_, nullptr);
+  void* const event = std::exchange(event_, nullptr);
+  if (token == nullptr || id_ == 0 || memory_id(*driver_, token) != id_) return;
+  const AtDevice at(*driver_, place_);
+  const BesideCapture beside(*driver_);
+  if (event != nullptr) driver_->destroy_event(event);
+  if (stream != nullptr) driver_->destroy_stream(stream);
+  free_pinned(*driver_, token);
+}
+
+void OwnStream::mark() {
+  const AtDevice at(*driver_, place_);
+  const BesideCapture beside(*driver_);
+  is_marked_ = event_ != nullptr && driver_->record_event(event_, nullptr) == 0;
+}
+
+OwnStream::Look OwnStream::look_at_mark() const {
+  if (!is_marked_) return look_at(nullptr);
+  const AtDevice at(*driver_, place_);
+  const BesideCapture beside(*driver_);
+  const int error = driver_->query_event(event_);
+  if (error == not_done) return Look::not_yet;
+  return error == 0 ? Look::done : look_at(nullptr);
+}
+
+OwnStream::Look OwnStream::look() const { return look_at(stream_); }
+
+OwnStream::Look OwnStream::look_at(void* stream) const { return look_at_stream(*driver_, place_, stream); }
+
+}  // namespace quadrille::memory

@@ -1,0 +1,50 @@
+// A stream of the library's own, for copies of calls that go on beside the program's work: nothing that the program puts
+// into streams waits for it, and nobody waits on the host. A blocking call has the driver order its copies behind what the
+// program has put into the NULL stream. A call that was only started may not be ordered behind what comes later, so it looks
+// whether that of before is done, and begins then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/device.hpp"
+#include "memory/device_driver.hpp"
+
+namespace quadrille::memory {
+
+class OwnStream {
+ public:
+  enum class Look : std::uint8_t { not_yet, done, failed };
+  OwnStream() = default;
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+  ~OwnStream() { give_back(); }
+
+  // At a place, where it stays until it is taken at another one, or what was there went with its context. Where the driver
+  // has no streams for us the NULL stream stands in.
+  void take(const DeviceDriver& driver, const DevicePlace& place);
+  void* stream() const { return stream_; }
+
+  // Of what is in the NULL stream now: to be asked for later.
+  void mark();
+  Look look_at_mark() const;
+  // Of all that was put into the stream. After a failure nothing is under way there.
+  Look look() const;
+
+ private:
+  bool is_alive() const { return memory_id(*driver_, token_) == id_; }
+  void give_back();
+  Look look_at(void* stream) const;
+
+  const DeviceDriver* driver_ = nullptr;
+  DevicePlace place_;
+  void *stream_ = nullptr, *event_ = nullptr;
+  void* token_ = nullptr;  // memory that goes with the context, and so tells whether that is there
+  std::uint64_t id_ = 0;
+  bool is_marked_ = false;
+};
+
+// Is all done that was put into a stream of a place? Does not wait, but after a failure.
+OwnStream::Look look_at_stream(const DeviceDriver& driver, const DevicePlace& place, void* stream);
+
+}  // namespace quadrille::memory
