@@ -296,8 +296,7 @@ bool by_pull(Making& m, const choose::Choice& choice) {
   const std::span<run::PairRings> rings = rings_for(m, edges);
   if (rings.empty()) return false;
   if (!m.persistent) on.lane = &*m.made.lane->pull;
-  const bool by_leaders = plan::value_of(choice.parameters, "leader", 0) != 0;
-  auto& made = m.made.run.emplace<PullRequest>(m.call, m.made, m.team, std::move(on), by_leaders, choose::to_string(choice));
+  auto& made = m.made.run.emplace<PullRequest>(m.call, m.made, m.team, std::move(on), choice);
   made.take_rings(edges, rings);
   if (!m.persistent || made.prepare()) return true;
   m.made.run.emplace<std::monostate>();

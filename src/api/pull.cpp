@@ -6,6 +6,7 @@
 #include "memory/device.hpp"
 #include "run/device_pull.hpp"
 #include "run/engines.hpp"
+#include "team/config.hpp"
 
 namespace quadrille::api {
 void explain_pull(Collective collective, const std::string& choice, team::Team& team, bool pulled) {
@@ -16,10 +17,14 @@ void explain_pull(Collective collective, const std::string& choice, team::Team& 
                        : "some rank's data cannot be opened by all others; they go over the host");
 }
 
+run::PullWays ways_of_pull(const choose::Choice& choice) {
+  free_staging_at_end();
+  return {plan::value_of(choice.parameters, "leader", 0) != 0, team::config().device_kernels};
+}
+
 int pull(const run::Call& call, const choose::Choice& choice, team::Team& team) {
   const memory::DeviceDriver* const driver = memory::device_driver();
-  const bool by_leaders = plan::value_of(choice.parameters, "leader", 0) != 0;
-  run::DevicePull by_copies(call, team.group, {team.group.pairs, *team.group.sharing}, driver, by_leaders);
+  run::DevicePull by_copies(call, team.group, {team.group.pairs, *team.group.sharing}, driver, ways_of_pull(choice));
   const bool pulled = by_copies.run();
   team.counted.pulled = pulled;
   if (driver != nullptr && team.counted.explains) explain_pull(call.collective, choose::to_string(choice), team, pulled);

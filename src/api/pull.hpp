@@ -5,12 +5,16 @@
 
 #include "choose/registry.hpp"
 #include "run/call.hpp"
+#include "run/device_pull.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::api {
 
 // Says once what became of the calls of a communicator, where the user wants to know.
 void explain_pull(Collective collective, const std::string& choice, team::Team& team, bool pulled);
+
+// How it is to be done, by the choice and the user's settings.
+run::PullWays ways_of_pull(const choose::Choice& choice);
 
 // Carries out a dense call on one node, of which all ranks share memory. If some rank cannot take part so, all ranks
 // exchange the data in the memory of the host. Returns an MPI error code.

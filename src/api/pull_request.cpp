@@ -10,14 +10,15 @@
 namespace quadrille::api {
 
 PullRequest::PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, PullOn on,
-                         bool by_leaders, std::string choice)
+                         const choose::Choice& choice)
     : call_(call, is_allgather(call.collective) ? 1 : team.group.ranks, team.group.ranks),
       request_(request),
       team_(team),
       on_(std::move(on)),
       driver_(memory::device_driver()),
-      pull_(call_.call(), team.group, {on_.means().pairs, *on_.means().sharing, on_.means().stream.get()}, driver_, by_leaders),
-      choice_(std::move(choice)) {}
+      pull_(call_.call(), team.group, {on_.means().pairs, *on_.means().sharing, on_.means().stream.get()}, driver_,
+            ways_of_pull(choice)),
+      choice_(team.counted.explains ? choose::to_string(choice) : std::string()) {}
 
 bool PullRequest::prepare() {
   const bool can = pull_.prepare();

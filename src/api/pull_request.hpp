@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "choose/registry.hpp"
 #include "memory/device_driver.hpp"
 #include "run/call.hpp"
 #include "run/device_pull.hpp"
@@ -29,9 +30,9 @@ struct PullOn {
 
 class PullRequest {
  public:
-  // `choice` is for who wants to know. The request and the team must outlive it; the arrays of the call need not.
-  PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, PullOn on, bool by_leaders,
-              std::string choice);
+  // The request and the team must outlive it; the arrays of the call need not.
+  PullRequest(const run::Call& call, Quadrille_Request_state& request, team::Team& team, PullOn on,
+              const choose::Choice& choice);
   PullRequest(const PullRequest&) = delete;
   PullRequest& operator=(const PullRequest&) = delete;
 

@@ -1,5 +1,7 @@
 #include "memory/device_batch.hpp"
 
+#include <numeric>
+
 #include "memory/device.hpp"
 #include "memory/device_driver.hpp"
 
@@ -16,7 +18,16 @@ bool DeviceBatch::submit_at_once(const DeviceDriver& driver, void* stream) {
                                   stream) == 0;
 }
 
+void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& place) {
+  if (!are_many_small(size(), std::accumulate(bytes_.begin(), bytes_.end(), std::size_t{0}))) return;
+  std::vector<Piece> pieces;
+  pieces.reserve(size());
+  for (std::size_t i = 0; i < size(); ++i) add_pieces(pieces, to_[i], from_[i], bytes_[i]);
+  pieces_.take(driver, place, pieces, DevicePieces::When::now);
+}
+
 bool DeviceBatch::submit(const DeviceDriver& driver, void* stream) {
+  if (pieces_.are_there() && pieces_.submit(driver, stream)) return true;
   if (size() > 1 && stream != nullptr && submit_at_once(driver, stream)) return true;
   DeviceCopies one_by_one(driver, stream);
   for (std::size_t i = 0; i < size(); ++i) {

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t most_of_piece = std::size_t{64} << 10;
 // A copy that is submitted costs about as much as 32 KiB on the bus.
 constexpr std::size_t least_rows = 16, large_row = std::size_t{32} << 10;
+constexpr std::size_t least_copies = 4, large_copy = std::size_t{32} << 10;
 constexpr unsigned threads = 128, most_blocks = 1024;
 constexpr unsigned beside_others = 1;  // of a stream: it waits for no other one
 
@@ -182,11 +183,23 @@ bool are_many(const Regions& regions) {
   return rows >= least_rows && regions.bytes() / rows < large_row;
 }
 
+bool are_many_small(std::size_t copies, std::size_t bytes) {
+  return copies >= least_copies && bytes / copies < large_copy;
+}
+
+void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes) {
+  add_row(pieces, to, from, bytes);
+}
+
 void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved,
                         bool to_host, When when) {
   function_ = nullptr;
-  if (!has_kernels(driver) || !are_many(regions)) return;
-  const std::vector<Piece> pieces = pieces_of(regions, moved, to_host);
+  if (has_kernels(driver) && are_many(regions)) take(driver, place, pieces_of(regions, moved, to_host), when);
+}
+
+void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, const std::vector<Piece>& pieces, When when) {
+  function_ = nullptr;
+  if (!has_kernels(driver) || pieces.empty()) return;
   void* const function = kernel_at(driver, place, when);
   if (function == nullptr) return;
   list_.take(driver, place, pieces.size() * sizeof(Piece), Staging::Kind::kept);

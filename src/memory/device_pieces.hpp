@@ -34,6 +34,11 @@ std::vector<Piece> pieces_of(const Regions& regions, std::ptrdiff_t moved, bool 
 
 // So many pieces that a kernel is better than copies.
 bool are_many(const Regions& regions);
+// The same of copies inside a device and between devices, where no bus is the limit but what it costs to submit each.
+// An estimate: not measured on a device.
+bool are_many_small(std::size_t copies, std::size_t bytes);
+// The pieces of one copy.
+void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes);
 
 class DevicePieces {
  public:
@@ -45,6 +50,9 @@ class DevicePieces {
   // kernel can be had. While AtDevice of the place lives. Throws std::bad_alloc.
   void take(const DeviceDriver& driver, const DevicePlace& place, const Regions& regions, std::ptrdiff_t moved, bool to_host,
             When when);
+  // The same of any pieces, without asking whether they are many.
+  void take(const DeviceDriver& driver, const DevicePlace& place, const std::vector<Piece>& pieces, When when);
+  void forget() { function_ = nullptr; }
   // Else the regions have to be copied.
   bool are_there() const { return function_ != nullptr; }
   // Puts the kernel into a stream, once or many times. False if the driver refuses: then nothing has been put there.

@@ -101,8 +101,9 @@ class DeviceSharing {
   // After the end of a call: nobody has it open any more.
   void free_old_bounces();
 
-  // For the copies of a call; kept for its memory.
+  // For the copies of a call, and for those into bounce(), before; kept for their memory.
   DeviceBatch& batch() { return batch_; }
+  DeviceBatch& packing() { return packing_; }
 
  private:
   static constexpr std::size_t most_answers = 16;
@@ -156,7 +157,7 @@ class DeviceSharing {
   std::vector<Bounce> bounces_, old_bounces_;
   std::array<Answer, most_answers> answers_{};
   std::size_t answer_count_ = 0;  // that were kept; of the last ones
-  DeviceBatch batch_;
+  DeviceBatch batch_, packing_;
 };
 
 }  // namespace quadrille::memory

@@ -89,7 +89,7 @@ bool unless_out_of_memory(Work&& work) {
 }  // namespace
 
 DevicePull::DevicePull(const Call& call, Group& group, const PullMeans& means, const memory::DeviceDriver* driver,
-                       bool by_leaders)
+                       const PullWays& ways)
     : call_(call),
       group_(group),
       pairs_(means.pairs),
@@ -98,7 +98,7 @@ DevicePull::DevicePull(const Call& call, Group& group, const PullMeans& means, c
       meeting_(means.pairs.meeting()),
       driver_(driver),
       gather_(is_allgather(call.collective)),
-      by_leaders_(by_leaders),
+      ways_(ways),
       send_(call.in_place ? call.recv : call.send),
       recv_(call.recv) {}
 
@@ -289,7 +289,7 @@ bool DevicePull::offer() {
     const std::uint64_t id = memory::memory_id(*driver_, pointer(there.address));
     if (id == 0) return false;
     sharing_.copy_in(id);
-    if (by_leaders_ && received_.on_device && !let_be_led()) return false;
+    if (ways_.by_leaders && received_.on_device && !let_be_led()) return false;
   }
   if (!sent_.has_bytes) return true;
   return offer_where_it_is() || offer_copies();
@@ -350,7 +350,23 @@ bool DevicePull::offer_copies() {
     write_down(Owned::send, to, next - base_, send_at(to).bytes());
     next += send_at(to).bytes();
   }
+  list_packing();
   return prepares_ || pack();
+}
+
+// Those blocks that have no gaps.
+void DevicePull::list_packing() {
+  memory::DeviceBatch& packing = sharing_.packing();
+  packing.clear();
+  std::uintptr_t next = base_;
+  for (int to = 0; to < sends(); ++to) {
+    const Block block = send_at(to);
+    if (block.bytes() > 0 && block.info.dense) packing.add(next, number(block.address), block.bytes());
+    next += block.bytes();
+  }
+  // Of memory of the host, which may be sent as well, a kernel reads only what is pinned.
+  const AtDevice at(*driver_, place_);
+  if (ways_.kernels && sent_.on_device && sent_.place == place_) packing.take_kernel(*driver_, place_);
 }
 
 // Into memory of ours. A call that waits goes along with the NULL stream, of one place alone.
@@ -358,21 +374,19 @@ bool DevicePull::pack() {
   if (waits() && sent_.on_device && sent_.place != place_ && !settle(sent_.place)) return false;
   const AtDevice at(*driver_, place_);
   packs_ = true;
-  DeviceCopies copies(*driver_, waits() ? nullptr : own_->stream());
+  void* const stream = waits() ? nullptr : own_->stream();
+  DeviceCopies copies(*driver_, stream);
   std::uintptr_t next = base_;
   for (int to = 0; to < sends(); ++to) {
     const Block block = send_at(to);
-    if (block.bytes() == 0) continue;
-    if (block.info.dense) {
-      copies.copy(pointer(next), block.address, block.bytes());
-    } else {
-      copy_elements(block, block.count, next, true, copies);
-    }
+    if (block.bytes() > 0 && !block.info.dense) copy_elements(block, block.count, next, true, copies);
     next += block.bytes();
   }
-  if (!waits()) return copies.leave();
+  const bool submitted = sharing_.packing().submit(*driver_, stream);
+  if (!waits()) return copies.leave() && submitted;
   packs_ = false;
-  return copies.wait();
+  const bool waited = memory::wait_for_stream(*driver_, stream);
+  return copies.leave() && waited && submitted;
 }
 
 void DevicePull::write_down(Owned side, int block, std::uintptr_t at, std::size_t bytes) {
@@ -411,9 +425,12 @@ bool DevicePull::list() {
   gapped_.clear();
   if (!copies_here()) return true;
   bool reached = list_for_me();
-  for (int to = group_.me + 1; to < group_.ranks && by_leaders_; ++to) {
+  for (int to = group_.me + 1; to < group_.ranks && ways_.by_leaders; ++to) {
     if (sharing_.copies_for(to)) reached = list_for(to) && reached;
   }
+  // Memory of the host, where it may be received as well, a kernel writes to only if it is pinned.
+  const AtDevice at(*driver_, place_);
+  if (ways_.kernels && received_.on_device) sharing_.batch().take_kernel(*driver_, place_);
   return reached;
 }
 

@@ -9,6 +9,8 @@
 // Cost    A copy a block and two waits for all; two more when a rank sends from memory, or copies into memory, that it has
 //         not used lately. Blocks that cannot be exported, have gaps, lie in several allocations, or are overwritten
 //         because the call is in place are copied once more on the device, before, into memory of ours that is exported.
+// Small   A copy costs about the same to submit and to begin, however small its block is. So one kernel reads all small blocks
+//         where the peers have them, and writes them into the receive buffer (memory/device_batch.hpp).
 // Leaders Ranks that share a device would be switched on and off it by turns, one copying after the other. So the first of
 //         them may copy for all, whose receive buffers it has opened as well: one submission a device. A rank whose receive
 //         buffer cannot be exported, or has blocks with gaps, copies for itself.
@@ -45,11 +47,16 @@ struct PullMeans {
   memory::OwnStream* stream = nullptr;
 };
 
+struct PullWays {
+  bool by_leaders = false;  // of the ranks that share a device, one makes the copies; on all ranks or none
+  bool kernels = true;      // a kernel may make those of small blocks
+};
+
 class DevicePull {
  public:
-  // `driver` is null if this rank's program has loaded none. `by_leaders`, on all ranks or none: of the ranks that share a
-  // device, one makes the copies. All of these must outlive it.
-  DevicePull(const Call& call, Group& group, const PullMeans& means, const memory::DeviceDriver* driver, bool by_leaders);
+  // `driver` is null if this rank's program has loaded none. All of these must outlive it.
+  DevicePull(const Call& call, Group& group, const PullMeans& means, const memory::DeviceDriver* driver,
+             const PullWays& ways);
   // False, on all ranks, if the call is to be made in another way.
   bool run();
 
@@ -106,6 +113,7 @@ class DevicePull {
   bool offer_where_it_is();
   bool offer_copies();
   bool let_be_led();
+  void list_packing();
   bool pack();
   bool settle(const memory::DevicePlace& place) const;
   void write_down(memory::Owned side, int block, std::uintptr_t at, std::size_t bytes);
@@ -132,7 +140,8 @@ class DevicePull {
   memory::OwnStream* const own_;
   memory::Meeting& meeting_;
   const memory::DeviceDriver* const driver_;
-  const bool gather_, by_leaders_;
+  const bool gather_;
+  const PullWays ways_;
   const Blocks send_, recv_;
   End sent_, received_;
   memory::DevicePlace place_;     // where this rank's copies are made

@@ -14,6 +14,10 @@ namespace {
 // ---- What is checked ----
 
 void check_forms(const On& on) {
+  for (const bool in_place : {false, true}) {  // a kernel that is used for the first time is tried before
+    Buffers first({Form::alltoall, 1, in_place}, on);
+    first.check_calls(1, "the first");
+  }
   for (const Form form : forms) {
     for (const int n : {1, 50, 6000}) {
       for (const bool in_place : {false, true}) {
@@ -174,11 +178,12 @@ void check_failures(const On& on) {
       {"cuMemGetAddressRange_v2:1+", "hipMemGetAddressRange:1+"},
       {"cuMemAlloc_v2:1+", "hipMalloc:1+"},
       {"cuStreamCreate:1+", "hipStreamCreateWithFlags:1+"},
-      {"cuMemcpyBatchAsync_v2:1+", "hipMemcpy2DAsync:1+"},
-      {"cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1", "hipMemcpyAsync:1"},
+      {"cuLaunchKernel:1+", "hipMemcpyAsync:1"},
+      {"cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+", "hipMemcpy2DAsync:1+"},
+      {"cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1", "hipMemcpyAsync:1"},
       {"cuStreamSynchronize:1", "hipStreamSynchronize:1"},
       {"cuStreamSynchronize:2", "hipStreamSynchronize:2"},
-      {"cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1+,cuMemcpy2DAsync_v2:1+", "hipMemcpyAsync:1+,hipMemcpy2DAsync:1+", true},
+      {"cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1+,cuMemcpy2DAsync_v2:1+", "hipMemcpyAsync:1+,hipMemcpy2DAsync:1+", true},
   };
   for (const Form form : forms) {
     for (const bool in_place : {false, true}) {
