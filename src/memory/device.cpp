@@ -93,10 +93,28 @@ void load_for_sharing(void* library, DeviceDriver& driver) {
   load(library, "cuMemcpyBatchAsync", driver.copy_batch_before);
 }
 
+void load_for_graphs(void* library, DeviceDriver& driver) {
+  const bool cuda = driver.is_cuda;
+  const auto find = [&](const char* of_cuda, const char* of_hip, auto& function) {
+    load(library, cuda ? of_cuda : of_hip, function);
+  };
+  find("cuGraphCreate", "hipGraphCreate", driver.create_graph);
+  find("cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags", driver.make_graph_ready);
+  find("cuGraphLaunch", "hipGraphLaunch", driver.launch_graph);
+  find("cuGraphExecDestroy", "hipGraphExecDestroy", driver.destroy_ready_graph);
+  find("cuGraphDestroy", "hipGraphDestroy", driver.destroy_graph);
+  if (cuda) {
+    load(library, "cuGraphAddMemcpyNode", driver.add_copy_cuda);
+  } else {
+    load(library, "hipGraphAddMemcpyNode1D", driver.add_copy_hip);
+  }
+}
+
 bool load_functions(void* library, DeviceDriver& driver) {
   driver.is_cuda = load(library, "cuPointerGetAttribute", driver.pointer_attribute);
   load_for_streams(library, driver);
   load_for_sharing(library, driver);
+  load_for_graphs(library, driver);
   if (driver.is_cuda) {
     load(library, "cuMemcpy2DAsync_v2", driver.copy_rows_cuda);
     load(library, "cuDevicePrimaryCtxRetain", driver.retain_primary);

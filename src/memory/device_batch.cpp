@@ -26,8 +26,13 @@ void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& pla
   pieces_.take(driver, place, pieces, DevicePieces::When::now);
 }
 
+void DeviceBatch::make_graph(const DeviceDriver& driver, const DevicePlace& place) {
+  if (!pieces_.are_there() && size() > 1) graph_.make(driver, place, to_, from_, bytes_);
+}
+
 bool DeviceBatch::submit(const DeviceDriver& driver, void* stream) {
   if (pieces_.are_there() && pieces_.submit(driver, stream)) return true;
+  if (graph_.is_there() && graph_.launch(driver, stream)) return true;
   if (size() > 1 && stream != nullptr && submit_at_once(driver, stream)) return true;
   DeviceCopies one_by_one(driver, stream);
   for (std::size_t i = 0; i < size(); ++i) {

@@ -1,12 +1,13 @@
 // Copies of plain bytes inside devices and between them, which the driver is given at once: many small ones as one kernel
-// (memory/device_pieces.hpp), others by its function for batches (CUDA 12.8), however many blocks there are. Where it has
-// neither, or refuses, one by one.
+// (memory/device_pieces.hpp), others by its function for batches (CUDA 12.8), or as a graph if they are made more than once
+// (memory/copy_graph.hpp), however many blocks there are. Where it has none of these, or refuses, one by one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "memory/copy_graph.hpp"
 #include "memory/device_pieces.hpp"
 
 namespace quadrille::memory {
@@ -15,7 +16,7 @@ struct DeviceDriver;
 
 class DeviceBatch {
  public:
-  void clear() { to_.clear(), from_.clear(), bytes_.clear(), pieces_.forget(); }
+  void clear() { to_.clear(), from_.clear(), bytes_.clear(), pieces_.forget(), graph_.forget(); }
   void add(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
     to_.push_back(to), from_.push_back(from), bytes_.push_back(bytes);
   }
@@ -23,6 +24,8 @@ class DeviceBatch {
   // When all were added: looks whether a kernel of that place is to make them, and has it loaded. What it reads is kept until
   // the next time, and was to be done by then. While AtDevice lives. Throws std::bad_alloc.
   void take_kernel(const DeviceDriver& driver, const DevicePlace& place);
+  // Likewise, for what is submitted many times, and no kernel is to make.
+  void make_graph(const DeviceDriver& driver, const DevicePlace& place);
   // Puts all into the stream, once or many times. The function for batches serves only streams that the program's NULL
   // stream goes along with, or nobody does, and not the NULL stream itself, which drivers refuse. False if one was refused;
   // then some may be under way. While AtDevice lives.
@@ -33,6 +36,7 @@ class DeviceBatch {
   std::vector<std::uintptr_t> to_, from_;
   std::vector<std::size_t> bytes_;
   DevicePieces pieces_;
+  CopyGraph graph_;
 };
 
 }  // namespace quadrille::memory

@@ -23,6 +23,25 @@ struct CudaRows {
   std::size_t width, height;
 };
 
+// CUDA's description of planes of rows.
+struct CudaBox {
+  std::size_t from_x, from_y, from_z, from_level;
+  unsigned from_type;
+  const void* from_host;
+  std::uintptr_t from_device;
+  void* from_array;
+  void* unused_from;
+  std::size_t from_pitch, from_height;
+  std::size_t to_x, to_y, to_z, to_level;
+  unsigned to_type;
+  void* to_host;
+  std::uintptr_t to_device;
+  void* to_array;
+  void* unused_to;
+  std::size_t to_pitch, to_height;
+  std::size_t width, height, depth;
+};
+
 // Names memory for other processes.
 struct IpcHandle {
   unsigned char bytes[64];
@@ -85,6 +104,17 @@ struct DeviceDriver {
   int (*find_function)(void** function, void* module, const char* name) = nullptr;
   int (*launch)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                 unsigned block_z, unsigned shared, void* stream, void** parameters, void** extra) = nullptr;
+
+  // Of what a graph of copies needs (memory/copy_graph.hpp); any may be missing. Alike in both but for the copies.
+  int (*create_graph)(void** graph, unsigned flags) = nullptr;
+  int (*add_copy_cuda)(void** node, void* graph, void* const* after, std::size_t count, const CudaBox* box,
+                       void* context) = nullptr;
+  int (*add_copy_hip)(void** node, void* graph, void* const* after, std::size_t count, void* to, const void* from,
+                      std::size_t bytes, int kind) = nullptr;
+  int (*make_graph_ready)(void** ready, void* graph, unsigned long long flags) = nullptr;
+  int (*launch_graph)(void* ready, void* stream) = nullptr;
+  int (*destroy_ready_graph)(void* ready) = nullptr;
+  int (*destroy_graph)(void* graph) = nullptr;
 
   // Of what is shared with other processes (memory/device_sharing.hpp); any may be missing. Alike in both.
   int (*address_range)(std::uintptr_t* base, std::size_t* bytes, std::uintptr_t address) = nullptr;

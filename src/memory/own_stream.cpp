@@ -9,7 +9,6 @@ namespace {
 
 constexpr int not_done = 600;  // of CUDA and HIP
 constexpr unsigned independent = 1, without_time = 2;
-constexpr std::size_t token_bytes = 64;
 
 }  // namespace
 
@@ -26,16 +25,14 @@ OwnStream::Look look_at_stream(const DeviceDriver& driver, const DevicePlace& pl
 }
 
 void OwnStream::take(const DeviceDriver& driver, const DevicePlace& place) {
-  if (token_ != nullptr && driver_ == &driver && place_ == place && is_alive()) return;
+  if (driver_ == &driver && place_ == place && token_.is_alive()) return;
   give_back();
   driver_ = &driver;
   place_ = place;
   if (driver.create_stream == nullptr || driver.destroy_stream == nullptr || driver.query_stream == nullptr) return;
   const AtDevice at(driver, place);
   const BesideCapture beside(driver);
-  token_ = allocate_pinned(driver, token_bytes);
-  if (token_ == nullptr) return;
-  id_ = memory_id(driver, token_);
+  if (!token_.take(driver, place)) return;
   if (driver.create_stream(&stream_, independent) != 0) stream_ = nullptr;
   const bool has_events = driver.create_event != nullptr && driver.record_event != nullptr &&
                           driver.query_event != nullptr && driver.destroy_event != nullptr;
@@ -44,15 +41,14 @@ void OwnStream::take(const DeviceDriver& driver, const DevicePlace& place) {
 
 // What went with its context is not there any more.
 void OwnStream::give_back() {
-  void* const token = std::exchange(token_, nullptr);
   void* const stream = std::exchange(stream_, nullptr);
   void* const event = std::exchange(event_, nullptr);
-  if (token == nullptr || id_ == 0 || memory_id(*driver_, token) != id_) return;
+  if (!token_.is_alive()) return token_.forget();
   const AtDevice at(*driver_, place_);
   const BesideCapture beside(*driver_);
   if (event != nullptr) driver_->destroy_event(event);
   if (stream != nullptr) driver_->destroy_stream(stream);
-  free_pinned(*driver_, token);
+  token_.give_back();
 }
 
 void OwnStream::mark() {

@@ -4,9 +4,9 @@
 // whether that of before is done, and begins then.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
+#include "memory/context_token.hpp"
 #include "memory/device.hpp"
 #include "memory/device_driver.hpp"
 
@@ -32,15 +32,13 @@ class OwnStream {
   Look look() const;
 
  private:
-  bool is_alive() const { return memory_id(*driver_, token_) == id_; }
   void give_back();
   Look look_at(void* stream) const;
 
   const DeviceDriver* driver_ = nullptr;
   DevicePlace place_;
   void *stream_ = nullptr, *event_ = nullptr;
-  void* token_ = nullptr;  // memory that goes with the context, and so tells whether that is there
-  std::uint64_t id_ = 0;
+  ContextToken token_;
   bool is_marked_ = false;
 };
 

@@ -366,7 +366,9 @@ void DevicePull::list_packing() {
   }
   // Of memory of the host, which may be sent as well, a kernel reads only what is pinned.
   const AtDevice at(*driver_, place_);
-  if (ways_.kernels && sent_.on_device && sent_.place == place_) packing.take_kernel(*driver_, place_);
+  const bool is_there = sent_.on_device && sent_.place == place_;
+  if (ways_.kernels && is_there) packing.take_kernel(*driver_, place_);
+  if (prepares_ && is_there) packing.make_graph(*driver_, place_);
 }
 
 // Into memory of ours. A call that waits goes along with the NULL stream, of one place alone.
@@ -431,6 +433,7 @@ bool DevicePull::list() {
   // Memory of the host, where it may be received as well, a kernel writes to only if it is pinned.
   const AtDevice at(*driver_, place_);
   if (ways_.kernels && received_.on_device) sharing_.batch().take_kernel(*driver_, place_);
+  if (prepares_ && received_.on_device) sharing_.batch().make_graph(*driver_, place_);
   return reached;
 }
 

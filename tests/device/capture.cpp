@@ -1,4 +1,4 @@
-// Capture: work that is put into a stream becomes part of a graph and is not done. There are no graphs, so what is
+// Capture: work that is put into a stream becomes part of a graph and is not done. What is
 // captured is counted and forgotten. What this is for: a call that must not be made while a stream captures is refused,
 // and the capture is lost, as CUDA has it.
 #include <cstring>
@@ -101,20 +101,14 @@ int begin_capture(Stream& stream, int mode) {
   return success;
 }
 
-// The graph is nothing but its number of pieces of work.
+// The graph has nothing in it.
 int end_capture(Stream& stream, Handle* graph) {
   if (graph == nullptr) return invalid_value;
   *graph = nullptr;
   const Capture capture = std::exchange(stream.capture, Capture::none);
   if (capture == Capture::none) return capture_unsupported;
   if (capture == Capture::invalid) return capture_invalidated;
-  *graph = new unsigned long(stream.captured);
-  return success;
-}
-
-int destroy_graph(Handle graph) {
-  if (graph == nullptr) return invalid_value;
-  delete static_cast<unsigned long*>(graph);
+  *graph = graph_of_capture();
   return success;
 }
 

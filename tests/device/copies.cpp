@@ -56,10 +56,10 @@ bool is_synchronous(Address address) {
   return allocation != nullptr && allocation->sync_memops;
 }
 
-int check(const Stream& stream, Address to, Address from, std::size_t bytes, Direction direction) {
+int check(const Context& context, Address to, Address from, std::size_t bytes, Direction direction) {
   const Place to_place = place_of(to, bytes), from_place = place_of(from, bytes);
   if (!fits(direction, to_place, from_place)) return invalid_value;
-  const bool to_ours = belongs(*stream.context, to), from_ours = belongs(*stream.context, from);
+  const bool to_ours = belongs(context, to), from_ours = belongs(context, from);
   if (to_ours && from_ours) return success;
   const bool both = to_place == Place::device && from_place == Place::device;
   return both && (to_ours || from_ours) ? success : invalid_context;
@@ -99,9 +99,14 @@ int move_row(const Copy2D& copy, Address to, Address from, std::size_t row) {
 
 }  // namespace
 
+int check_copy(const Context& context, Address to, Address from, std::size_t bytes) {
+  return check(context, to, from, bytes, Direction::any);
+}
+int move_now(Address to, Address from, std::size_t bytes) { return move(to, from, bytes); }
+
 int copy(Stream& stream, Address to, Address from, std::size_t bytes, Direction direction, bool waits) {
   if (bytes == 0) return success;
-  const int error = check(stream, to, from, bytes, direction);
+  const int error = check(*stream.context, to, from, bytes, direction);
   if (error != success) return error;
   const Place to_place = place_of(to, bytes), from_place = place_of(from, bytes);
   if (from_place == Place::pageable && to_place == Place::device) {
@@ -127,7 +132,7 @@ int copy_2d(Stream& stream, const Copy2D& copy, bool waits) {
   for (const std::size_t row : {std::size_t{0}, copy.height - 1}) {
     const Address row_to = to + (copy.to_y + row) * copy.to_pitch + copy.to_x;
     const Address row_from = from + (copy.from_y + row) * copy.from_pitch + copy.from_x;
-    const int error = check(stream, row_to, row_from, copy.width, Direction::any);
+    const int error = check(*stream.context, row_to, row_from, copy.width, Direction::any);
     if (error != success) return error;
     for (const auto& [side, type] : {std::pair(row_to, copy.to_type), std::pair(row_from, copy.from_type)}) {
       const Place place = place_of(side, copy.width);
@@ -161,7 +166,7 @@ int copy_batch(Stream& stream, const Address* to, const Address* from, const std
     while (attribute + 1 < attribute_count && begins[attribute + 1] <= i) ++attribute;
     const int order = attributes[attribute].from_order;
     int error = order < in_order || order > any ? static_cast<int>(invalid_value) : success;
-    if (error == success) error = check(stream, to[i], from[i], bytes[i], Direction::any);
+    if (error == success) error = check(*stream.context, to[i], from[i], bytes[i], Direction::any);
     if (error != success) {
       if (failed != nullptr) *failed = i;
       return error;

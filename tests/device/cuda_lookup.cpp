@@ -32,6 +32,8 @@ const Since since[] = {
     {"cuMemAllocAsync", 11020},        {"cuMemFreeAsync", 11020},         {"cuDeviceGetDefaultMemPool", 11020},
     {"cuEventRecordWithFlags", 11010}, {"cuLaunchHostFunc", 10000},       {"cuCtxGetId", 12000},
     {"cuStreamGetId", 12000},          {"cuGetProcAddress_v2", 12000},    {"cuStreamBeginCapture_v2", 10010},
+    {"cuGraphCreate", 10000},          {"cuGraphAddMemcpyNode", 10000},   {"cuGraphInstantiateWithFlags", 11040},
+    {"cuGraphLaunch", 10000},          {"cuGraphExecDestroy", 10000},     {"cuGraphDestroy", 10000},
 };
 
 int since_of(const std::string& name) {

@@ -205,3 +205,34 @@ QUADRILLE_EXPORT int cuEventElapsedTime_v2(float* milliseconds, Handle from, Han
 QUADRILLE_EXPORT int cuEventDestroy_v2(Handle event) {
   return enter(QUADRILLE_HERE, [&] { return destroy_event(event); });
 }
+
+QUADRILLE_EXPORT int cuGraphCreate(Handle* graph, unsigned flags) {
+  return enter(QUADRILLE_HERE, [&] { return flags != 0 ? static_cast<int>(invalid_value) : create_graph(graph); });
+}
+
+// Of plain bytes.
+QUADRILLE_EXPORT int cuGraphAddMemcpyNode(Handle* node, Handle graph, const Handle* after, std::size_t count,
+                                          const Copy3D* box, Handle handle) {
+  return enter(QUADRILLE_HERE, [&] {
+    const Context* const context = context_of(handle);
+    if (context == nullptr || context->destroyed) return static_cast<int>(invalid_context);
+    constexpr unsigned device = 2, unified = 4;
+    if (box == nullptr || box->height != 1 || box->depth != 1 || box->from_pitch < box->width || box->to_pitch < box->width)
+      return static_cast<int>(invalid_value);
+    for (const unsigned type : {box->from_type, box->to_type}) {
+      if (type != device && type != unified) return static_cast<int>(not_supported);
+    }
+    const Address from = box->from_device + box->from_x, to = box->to_device + box->to_x;
+    return add_copy(node, graph, after, count, to, from, box->width, *context);
+  });
+}
+
+QUADRILLE_EXPORT int cuGraphInstantiateWithFlags(Handle* ready, Handle graph, unsigned long long flags) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) {
+    return flags != 0 ? static_cast<int>(invalid_value) : make_ready(ready, graph);
+  });
+}
+
+QUADRILLE_EXPORT int cuGraphExecDestroy(Handle ready) {
+  return enter(QUADRILLE_HERE, [&] { return destroy_ready(ready); });
+}

@@ -258,3 +258,8 @@ QUADRILLE_EXPORT int QUADRILLE_STREAM(cuEventRecordWithFlags)(Handle event, Hand
     return flags > 1 ? static_cast<int>(invalid_value) : record_event(stream, event);
   });
 }
+
+QUADRILLE_EXPORT int QUADRILLE_STREAM(cuGraphLaunch)(Handle ready, Handle handle) {
+  return enter_in_stream(QUADRILLE_HERE, handle, per_thread,
+                         [&](Stream& stream) { return launch_graph(stream, ready); });
+}

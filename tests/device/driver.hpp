@@ -169,9 +169,19 @@ int refuse_unsafe(const char* function);
 int refuse_in_capture(const char* function, Stream& stream);
 int begin_capture(Stream& stream, int mode);
 int end_capture(Stream& stream, Handle* graph);
-int destroy_graph(Handle graph);
 int ask_capture(const Stream& stream, int* status);
 int exchange_capture_mode(int* mode);
+
+// -- graphs.cpp
+
+int create_graph(Handle* graph);
+Handle graph_of_capture();
+int add_copy(Handle* node, Handle graph, const Handle* after, std::size_t count, Address to, Address from,
+             std::size_t bytes, const Context& context);
+int make_ready(Handle* ready, Handle graph);
+int launch_graph(Stream& stream, Handle ready);
+int destroy_ready(Handle ready);
+int destroy_graph(Handle graph);
 
 // -- events.cpp
 
@@ -187,6 +197,9 @@ int destroy_event(Handle handle);
 
 enum class Direction { any, to_device, to_host, on_device };
 int copy(Stream& stream, Address to, Address from, std::size_t bytes, Direction direction, bool waits);
+// Whether work of a context may copy that, and the copy itself.
+int check_copy(const Context& context, Address to, Address from, std::size_t bytes);
+int move_now(Address to, Address from, std::size_t bytes);
 int copy_2d(Stream& stream, const Copy2D& copy, bool waits);
 int copy_batch(Stream& stream, const Address* to, const Address* from, const std::size_t* bytes, std::size_t count,
                const CopyAttributes* attributes, const std::size_t* begins, std::size_t attribute_count,

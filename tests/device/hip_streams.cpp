@@ -220,3 +220,33 @@ QUADRILLE_EXPORT int hipModuleLaunchKernel(Handle function, unsigned grid_x, uns
     return launch(stream, function, shape, parameters);
   });
 }
+
+QUADRILLE_EXPORT int hipGraphCreate(Handle* graph, unsigned flags) {
+  return enter(QUADRILLE_HERE, [&] { return flags != 0 ? static_cast<int>(invalid_value) : create_graph(graph); });
+}
+
+QUADRILLE_EXPORT int hipGraphAddMemcpyNode1D(Handle* node, Handle graph, const Handle* after, std::size_t count, void* to,
+                                             const void* from, std::size_t bytes, int kind) {
+  return enter_in_context(QUADRILLE_HERE, [&](const Context& context) {
+    return kind != hip_default ? static_cast<int>(not_supported)
+                               : add_copy(node, graph, after, count, number(to), number(from), bytes, context);
+  });
+}
+
+QUADRILLE_EXPORT int hipGraphInstantiateWithFlags(Handle* ready, Handle graph, unsigned long long flags) {
+  return enter_in_context(QUADRILLE_HERE, [&](Context&) {
+    return flags != 0 ? static_cast<int>(invalid_value) : make_ready(ready, graph);
+  });
+}
+
+QUADRILLE_EXPORT int hipGraphLaunch(Handle ready, Handle handle) {
+  return enter_in_stream(QUADRILLE_HERE, handle, false, [&](Stream& stream) { return launch_graph(stream, ready); });
+}
+
+QUADRILLE_EXPORT int hipGraphExecDestroy(Handle ready) {
+  return enter(QUADRILLE_HERE, [&] { return destroy_ready(ready); });
+}
+
+QUADRILLE_EXPORT int hipGraphDestroy(Handle graph) {
+  return enter(QUADRILLE_HERE, [&] { return destroy_graph(graph); });
+}

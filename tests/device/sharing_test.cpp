@@ -189,7 +189,7 @@ TEST_F(StandinNames, AreFoundWithoutTheirEndings) {
   EXPECT_EQ(find("cuStreamSynchronize", 12000, 2), reinterpret_cast<void*>(cuda().cuStreamSynchronize_ptsz));
   EXPECT_EQ(find("cuMemcpyDtoH", 12000, 2), reinterpret_cast<void*>(cuda().cuMemcpyDtoH_v2_ptds));
   EXPECT_EQ(find("cuMemAlloc", 12000, 2), reinterpret_cast<void*>(cuda().cuMemAlloc_v2));
-  EXPECT_EQ(find("cuGraphLaunch", 12000), nullptr);
+  EXPECT_EQ(find("cuGraphUpload", 12000), nullptr);
   void* found = nullptr;
   EXPECT_EQ(cuda().cuGetProcAddress_v2("cuMemAlloc", &found, 99000, 0, nullptr), invalid_value);
 }

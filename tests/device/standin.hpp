@@ -30,7 +30,7 @@
 //   QUADRILLE_STANDIN_FAIL       FUNCTION:N[+][:ERROR],...: the N-th call fails (N+: and all after it). FUNCTION may be
 //                                `operation`: the N-th piece of work of a stream, after which its context is unusable.
 //
-// A stream can capture, but the graph has nothing in it. There are no arrays, textures, events between processes and green
+// A graph has copies of plain bytes, which are added to it; that of a stream's capture has nothing in it. There are no arrays, textures, events between processes and green
 // contexts.
 #pragma once
 
@@ -62,6 +62,21 @@ struct Copy2D {
   Handle to_array;
   std::size_t to_pitch;
   std::size_t width, height;
+};
+struct Copy3D {
+  std::size_t from_x, from_y, from_z, from_level;
+  unsigned from_type;
+  const void* from_host;
+  Address from_device;
+  Handle from_array, unused_from;
+  std::size_t from_pitch, from_height;
+  std::size_t to_x, to_y, to_z, to_level;
+  unsigned to_type;
+  void* to_host;
+  Address to_device;
+  Handle to_array, unused_to;
+  std::size_t to_pitch, to_height;
+  std::size_t width, height, depth;
 };
 struct Location {
   int type, id;
@@ -183,6 +198,11 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
   X(cuStreamDestroy_v2, quadrille::standin::Handle)                                                            \
   X(cuCtxGetStreamPriorityRange, int*, int*)                                                                   \
   X(cuThreadExchangeStreamCaptureMode, int*)                                                                   \
+  X(cuGraphCreate, quadrille::standin::Handle*, unsigned)                                                      \
+  X(cuGraphAddMemcpyNode, quadrille::standin::Handle*, quadrille::standin::Handle, const quadrille::standin::Handle*, std::size_t, \
+    const quadrille::standin::Copy3D*, quadrille::standin::Handle)                                             \
+  X(cuGraphInstantiateWithFlags, quadrille::standin::Handle*, quadrille::standin::Handle, unsigned long long)  \
+  X(cuGraphExecDestroy, quadrille::standin::Handle)                                                            \
   X(cuGraphDestroy, quadrille::standin::Handle)                                                                \
   X(cuGetProcAddress_v2, const char*, void**, int, std::uint64_t, int*)
 
@@ -256,6 +276,7 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
   X(cuLaunchHostFunc, quadrille::standin::Handle, quadrille::standin::HostFunction, void*)                            \
   X(cuLaunchKernel, quadrille::standin::Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
     quadrille::standin::Handle, void**, void**)                                                                       \
+  X(cuGraphLaunch, quadrille::standin::Handle, quadrille::standin::Handle)                                            \
   X(cuStreamAddCallback, quadrille::standin::Handle, quadrille::standin::StreamFunction, void*, unsigned)             \
   X(cuEventRecord, quadrille::standin::Handle, quadrille::standin::Handle)                                            \
   X(cuEventRecordWithFlags, quadrille::standin::Handle, quadrille::standin::Handle, unsigned)

@@ -140,12 +140,15 @@ set_property(TEST mpi.device-pull-requests-lazy.3 APPEND PROPERTY LABELS mpi-cor
 # Small blocks, which one kernel reads where they are.
 quadrille_mpi_program(quadrille_device_gather_check device_gather_check.cpp)
 target_include_directories(quadrille_device_gather_check PRIVATE ${PROJECT_SOURCE_DIR}/include)
-add_dependencies(quadrille_device_gather_check quadrille_preload quadrille_standin_cuda)
+add_dependencies(quadrille_device_gather_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
 function(quadrille_device_gather_test name ranks how leader)
   quadrille_mpi_test(mpi.device-gather-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_gather_check PRELOAD
                      ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${pulled_${leader}}" ${ARGN}
-                     ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda> ${how})
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${gather_driver}> ${how})
 endfunction()
+set(gather_driver hip)
+quadrille_device_gather_test(hip 4 batch 0 QUADRILLE_STANDIN_STREAMS=lazy)
+set(gather_driver cuda)
 foreach(streams IN LISTS device_streams)
   quadrille_device_gather_test(${streams} 4 kernel 0 QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
   quadrille_device_gather_test(led-${streams} 3 kernel 1 QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
@@ -154,10 +157,14 @@ set_property(TEST mpi.device-gather-random.4 APPEND PROPERTY LABELS mpi-core)
 quadrille_device_gather_test(few 3 kernel 0)
 quadrille_device_gather_test(off 4 batch 0 QUADRILLE_DEVICE_KERNELS=off)
 quadrille_device_gather_test(no-module 4 batch 0 QUADRILLE_STANDIN_FAIL=cuModuleLoadData:1+)
-quadrille_device_gather_test(no-launch 4 batch 0 QUADRILLE_STANDIN_FAIL=cuLaunchKernel:2+)
-quadrille_device_gather_test(no-batch 4 copies 0
-                             QUADRILLE_STANDIN_FAIL=cuLaunchKernel:2+,cuMemcpyBatchAsync_v2:1+,cuMemcpyBatchAsync:1+)
+quadrille_device_gather_test(no-launch 4 no-launch 0 QUADRILLE_STANDIN_FAIL=cuLaunchKernel:2+)
 quadrille_device_gather_test(wrong 4 wrong 0)
+foreach(refused cuGraphCreate:1+ cuGraphAddMemcpyNode:2+ cuGraphInstantiateWithFlags:1+ cuGraphLaunch:1+)
+  string(REGEX REPLACE ":.*" "" test ${refused})
+  quadrille_device_gather_test(${test} 4 no-graph 0 QUADRILLE_STANDIN_FAIL=${refused},cuModuleLoadData:1+)
+endforeach()
+quadrille_device_gather_test(no-batch 4 copies 0
+                             QUADRILLE_STANDIN_FAIL=cuLaunchKernel:2+,cuGraphLaunch:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyBatchAsync:1+)
 
 # More than 2 GiB in a call.
 quadrille_mpi_test(mpi.device-huge.3 RANKS 3 PROGRAM quadrille_device_staging_check PRELOAD

@@ -94,7 +94,8 @@ inline unsigned long opens() { return count("opens"); }
 inline unsigned long closes() { return count(is_cuda ? "cuIpcCloseMemHandle" : "hipIpcCloseMemHandle"); }
 inline unsigned long launches() { return count("cuLaunchKernel"); }
 // Calls of the driver that make all copies of a call.
-inline unsigned long batches() { return count("cuMemcpyBatchAsync_v2") + launches(); }
+inline unsigned long graphs() { return count(is_cuda ? "cuGraphLaunch" : "hipGraphLaunch"); }
+inline unsigned long batches() { return count("cuMemcpyBatchAsync_v2") + launches() + graphs(); }
 
 // By leaders the first rank of a device copies for all of it.
 inline bool is_led = false;

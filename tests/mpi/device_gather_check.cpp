@@ -1,7 +1,8 @@
 // How many calls of the driver move the blocks of a call by ipc-pull: small ones one kernel, which reads them where the peers
-// have them; else a batch, or a copy each.
-//   device_gather_check LIBRARY HOW    HOW: kernel; batch, where there is no kernel, or it is not trusted; copies, where there
-//                                      is no batch either
+// have them; else a graph, if they are made again, a batch, or a copy each.
+//   device_gather_check LIBRARY HOW    HOW: kernel; batch, where there is no kernel; wrong, where it does nothing; no-launch,
+//                                      where it is refused; no-graph, where there is none of these but batches; copies,
+//                                      where there is nothing else
 #include <memory>
 
 #include "device_buffers.hpp"
@@ -11,39 +12,43 @@ using namespace quadrille::test;
 
 namespace {
 
+// Of calls of the driver that move blocks of calls.
 struct Counts {
-  unsigned long launched = launches(), batched = count("cuMemcpyBatchAsync_v2"), copied = count("cuMemcpyAsync");
-  // Since then: so many calls.
+  unsigned long launched = launches(), graphed = graphs(), batched = count("cuMemcpyBatchAsync_v2"),
+                copied = count(is_cuda ? "cuMemcpyAsync" : "hipMemcpyAsync");
+  // Since then there were so many, of one kind. What was refused was tried before.
   void expect(const std::string& how, unsigned long n, unsigned long blocks, const char* what) const {
     const Counts now;
-    // What was refused was tried.
-    const unsigned long launched_now = now.launched - launched, batched_now = now.batched - batched;
-    const bool good = how == "kernel"  ? launched_now == n && batched_now == 0
-                      : how == "batch" ? batched_now == n
-                                       : batched_now == n && now.copied - copied == n * blocks;
-    if (leads()) {
-      check(good, what);
-      if (how != "copies") check(now.copied == copied, "copies one by one");
-    } else {
-      check(launched_now == 0 && batched_now == 0 && now.copied == copied, "who is led copies");
-    }
+    const unsigned long by_kernel = now.launched - launched, by_graph = now.graphed - graphed, by_batch = now.batched - batched,
+                        one_by_one = now.copied - copied;
+    if (!leads()) return check(by_kernel + by_graph + by_batch + one_by_one == 0, "who is led copies");
+    if (how == "copies") return check(one_by_one == n * blocks, what);
+    check(one_by_one == 0, "copies one by one");
+    if (how == "batch") return check(by_batch == n, what);
+    check(by_batch == 0, "a batch");
+    check((how == "kernel" ? by_kernel : by_graph) == n && by_kernel + by_graph == n, what);
   }
 };
 
-// Does nothing at all, or moves too much.
+// Does nothing at all.
 void lazy_kernel(const quadrille::standin::Launch*, void**) {}
 
-// Blocks of so many ints; what is expected of those that are small, and of others.
-void check_calls_of(const On& on, int n, const std::string& how, bool is_small) {
+// What moves small blocks and large ones, and those of a persistent request.
+struct Ways {
+  std::string small, large, small_again, large_again;
+};
+
+// Blocks of so many ints, which are small or not.
+void check_calls_of(const On& on, int n, const Ways& ways, bool is_small) {
   const auto ranks = static_cast<unsigned long>(on.ranks);
   const unsigned long blocks = is_led ? ranks * ranks : ranks;
-  const std::string other = how == "copies" ? how : "batch";
+  const std::string& how = is_small ? ways.small : ways.large;
   for (const Form form : forms) {
     Buffers buffers({form, n}, on);
     buffers.check_calls(1, "the first");
     const Counts counts;
     buffers.check_calls(3, "a call");
-    counts.expect(is_small ? how : other, 3, blocks, is_small ? "calls with small blocks" : "calls with large blocks");
+    counts.expect(how, 3, blocks, is_small ? "calls with small blocks" : "calls with large blocks");
   }
   // What is sent in place is brought to other memory before.
   if (how == "kernel" && is_small && on.ranks >= 4) {
@@ -70,7 +75,7 @@ void check_calls_of(const On& on, int n, const std::string& how, bool is_small) 
     buffers.send.fill(-11);
     buffers.look(turn, "a start");
   }
-  counts.expect(is_small ? how : other, 3, blocks, is_small ? "starts with small blocks" : "starts with large blocks");
+  counts.expect(is_small ? ways.small_again : ways.large_again, 3, blocks, is_small ? "starts with small blocks" : "starts with large blocks");
   free(&request);
 }
 
@@ -80,17 +85,20 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 3) return 2;
   begin_pulling(argv[1], "plain");
-  std::string how = argv[2];
+  const std::string how = argv[2];
   if (how == "wrong") {
     auto* const twin = reinterpret_cast<quadrille_standin_kernel_t*>(dlsym(dlopen(argv[1], RTLD_NOW), "quadrille_standin_kernel"));
     twin("quadrille_copy_pieces", lazy_kernel);
-    how = "batch";
   }
+  const std::string large = !is_cuda || how == "copies" ? "copies" : "batch";
+  const std::string again = how == "copies" || how == "no-graph" ? large : "graph";
+  // A graph is made where no kernel is to be launched; whether that is refused is found when it is.
+  const Ways ways{how == "kernel" ? how : large, large, how == "kernel" ? how : how == "no-launch" ? large : again, again};
   const On world(MPI_COMM_WORLD);
   // What is less than four copies is no kernel's.
   const bool are_many = is_led ? size >= 2 : size >= 4;
-  for (const int n : {1, 7, 1000}) check_calls_of(world, n, how, are_many);
-  check_calls_of(world, 5000, how, false);
+  for (const int n : {1, 7, 1000}) check_calls_of(world, n, ways, are_many);
+  check_calls_of(world, 5000, ways, false);
   MPI_Type_free(&with_gaps);
   MPI_Finalize();
   std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");

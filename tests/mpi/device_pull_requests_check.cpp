@@ -365,11 +365,14 @@ void check_failures(const On& on, By by) {
       {"cuEventQuery:1", "hipEventQuery:1"},
       {"cuStreamQuery:1", "hipStreamQuery:1"},
       {"cuStreamQuery:2", "hipStreamQuery:2"},
-      {"cuLaunchKernel:1+", "hipMemcpyAsync:1"},
+      {"cuLaunchKernel:1+", "hipGraphLaunch:1+,hipMemcpyAsync:1"},
+      {"cuGraphInstantiateWithFlags:1+", "hipGraphInstantiateWithFlags:1+"},
+      {"cuGraphLaunch:1+", "hipGraphLaunch:1+"},
+      {"cuGraphAddMemcpyNode:2", "hipGraphAddMemcpyNode1D:2"},
       {"cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+", "hipMemcpy2DAsync:1+"},
-      {"cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1", "hipMemcpyAsync:1"},
-      {"cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:2", "hipMemcpyAsync:2"},
-      {"cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1+,cuMemcpy2DAsync_v2:1+", "hipMemcpyAsync:1+,hipMemcpy2DAsync:1+", true},
+      {"cuGraphLaunch:1+,cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1", "hipGraphLaunch:1+,hipMemcpyAsync:1"},
+      {"cuGraphLaunch:1+,cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:2", "hipGraphLaunch:1+,hipMemcpyAsync:2"},
+      {"cuGraphLaunch:1+,cuLaunchKernel:1+,cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:1+,cuMemcpy2DAsync_v2:1+", "hipGraphLaunch:1+,hipMemcpyAsync:1+,hipMemcpy2DAsync:1+", true},
   };
   for (const bool persistent : {false, true}) {
     for (const bool in_place : {false, true}) {

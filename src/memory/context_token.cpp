@@ -1,0 +1,23 @@
+#include "memory/context_token.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include "memory/device_driver.hpp"
+
+namespace quadrille::memory {
+
+bool ContextToken::take(const DeviceDriver& driver, const DevicePlace& place) {
+  constexpr std::size_t few_bytes = 64;
+  driver_ = &driver;
+  place_ = place;
+  memory_ = allocate_pinned(driver, few_bytes);
+  if (memory_ != nullptr) id_ = memory_id(driver, memory_);
+  return memory_ != nullptr;
+}
+
+bool ContextToken::is_alive() const { return is_taken() && id_ != 0 && memory_id(*driver_, memory_) == id_; }
+
+void ContextToken::give_back() { free_pinned(*driver_, std::exchange(memory_, nullptr)); }
+
+}  // namespace quadrille::memory

@@ -1,0 +1,64 @@
+#include "memory/copy_graph.hpp"
+
+#include <utility>
+
+#include "memory/device_driver.hpp"
+
+namespace quadrille::memory {
+namespace {
+
+constexpr unsigned any_memory = 4;    // of CUDA: the driver finds out
+constexpr int hip_any_direction = 4;  // likewise
+
+bool has_graphs(const DeviceDriver& driver) {
+  return driver.create_graph != nullptr && (driver.add_copy_cuda != nullptr || driver.add_copy_hip != nullptr) &&
+         driver.make_graph_ready != nullptr && driver.launch_graph != nullptr && driver.destroy_ready_graph != nullptr &&
+         driver.destroy_graph != nullptr;
+}
+
+bool add_copy(const DeviceDriver& driver, void* graph, void* context, std::uintptr_t to, std::uintptr_t from,
+              std::size_t bytes) {
+  void* node = nullptr;
+  if (!driver.is_cuda) {
+    return driver.add_copy_hip(&node, graph, nullptr, 0, reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                               bytes, hip_any_direction) == 0;
+  }
+  CudaBox box{};
+  box.from_type = box.to_type = any_memory;
+  box.from_device = from;
+  box.to_device = to;
+  box.from_pitch = box.to_pitch = box.width = bytes;
+  box.from_height = box.to_height = box.height = box.depth = 1;
+  return driver.add_copy_cuda(&node, graph, nullptr, 0, &box, context) == 0;
+}
+
+}  // namespace
+
+void CopyGraph::make(const DeviceDriver& driver, const DevicePlace& place, std::span<const std::uintptr_t> to,
+                     std::span<const std::uintptr_t> from, std::span<const std::size_t> bytes) {
+  forget();
+  void* graph = nullptr;
+  if (!has_graphs(driver) || driver.create_graph(&graph, 0) != 0) return;
+  bool added = true;
+  for (std::size_t i = 0; i < bytes.size() && added; ++i) {
+    added = add_copy(driver, graph, place.context, to[i], from[i], bytes[i]);
+  }
+  if (added && token_.take(driver, place) && driver.make_graph_ready(&ready_, graph, 0) != 0) {
+    ready_ = nullptr;
+    token_.give_back();
+  }
+  driver.destroy_graph(graph);
+}
+
+bool CopyGraph::launch(const DeviceDriver& driver, void* stream) const { return driver.launch_graph(ready_, stream) == 0; }
+
+void CopyGraph::forget() {
+  void* const ready = std::exchange(ready_, nullptr);
+  if (!token_.is_taken()) return;
+  if (!token_.is_alive()) return token_.forget();
+  const AtDevice at(token_.driver(), token_.place());
+  if (ready != nullptr) token_.driver().destroy_ready_graph(ready);
+  token_.give_back();
+}
+
+}  // namespace quadrille::memory

@@ -1,0 +1,33 @@
+// Copies that the driver keeps as a graph: made once, and put into a stream by one call however many they are, with no work
+// for any of them on the host. The copies have no order among each other, so the device may make several at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "memory/context_token.hpp"
+#include "memory/device.hpp"
+
+namespace quadrille::memory {
+
+class CopyGraph {
+ public:
+  CopyGraph() = default;
+  CopyGraph(const CopyGraph&) = delete;
+  CopyGraph& operator=(const CopyGraph&) = delete;
+  ~CopyGraph() { forget(); }
+  // Between addresses of devices. While AtDevice of the place lives. If the driver refuses, there is none.
+  void make(const DeviceDriver& driver, const DevicePlace& place, std::span<const std::uintptr_t> to,
+            std::span<const std::uintptr_t> from, std::span<const std::size_t> bytes);
+  bool is_there() const { return ready_ != nullptr; }
+  // Once or many times; one after the other is done. False if the driver refuses: then nothing is under way.
+  bool launch(const DeviceDriver& driver, void* stream) const;
+  void forget();
+
+ private:
+  void* ready_ = nullptr;  // to be launched
+  ContextToken token_;
+};
+
+}  // namespace quadrille::memory
