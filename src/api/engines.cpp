@@ -7,6 +7,7 @@
 #include "run/neighbor_copies.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
+#include "team/own_rings.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -48,7 +49,12 @@ int by_leaders(const Call& call, const Service& by, Team& team) {
   return run::run_leaders(call, *on.plan, on.memory->blocking->leaders, *on.blocking, team.group);
 }
 
-int by_pull(const Call& call, const Service& by, Team& team) { return pull(call, by.choice, team); }
+int by_pull(const Call& call, const Service& by, Team& team) {
+  // What nonblocking calls need for that is made here, as they may not wait.
+  const bool has_lanes = team.nodes.nodes == 1 && team.group.reach().rings;
+  if (team.taken.ready && !team.taken.apart && has_lanes) team::prepare_pull_lanes(team);
+  return pull(call, by.choice, team);
+}
 
 int by_padding(const Call& call, const Service& by, Team& team) {
   return run::run_padded(call, by.on.schedule, *by.on.direct, team.group);

@@ -6,6 +6,7 @@
 #include "api/requests.hpp"
 #include "api/serve.hpp"
 #include "memory/device.hpp"
+#include "memory/device_streams.hpp"
 
 namespace quadrille::api {
 
@@ -40,9 +41,8 @@ int PullRequest::start() {
 
 int PullRequest::advance() {
   if (phase_ == Phase::pulling) {
-    while (!pull_.done()) {
-      if (!pull_.advance()) return MPI_SUCCESS;
-    }
+    if (!goes_on()) return MPI_SUCCESS;
+    team_.counted.pulled = pull_.pulled();
     if (driver_ != nullptr) explain_pull(call_.call().collective, choice_, team_, pull_.pulled());
     if (!pull_.pulled()) return go_over_host();
     phase_ = Phase::over;
@@ -54,6 +54,16 @@ int PullRequest::advance() {
     return error;
   }
   return MPI_SUCCESS;
+}
+
+// Pulls as far as it can without waiting; true if it is done. A capture of the program is not disturbed.
+bool PullRequest::goes_on() {
+  std::optional<memory::BesideCapture> beside;
+  if (driver_ != nullptr) beside.emplace(*driver_);
+  while (!pull_.done()) {
+    if (!pull_.advance()) return false;
+  }
+  return true;
 }
 
 // The request brings back what comes, and in later starts the data of a device to the host before.

@@ -49,6 +49,7 @@ class PullRequest {
 
  private:
   enum class Phase : std::uint8_t { over, pulling, by_rings };
+  bool goes_on();
   int go_over_host();
 
   const run::StoredCall call_;

@@ -246,11 +246,12 @@ bool can_pull(const Lanes& lanes) { return !lanes.lanes.empty() && lanes.lanes.f
 
 bool prepare_pull_lanes(Team& team) {
   Lanes& lanes = lanes_of(team);
-  if (can_pull(lanes)) return true;
+  if (can_pull(lanes) || lanes.cannot_pull) return can_pull(lanes);
   for (Lane& lane : lanes.lanes) {
     lane.pull = own_pull(team);
     if (lane.pull) continue;
     for (Lane& made : lanes.lanes) made.pull.reset();
+    lanes.cannot_pull = true;
     return false;
   }
   return can_pull(lanes);

@@ -66,6 +66,7 @@ struct Lane {
 struct Lanes {
   std::vector<Lane> lanes;               // none: there is no memory for them
   unsigned calls = 0;                    // the same on all ranks
+  bool cannot_pull = false;              // likewise: there is no memory for that
   run::NodeEdges with_own, without_own;  // among all ranks; see run/node_dense_run.hpp
 };
 // Collective when it is first called on a team whose ranks share a node and have rings.
