@@ -25,11 +25,12 @@ tar -C "$out" -czf "$out/quadrille_$version.orig.tar.gz" "quadrille-$version"
 cp -R "$source/packaging/debian" "$tree/debian"
 
 say "building for both ABIs takes some minutes; the log is $out/build.log"
-(cd "$tree" && DEB_BUILD_OPTIONS="parallel=$jobs" dpkg-buildpackage -us -uc -b) >"$out/build.log" 2>&1 ||
+(cd "$tree" && DEB_BUILD_OPTIONS="parallel=$jobs noautodbgsym" dpkg-buildpackage -us -uc -b) >"$out/build.log" 2>&1 ||
   { tail -n 30 "$out/build.log" >&2; fail "dpkg-buildpackage failed"; }
 
 say "lintian"
-lintian --allow-root --fail-on error,warning "$out"/*.changes || fail "lintian has found something"
+# That no bug of Debian is closed matters to an upload alone.
+lintian --allow-root --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$out"/*.changes || fail "lintian has found something"
 
 say "trying them"
 root="$out/root"

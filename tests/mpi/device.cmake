@@ -242,13 +242,14 @@ foreach(case slow fast messages pull)
     quadrille_mpi_test(mpi.device-choice-${case}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_choice_check
                        ARGUMENTS ${case}
                        SETTINGS QUADRILLE_MPI_DEVICE=${takes} QUADRILLE_TRIALS=on QUADRILLE_TUNING=none
+                                QUADRILLE_DEVICE_KERNELS=off  # the stand-in interprets them: hundreds take long
                                 QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda>)
   endforeach()
 endforeach()
 # What is found is kept for the next program.
 quadrille_mpi_test(mpi.device-choice-learn.4 RANKS 4 PROGRAM quadrille_device_choice_check ARGUMENTS slow
                    WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/learn_devices.sh
-                   SETTINGS QUADRILLE_MPI_DEVICE=1 QUADRILLE_NODES=blocked:2
+                   SETTINGS QUADRILLE_MPI_DEVICE=1 QUADRILLE_NODES=blocked:2 QUADRILLE_DEVICE_KERNELS=off
                             QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda>)
 # The ranks ask each other, and none has such memory.
 foreach(takes 1 messages)
