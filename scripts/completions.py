@@ -11,7 +11,7 @@ import subprocess
 
 import cli_help
 
-FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--measured', '--map-json', '--svg'}
+FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--measured', '--map-json', '--svg', '--html'}
 COLLECTIVES = {'--collective'}
 ALGORITHMS = {'--algorithm', '--algorithms'}
 

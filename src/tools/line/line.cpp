@@ -105,6 +105,7 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map, Action of_sched
                   "4x3m --rank 0\n"
                   "  QUADRILLE_TOPOLOGY='numa:2 core:4 pu:1' quadrille show --algorithm sh-numa-co\n"
                   "  quadrille show --algorithm two-phase-bruck --collective alltoallv --ranks 8 --svg bruck.svg\n"
+                  "  quadrille show --algorithm zero-rotation-bruck --html schedules.html\n"
                   "  quadrille show --map\n"
                   "  quadrille show --map --measured p8.json p16.json\n");
   command->add_option("--collective", options.collective, "Collective")->default_str("alltoall");
@@ -125,7 +126,10 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map, Action of_sched
   command->add_option("--svg", options.svg,
                       "Draw it into this file: messages between all ranks, the order of copies on the square of blocks, or "
                       "the hops of a neighbourhood of one or two dimensions");
+  command->add_option("--html", options.html,
+                      "Write a page into this file on which blocks move step by step, for all algorithms and up to 16 ranks");
   add_map(command, map);
+  command->get_option("--html")->excludes(command->get_option("--svg"))->excludes(command->get_option("--rank"));
   command->get_option("--svg")->excludes(command->get_option("--rank"));
   const std::string about_map = "Which algorithm of Alltoallv is fastest at which N and P";
   CLI::Option* as_map = command->add_flag("--map", about_map);

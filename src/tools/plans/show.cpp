@@ -8,6 +8,7 @@
 #include "choose/registry.hpp"
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
+#include "tools/plans/show_html.hpp"
 #include "tools/plans/show_neighbors.hpp"
 #include "tools/plans/show_svg.hpp"
 #include "tools/plans/verify_cases.hpp"
@@ -74,6 +75,10 @@ int show_command(const ShowOptions& options) {
   }
   if (options.ranks < 1 || options.ranks > kMostRanks) {
     return refuse(fmt::format("ranks must be from 1 to {}, not {}", kMostRanks, options.ranks));
+  }
+  if (!options.html.empty()) {
+    error = write_page(collective, choice, options);
+    return error.empty() ? 0 : refuse(error);
   }
   if (is_for_neighbors(*choice.algorithm)) {
     error = options.svg.empty() ? show_neighbors(collective, choice, options)

@@ -14,6 +14,7 @@ struct ShowOptions {
   std::string neighborhood = "moore:2,1";  // neighbour collectives; see neighborhood_text.hpp
   std::string grid;                        // of their ranks; empty: an even torus of `ranks`
   std::string svg;                         // file to draw it into; empty: text
+  std::string html;                        // file for the page on which blocks move; see show_html.hpp
   std::string nodes;                       // a node map as in QUADRILLE_NODES; empty: one node
   // NUMA domains that ranks take in turn, as from QUADRILLE_TOPOLOGY; empty: one domain.
   std::vector<int> unit_domains;
