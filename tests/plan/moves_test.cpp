@@ -38,22 +38,23 @@ TEST(MovesTest, AMessageNeedsItsReceive) {
   EXPECT_THAT(play(one_way(1, {}, false), one_node(2), steps), HasSubstr("no rank can go on"));
 }
 
-// Rank 1 copies what rank 0 brings, a step later: the fence keeps it back.
+// Rank 2 copies what rank 1 has from rank 0 after two steps: the fence keeps it back.
 TEST(MovesTest, AFenceHoldsTheNodeTogether) {
-  Builder first(0), second(1);
-  first.begin_round();
-  first.copy(Buffer::send, 0, Buffer::scratch, 0);
-  first.node_fence();
-  second.begin_round();
-  second.node_fence();
-  second.begin_round();
-  second.copy({0, 0, Buffer::scratch}, {1, 0, Buffer::recv});
-  const std::vector<Schedule> schedules = {first.take(), second.take()};
+  std::vector<Schedule> schedules = one_way(2, {Window::Wait::all, 1});
+  for (Schedule& schedule : schedules) schedule.rounds.back().node_fence = true;
+  Builder third(2);
+  third.begin_round();
+  third.node_fence();
+  third.begin_round();
+  third.copy({1, 1, Buffer::recv}, {2, 0, Buffer::recv});
+  schedules.push_back(third.take());
   std::vector<Step> steps;
-  ASSERT_EQ(play(schedules, one_node(2), steps), "");
-  ASSERT_EQ(steps.size(), 2u);
-  EXPECT_EQ(steps[0][0].by, 0);
-  EXPECT_EQ(steps[1][0].by, 1);
+  ASSERT_EQ(play(schedules, one_node(3), steps), "");
+  ASSERT_EQ(steps.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(steps[i].size(), 1u);
+    EXPECT_EQ(steps[i][0].by, i < 2 ? 0 : 2);
+  }
 }
 
 TEST(MovesTest, CopyByCopyKeepsTheOrderOfEachRank) {
