@@ -85,7 +85,9 @@ TEST(Claims, BoundsFollowFromWhatThePaperSays) {
   for (const Figure& f : figures(l2, 8)) {
     for (const Claim& claim : f.claims) {
       const auto bounds = bounds_of(claim.paper);
-      if (bounds) EXPECT_LT(bounds->first, bounds->second) << f.name << ": " << claim.paper;
+      if (bounds) {
+        EXPECT_LT(bounds->first, bounds->second) << f.name << ": " << claim.paper;
+      }
     }
   }
 }
