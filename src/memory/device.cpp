@@ -41,11 +41,19 @@ bool load(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
+// A function by its name in either driver.
+struct Finder {
+  void* library;
+  bool cuda;
+  template <class Function>
+  void operator()(const char* of_cuda, const char* of_hip, Function*& function) const {
+    load(library, cuda ? of_cuda : of_hip, function);
+  }
+};
+
 void load_for_streams(void* library, DeviceDriver& driver) {
   const bool cuda = driver.is_cuda;
-  const auto find = [&](const char* of_cuda, const char* of_hip, auto& function) {
-    load(library, cuda ? of_cuda : of_hip, function);
-  };
+  const Finder find{library, cuda};
   find("cuStreamIsCapturing", "hipStreamIsCapturing", driver.is_capturing);
   find("cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode", driver.exchange_capture_mode);
   find("cuStreamQuery", "hipStreamQuery", driver.query_stream);
@@ -75,9 +83,7 @@ void load_for_kernels(void* library, DeviceDriver& driver) {
 
 void load_for_sharing(void* library, DeviceDriver& driver) {
   const bool cuda = driver.is_cuda;
-  const auto find = [&](const char* of_cuda, const char* of_hip, auto& function) {
-    load(library, cuda ? of_cuda : of_hip, function);
-  };
+  const Finder find{library, cuda};
   find("cuMemGetAddressRange_v2", "hipMemGetAddressRange", driver.address_range);
   find("cuIpcGetMemHandle", "hipIpcGetMemHandle", driver.export_memory);
   find("cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle", driver.open_memory);
@@ -95,9 +101,7 @@ void load_for_sharing(void* library, DeviceDriver& driver) {
 
 void load_for_graphs(void* library, DeviceDriver& driver) {
   const bool cuda = driver.is_cuda;
-  const auto find = [&](const char* of_cuda, const char* of_hip, auto& function) {
-    load(library, cuda ? of_cuda : of_hip, function);
-  };
+  const Finder find{library, cuda};
   find("cuGraphCreate", "hipGraphCreate", driver.create_graph);
   find("cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags", driver.make_graph_ready);
   find("cuGraphLaunch", "hipGraphLaunch", driver.launch_graph);
