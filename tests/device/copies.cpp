@@ -15,7 +15,7 @@ enum class Place { pageable, pinned, device, nowhere };
 Place place_of(Address address, std::size_t bytes) {
   const Allocation* const allocation = find(address);
   if (allocation == nullptr) return address == 0 || is_in_arena(address) ? Place::nowhere : Place::pageable;
-  if (bytes > allocation->bytes - (address - allocation->base)) return Place::nowhere;
+  if (bytes > bytes_from(*allocation, address)) return Place::nowhere;
   return allocation->is_device() || allocation->kind == Kind::managed ? Place::device : Place::pinned;
 }
 
@@ -48,7 +48,7 @@ bool fits(unsigned type, Place place) {
 bool belongs(const Context& context, Address address) {
   const Allocation* const allocation = find(address);
   if (allocation == nullptr || !allocation->is_device() || starts_by_itself) return true;
-  return allocation->kind == Kind::pool ? allocation->device == context.device : allocation->context == &context;
+  return allocation->is_of_a_device_alone() ? allocation->device == context.device : allocation->context == &context;
 }
 
 bool is_synchronous(Address address) {

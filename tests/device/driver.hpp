@@ -64,7 +64,7 @@ struct Context {
 
 // -- memory.cpp
 
-enum class Kind { device, pool, pinned, registered, managed, opened };
+enum class Kind { device, pool, pinned, registered, managed, opened, mapped };
 // What lies behind the bytes of a device's allocation, for all processes that map it.
 struct Footer {
   std::uint32_t alive;
@@ -76,12 +76,17 @@ struct Allocation {
   char* data = nullptr;               // where the driver touches it
   int file = -1;
   std::uint64_t inode = 0;
-  Context* context = nullptr;  // null for pools
+  Context* context = nullptr;  // null for pools and what is mapped by hand
   int device = 0;
   unsigned long long id = 0;
   int opened = 0;  // how often, of another process's
   bool sync_memops = false;
-  bool is_device() const { return kind == Kind::device || kind == Kind::pool || kind == Kind::opened; }
+  std::uint64_t made = 0;  // of what is mapped by hand
+  bool accessible = true;
+  bool is_device() const {
+    return kind == Kind::device || kind == Kind::pool || kind == Kind::opened || kind == Kind::mapped;
+  }
+  bool is_of_a_device_alone() const { return kind == Kind::pool || kind == Kind::mapped; }  // and of no context
   bool is_file() const { return file >= 0; }
   Footer* footer() const { return reinterpret_cast<Footer*>(data + mapped - 4096); }
 };
@@ -91,7 +96,11 @@ int free_host(void* address, Kind kind);
 int register_host(Context& context, void* address, std::size_t bytes);
 void release(Allocation& allocation);  // all but waiting
 void release_all(const Context& context);
+std::size_t memory_left(int device);
 int memory_left(const Context& context, std::size_t* available, std::size_t* total);  // of its device
+// How far it goes on from here, over pieces that are mapped one behind the other.
+std::size_t bytes_from(const Allocation& allocation, Address address);
+Address find_reservable(std::size_t bytes);  // 0: there is nothing
 Allocation* find(Address address);
 // May be taken for a device's memory, allocated or not.
 bool is_in_arena(Address address);
@@ -99,6 +108,31 @@ bool is_in_arena(Address address);
 char* reach(Address address, std::size_t bytes);
 int map_file(Kind kind, int file, std::size_t bytes, std::size_t mapped, Allocation*& made);
 constexpr std::size_t pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+// -- mapped.cpp
+
+constexpr std::size_t mapping_granularity = 65536;
+constexpr int read_and_write = 3;
+struct Reservation {
+  std::size_t bytes = 0;
+  char* data = nullptr;  // where the driver touches what is mapped there
+};
+struct Made {
+  int file = -1;
+  std::size_t bytes = 0;
+  MemoryProperties properties{};
+  int held = 1, mappings = 0;
+  bool mapped_before = false;
+};
+int reserve(Address* at, std::size_t bytes);
+int give_back(Address at, std::size_t bytes);
+int make_memory(std::uint64_t* handle, std::size_t bytes, const MemoryProperties* properties);
+int let_go(std::uint64_t handle);
+int map_memory(Address at, std::size_t bytes, std::size_t offset, std::uint64_t handle);
+int unmap(Address at, std::size_t bytes);
+int give_access(Address at, std::size_t bytes, const Access* access, std::size_t count);
+int hold_again(std::uint64_t* handle, Address at);
+int properties_of(MemoryProperties* properties, std::uint64_t handle);
 
 // -- attributes.cpp, sharing.cpp
 
@@ -245,6 +279,9 @@ struct Driver {
   std::map<Address, Allocation> allocations;
   std::vector<std::unique_ptr<Stream>> streams;
   std::map<Event*, std::unique_ptr<Event>> events;
+  std::map<Address, Reservation> reservations;
+  std::map<std::uint64_t, Made> made;
+  std::uint64_t last_made = 0;
   unsigned long long last_id = 0;
   unsigned long operations = 0, stale = 0;
 };

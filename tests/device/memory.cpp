@@ -27,15 +27,19 @@ Address arena() {
   return begin;
 }
 
-// The first gap, and a page to the next one, so that who goes beyond an end is nowhere.
-Address find_gap(std::size_t bytes) {
-  Address at = arena();
-  for (const auto& [base, allocation] : driver().allocations) {
-    if (!is_in_arena(base)) continue;
-    if (base - at >= bytes + page) return at;
-    at = base + pages(allocation.bytes) + page;
+// What is mapped by hand is in the upper half.
+constexpr std::size_t half = arena_bytes / 2;
+
+// The first gap between the entries of a map by address, and a page to the next one, so that who goes beyond an end is
+// nowhere.
+template <class Entries>
+Address find_gap(const Entries& entries, Address begin, std::size_t bytes) {
+  Address at = begin;
+  for (auto entry = entries.lower_bound(begin); entry != entries.end() && entry->first - begin < half; ++entry) {
+    if (entry->first - at >= bytes + page) return at;
+    at = entry->first + pages(entry->second.bytes) + page;
   }
-  return arena() + arena_bytes - at >= bytes + page ? at : 0;
+  return begin + half - at >= bytes + page ? at : 0;
 }
 
 void overwrite(const Allocation& allocation, int value) {
@@ -44,7 +48,7 @@ void overwrite(const Allocation& allocation, int value) {
 
 // The program sees nothing but addresses; the driver has the bytes elsewhere.
 bool map_twice(Allocation& allocation) {
-  allocation.base = find_gap(pages(allocation.bytes));
+  allocation.base = find_gap(driver().allocations, arena(), pages(allocation.bytes));
   if (allocation.base == 0) return false;
   void* const data =
       mmap(nullptr, allocation.mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, allocation.file, 0);
@@ -97,23 +101,32 @@ int map_file(Kind kind, int file, std::size_t bytes, std::size_t mapped, Allocat
   return success;
 }
 
+std::size_t memory_left(int device) {
+  std::size_t taken = 0;
+  for (const auto& [base, allocation] : driver().allocations) {
+    const bool counts = allocation.is_device() && allocation.kind != Kind::opened && allocation.kind != Kind::mapped;
+    if (counts && allocation.device == device) taken += allocation.bytes;
+  }
+  for (const auto& [handle, made] : driver().made) {
+    if (made.properties.location.id == device) taken += made.bytes;
+  }
+  return driver().settings.memory - std::min(driver().settings.memory, taken);
+}
+
 int memory_left(const Context& context, std::size_t* available, std::size_t* total) {
   if (available == nullptr || total == nullptr) return invalid_value;
-  *available = *total = driver().settings.memory;
-  for (const auto& [base, allocation] : driver().allocations) {
-    if (!allocation.is_device() || allocation.kind == Kind::opened || allocation.device != context.device) continue;
-    *available -= std::min(*available, allocation.bytes);
-  }
+  *available = memory_left(context.device);
+  *total = driver().settings.memory;
   return success;
 }
 
+Address find_reservable(std::size_t bytes) { return find_gap(driver().reservations, arena() + half, bytes); }
+
 int allocate(Context& context, Kind kind, std::size_t bytes, Address* made) {
   if (made == nullptr || bytes == 0) return invalid_value;
-  if (bytes > arena_bytes) return out_of_memory;
+  if (bytes > half) return out_of_memory;
   if (kind == Kind::pinned || kind == Kind::managed) return allocate_host(context, kind, bytes, made);
-  std::size_t left = 0, total = 0;
-  memory_left(context, &left, &total);
-  if (bytes > left) return out_of_memory;
+  if (bytes > memory_left(context.device)) return out_of_memory;
   const int file = memfd_create("quadrille-device", MFD_CLOEXEC);
   if (file < 0) return out_of_memory;
   Allocation* allocation = nullptr;
@@ -138,11 +151,24 @@ Allocation* find(Address address) {
   return address - allocation.base < allocation.bytes ? &allocation : nullptr;
 }
 
+std::size_t bytes_from(const Allocation& allocation, Address address) {
+  std::size_t bytes = allocation.bytes - (address - allocation.base);
+  if (allocation.kind != Kind::mapped) return bytes;
+  const auto& allocations = driver().allocations;
+  // A page of nobody's is between two reservations.
+  for (auto next = allocations.find(address + bytes);
+       next != allocations.end() && next->second.accessible == allocation.accessible;
+       next = allocations.find(address + bytes)) {
+    bytes += next->second.bytes;
+  }
+  return bytes;
+}
+
 char* reach(Address address, std::size_t bytes) {
   Allocation* const allocation = find(address);
   if (allocation == nullptr) return is_in_arena(address) ? nullptr : reinterpret_cast<char*>(address);
   const std::size_t offset = address - allocation->base;
-  if (bytes > allocation->bytes - offset) return nullptr;
+  if (!allocation->accessible || bytes > bytes_from(*allocation, address)) return nullptr;
   if (allocation->is_file() && __atomic_load_n(&allocation->footer()->alive, __ATOMIC_ACQUIRE) == 0) {
     ++driver().stale;
     return nullptr;

@@ -30,8 +30,8 @@
 //   QUADRILLE_STANDIN_FAIL       FUNCTION:N[+][:ERROR],...: the N-th call fails (N+: and all after it). FUNCTION may be
 //                                `operation`: the N-th piece of work of a stream, after which its context is unusable.
 //
-// A graph has copies of plain bytes, which are added to it; that of a stream's capture has nothing in it. There are no arrays, textures, events between processes and green
-// contexts.
+// A graph has copies of plain bytes, which are added to it; that of a stream's capture has nothing in it. Memory can be
+// mapped by hand, in pieces of 64 KiB. There are no arrays, textures, events between processes and green contexts.
 #pragma once
 
 #include <cstddef>
@@ -80,6 +80,19 @@ struct Copy3D {
 };
 struct Location {
   int type, id;
+};
+// Of memory that is mapped by hand, and who may use it.
+struct MemoryProperties {
+  int type, handle_types;
+  Location location;
+  void* of_windows;
+  unsigned char compression, is_rdma_capable;
+  unsigned short usage;
+  unsigned char reserved[4];
+};
+struct Access {
+  Location location;
+  int flags;
 };
 struct CopyAttributes {
   int from_order;
@@ -206,18 +219,23 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
   X(cuGraphDestroy, quadrille::standin::Handle)                                                                \
   X(cuGetProcAddress_v2, const char*, void**, int, std::uint64_t, int*)
 
-// What UCX is linked to, but finds out that it is not there: memory that is mapped by hand, and pools of other
-// processes.
+#define QUADRILLE_CUDA_MAPPED_CALLS(X)                                                                                \
+  X(cuMemAddressReserve, quadrille::standin::Address*, std::size_t, std::size_t, quadrille::standin::Address,         \
+    unsigned long long)                                                                                               \
+  X(cuMemAddressFree, quadrille::standin::Address, std::size_t)                                                       \
+  X(cuMemGetAllocationGranularity, std::size_t*, const quadrille::standin::MemoryProperties*, int)                    \
+  X(cuMemCreate, std::uint64_t*, std::size_t, const quadrille::standin::MemoryProperties*, unsigned long long)        \
+  X(cuMemRelease, std::uint64_t)                                                                                      \
+  X(cuMemMap, quadrille::standin::Address, std::size_t, std::size_t, std::uint64_t, unsigned long long)               \
+  X(cuMemUnmap, quadrille::standin::Address, std::size_t)                                                             \
+  X(cuMemSetAccess, quadrille::standin::Address, std::size_t, const quadrille::standin::Access*, std::size_t)         \
+  X(cuMemRetainAllocationHandle, std::uint64_t*, void*)                                                               \
+  X(cuMemGetAllocationPropertiesFromHandle, quadrille::standin::MemoryProperties*, std::uint64_t)
+
+// What UCX is linked to, but finds out that it is not there: mapped memory and pools of other processes.
 #define QUADRILLE_CUDA_UNSUPPORTED_CALLS(X)                                                                   \
-  X(cuMemAddressFree, quadrille::standin::Address, std::size_t)                                               \
-  X(cuMemAddressReserve, quadrille::standin::Address*, std::size_t, std::size_t, quadrille::standin::Address, \
-    unsigned long long)                                                                                       \
-  X(cuMemCreate, std::uint64_t*, std::size_t, const void*, unsigned long long)                                \
   X(cuMemExportToShareableHandle, void*, std::uint64_t, int, unsigned long long)                              \
-  X(cuMemGetAllocationGranularity, std::size_t*, const void*, int)                                            \
-  X(cuMemGetAllocationPropertiesFromHandle, void*, std::uint64_t)                                             \
   X(cuMemImportFromShareableHandle, std::uint64_t*, void*, int)                                               \
-  X(cuMemMap, quadrille::standin::Address, std::size_t, std::size_t, std::uint64_t, unsigned long long)       \
   X(cuMemPoolCreate, quadrille::standin::Handle*, const void*)                                                \
   X(cuMemPoolDestroy, quadrille::standin::Handle)                                                             \
   X(cuMemPoolExportPointer, void*, quadrille::standin::Address)                                               \
@@ -225,11 +243,7 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
   X(cuMemPoolImportFromShareableHandle, quadrille::standin::Handle*, void*, int, unsigned long long)          \
   X(cuMemPoolImportPointer, quadrille::standin::Address*, quadrille::standin::Handle, void*)                  \
   X(cuMemPoolSetAccess, quadrille::standin::Handle, const void*, std::size_t)                                 \
-  X(cuMemRangeGetAttribute, void*, std::size_t, int, quadrille::standin::Address, std::size_t)                \
-  X(cuMemRelease, std::uint64_t)                                                                              \
-  X(cuMemRetainAllocationHandle, std::uint64_t*, void*)                                                       \
-  X(cuMemSetAccess, quadrille::standin::Address, std::size_t, const void*, std::size_t)                       \
-  X(cuMemUnmap, quadrille::standin::Address, std::size_t)
+  X(cuMemRangeGetAttribute, void*, std::size_t, int, quadrille::standin::Address, std::size_t)
 
 // These have a second form, in which the NULL stream is the thread's own: with the ending _ptds if they wait for the
 // host in general, else _ptsz.
@@ -283,6 +297,7 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
 
 #define QUADRILLE_CUDA_CALLS(X)       \
   QUADRILLE_CUDA_DEVICE_CALLS(X)      \
+  QUADRILLE_CUDA_MAPPED_CALLS(X)      \
   QUADRILLE_CUDA_UNSUPPORTED_CALLS(X) \
   QUADRILLE_CUDA_MEMORY_CALLS(X) QUADRILLE_CUDA_BLOCKING_CALLS(X) QUADRILLE_CUDA_STREAM_CALLS(X)
 

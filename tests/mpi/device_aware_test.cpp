@@ -36,12 +36,13 @@ class DeviceAware : public MpiTest, public testing::WithParamInterface<CallForm>
     // Each rank has its own kinds, mostly a device's.
     choose_memory = [](std::size_t bytes) {
       static Random drawn(seed_of_run() * 64 + static_cast<std::uint64_t>(world().rank));
-      const int luck = drawn.below(10);
+      const int luck = drawn.below(11);
       const MemoryKind kind = luck < 5   ? MemoryKind::device
                               : luck < 7 ? MemoryKind::host
                               : luck < 8 ? MemoryKind::pool
                               : luck < 9 ? MemoryKind::pinned
-                                         : MemoryKind::managed;
+                              : luck < 10 ? MemoryKind::managed
+                                          : MemoryKind::mapped;
       return allocate(kind, bytes);
     };
     before_last_start = [this] {

@@ -104,17 +104,10 @@ class ManagedMemory : public HostMemory {
   }
 };
 
+// Of a device, wherever it is from.
 class DeviceMemory : public Memory {
  public:
-  DeviceMemory(std::size_t bytes, bool of_a_pool) : bytes_(bytes), of_a_pool_(of_a_pool) {
-    const int error =
-        of_a_pool ? driver.cuMemAllocAsync(&memory_, bytes, nullptr) : driver.cuMemAlloc_v2(&memory_, bytes);
-    require(error == 0 && driver.cuStreamSynchronize(nullptr) == 0, "memory of a device");
-  }
-  ~DeviceMemory() override {
-    const int error = of_a_pool_ ? driver.cuMemFreeAsync(memory_, nullptr) : driver.cuMemFree_v2(memory_);
-    require(error == 0 && driver.cuStreamSynchronize(nullptr) == 0, "freeing memory of a device");
-  }
+  explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) {}
   unsigned char* address() override { return reinterpret_cast<unsigned char*>(memory_); }
   unsigned char* view() override { return static_cast<unsigned char*>(driver.host(memory_, bytes_)); }
   // What a program gives to MPI must be there: an MPI that takes such memory does not wait for a stream.
@@ -124,10 +117,54 @@ class DeviceMemory : public Memory {
   // What has come must be there as well, without waiting: so it is looked at, and not copied by the driver.
   void get(unsigned char* bytes) override { std::memcpy(bytes, view(), bytes_); }
 
- private:
+ protected:
   std::size_t bytes_;
-  bool of_a_pool_;
   standin::Address memory_ = 0;
+};
+
+class AllocatedMemory : public DeviceMemory {
+ public:
+  AllocatedMemory(std::size_t bytes, bool of_a_pool) : DeviceMemory(bytes), of_a_pool_(of_a_pool) {
+    const int error =
+        of_a_pool ? driver.cuMemAllocAsync(&memory_, bytes, nullptr) : driver.cuMemAlloc_v2(&memory_, bytes);
+    require(error == 0 && driver.cuStreamSynchronize(nullptr) == 0, "memory of a device");
+  }
+  ~AllocatedMemory() override {
+    const int error = of_a_pool_ ? driver.cuMemFreeAsync(memory_, nullptr) : driver.cuMemFree_v2(memory_);
+    require(error == 0 && driver.cuStreamSynchronize(nullptr) == 0, "freeing memory of a device");
+  }
+
+ private:
+  bool of_a_pool_;
+};
+
+// Mapped by hand, piece by piece, so that the end of one is in the midst of the buffer: as PyTorch's segments that grow.
+class MappedMemory : public DeviceMemory {
+ public:
+  explicit MappedMemory(std::size_t bytes) : DeviceMemory(bytes) {
+    constexpr standin::MemoryProperties of_device{1, 0, {1, 0}, nullptr, 0, 0, 0, {}};
+    constexpr standin::Access all{{1, 0}, 3};
+    require(driver.cuMemGetAllocationGranularity(&piece_, &of_device, 0) == 0, "granularity");
+    const std::size_t before = bytes / 2 >= piece_ ? 0 : piece_ - bytes / 2 / 16 * 16;
+    pieces_ = (before + bytes + piece_ - 1) / piece_;
+    require(driver.cuMemAddressReserve(&base_, pieces_ * piece_, 0, 0, 0) == 0, "cuMemAddressReserve");
+    for (std::size_t i = 0; i < pieces_; ++i) {
+      std::uint64_t made = 0;
+      require(driver.cuMemCreate(&made, piece_, &of_device, 0) == 0 &&
+                  driver.cuMemMap(base_ + i * piece_, piece_, 0, made, 0) == 0 && driver.cuMemRelease(made) == 0,
+              "mapping memory");
+    }
+    require(driver.cuMemSetAccess(base_, pieces_ * piece_, &all, 1) == 0, "cuMemSetAccess");
+    memory_ = base_ + before;
+  }
+  ~MappedMemory() override {
+    require(driver.cuMemUnmap(base_, pieces_ * piece_) == 0 && driver.cuMemAddressFree(base_, pieces_ * piece_) == 0,
+            "unmapping memory");
+  }
+
+ private:
+  standin::Address base_ = 0;
+  std::size_t piece_ = 0, pieces_ = 0;
 };
 
 }  // namespace
@@ -137,13 +174,15 @@ std::unique_ptr<Memory> allocate(MemoryKind kind, std::size_t bytes) {
     case MemoryKind::host:
       return std::make_unique<OrdinaryMemory>(bytes);
     case MemoryKind::device:
-      return std::make_unique<DeviceMemory>(bytes, false);
+      return std::make_unique<AllocatedMemory>(bytes, false);
     case MemoryKind::pool:
-      return std::make_unique<DeviceMemory>(bytes, true);
+      return std::make_unique<AllocatedMemory>(bytes, true);
     case MemoryKind::pinned:
       return std::make_unique<PinnedMemory>(bytes);
     case MemoryKind::managed:
       return std::make_unique<ManagedMemory>(bytes);
+    case MemoryKind::mapped:
+      return std::make_unique<MappedMemory>(bytes);
   }
   return nullptr;
 }

@@ -11,8 +11,7 @@ struct Launch;
 
 namespace quadrille::test {
 
-enum class MemoryKind { host, device, pool, pinned, managed };
-constexpr int memory_kinds = 5;
+enum class MemoryKind { host, device, pool, pinned, managed, mapped };
 
 std::unique_ptr<Memory> allocate(MemoryKind kind, std::size_t bytes);
 

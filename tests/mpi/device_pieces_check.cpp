@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   by_kernel = std::strcmp(argv[1], "kernel") == 0;
   if (std::strcmp(argv[1], "wrong") == 0) quadrille::test::replace_kernel("quadrille_copy_pieces", idle);
-  for (const MemoryKind kind : {MemoryKind::device, MemoryKind::pool}) {
+  for (const MemoryKind kind : {MemoryKind::device, MemoryKind::pool, MemoryKind::mapped}) {
     for (const int n : {20, 60}) {
       Exchange exchange(n, kind);
       for (int turn = 0; turn < 3; ++turn) exchange.wait(turn);
