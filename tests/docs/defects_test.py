@@ -28,6 +28,7 @@ class Defects(unittest.TestCase):
     left_out = self.left_out(said, 'mpi.neighbor-dropin.torus.2', 'mpi.api.2')
     self.assertIn('wrong bytes', left_out['mpi.neighbor-dropin.torus.2'])
     self.assertNotIn('mpi.api.2', left_out)
+    self.assertIn('datatype', self.left_out(said, 'mpi.device-pull-requests-lazy.2')['mpi.device-pull-requests-lazy.2'])
     fuzz = {'fuzz.finds', 'fuzz.kept', 'fuzz.some'}
     self.assertEqual(fuzz - set(self.left_out(said, *fuzz)), {'fuzz.finds'})
     tools = {'tools.run_passes', 'tools.run_signals'}
