@@ -23,6 +23,18 @@ struct Model {
   double eager = 0;       // bytes of a message that the MPI sends without asking the receiver; 0: not known, all of them
   bool operator==(const Model&) const = default;
 };
+// The way of a device's data to the host and back, in seconds.
+struct Bus {
+  double byte = 0;  // that a rank moves over it, while all ranks do
+  double call = 0;  // for both ways, however little it is
+  bool operator==(const Bus&) const = default;
+};
+// Of calls whose data are in a device's memory. Plain likewise.
+struct DeviceModel {
+  Model straight;  // of what the MPI moves from and to such memory itself; all zero: nothing is known of that
+  Bus bus;         // of what goes over the host, whose own model says the rest
+  bool operator==(const DeviceModel&) const = default;
+};
 inline double sent_at_once(const Model& model) {
   return model.eager > 0 ? model.eager : std::numeric_limits<double>::infinity();
 }

@@ -36,6 +36,7 @@ struct GlobalKey {
   bool mpi_collects_devices = false;  // its collectives take a device's memory, on all ranks
   bool mpi_sends_devices = false;     // its messages do
   Costs* costs = nullptr;     // of the collective on the map of all ranks, for `model`; null: none
+  const DeviceModel* device_model = nullptr;  // of calls with a device's memory, beside `model`; null: none
 };
 
 struct Selection {
@@ -61,10 +62,11 @@ Priced fastest(const GlobalKey& key, const Load& load);
 Selection select(const GlobalKey& key, const Choice& forced);
 
 // Where some ranks' buffers are in a device's memory: the MPI's own collective, if that takes it, else the way over the
-// host. The other of the two is tried, and so are the algorithms whose messages go straight from and to the device, if the
-// MPI takes them, and, on one node, what copies between the ranks' memory. `host` is what serves such calls on the host;
-// `measured` what was measured to be best for such calls, which counts if it can serve (where all ranks know the size: the
-// trials see to the others). May be null.
+// host. Between nodes the model for such memory, if there is one and all ranks know the size, names what is faster, which
+// counts where nothing may be tried, and else is tried first. The other of the two is tried, and so are the algorithms whose
+// messages go straight from and to the device, if the MPI takes them, and, on one node, what copies between the ranks'
+// memory. `host` is what serves such calls on the host; `measured` what was measured to be best for such calls, which counts
+// if it can serve (where all ranks know the size: the trials see to the others). May be null.
 Selection select_for_devices(const GlobalKey& key, const Choice& host, const SizedChoices* measured = nullptr);
 
 }  // namespace quadrille::choose

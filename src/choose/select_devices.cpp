@@ -1,6 +1,10 @@
 // Which algorithms may serve calls with a device's memory, where the MPI takes it (Namugwanya et al., section 3: its two
 // families, and the MPI's own).
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "choose/candidates.hpp"
 #include "choose/select.hpp"
@@ -45,6 +49,75 @@ Selection untried(const Key& key, const Choice& host, bool by_the_mpi, bool may_
   return selection;
 }
 
+// ---- Between nodes, by the model ----
+
+// A way with its time; without algorithm: none is known.
+struct Timed {
+  Choice choice = {};
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+void keep_better(Timed& best, Timed other) {
+  if (other.choice.algorithm != nullptr && other.seconds < best.seconds) best = std::move(other);
+}
+
+bool has_model(const GlobalKey& key) {
+  return key.nodes > 1 && is_sized(key.collective) && key.model != nullptr && key.costs != nullptr &&
+         key.device_model != nullptr;
+}
+
+Load load_of(const GlobalKey& key) {
+  const auto bytes = static_cast<double>(key.bytes);
+  return {bytes, bytes};
+}
+
+// What a rank sends goes to the host, and what it receives comes back, each once.
+Timed over_host(const GlobalKey& key, const Choice& host) {
+  if (!why_no_cost(*host.algorithm).empty()) return {};
+  const double sent = is_allgather(key.collective) ? 1 : key.ranks, received = key.ranks;
+  const Bus& bus = key.device_model->bus;
+  const double on_bus = bus.call + bus.byte * (sent + received) * static_cast<double>(key.bytes);
+  return {host, price(host, load_of(key), *key.model, *key.costs).seconds + on_bus};
+}
+
+Timed by_the_mpi(const GlobalKey& key) {
+  const Model& straight = key.device_model->straight;
+  if (!key.mpi_collects_devices || straight.mpi == plan::Machine{}) return {};
+  const Priced own = price(plain(key.collective, "mpi"), load_of(key), straight, *key.costs);
+  return {plain(key.collective, "cuda-aware-mpi"), own.seconds};
+}
+
+Timed fastest_straight(const GlobalKey& key) {
+  Timed best;
+  const Model& straight = key.device_model->straight;
+  if (straight.quadrille == plan::Machine{}) return best;
+  for (const Algorithm& one : algorithms()) {
+    if (one.from_device != FromDevice::straight || !may_serve_devices(one, key) || !why_no_cost(one).empty()) continue;
+    Priced priced = best_of(one, load_of(key), straight, *key.costs);
+    keep_better(best, {std::move(priced.choice), priced.seconds});
+  }
+  return best;
+}
+
+// What stands at first stays unless another takes less than model_margin of its time.
+void look_at_model(const GlobalKey& key, const Choice& host, bool may_try, Selection& selection) {
+  const Timed own = by_the_mpi(key), staged = over_host(key, host);
+  const Timed& usual = key.mpi_collects_devices ? own : staged;
+  if (usual.choice.algorithm == nullptr) return;
+  Timed best = fastest_straight(key);
+  // The MPI's own on the host's memory is no other way: it would get the device's pointers.
+  if (key.mpi_collects_devices && !is_of_the_mpi(*host.algorithm)) keep_better(best, staged);
+  if (best.seconds >= model_margin * usual.seconds) {
+    selection.why += "; the cost model finds nothing faster";
+  } else if (may_try) {
+    std::erase_if(selection.rivals, [&](const Choice& one) { return to_string(one) == to_string(best.choice); });
+    selection.rivals.insert(selection.rivals.begin(), std::move(best.choice));
+  } else {
+    selection.choice = std::move(best.choice);
+    selection.why = fmt::format("the cost model expects {:.1f} us with a device's memory", best.seconds * 1e6);
+  }
+}
+
 // Null: nothing was measured, or it cannot serve such calls.
 const SizedChoice* measured_for(const GlobalKey& key, const SizedChoices* measured) {
   if (measured == nullptr || !is_sized(key.collective)) return nullptr;
@@ -63,7 +136,9 @@ Selection select_for_devices(const GlobalKey& key, const Choice& host, const Siz
     return selection;
   }
   const bool may_try = key.nodes == 1 ? key.tries : key.tries_between;
-  return untried(key, host, key.mpi_collects_devices, may_try);
+  selection = untried(key, host, key.mpi_collects_devices, may_try);
+  if (has_model(key)) look_at_model(key, host, may_try, selection);
+  return selection;
 }
 
 Selection select_for_devices(const NeighborKey& key, const Choice& host) {

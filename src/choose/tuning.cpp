@@ -19,7 +19,7 @@ constexpr std::uint64_t old_version = 1, schema_version = 2;
 
 bool alike(const TuningEntry& a, const TuningEntry& b) { return a.crowded == b.crowded; }
 bool alike(const ModelEntry& a, const ModelEntry& b) {
-  return a.crowded == b.crowded && a.ranks_on_node == b.ranks_on_node;
+  return a.crowded == b.crowded && a.ranks_on_node == b.ranks_on_node && a.on_devices == b.on_devices;
 }
 bool alike(const NeighborEntry& a, const NeighborEntry& b) {
   return a.collective == b.collective && a.crowded == b.crowded && a.ranks_on_node == b.ranks_on_node &&
@@ -81,8 +81,8 @@ const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowd
   return nearest(table.entries, {ranks, crowded, {}});
 }
 
-const ModelEntry* nearest_model(const TuningTable& table, int ranks, int ranks_on_node, bool crowded) {
-  return nearest(table.models, {ranks, ranks_on_node, crowded, {}});
+const ModelEntry* nearest_model(const TuningTable& table, int ranks, int ranks_on_node, bool crowded, bool on_devices) {
+  return nearest(table.models, {ranks, ranks_on_node, crowded, {}, on_devices});
 }
 
 std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks, int ranks_on_node, bool crowded) {

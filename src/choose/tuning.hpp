@@ -61,7 +61,9 @@ struct ModelEntry {
   int ranks = 0;
   int ranks_on_node = 1;  // of the fullest node
   bool crowded = false;
-  Model model;
+  Model model;              // with `on_devices` of messages from and to such memory
+  bool on_devices = false;  // of calls whose data are in a device's memory
+  Bus bus = {};             // of these
   bool operator==(const ModelEntry&) const = default;
 };
 
@@ -88,7 +90,8 @@ std::string tuning_text(const TuningTable& table);
 // null if there is none.
 const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded);
 // Likewise, among the models of as many ranks on a node.
-const ModelEntry* nearest_model(const TuningTable& table, int ranks, int ranks_on_node, bool crowded);
+const ModelEntry* nearest_model(const TuningTable& table, int ranks, int ranks_on_node, bool crowded,
+                                bool on_devices = false);
 // What was measured of neighbour collectives with as many ranks on a node: of each collective and kind of neighbourhood
 // the entry of the nearest number of ranks.
 std::vector<NeighborEntry> nearest_neighbors(const TuningTable& table, int ranks, int ranks_on_node, bool crowded);

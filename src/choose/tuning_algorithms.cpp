@@ -102,13 +102,7 @@ AlgorithmEntry read_algorithms(Table& table, const std::string& path, const Form
   entry.ranks_on_node = static_cast<int>(table.number(path, "ranks_on_node", 1, most_ranks_in_table));
   entry.nodes = static_cast<int>(table.number(path, "nodes", 1, most_ranks_in_table));
   entry.crowded = table.truth(path, "crowded");
-  if (table.has(path + "/memory")) {
-    const std::string memory = table.words(path, "memory");
-    entry.on_devices = memory == "device";
-    if (memory != "device" && memory != "host") {
-      table.fail(table.line_of(path, "memory"), "\"memory\" must be host or device");
-    }
-  }
+  entry.on_devices = read_on_devices(table, path);
   if (const std::string why = why_impossible(entry); !why.empty()) table.fail(table.line_of(path), why);
   const std::string list = path + "/" + form.list;
   if (!table.enter(list, '[', path)) return entry;

@@ -47,6 +47,15 @@ plan::Machine read_machine(Table& table, const std::string& parent, const char* 
   return one_class ? plan::one_class(machine) : machine;
 }
 
+Bus read_bus(Table& table, const std::string& parent) {
+  Bus bus;
+  const std::string path = parent + "/bus";
+  if (!table.enter(path, '{', parent)) return bus;
+  bus.byte = table.real(path, "byte", most_nanoseconds) * 1e-9;
+  bus.call = table.real(path, "call", most_nanoseconds) * 1e-9;
+  return bus;
+}
+
 Collective read_neighbor_collective(Table& table, const std::string& path) {
   Collective collective{};
   const std::string name = table.words(path, "collective");
@@ -206,7 +215,29 @@ void write_algorithm(const AlgorithmEntry& e, EntryWriter& writer) {
   writer.add("algorithm", text + "]");
 }
 
+void write_model(const ModelEntry& e, EntryWriter& writer) {
+  const std::string processors =
+      e.model.processors > 0 ? fmt::format(" \"processors\": {:.0f},", e.model.processors) : "";
+  const std::string eager = e.model.eager > 0 ? fmt::format(" \"eager\": {:.0f},", e.model.eager) : "";
+  const std::string bus = e.on_devices ? fmt::format(" \"memory\": \"device\",\n     \"bus\": {{\"byte\": {:.6g}, \"call\": {:.6g}}},",
+                                                     e.bus.byte * 1e9, e.bus.call * 1e9)
+                                       : "";
+  writer.add("model", fmt::format("\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},{}{}{}\n     \"quadrille\": {},"
+                                  "\n     \"mpi\": {}",
+                                  e.ranks, e.ranks_on_node, e.crowded, processors, eager, bus,
+                                  machine_text(e.model.quadrille), machine_text(e.model.mpi)));
+}
+
 }  // namespace
+
+bool read_on_devices(Table& table, const std::string& path) {
+  if (!table.has(path + "/memory")) return false;
+  const std::string memory = table.words(path, "memory");
+  if (memory != "device" && memory != "host") {
+    table.fail(table.line_of(path, "memory"), "\"memory\" must be host or device");
+  }
+  return memory == "device";
+}
 
 ModelEntry read_model(Table& table, const std::string& path) {
   ModelEntry entry;
@@ -221,6 +252,8 @@ ModelEntry read_model(Table& table, const std::string& path) {
   if (table.has(path + "/eager")) entry.model.eager = static_cast<double>(table.number(path, "eager", 1, most_bytes_in_table));
   entry.model.quadrille = read_machine(table, path, "quadrille");
   entry.model.mpi = read_machine(table, path, "mpi");
+  entry.on_devices = read_on_devices(table, path);
+  if (entry.on_devices) entry.bus = read_bus(table, path);
   return entry;
 }
 
@@ -299,15 +332,7 @@ std::string entries_text(const TuningTable& table) {
                     name_of(e.collective), e.ranks, e.ranks_on_node, e.crowded, kind_text(e.kind),
                     limit_text(e.largest_combined, "combined")));
   }
-  for (const ModelEntry& e : table.models) {
-    const std::string processors =
-        e.model.processors > 0 ? fmt::format(" \"processors\": {:.0f},", e.model.processors) : "";
-    const std::string eager = e.model.eager > 0 ? fmt::format(" \"eager\": {:.0f},", e.model.eager) : "";
-    writer.add("model", fmt::format("\"ranks\": {}, \"ranks_on_node\": {}, \"crowded\": {},{}{}\n     \"quadrille\": {},"
-                                    "\n     \"mpi\": {}",
-                                    e.ranks, e.ranks_on_node, e.crowded, processors, eager, machine_text(e.model.quadrille),
-                                    machine_text(e.model.mpi)));
-  }
+  for (const ModelEntry& e : table.models) write_model(e, writer);
   return writer.text;
 }
 

@@ -79,6 +79,7 @@ std::string entries_text(const TuningTable& table);
 // The sections of the old form (tuning_sections.cpp).
 void read_sections(Table& table, TuningTable& read);
 // What both have in common.
+bool read_on_devices(Table& table, const std::string& path);  // "memory", if it is there
 ModelEntry read_model(Table& table, const std::string& path);
 NeighborEntry read_neighbors(Table& table, const std::string& path, const std::string& kind);  // but for the largest
 InsideEntry read_inside(Table& table, const std::string& path, const std::string& kind, const Form& form);

@@ -103,7 +103,8 @@ choose::GlobalKey key_of(Team& team, Collective collective, std::size_t bytes) {
           is_dense(collective) && is_sized(collective) ? &team.agreed().by_size[index] : nullptr,
           team.agreed().mpi_device == DeviceUse::all,
           team.agreed().mpi_device != DeviceUse::none,
-          has_costs ? team.chosen.costs[index].get() : nullptr};
+          has_costs ? team.chosen.costs[index].get() : nullptr,
+          team.agreed().device_model == choose::DeviceModel{} ? nullptr : &team.agreed().device_model};
 }
 
 CachedSelection& selection_of(Team& team, Collective collective, std::size_t bytes, int load) {

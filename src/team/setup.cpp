@@ -294,6 +294,7 @@ std::string share_nodes(Team& team, const Config& settings, Processes& processes
 void agree_on_messages(Team& team, Telling& telling) {
   struct {
     choose::Model model;
+    choose::DeviceModel devices;
     std::int64_t neighbors;  // how many entries
     std::int64_t choices;    // bytes of text about them
   } told{};
@@ -301,11 +302,13 @@ void agree_on_messages(Team& team, Telling& telling) {
   if (team.group.me == 0) {
     team.change_agreed().measured = look_up_neighbors(team.nodes, team.crowded);
     choices = look_up_algorithms(team.nodes, team.crowded);
-    told = {look_up_model(team.nodes, team.crowded), static_cast<std::int64_t>(team.agreed().measured.size()),
+    told = {look_up_model(team.nodes, team.crowded), look_up_device_model(team.nodes, team.crowded),
+            static_cast<std::int64_t>(team.agreed().measured.size()),
             static_cast<std::int64_t>(choices.size())};
   }
   telling.tell(&told, sizeof told);
   team.change_agreed().model = told.model;
+  team.change_agreed().device_model = told.devices;
   tell_list(telling, team.change_agreed().measured, told.neighbors);
   tell_choices(team, telling, std::move(choices), told.choices);
 }

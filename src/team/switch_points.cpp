@@ -106,6 +106,12 @@ choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded) {
   return entry != nullptr ? entry->model : choose::Model{};
 }
 
+choose::DeviceModel look_up_device_model(const plan::NodeMap& nodes, bool crowded) {
+  const auto* entry = choose::nearest_model(table_of_this_process(), nodes.ranks(),
+                                            nodes.ranks_on_fullest_node(), crowded, true);
+  return entry != nullptr ? choose::DeviceModel{entry->model, entry->bus} : choose::DeviceModel{};
+}
+
 std::vector<choose::InsideEntry> look_up_inside(int ranks, bool crowded) {
   return choose::nearest_inside(table_of_this_process(), ranks, crowded);
 }

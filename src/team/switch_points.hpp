@@ -21,6 +21,8 @@ void keep_switch_points(const choose::TuningEntry& entry);
 
 // The cost model for a communicator on several nodes. All zero if there is none.
 choose::Model look_up_model(const plan::NodeMap& nodes, bool crowded);
+// Likewise of calls with a device's memory.
+choose::DeviceModel look_up_device_model(const plan::NodeMap& nodes, bool crowded);
 
 // What was measured of neighbour collectives on such a communicator.
 std::vector<choose::NeighborEntry> look_up_neighbors(const plan::NodeMap& nodes, bool crowded);

@@ -58,6 +58,7 @@ struct Config;
 struct Agreed {
   choose::Forced forced;    // by the API or the environment
   choose::Model model;      // all zero: none
+  choose::DeviceModel device_model;  // likewise
   std::vector<choose::NeighborEntry> measured;  // of neighbour collectives between nodes
   choose::ChoicesByCollective by_size;          // what was measured to be best at which block size
   choose::ChoicesByCollective by_size_on_devices;  // likewise of calls with a device's memory

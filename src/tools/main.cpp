@@ -185,11 +185,11 @@ void add_tune(Line& line, TuneOptions& options) {
   command->add_option("--sizes", options.sizes, "With --algorithms: bytes of a block, as in bench")
       ->default_str("from 8 to 1M")
       ->needs(algorithms);
-  command->add_option("--device", options.device, "With --algorithms: data are in the memory of GPUs; cuda or hip")
-      ->default_str("the host's")
-      ->needs(algorithms);
   command->add_flag("--model", options.model,
                     "Fit the cost model of messages between nodes instead");
+  command
+      ->add_option("--device", options.device, "With --algorithms or --model: data are in the memory of GPUs; cuda or hip")
+      ->default_str("the host's");
   CLI::Option* neighbors =
       command->add_flag("--neighbors", options.neighbors,
                         "Measure how neighbours are served best instead: up to which block messages between nodes "

@@ -246,6 +246,10 @@ foreach(case slow fast messages pull)
                                 QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda>)
   endforeach()
 endforeach()
+# Nothing is tried, and models say what is faster.
+quadrille_mpi_test(mpi.device-choice-model.4 RANKS 4 PROGRAM quadrille_device_choice_check ARGUMENTS model
+                   SETTINGS QUADRILLE_MPI_DEVICE=messages QUADRILLE_TRIALS=off QUADRILLE_NODES=blocked:1
+                            QUADRILLE_DEVICE_KERNELS=off QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda>)
 # What is found is kept for the next program.
 quadrille_mpi_test(mpi.device-choice-learn.4 RANKS 4 PROGRAM quadrille_device_choice_check ARGUMENTS slow
                    WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/learn_devices.sh

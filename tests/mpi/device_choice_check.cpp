@@ -5,9 +5,12 @@
 //   fast       ours do
 //   messages   the MPI's collectives may see no device's memory (QUADRILLE_MPI_DEVICE=messages)
 //   pull       the MPI may see none at all (QUADRILLE_MPI_DEVICE=0); the ranks' copies from each other show the least time
+//   model      likewise `messages`, each rank on a node; nothing is tried, but the tuning table has models by which the way
+//              over the host is dear
 // With QUADRILLE_TEST_LEARNED a tuning table has it all, and nothing may be tried.
 #include <dlfcn.h>
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -17,10 +20,12 @@
 #include <vector>
 
 #include "../device/standin.hpp"
+#include "choose/tuning.hpp"
 #include "device_memory.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
 #include "team/neighbors.hpp"
+#include "team/switch_points.hpp"
 #include "team/team.hpp"
 
 namespace {
@@ -56,7 +61,7 @@ const void* seen(const void* buffer) {
   if (buffer == nullptr || buffer == MPI_IN_PLACE) return buffer;
   const void* const host = behind(reinterpret_cast<quadrille::standin::Address>(buffer), 1);
   if (host != nullptr && host != buffer && !in_collective) from_device = true;
-  const bool is_none_of_its = name == "pull" || (name == "messages" && in_collective);
+  const bool is_none_of_its = name == "pull" || ((name == "messages" || name == "model") && in_collective);
   if (host != nullptr && host != buffer && is_none_of_its) fail("the MPI was given a device's memory\n");
   return host != nullptr ? host : buffer;
 }
@@ -345,14 +350,54 @@ void check_neighbors(MPI_Comm comm) {
   }
 }
 
+// ---- By models ----
+
+// Each rank makes the table for itself; that of rank 0 counts.
+std::string write_models() {
+  const std::string path = "/tmp/quadrille-device-model-" + std::to_string(getpid()) + ".json";
+  const auto with_models = [](choose::TuningTable& table) {
+    const choose::Model network = choose::aries();
+    put_model(table, {4, 1, false, network});
+    put_model(table, {4, 1, true, network});
+    for (const bool crowded : {false, true}) put_model(table, {4, 1, crowded, {network.quadrille, {}}, true, {1e-6, 1e-3}});
+  };
+  const std::string problem = choose::update_tuning_file(path, team::this_machine(), with_models);
+  if (!problem.empty()) fail("%s\n", problem.c_str());
+  setenv("QUADRILLE_TUNING", path.c_str(), 1);
+  return path;
+}
+
+void check_models() {
+  for (const Collective collective : {Collective::alltoall, Collective::allgather}) {
+    from_device = false;
+    exchange(collective, true, 3, MPI_COMM_WORLD);
+    const choose::Selection& chosen = selection(collective, MPI_COMM_WORLD).selection;
+    const bool straight = chosen.choice.algorithm->from_device == choose::FromDevice::straight;
+    const bool is_on_device = rank % 2 == 0;
+    if (!straight || chosen.why.find("the cost model expects") == std::string::npos || from_device != is_on_device) {
+      fail("rank %d: %s, as %s\n", rank, choose::to_string(chosen.choice).c_str(), chosen.why.c_str());
+    }
+    exchange(collective, false, 70, MPI_COMM_WORLD);
+    expect_choice(collective, false, MPI_COMM_WORLD);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   name = argc > 1 ? argv[1] : "";
+  const std::string models = name == "model" ? write_models() : "";
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   take_devices();
+  if (!models.empty()) {
+    check_models();
+    unlink(models.c_str());
+    unlink((models + ".lock").c_str());
+    MPI_Finalize();
+    return failures == 0 ? 0 : 1;
+  }
   MPI_Comm other;
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   for (const Collective collective : quadrille::those(quadrille::is_dense)) {

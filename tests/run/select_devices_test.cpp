@@ -77,5 +77,86 @@ TEST(SelectForDevices, ObeysWhatWasMeasured) {
   EXPECT_EQ(chosen(), "inbox and others") << "no rank knows the size";
 }
 
+plan::NodeMap a_node_each(int ranks) {
+  plan::NodeMap map;
+  plan::parse_node_map("blocked:1", ranks, map);
+  return map;
+}
+
+// A bus of no cost, and messages from devices that cost as much as those from the host.
+struct Modelled {
+  Model host = aries();
+  DeviceModel devices{aries(), {1e-12, 1e-9}};
+  Costs costs;
+  GlobalKey key;
+  Modelled(Collective collective, std::size_t bytes)
+      : costs(collective, a_node_each(8), {}), key{collective, 8, 8, bytes, false, 0, 0} {
+    key.model = &host;
+    key.device_model = &devices;
+    key.costs = &costs;
+    key.mpi_sends_devices = true;
+  }
+  Selection of(const char* host_way) const { return select_for_devices(key, plain(key.collective, host_way)); }
+  std::string choice(const char* host_way) const { return std::string(of(host_way).choice.algorithm->name); }
+};
+
+TEST(SelectForDevices, TheModelWeighsTheBusBetweenNodes) {
+  Modelled m(Collective::alltoall, 100000);
+  EXPECT_EQ(m.choice("spread-out"), "spread-out");
+  EXPECT_NE(m.of("spread-out").why.find("finds nothing faster"), std::string::npos);
+  // 1.6 MB over the bus at 1 ns a byte, beside 0.4 ms of messages at 0.5.
+  m.devices.bus.byte = 1e-9;
+  const Selection straight = m.of("zero-rotation-bruck");
+  EXPECT_EQ(straight.choice.algorithm->from_device, FromDevice::straight) << to_string(straight.choice);
+  EXPECT_NE(straight.why.find("the cost model expects"), std::string::npos) << straight.why;
+  // Small blocks go over the host, by few messages, if the way there is short.
+  m.key.bytes = 8;
+  EXPECT_EQ(m.choice("zero-rotation-bruck"), "zero-rotation-bruck");
+  m.devices.bus.call = 1e-3;
+  EXPECT_EQ(m.of("zero-rotation-bruck").choice.algorithm->from_device, FromDevice::straight);
+  // Messages from devices that take long.
+  m.devices.straight.quadrille.alpha = m.devices.straight.mpi.alpha = 1e-3;
+  EXPECT_EQ(m.choice("zero-rotation-bruck"), "zero-rotation-bruck");
+}
+
+TEST(SelectForDevices, TheModelWeighsTheMpisOwn) {
+  Modelled m(Collective::alltoall, 100000);
+  m.key.mpi_collects_devices = true;
+  EXPECT_EQ(m.choice("spread-out"), "cuda-aware-mpi") << "none is a tenth faster";
+  m.devices.straight.mpi.alpha = m.devices.straight.mpi.beta = 1e-2;
+  EXPECT_EQ(m.of("mpi").choice.algorithm->from_device, FromDevice::straight);
+  m.devices.straight.quadrille = {};  // nothing is known of messages
+  EXPECT_EQ(m.choice("spread-out"), "spread-out") << "over the host";
+  EXPECT_EQ(m.choice("mpi"), "cuda-aware-mpi") << "the MPI's own over the host is no other way: it gets the pointers";
+  m.devices.straight.mpi = {};
+  EXPECT_EQ(m.choice("spread-out"), "cuda-aware-mpi") << "nothing is known of it";
+}
+
+TEST(SelectForDevices, TheModelsChoiceIsTriedFirst) {
+  Modelled m(Collective::allgather, 100000);
+  m.devices.bus.byte = 1e-9;
+  m.key.tries_between = true;
+  const Selection tries = m.of("mpi");
+  EXPECT_EQ(tries.choice.algorithm->name, "mpi");
+  ASSERT_FALSE(tries.rivals.empty());
+  EXPECT_EQ(tries.rivals[0].algorithm->from_device, FromDevice::straight);
+  for (std::size_t i = 1; i < tries.rivals.size(); ++i) EXPECT_NE(to_string(tries.rivals[i]), to_string(tries.rivals[0]));
+  m.key.tries_between = false;
+  EXPECT_EQ(to_string(m.of("mpi").choice), to_string(tries.rivals[0]));
+}
+
+TEST(SelectForDevices, WithoutAModelOfBothNothingIsWeighed) {
+  Modelled m(Collective::alltoall, 100000);
+  m.devices.bus.byte = 1;
+  m.key.model = nullptr;
+  EXPECT_EQ(m.choice("spread-out"), "spread-out");
+  m.key.model = &m.host, m.key.device_model = nullptr;
+  EXPECT_EQ(m.choice("spread-out"), "spread-out");
+  m.key.device_model = &m.devices, m.key.nodes = 1;
+  EXPECT_EQ(m.choice("spread-out"), "spread-out");
+  m.key.nodes = 8, m.key.mpi_sends_devices = false;
+  EXPECT_EQ(m.choice("spread-out"), "spread-out");
+}
+
 }  // namespace
 }  // namespace quadrille::choose

@@ -56,6 +56,32 @@ TEST(TuningEntries, AreReadAndWritten) {
   }
 }
 
+// Apart from that of the host's memory.
+TEST(TuningEntries, AModelMayBeOfADevicesMemory) {
+  const std::string terms = R"({"message": 1, "byte": 1, "copied_byte": 1, "copied_block": 1, "round": 1})";
+  const auto text = [&](const std::string& of_devices) {
+    const std::string both = "\"quadrille\": " + terms + ", \"mpi\": " + terms + "}";
+    return R"({"quadrille_tuning": 2, "machine": {"processor": "x", "cores": 1}, "entries": [
+      {"of": "model", "ranks": 64, "ranks_on_node": 1, "crowded": false, )" + both + R"(,
+      {"of": "model", "ranks": 64, "ranks_on_node": 1, "crowded": false, )" + of_devices + both + "]}";
+  };
+  TuningTable table, again;
+  ASSERT_EQ(parse_tuning(text(R"("memory": "device", "bus": {"byte": 0.25, "call": 9000}, )"), table), "");
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  for (const TuningTable* one : {&table, &again}) {
+    ASSERT_EQ(one->models.size(), 2U);
+    const ModelEntry* const found = nearest_model(*one, 60, 1, false, true);
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->bus, (Bus{0.25e-9, 9e-6}));
+    EXPECT_EQ(nearest_model(*one, 60, 1, false)->bus, Bus{});
+  }
+  EXPECT_NE(parse_tuning(text(""), table), "") << "twice";
+  EXPECT_NE(parse_tuning(text(R"("memory": "device", )"), table), "") << "no bus";
+  EXPECT_NE(parse_tuning(text(R"("memory": "disk", "bus": {"byte": 1, "call": 1}, )"), table), "");
+  EXPECT_NE(parse_tuning(text(R"("memory": "device", "bus": {"byte": -1, "call": 1}, )"), table), "");
+  EXPECT_NE(parse_tuning(text(R"("memory": "host", "bus": {"byte": 1, "call": 1}, )"), table), "") << "of what?";
+}
+
 // What tables have had since is 0 where it is not there.
 TEST(TuningEntries, AModelMayKnowWhatIsSentAtOnce) {
   const std::string terms = R"("message": 1, "byte": 1, "node_message": 1, "node_byte": 1, "near_message": 1, "near_byte": 1,

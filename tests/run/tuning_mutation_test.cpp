@@ -53,6 +53,7 @@ TuningTable whole_table(Random& random) {
     if (ranks > 4) entry.points.stream_from = 1 + below(random, 1 << 24);
     put_entry(table, entry);
     put_model(table, {ranks, 1 + ranks / 8, ranks > 8, {machine(random), machine(random)}});
+    put_model(table, {ranks, 1 + ranks / 8, ranks > 8, {machine(random), {}}, true, {1e-10, 1e-5}});
     put_neighbors(table, {Collective::neighbor_alltoall, ranks, 1, false, {8, 4, 12}, below(random, 4096)});
   }
   InsideEntry inside{Collective::neighbor_allgather, 4, true, {4, 2, 4}, 0, {}};

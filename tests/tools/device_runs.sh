@@ -107,8 +107,23 @@ QUADRILLE_TUNING=$work/table.json QUADRILLE_EXPLAIN=1 expect 0 - "ipc-pull:leade
   $cuda $MPIRUN -n 2 "$TOOL" bench alltoall --device cuda --sizes 100 $short
 QUADRILLE_TUNING=$work/table.json QUADRILLE_EXPLAIN=1 expect 0 - "alltoall" $MPIRUN -n 2 "$TOOL" bench alltoall --sizes 100 $short
 grep -q "ipc-pull" "$work/out" "$work/err" && fail "a call of the host goes by an entry of devices: $(cat "$work/err")"
+# The bus goes into a model of its own, with the messages only if the MPI takes such memory.
+model="$TOOL tune --model --batches 1 --file $work/model.json"
+expect 0 - "only the bus is measured" $cuda QUADRILLE_MPI_DEVICE=0 $MPIRUN -n 2 $model --device cuda
+expect 0 - "waitall-stride" $MPIRUN -n 2 $model
+python3 - "$work/model.json" <<'PYTHON' || fail "the models: $(cat "$work/model.json")"
+import json, sys
+entries = json.load(open(sys.argv[1]))["entries"]
+assert sorted(one.get("memory", "host") for one in entries) == ["device", "host"], entries
+of = {one.get("memory", "host"): one for one in entries}
+assert of["device"]["bus"]["call"] > 0 and "bus" not in of["host"]
+assert not any(of["device"]["quadrille"].values()) and any(of["host"]["quadrille"].values())
+PYTHON
+QUADRILLE_TUNING=$work/model.json expect 0 - "alltoall" $cuda QUADRILLE_NODES=blocked:1 $MPIRUN -n 2 "$TOOL" bench alltoall \
+  --device cuda --sizes 100 $short
+grep -q "is ignored" "$work/err" && fail "the table is refused: $(cat "$work/err")"
 expect_line 2 "unknown device 'tpu'; known are cuda, hip" $MPIRUN -n 2 $tune --device tpu
-expect 2 - "requires" "$TOOL" tune --device cuda
+expect_line 2 "--device requires --algorithms or --model" "$TOOL" tune --device cuda
 ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' ||
   expect_line 2 "no driver libcuda.so.1 found" $MPIRUN -n 2 $tune --device cuda
 finish

@@ -271,7 +271,7 @@ std::string measure(const TuneOptions& options, const std::vector<NamedNeighborh
     for (const choose::AlgorithmEntry& entry : entries) put_algorithms(table, entry);
     if (entries.empty()) return "with so many ranks there is no memory for blocks of these sizes";
   } else if (options.model) {
-    put_model(table, tune_model(team, options.batches));
+    put_model(table, tune_model(team, options.batches, gpu));
   } else if (options.neighbors) {
     return measure_neighbors(options, neighborhoods, team, table);
   } else {
@@ -328,6 +328,7 @@ namespace {
 // Before MPI starts. Empty, or what is wrong with the option.
 std::string start_wanted_device(const TuneOptions& options, std::optional<DeviceStart>& device) {
   if (options.device.empty()) return "";
+  if (!options.algorithms && !options.model) return "--device requires --algorithms or --model";
   DeviceKind kind = DeviceKind::cuda;
   if (std::string error = parse_device(options.device, kind); !error.empty()) return error;
   device = start_device(kind);

@@ -3,6 +3,8 @@
 //         counted as for a choice (choose/model_costs.hpp); least squares find the constants. Of the MPI's own those of
 //         what it is taken for, which the constants decide in turn: some rounds of both.
 //         Before that the length of messages is found for which the MPI asks the receiver (eager_limit.hpp).
+//         With the data in a device's memory likewise, by what moves them straight, and then the bus: what the ranks take
+//         together to bring a little, and much, to the host and back.
 // Cost    About 20 algorithms * 9 sizes * batches * 2 ms; where a call takes longer, that of a call.
 #include "tools/tune/tune_model.hpp"
 
@@ -13,6 +15,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -24,6 +27,7 @@
 #include "tools/tune/batch.hpp"
 #include "tools/tune/eager_limit.hpp"
 #include "tools/tune/fit.hpp"
+#include "tools/tune/tuned_buffers.hpp"
 #include "tools/tune/uniform.hpp"
 
 namespace quadrille::tools {
@@ -41,6 +45,13 @@ struct Case {
   std::size_t bytes;
   Sample sample{};
 };
+
+// What moves a device's memory straight.
+std::vector<std::string> device_contenders(Collective collective) {
+  if (is_allgather(collective)) return {"cuda-aware-mpi", "ring", "spread-out"};
+  if (is_sized(collective)) return {"cuda-aware-mpi", "pairwise", "waitany-stride:stride=4"};
+  return {"cuda-aware-mpi", "spread-out", "pairwise", "waitany-stride:stride=2"};
+}
 
 // What is measured of a collective.
 std::vector<std::string> contenders(Collective collective, int per_node) {
@@ -62,7 +73,8 @@ std::vector<std::string> contenders(Collective collective, int per_node) {
 
 class ModelTuner {
  public:
-  ModelTuner(team::Team& team, int batches) : team_(team), batches_(batches), progress_(team.group.me == 0) {}
+  ModelTuner(team::Team& team, int batches, const std::shared_ptr<Gpu>& gpu)
+      : team_(team), batches_(batches), gpu_(gpu), progress_(team.group.me == 0) {}
 
   choose::Model run() {
     choose::Model model;
@@ -78,8 +90,9 @@ class ModelTuner {
       use(collective, {});
     }
     for (Case& c : own) c.sample.amounts = priced(c, model).ours;
-    model.quadrille = model.mpi = fitted(own);
-    for (int round = 0; round < rounds_of_mpi; ++round) {
+    if (!own.empty()) model.quadrille = model.mpi = fitted(own);
+    if (mpis.empty()) model.mpi = {};
+    for (int round = 0; round < rounds_of_mpi && !mpis.empty(); ++round) {
       for (Case& c : mpis) c.sample.amounts = priced(c, model).mpis;
       model.mpi = fitted(mpis);
     }
@@ -109,7 +122,8 @@ class ModelTuner {
   }
   choose::Priced priced(const Case& c, const choose::Model& model) {
     const auto bytes = static_cast<double>(c.bytes);
-    return price(c.choice, {bytes, bytes}, model, *costs_[c.collective]);
+    const bool own = is_of_the_mpi(*c.choice.algorithm);
+    return price(own ? choose::plain(c.collective, "mpi") : c.choice, {bytes, bytes}, model, *costs_[c.collective]);
   }
 
   static plan::Machine fitted(const std::vector<Case>& cases) {
@@ -127,6 +141,7 @@ class ModelTuner {
   void use(Collective collective, const choose::Choice& choice) { team::force(team_, collective, choice); }
   // The same on all ranks.
   bool can_serve(Collective collective, const choose::Choice& choice, std::size_t bytes) {
+    if (gpu_ != nullptr && team_.agreed().mpi_device == DeviceUse::none) return false;  // nothing goes straight
     use(collective, choice);
     const std::size_t known = is_sized(collective) ? bytes : 0;
     return team::selection_of(team_, collective, known, 0).selection.choice.algorithm == choice.algorithm;
@@ -137,26 +152,35 @@ class ModelTuner {
     return seconds_of_batch(team_.user, calls, [&] {
       const int count = static_cast<int>(bytes);
       if (const UniformFunction function = uniform_function(collective); function != nullptr) {
-        function(send_.data(), count, mpi().byte, recv_.data(), count, mpi().byte, team_.user);
+        function(send(), count, mpi().byte, recv(), count, mpi().byte, team_.user);
       } else {
-        Quadrille_Alltoallv(send_.data(), counts_.data(), places_.data(), mpi().byte, recv_.data(), counts_.data(),
-                            places_.data(), mpi().byte, team_.user);
+        Quadrille_Alltoallv(send(), counts_.data(), places_.data(), mpi().byte, recv(), counts_.data(), places_.data(),
+                            mpi().byte, team_.user);
       }
     });
   }
 
   void prepare(std::size_t bytes) {
-    send_.assign(ranks() * bytes, std::byte{1});
-    recv_.assign(ranks() * bytes, std::byte{0});
+    if (gpu_ != nullptr) {
+      on_device_.reset();  // before the next are allocated
+      on_device_ = std::make_unique<TunedBuffers>(ranks() * bytes, false, gpu_);
+      if (!team::all_true(team_.user, on_device_->good())) throw std::runtime_error("a GPU has no memory left");
+    } else {
+      send_.assign(ranks() * bytes, std::byte{1});
+      recv_.assign(ranks() * bytes, std::byte{0});
+    }
     counts_.assign(ranks(), static_cast<int>(bytes));
     places_.resize(ranks());
     for (std::size_t r = 0; r < ranks(); ++r) places_[r] = static_cast<int>(r * bytes);
   }
 
+  const std::byte* send() { return gpu_ != nullptr ? on_device_->send(0) : send_.data(); }
+  std::byte* recv() { return gpu_ != nullptr ? on_device_->recv() : recv_.data(); }
+
   void measure(Collective collective, std::size_t bytes, std::vector<Case>& own, std::vector<Case>& mpis) {
     prepare(bytes);
     std::vector<Case> cases;
-    for (const std::string& text : contenders(collective, per_node())) {
+    for (const std::string& text : gpu_ != nullptr ? device_contenders(collective) : contenders(collective, per_node())) {
       Case c{{}, collective, bytes};
       parse_choice(collective, text, c.choice);
       if (plan::value_of(c.choice.parameters, "radix", 2) > std::max(team_.group.ranks, 2)) continue;
@@ -196,7 +220,7 @@ class ModelTuner {
   }
 
   void show(const std::vector<Case>& cases, const plan::Machine& machine, const char* whose) {
-    if (team_.group.me != 0) return;
+    if (team_.group.me != 0 || cases.empty()) return;
     progress_.clear();
     fmt::print("  {:>10} {:>8}  {:<28} {:>12} {:>12}\n", "", "bytes", "algorithm", "measured us", "model us");
     for (const Case& c : cases) {
@@ -215,22 +239,69 @@ class ModelTuner {
 
   team::Team& team_;
   int batches_;
+  std::shared_ptr<Gpu> gpu_;  // in whose memory the data are; null: the host's
+  std::unique_ptr<TunedBuffers> on_device_;
   Progress progress_;
   std::map<Collective, std::unique_ptr<choose::Costs>> costs_;
   std::vector<std::byte> send_, recv_;
   std::vector<int> counts_, places_;
 };
 
+// Collective: of the slowest rank, while all are at it.
+choose::Bus measure_bus(team::Team& team, int batches, const std::shared_ptr<Gpu>& gpu) {
+  constexpr std::size_t little = 64, much = std::size_t{8} << 20;
+  const TunedBuffers on_device(much, false, gpu);
+  const GpuBytes on_host = pin_for(gpu, much);
+  if (!team::all_true(team.user, on_device.good() && on_host != nullptr)) {
+    throw std::runtime_error("a GPU, or the host for it, has no memory left");
+  }
+  const auto there_and_back = [&](std::size_t bytes) {
+    std::vector<double> times;
+    for (int b = 0; b <= batches; ++b) {
+      const double seconds = seconds_of_batch(team.user, bytes == much ? 1 : 20, [&] {
+        gpu->copy(on_host.get(), on_device.recv(), bytes);
+        gpu->copy(on_device.recv(), on_host.get(), bytes);
+      });
+      if (b > 0) times.push_back(seconds);  // pages are touched in the first
+    }
+    return summarize(times).median;
+  };
+  const double call = there_and_back(little), more = there_and_back(much) - call;
+  return {std::max(more, 0.0) / static_cast<double>(2 * (much - little)), call};
+}
+
+choose::ModelEntry tune_on_host(team::Team& team, int batches) {
+  choose::ModelEntry entry{team.group.ranks, team.nodes.ranks_on_fullest_node(), team.crowded, {}};
+  entry.model = ModelTuner(team, batches, nullptr).run();
+  return entry;
+}
+
+choose::ModelEntry tune_on_devices(team::Team& team, int batches, const std::shared_ptr<Gpu>& gpu) {
+  choose::ModelEntry entry{team.group.ranks, team.nodes.ranks_on_fullest_node(), team.crowded, {}, true};
+  const bool straight = team.agreed().mpi_device != DeviceUse::none, speaks = team.group.me == 0;
+  if (speaks) {
+    fmt::print("data in the memory of {}{}\n{}", gpu->name(),
+               gpu->is_standin() ? "; this is no GPU, and its times say nothing" : "",
+               straight ? "" : "the MPI does not say that it takes such memory: only the bus is measured\n");
+  }
+  if (straight) entry.model = ModelTuner(team, batches, gpu).run();
+  entry.bus = measure_bus(team, batches, gpu);
+  if (speaks) {
+    fmt::print("  to the host and back: {:.2f} us, and {:.3f} ns a byte and way ({:.1f} GB/s)\n", entry.bus.call * 1e6,
+               entry.bus.byte * 1e9, entry.bus.byte > 0 ? 1e-9 / entry.bus.byte : 0.0);
+  }
+  return entry;
+}
+
 }  // namespace
 
-choose::ModelEntry tune_model(team::Team& team, int batches) {
+choose::ModelEntry tune_model(team::Team& team, int batches, const std::shared_ptr<Gpu>& gpu) {
   if (team.group.me == 0) {
     fmt::print("{} ranks, at most {} on a node, {}; between {} nodes\n", team.group.ranks, team.nodes.ranks_on_fullest_node(),
                team.crowded ? "more than processors" : "a processor each", team.nodes.nodes);
   }
-  choose::Model model = ModelTuner(team, batches).run();
   // Times differ between ranks by nothing: all have the same maxima, so all have the same model.
-  return {team.group.ranks, team.nodes.ranks_on_fullest_node(), team.crowded, model};
+  return gpu == nullptr ? tune_on_host(team, batches) : tune_on_devices(team, batches, gpu);
 }
 
 }  // namespace quadrille::tools
