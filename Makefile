@@ -28,7 +28,7 @@ RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --see
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-device-all fuzz test-all bench results \
   pictures docs site install \
-  wheel deb clean
+  wheel device-bundle deb clean
 
 help:
 	@echo 'make demo           install what is missing, build, and run the main job'
@@ -47,6 +47,7 @@ help:
 	@echo 'make site           the documentation as a site of its own, in build/site; it is read without a network'
 	@echo 'make install        install both builds (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make wheel          a Python wheel for both ABIs, in build/wheel'
+	@echo 'make device-bundle  what measures Quadrille on a bare machine with GPUs, in build/device-bundle'
 	@echo 'make deb            Debian packages, looked over by lintian and tried, in build/deb'
 	@echo 'make clean          remove the builds; what setup installed stays'
 
@@ -153,6 +154,12 @@ wheel: build/wheel-openmpi/build.ninja build/wheel-mpich/build.ninja
 	  strip build/wheel/tree/bin/quadrille-$$abi build/wheel/tree/libexec/quadrille/$$abi/quadrille-lab || exit 1; done
 	@python3 scripts/wheel.py --tree build/wheel/tree --out build/wheel
 
+# For a bare machine with GPUs (docs/gpu.md): our programs, an MPI, and what measures them.
+device-bundle: wheel
+	@python3 bench/gpu/bundle.py --wheel build/wheel/quadrille-*.whl --venvs build --mpi openmpi --out build/device-bundle
+	@test ! -d build/venv-intel || \
+	  python3 bench/gpu/bundle.py --wheel build/wheel/quadrille-*.whl --venvs build --mpi intel --out build/device-bundle-intel
+
 # Of what git tracks, as a packager has it.
 deb:
 	@scripts/setup.sh deb
@@ -160,5 +167,5 @@ deb:
 
 clean:
 	@rm -rf build/openmpi build/mpich build/openmpi-asan build/openmpi-tsan build/bench \
-	  build/wheel build/wheel-openmpi build/wheel-mpich build/deb \
+	  build/device-bundle build/device-bundle-intel build/wheel build/wheel-openmpi build/wheel-mpich build/deb \
 	  build/test-results

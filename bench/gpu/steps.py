@@ -1,0 +1,94 @@
+"""What is measured on a machine with GPUs, step by step. A step is one run of `quadrille bench`, or a few; none should
+take longer than some minutes, and what it found stands on its own."""
+
+import dataclasses
+
+MIB = 1 << 20
+RANKS = (2, 4, 8)
+SMALL = '64:4K:x4'
+PAPER = '2K:8M:x4'  # figure 2 of Namugwanya et al.
+# Ways of Open MPI's alltoallv: its default crashes with a device's memory on 4 to 63 ranks. And of its alltoall.
+WAYS_OF_OPENMPI = {'alltoallv': {1: 'linear', 2: 'pairwise'}, 'alltoall': {1: 'linear', 2: 'pairwise', 4: 'linear sync'}}
+PULL = 'ipc-pull,ipc-pull:leader=1'
+OVER_HOST = 'copy-to-cpu:inner=default,buffers=kept,copy-to-cpu:inner=waitany-stride,buffers=kept'
+
+
+@dataclasses.dataclass
+class Step:
+  name: str
+  about: str
+  ranks: int
+  bench: list  # of words, after `quadrille bench`
+  # Of Open MPI's ways the one that was fastest is forced; without, its own choice is.
+  against: str = ''
+  settings: dict = dataclasses.field(default_factory=dict)
+
+
+def openmpi_way(collective, way):
+  """Settings that force one of Open MPI's ways."""
+  return {'OMPI_MCA_coll_tuned_use_dynamic_rules': '1', f'OMPI_MCA_coll_tuned_{collective}_algorithm': str(way)}
+
+
+def block_of(total, ranks):
+  """Bytes of a block where all ranks together exchange `total`."""
+  return total // (ranks * ranks)
+
+
+def totals(ranks, quick):
+  return ','.join(str(block_of(total, ranks)) for total in ([MIB] if quick else [256 * MIB, 1024 * MIB]))
+
+
+def right_bytes(ranks, quick):
+  """Everything that may serve a device's memory, at sizes on both sides of its switches."""
+  sizes = '64,4K' if quick else '8,64,1000,4K,32K,100000,1M'
+  for collective in ('alltoall', 'alltoallv', 'allgather', 'alltoallw', 'allgatherv'):
+    yield Step(f'check-{collective}-{ranks}', 'every algorithm for such memory moves the right bytes', ranks,
+               [collective, '--sizes', sizes, '--algorithms', 'default,' + PULL + ',copy-to-cpu', '--iterations', '2',
+                '--warmup', '0', '--no-ceiling'])
+
+
+def steps(quick=False, ranks=RANKS):
+  """In the order in which they are worth most if the time runs out."""
+  for step in all_steps(quick, ranks):
+    if quick and '--iterations' not in step.bench:
+      step.bench += ['--iterations', '2', '--warmup', '0']
+    yield step
+
+
+def all_steps(quick, ranks):
+  small, paper = ('64,1K', '2K,32K') if quick else (SMALL, PAPER)
+  for n in ranks:
+    yield from right_bytes(n, quick)
+  for n in ranks:
+    for collective, ways in WAYS_OF_OPENMPI.items():
+      for way, name in ways.items():
+        yield Step(f'way-{collective}-{way}-{n}', f"does the MPI's {name} {collective} take a device's memory, how fast?", n,
+                   [collective, '--sizes', '4K' if quick else '64,4K,1M', '--algorithms', 'default'],
+                   settings=openmpi_way(collective, way))
+  for n in ranks:
+    for collective in ('alltoall', 'alltoallv'):
+      yield Step(f'small-{collective}-{n}', 'small blocks: at most 0.5 of the time of the MPI', n,
+                 [collective, '--sizes', small, '--algorithms', 'default,' + PULL], against=collective)
+  for n in ranks:
+    yield Step(f'large-alltoall-{n}', 'large totals: at least 0.85 of the rate of a copy in the device', n,
+               ['alltoall', '--sizes', totals(n, quick), '--algorithms', 'default,' + PULL], against='alltoall')
+  for n in ranks:
+    yield Step(f'paper-alltoallv-{n}', "the paper's sizes: at least 1.5 times as fast as the MPI, by the geometric mean", n,
+               ['alltoallv', '--sizes', paper, '--algorithms', 'default,' + PULL], against='alltoallv')
+  for n in ranks:
+    yield Step(f'staged-alltoallv-{n}', 'over the host: at least 0.85 of the bus, both ways at once', n,
+               ['alltoallv', '--sizes', totals(n, quick), '--algorithms', OVER_HOST, '--stage-mpi'])
+  for n in ranks:
+    yield Step(f'buffers-{n}', "the paper's claim: memory of the host that is kept, against fresh and pageable", n,
+               ['alltoallv', '--sizes', paper, '--algorithms',
+                ','.join(f'copy-to-cpu:inner=waitany-stride,stride=5,buffers={b}' for b in ('kept', 'fresh', 'pageable'))],
+               against='alltoallv')
+    yield Step(f'strides-{n}', "the paper's claim: stride 5, against 1, 10 and 15", n,
+               ['alltoallv', '--sizes', paper, '--algorithms',
+                ','.join(f'waitany-stride:stride={s},copy-to-cpu:inner=waitany-stride,stride={s}' for s in (1, 5, 10, 15))],
+               against='alltoallv')
+  for figure in range(1, 11):
+    if figure == 6:  # needs no GPU
+      continue
+    yield Step(f'figure-{figure}', f'figure {figure} of Namugwanya et al.', max(ranks),
+               ['--figure', f'gpu-{figure}'] + (['--shrink', '1024'] if quick else []))

@@ -1,0 +1,164 @@
+"""The page of a report: what was to be reached on a GPU, and what was found, from the stored data alone."""
+
+import math
+import re
+
+UNTESTED = 'cannot be tested here'
+
+
+def geometric_mean(values):
+  return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def rows_of(steps, name):
+  """Rows of a step that has ended well and whose bytes were right."""
+  step = steps.get(name, {})
+  return [row for row in step.get('rows', []) if step.get('status') == 0 and row['errors'] == 0]
+
+
+def fastest_way(steps, collective, ranks):
+  """Number of the fastest of the MPI's ways that took a device's memory; None: none was tried, or none did."""
+  times = {}
+  for name in steps:
+    found = re.fullmatch(rf'way-{collective}-(\d+)-{ranks}', name)
+    rows = rows_of(steps, name) if found else []
+    if rows and steps[name].get('header', {}).get('device', {}).get('mpi_memory') != 'host':
+      times[int(found[1])] = geometric_mean([row['mpi_us'] for row in rows])
+  return min(times, key=times.get) if times else None
+
+
+def is_standin(found):
+  names = [found['probe'].get('device', {}).get('name', '')]
+  names += [step.get('header', {}).get('device', {}).get('name', '') for step in found['steps'].values()]
+  return any(name.startswith('Stand-in') for name in names)
+
+
+def table(head, lines):
+  return ['| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)] + [
+      '| ' + ' | '.join(str(cell) for cell in line) + ' |' for line in lines] + ['']
+
+
+class Page:
+  def __init__(self, found):
+    self.found, self.steps, self.lines = found, found['steps'], []
+    self.standin = is_standin(found)
+
+  def verdict(self, holds):
+    if self.standin:
+      return UNTESTED + ': a stand-in of a driver'
+    return 'reached' if holds else 'not reached'
+
+  def names(self, beginning):
+    return [name for name in self.steps if name.startswith(beginning)]
+
+  # ---- What is to be reached: lines of a table ----
+
+  def right_bytes(self):
+    names = self.names('check-')
+    bad = [n for n in names if self.steps[n]['status'] != 0 or any(r['errors'] for r in self.steps[n].get('rows', []))]
+    if names:
+      yield ['right bytes by every algorithm', f'{len(names)} runs', ', '.join(bad) or 'no failure',
+             'reached' if not bad else 'not reached']
+
+  def small(self):
+    for name in self.names('small-'):
+      best = {}
+      for row in rows_of(self.steps, name):
+        best[row['bytes']] = min(best.get(row['bytes'], math.inf), row['ratio'])
+      if best:
+        said = ', '.join(f'{size} B: {ratio:.2f}' for size, ratio in sorted(best.items()))
+        yield [f'{name}: time beside the MPI, best algorithm', 'at most 0.5', said, self.verdict(max(best.values()) <= 0.5)]
+
+  def large(self):
+    bare = self.found['probe'].get('blocks', {})
+    for name in self.names('large-'):
+      for row in rows_of(self.steps, name):
+        ranks = self.steps[name]['ranks']
+        rate = row['bytes'] * ranks * ranks / row['quadrille_us'] * 1e-3
+        copy = self.steps[name].get('header', {}).get('device', {}).get('ceilings', {}).get('device_copy_GBps')
+        of_bare = f', {rate / bare[f"{ranks} ranks"]:.2f} of bare copies of such blocks' if f'{ranks} ranks' in bare else ''
+        if copy:
+          yield [f'{name}: {row["algorithm"]}, blocks of {row["bytes"]} B', 'at least 0.85 of a copy in the device',
+                 f'{rate:.0f} GB/s, {rate / copy:.2f} of it{of_bare}', self.verdict(rate >= 0.85 * copy)]
+
+  def staged(self):
+    for name in self.names('staged-'):
+      for row in rows_of(self.steps, name):
+        if row.get('ceiling_part') is not None:
+          yield [f'{name}: {row["algorithm"]}, blocks of {row["bytes"]} B', 'at least 0.85 of the bus',
+                 f'{row["ceiling_part"]:.2f}', self.verdict(row['ceiling_part'] >= 0.85)]
+
+  def paper(self):
+    for name in self.names('paper-'):
+      ratios = [row['ratio'] for row in rows_of(self.steps, name) if row['algorithm'] == 'default']
+      if ratios:
+        gain = 1 / geometric_mean(ratios)
+        yield [f'{name}: as fast as the MPI, default', 'at least 1.5', f'{gain:.2f} times', self.verdict(gain >= 1.5)]
+
+  def compared(self, beginning, expected, is_best):
+    """How much longer the others take than what the paper says is best, by the geometric mean."""
+    for name in self.names(beginning):
+      times = {}
+      for row in rows_of(self.steps, name):
+        times.setdefault(row['algorithm'], {})[row['bytes']] = row['quadrille_us']
+      for best in [one for one in times if is_best(one)]:
+        pattern = re.compile(re.escape(best).replace(re.escape(expected), r'\w+'))
+        for other in times:
+          if other == best or not pattern.fullmatch(other):
+            continue
+          factor = geometric_mean([times[other][size] / times[best][size] for size in times[best] if size in times[other]])
+          yield [f'{name}: {other} beside {best}', 'above 1', f'{factor:.2f} times its time', self.verdict(factor > 1)]
+
+  # ---- Parts of the page ----
+
+  def machine(self):
+    device = self.found['probe'].get('device', {})
+    system = self.found['probe'].get('machine', {})
+    if 'name' in device:
+      self.lines += [f'{device["devices"]} x {device["name"]}, driver {device["driver"]}, {system.get("processors", "?")} '
+                     f'processors.', '']
+    if self.standin:
+      self.lines += ['This is a stand-in of a driver: no time says anything.', '']
+
+  def probe(self):
+    if not self.found['probe']:
+      return
+    rows = [[name, 'refused: ' + what['refused'] if 'refused' in what else
+             ', '.join(f'{key} {value}' for key, value in what.items() if '\n' not in str(value))]
+            for name, what in self.found['probe'].items()]
+    self.lines += ['## What there is', ''] + table(['asked for', 'found'], rows)
+
+  def ways(self):
+    rows = []
+    for name in self.names('way-'):
+      rows_here = rows_of(self.steps, name)
+      said = ', '.join(f'{row["bytes"]} B: {row["mpi_us"]:.1f} us' for row in rows_here)
+      rows.append([name, said or f'ended with {self.steps[name]["status"]}'])
+    if rows:
+      self.lines += ["## The MPI's ways with such memory", ''] + table(['way', 'time of a call'], rows)
+
+  def goals(self):
+    rows = [*self.right_bytes(), *self.small(), *self.large(), *self.paper(), *self.staged(),
+            *self.compared('buffers-', 'kept', lambda one: 'buffers=kept' in one),
+            *self.compared('strides-', '5', lambda one: one.endswith('stride=5'))]
+    if rows:
+      self.lines += ['## To be reached', ''] + table(['what', 'figure', 'here', 'verdict'], rows)
+
+  def failures(self):
+    rows = [[name, step['status'], step['seconds'], '<br>'.join(step.get('said', [])).replace('|', '/')]
+            for name, step in self.steps.items() if step['status'] != 0]
+    if rows:
+      self.lines += ['## What did not end well', ''] + table(['step', 'status', 'seconds', 'its last words'], rows)
+
+  def commands(self):
+    if self.steps:
+      self.lines += ['## Commands', ''] + [f'    {step["command"]}' for step in self.steps.values()] + ['']
+
+
+def page(found):
+  """Markdown."""
+  one = Page(found)
+  one.lines += ['# Report on GPUs', '']
+  for part in (one.machine, one.goals, one.ways, one.probe, one.failures, one.commands):
+    part()
+  return '\n'.join(one.lines)

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""The page of bench/gpu/gpu_report.py: verdicts from data that are made here."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'bench' / 'gpu'))
+import steps as plan  # noqa: E402  pylint: disable=wrong-import-position
+import verdicts  # noqa: E402  pylint: disable=wrong-import-position
+
+DEVICE = {'name': 'A GPU', 'mpi_memory': 'device', 'ceilings': {'device_copy_GBps': 1000}}
+
+
+def row(algorithm='default', size=64, mpi=10.0, ours=5.0, **more):
+  return {'algorithm': algorithm, 'bytes': size, 'mpi_us': mpi, 'quadrille_us': ours, 'ratio': ours / mpi, 'errors': 0, **more}
+
+
+def step(rows, ranks=2, status=0, **device):
+  return {'command': 'quadrille bench', 'status': status, 'seconds': 1, 'ranks': ranks, 'rows': rows,
+          'header': {'device': {**DEVICE, **device}}}
+
+
+def page(steps, probe=None):
+  return verdicts.page({'probe': probe or {}, 'steps': steps})
+
+
+class Verdicts(unittest.TestCase):
+  def test_small_blocks_are_held_to_the_best_algorithm_at_the_worst_size(self):
+    rows = [row(ours=9), row('ipc-pull', ours=3), row(size=4096, ours=4.9)]
+    self.assertIn('64 B: 0.30, 4096 B: 0.49 | reached', page({'small-alltoall-2': step(rows)}))
+    rows[2] = row(size=4096, ours=5.1)
+    self.assertIn('4096 B: 0.51 | not reached', page({'small-alltoall-2': step(rows)}))
+
+  def test_large_totals_are_held_to_copies(self):
+    # 4 blocks of 1 MB in 4.6 us are 870 GB/s.
+    rows = [row('ipc-pull', 1000000, ours=4.6)]
+    text = page({'large-alltoall-2': step(rows)}, {'blocks': {'2 ranks': 900}})
+    self.assertIn('870 GB/s, 0.87 of it, 0.97 of bare copies of such blocks | reached', text)
+    rows = [row('ipc-pull', 1000000, ours=4.8)]
+    self.assertIn('0.83 of it | not reached', page({'large-alltoall-2': step(rows)}))
+
+  def test_the_mean_over_the_papers_sizes(self):
+    rows = [row(ours=5), row(size=128, ours=20), row('ipc-pull', ours=1)]
+    self.assertIn('1.00 times | not reached', page({'paper-alltoallv-2': step(rows)}))
+    rows[1] = row(size=128, ours=8)
+    self.assertIn('1.58 times | reached', page({'paper-alltoallv-2': step(rows)}))
+
+  def test_kept_memory_and_strides(self):
+    rows = [row(f'copy-to-cpu:buffers={b}', ours=us) for b, us in (('kept', 4), ('fresh', 6), ('pageable', 3))]
+    text = page({'buffers-2': step(rows)})
+    self.assertIn('buffers=fresh beside copy-to-cpu:buffers=kept | above 1 | 1.50 times its time | reached', text)
+    self.assertIn('0.75 times its time | not reached', text)
+    rows = [row(f'waitany-stride:stride={s}', ours=us) for s, us in ((1, 4), (5, 2), (10, 3))]
+    text = page({'strides-2': step(rows)})
+    self.assertIn('stride=1 beside waitany-stride:stride=5 | above 1 | 2.00', text)
+    self.assertIn('stride=10 beside waitany-stride:stride=5 | above 1 | 1.50', text)
+
+  def test_wrong_bytes_and_failures_count_for_nothing(self):
+    wrong = step([row(errors=1)])
+    self.assertIn('check-alltoall-2 | not reached', page({'check-alltoall-2': wrong}))
+    self.assertIn('no failure | reached', page({'check-alltoall-2': step([row()])}))
+    self.assertNotIn('times |', page({'paper-alltoallv-2': wrong}))
+    text = page({'paper-alltoallv-2': step([row()], status=139)})
+    self.assertNotIn('at least 1.5', text)
+    self.assertIn('| paper-alltoallv-2 | 139 |', text)
+
+  def test_a_standin_reaches_nothing(self):
+    text = page({'small-alltoall-2': step([row()], name='Stand-in 0')})
+    self.assertIn('cannot be tested here: a stand-in of a driver', text)
+    self.assertNotIn('| reached', text)
+
+  def test_the_fastest_way_that_takes_such_memory(self):
+    steps = {'way-alltoallv-1-4': step([row(mpi=8)], 4), 'way-alltoallv-2-4': step([row(mpi=6)], 4),
+             'way-alltoallv-3-4': step([row(mpi=1)], 4, status=139), 'way-alltoall-4-4': step([row(mpi=1)], 4),
+             'way-alltoallv-4-4': step([row(mpi=1)], 4, mpi_memory='host')}
+    self.assertEqual(verdicts.fastest_way(steps, 'alltoallv', 4), 2)
+    self.assertIsNone(verdicts.fastest_way(steps, 'alltoallv', 8))
+    self.assertEqual(verdicts.fastest_way(steps, 'alltoall', 4), 4)
+
+
+class Steps(unittest.TestCase):
+  def test_names_differ_and_totals_are_what_is_said(self):
+    all_steps = list(plan.steps())
+    self.assertEqual(len({one.name for one in all_steps}), len(all_steps))
+    for ranks in (2, 4, 8):
+      large = next(one for one in all_steps if one.name == f'large-alltoall-{ranks}')
+      sizes = [int(size) for size in large.bench[2].split(',')]
+      self.assertEqual([size * ranks * ranks for size in sizes], [256 << 20, 1024 << 20])
+
+
+if __name__ == '__main__':
+  unittest.main()
