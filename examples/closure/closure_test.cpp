@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +15,9 @@
 
 #include "blocks.hpp"
 #include "debian.hpp"
+#include "generate.hpp"
 #include "graph.hpp"
+#include "matrix_market.hpp"
 #include "reference.hpp"
 #include "relation.hpp"
 
@@ -114,6 +117,33 @@ TEST(PairSet, TellsWhatIsNew) {
   EXPECT_EQ(set.sorted(), sorted({{0, 0}, {1, 0}, {0, 1}, {kLargestVertex, kLargestVertex}}));
 }
 
+TEST(Placement, ATupleMeetsTheEdgesThatItIsJoinedWith) {
+  for (const int ranks : {1, 2, 5, 16}) {
+    for (const int buckets : {1, 2, 3, 40}) {
+      const Placement placement{ranks, buckets};
+      for (Vertex vertex : {0U, 1U, 77U, kLargestVertex}) {
+        const std::vector<int> homes = placement.homes_of(vertex);
+        EXPECT_LE(homes.size(), static_cast<std::size_t>(std::min(ranks, buckets)));
+        EXPECT_EQ(homes.front(), placement.home_of(vertex, 0));
+        EXPECT_EQ(std::set<int>(homes.begin(), homes.end()).size(), homes.size());
+        for (Vertex from = 0; from < 200; ++from) {
+          EXPECT_EQ(std::count(homes.begin(), homes.end(), placement.home_of({from, vertex})), 1);
+        }
+      }
+    }
+  }
+}
+
+TEST(Placement, SubBucketsSpreadAHotKey) {
+  const auto largest = [](int buckets) {
+    std::vector<int> parts(8);
+    for (Vertex from = 0; from < 8000; ++from) ++parts.at(Placement{8, buckets}.home_of({from, 42}));
+    return *std::max_element(parts.begin(), parts.end());
+  };
+  EXPECT_EQ(largest(1), 8000);
+  EXPECT_LT(largest(64), 2000);
+}
+
 TEST(PairSet, KeepsEverythingWhileItGrows) {
   PairSet set;
   std::vector<Pair> pairs;
@@ -157,7 +187,7 @@ TEST(EdgeIndex, FindsTheEdgesOfAVertex) {
 
 TEST(Owner, IsOneOfTheRanksAndAllHaveAShare) {
   std::vector<int> share(5);
-  for (Vertex vertex = 0; vertex < 5000; ++vertex) ++share.at(owner_of(vertex, 5));
+  for (Vertex vertex = 0; vertex < 5000; ++vertex) ++share.at(Placement{5, 1}.home_of({0, vertex}));
   for (const int vertices : share) EXPECT_GT(vertices, 700);
 }
 
@@ -206,6 +236,70 @@ TEST(EdgeList, AMalformedLineIsNamed) {
 TEST(EdgeList, WhatCannotBePrintedIsNot) {
   EXPECT_NE(error_of([] { parse_edge_list("\x1b[2J", "g"); }).find("g:1: '?[2J'"),
             std::string::npos);
+}
+
+// ---- Matrices ----
+
+TEST(MatrixMarket, IsToldByItsFirstLine) {
+  EXPECT_TRUE(is_matrix_market("%%MatrixMarket matrix coordinate pattern general\n0 0 0\n"));
+  EXPECT_FALSE(is_matrix_market("% MatrixMarket"));
+  EXPECT_FALSE(is_matrix_market("%%Matrix"));
+  EXPECT_EQ(parse_graph("%%matrixmarket MATRIX coordinate pattern general\n2 2 1\n1 2\n", "m").edges, sorted({{1, 2}}));
+  EXPECT_EQ(parse_graph("1 2\n", "m").edges, sorted({{1, 2}}));
+}
+
+TEST(MatrixMarket, ValuesCommentsAndBlanksAreSkipped) {
+  const std::string text = "%%MatrixMarket matrix coordinate FIELD general\n%\n\n% 9 9 9\n 3\t4 3 \r\n";
+  const auto of = [&](const std::string& field, const std::string& entries) {
+    std::string whole = text + entries;
+    whole.replace(whole.find("FIELD"), 5, field);
+    return parse_matrix_market(whole, "m").edges;
+  };
+  const std::vector<Pair> edges = sorted({{1, 4}, {3, 1}, {2, 2}});
+  EXPECT_EQ(of("real", "1 4 -1.5e-3\n3 1 0\n% last\n2 2 nan"), edges);
+  EXPECT_EQ(of("integer", "1 4 7\r\n3 1 0\r\n2 2 -1\r\n"), edges);
+  EXPECT_EQ(of("pattern", "1 4\n3 1\n\n2 2\n"), edges);
+  EXPECT_EQ(of("complex", "1 4 0 1\n3 1 1 0\n2 2 0 0\n"), edges);
+}
+
+TEST(MatrixMarket, OneTriangleGoesBothWays) {
+  for (const char* symmetry : {"symmetric", "skew-symmetric", "Hermitian"}) {
+    const std::string text = std::string("%%MatrixMarket matrix coordinate real ") + symmetry + "\n3 3 2\n2 1 5\n3 3 1\n";
+    EXPECT_EQ(parse_matrix_market(text, "m").edges, sorted({{2, 1}, {1, 2}, {3, 3}}));
+  }
+}
+
+TEST(MatrixMarket, WhatIsWrongIsNamed) {
+  const auto error = [](const std::string& banner, const std::string& rest) {
+    return error_of([&] { parse_matrix_market("%%MatrixMarket " + banner + "\n" + rest, "m"); });
+  };
+  EXPECT_EQ(error("matrix array real general", "2 2\n"), "m:1: only sparse matrices are read, which say coordinate");
+  EXPECT_EQ(error("vector coordinate real general", ""), "m:1: no matrix of the Matrix Market");
+  EXPECT_EQ(error("matrix coordinate quaternion general", ""), "m:1: unknown field 'quaternion'");
+  EXPECT_EQ(error("matrix coordinate real", ""), "m:1: unknown symmetry ''");
+  const std::string sparse = "matrix coordinate real general";
+  EXPECT_EQ(error(sparse, "% end\n"), "m:2: '% end' is not rows, columns and entries");
+  for (const char* sizes : {"2 2", "2 2 1 1", "2 2 x", "-1 2 1", "4294967295 1 0", "2 2 99999999999999999999"}) {
+    EXPECT_EQ(error(sparse, sizes), std::string("m:2: '") + sizes + "' is not rows, columns and entries");
+  }
+  for (const char* entry : {"0 1 1", "1 0 1", "3 1 1", "1 4 1", "1 1", "1 1 1 1", "1.0 1 1", "x 1 1"}) {
+    EXPECT_EQ(error(sparse, std::string("2 3 1\n") + entry),
+              std::string("m:3: '") + entry + "' is not a row from 1 to 2, a column from 1 to 3 and a value");
+  }
+  EXPECT_EQ(error(sparse, "2 2 1\n1 1 1\n2 2 1\n"), "m:4: more than the 1 entries that line 2 promises");
+  EXPECT_EQ(error(sparse, "2 2 3\n1 1 1\n2 2 1\n"), "m: 2 entries, but line 2 promises 3");
+  // Memory is not taken for what is only promised.
+  EXPECT_EQ(error(sparse, "2 2 18446744073709551615\n"), "m: 0 entries, but line 2 promises 18446744073709551615");
+}
+
+TEST(Generated, ChainsOfDifferentLengths) {
+  EXPECT_EQ(generate_graph("chains:2,3").edges, sorted({{0, 1}, {1, 2}, {3, 4}, {4, 5}, {5, 6}}));
+  EXPECT_EQ(generate_graph("chains:1,1").edges, sorted({{0, 1}}));
+  EXPECT_EQ(reference_digest(generate_graph("chains:2,3")).tuples, 3U + 6U);
+  for (const char* wrong : {"", "chains", "chains:", "chains:3", "chains:0,3", "chains:3,0", "chains:3,4,5", "chains:a,b",
+                            "chains:100000000,100000000", "rings:1,2"}) {
+    EXPECT_NE(error_of([&] { generate_graph(wrong); }).find("is not chains:COUNT,LONGEST"), std::string::npos) << wrong;
+  }
 }
 
 TEST(EdgeList, VerticesAreThoseWithAnEdge) {

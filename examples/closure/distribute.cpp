@@ -5,10 +5,10 @@
 
 namespace closure {
 
-std::vector<Pair> scatter_edges(const Graph& graph, const World& world) {
+std::vector<Pair> scatter_edges(const Graph& graph, const Placement& placement, const World& world) {
   Blocks blocks(world.ranks);
   for (const Pair edge : graph.edges) {
-    blocks[owner_of(edge.from, world.ranks)].push_back(edge);
+    for (const int home : placement.homes_of(edge.from)) blocks[home].push_back(edge);
   }
   const Layout layout = layout_of(sizes_of(blocks));
   const std::vector<Pair> all = joined(std::move(blocks));
@@ -32,8 +32,8 @@ std::vector<Pair> gather_tuples(const PairSet& tuples, const World& world) {
   const TupleType type;
   MPI_Gatherv(mine.data(), out.counts.front(), type.get(), all.data(), in.counts.data(),
               in.displacements.data(), type.get(), 0, world.comm);
-  // The owner of a tuple is known from its end, so no tuple has come from two ranks unless
-  // something is wrong; then it must stay visible.
+  // A tuple has one home, so none has come from two ranks unless something is wrong; then it must
+  // stay visible.
   sort_pairs(all);
   return all;
 }

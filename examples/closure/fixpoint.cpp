@@ -7,23 +7,28 @@
 namespace closure {
 namespace {
 
-// The first rule: every edge is a path. It goes to the rank that will own it.
-Blocks paths_of_edges(const std::vector<Pair>& edges, int ranks) {
-  Blocks blocks(ranks);
-  for (const Pair edge : edges) blocks[owner_of(edge.to, ranks)].push_back(edge);
+// The first rule: every edge is a path. It goes to the rank that will own it. Several ranks may have an edge: the first of
+// them sends it.
+Blocks paths_of_edges(const std::vector<Pair>& edges, const Placement& placement, int rank) {
+  Blocks blocks(placement.ranks);
+  for (const Pair edge : edges) {
+    if (placement.home_of(edge.from, 0) == rank) blocks[placement.home_of(edge)].push_back(edge);
+  }
   return blocks;
 }
 
 // The second rule: the new paths, longer by one edge. The same one may come
 // about over several middles; it is sent once.
-Blocks extended(const std::vector<Pair>& delta, const EdgeIndex& edges, int ranks) {
-  Blocks blocks(ranks);
+Blocks extended(const std::vector<Pair>& delta, const EdgeIndex& edges, const Placement& placement) {
+  Blocks blocks(placement.ranks);
   for (std::size_t begin = 0, end = 0; begin < delta.size(); begin = end) {
     const Vertex middle = delta[begin].to;
     while (end < delta.size() && delta[end].to == middle) ++end;
     for (const Pair edge : edges.from(middle)) {
-      std::vector<Pair>& block = blocks[owner_of(edge.to, ranks)];
-      for (std::size_t i = begin; i < end; ++i) block.push_back({delta[i].from, edge.to});
+      for (std::size_t i = begin; i < end; ++i) {
+        const Pair longer{delta[i].from, edge.to};
+        blocks[placement.home_of(longer)].push_back(longer);
+      }
     }
   }
   for (auto& block : blocks) sort_unique(block);
@@ -50,16 +55,16 @@ bool any_rank(bool mine, const World& world, double& seconds) {
 
 }  // namespace
 
-Result transitive_closure(std::vector<Pair> edges, const World& world, Exchange& exchange) {
+Result transitive_closure(std::vector<Pair> edges, const Placement& placement, const World& world, Exchange& exchange) {
   Result result;
-  Blocks blocks = paths_of_edges(edges, world.ranks);
+  Blocks blocks = paths_of_edges(edges, placement, world.rank);
   const EdgeIndex index(std::move(edges));
   for (bool changed = true; changed;) {
     const std::vector<Pair> received = exchange(std::move(blocks));
     const std::vector<Pair> delta = insert_new(received, result.tuples);
     ++result.iterations;
     changed = any_rank(!delta.empty(), world, result.test_seconds);
-    if (changed) blocks = extended(delta, index, world.ranks);
+    if (changed) blocks = extended(delta, index, placement);
   }
   return result;
 }

@@ -8,6 +8,10 @@
 // new in the last iteration are joined again (semi-naive evaluation): what the others give is
 // known.
 //
+// A vertex that many reach, a hot key, makes one rank's part large. With several sub-buckets the tuples that end there are
+// spread over as many ranks by where they begin, and each of these has the edges that begin there, as in the library that the
+// paper's program is written with.
+//
 // Example: G = {(1,2), (2,3)}. The first exchange brings (1,2) and (2,3) to the owners of 2 and 3.
 // The owner of 2 joins (1,2) with the edge (2,3) to (1,3) and sends it to the owner of 3; the owner
 // of 3 has no edge to join with. After the second exchange (1,3) is new; the third brings nothing
@@ -31,6 +35,6 @@ struct Result {
 };
 
 // `edges` are those of this rank. Collective.
-Result transitive_closure(std::vector<Pair> edges, const World& world, Exchange& exchange);
+Result transitive_closure(std::vector<Pair> edges, const Placement& placement, const World& world, Exchange& exchange);
 
 }  // namespace closure

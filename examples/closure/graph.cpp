@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
+
+#include "matrix_market.hpp"
+#include "words.hpp"
 
 namespace closure {
 namespace {
@@ -28,41 +30,14 @@ GzFile open_file(const std::string& path, const char* mode) {
   return file;
 }
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-// Removes blanks at the front.
-void skip_blanks(std::string_view& text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-}
-
-// Takes a vertex number from the front, with the blanks around it.
-bool take_vertex(std::string_view& text, Vertex& vertex) {
-  skip_blanks(text);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), vertex);
-  if (error != std::errc() || vertex > kLargestVertex) return false;
-  text.remove_prefix(end - text.data());
-  if (!text.empty() && !is_blank(text.front())) return false;
-  skip_blanks(text);
-  return true;
-}
-
 // An edge that a line holds, if it is neither empty nor a comment. False if the line is malformed.
 bool parse_line(std::string_view line, std::vector<Pair>& edges) {
   skip_blanks(line);
   if (line.empty() || line.front() == '#') return true;
   Pair edge{};
-  if (!take_vertex(line, edge.from) || !take_vertex(line, edge.to) || !line.empty()) return false;
+  if (!take_number(line, edge.from, kLargestVertex) || !take_number(line, edge.to, kLargestVertex) || !line.empty()) return false;
   edges.push_back(edge);
   return true;
-}
-
-// What can be shown of a line that may be anything.
-std::string shown(std::string_view line) {
-  std::string text(line.substr(0, 40));
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || static_cast<unsigned char>(c) > '~') c = '?';
-  }
-  return text;
 }
 
 }  // namespace
@@ -82,16 +57,19 @@ std::vector<Vertex> vertices_of(const Graph& graph) {
 Graph parse_edge_list(std::string_view text, const std::string& name) {
   Graph graph;
   for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::string_view line = text.substr(0, text.find('\n'));
+    const std::string_view line = take_line(text);
     if (!parse_line(line, graph.edges)) {
       throw std::runtime_error(name + ":" + std::to_string(number) + ": '" + shown(line) +
                                "' is not two vertex numbers from 0 to " +
                                std::to_string(kLargestVertex));
     }
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   sort_unique(graph.edges);
   return graph;
+}
+
+Graph parse_graph(std::string_view text, const std::string& name) {
+  return is_matrix_market(text) ? parse_matrix_market(text, name) : parse_edge_list(text, name);
 }
 
 std::string read_text(const std::string& path) {

@@ -26,6 +26,9 @@ std::vector<Vertex> vertices_of(const Graph& graph);
 // `name` is what errors call the text, with the number of the line.
 Graph parse_edge_list(std::string_view text, const std::string& name);
 
+// An edge list, or what a Matrix Market file says (matrix_market.hpp).
+Graph parse_graph(std::string_view text, const std::string& name);
+
 // The whole file, decompressed if it was made by gzip.
 std::string read_text(const std::string& path);
 

@@ -21,6 +21,7 @@
 #include "distribute.hpp"
 #include "exchange.hpp"
 #include "fixpoint.hpp"
+#include "generate.hpp"
 #include "graph.hpp"
 #include "reference.hpp"
 
@@ -29,9 +30,11 @@ namespace {
 
 struct Options {
   std::string graph = CLOSURE_SNAPSHOT;
-  std::string debian;  // if empty: read `graph`
+  std::string debian;    // if empty: read `graph`
+  std::string generate;  // if not: read nothing
   std::vector<std::string> sections;
   std::string algorithm = "mpi";
+  int sub_buckets = 1;
   std::string write;
   std::string trace;
   bool check = false;
@@ -42,6 +45,7 @@ struct Options {
 struct Summary {
   Digest closure;
   std::int64_t moved = 0, moved_to_others = 0;
+  std::int64_t largest_part = 0;  // of a rank, in tuples
   // Each the largest of the ranks.
   double total = 0, communication = 0, counts = 0, data = 0, test = 0;
 };
@@ -49,7 +53,8 @@ struct Summary {
 // Where the graph comes from, for the comment in a file.
 std::string origin(const Options& options) {
   const std::filesystem::path path = options.debian.empty() ? options.graph : options.debian;
-  std::string text = "made by closure --write-graph from " + path.filename().string();
+  std::string text = "made by closure --write-graph from " +
+                     (options.generate.empty() ? path.filename().string() : options.generate);
   for (const std::string& section : options.sections) text += ", section " + section;
   return text;
 }
@@ -57,7 +62,8 @@ std::string origin(const Options& options) {
 // ---- Input ----
 
 Graph read_graph(const Options& options) {
-  if (options.debian.empty()) return parse_edge_list(read_text(options.graph), options.graph);
+  if (!options.generate.empty()) return generate_graph(options.generate);
+  if (options.debian.empty()) return parse_graph(read_text(options.graph), options.graph);
   return package_graph(read_packages(options.debian), options.sections);
 }
 
@@ -71,12 +77,14 @@ Summary summary_of(const Result& result, const Traffic& traffic, double seconds,
   MPI_Allreduce(MPI_IN_PLACE, digests, 2, MPI_UINT64_T, MPI_SUM, world.comm);
   std::int64_t moved[] = {traffic.tuples * tuple, traffic.tuples_to_others * tuple};
   MPI_Allreduce(MPI_IN_PLACE, moved, 2, MPI_INT64_T, MPI_SUM, world.comm);
+  auto part = static_cast<std::int64_t>(digest.tuples);
+  MPI_Allreduce(MPI_IN_PLACE, &part, 1, MPI_INT64_T, MPI_MAX, world.comm);
   const double communication = traffic.count_seconds + traffic.data_seconds + result.test_seconds;
   double most[] = {seconds, communication, traffic.count_seconds, traffic.data_seconds,
                    result.test_seconds};
   MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, world.comm);
   return {
-      {digests[0], digests[1]}, moved[0], moved[1], most[0], most[1], most[2], most[3], most[4]};
+      {digests[0], digests[1]}, moved[0], moved[1], part, most[0], most[1], most[2], most[3], most[4]};
 }
 
 void print(const Options& options, const Graph& graph, const Result& result, const Summary& summary,
@@ -92,6 +100,10 @@ void print(const Options& options, const Graph& graph, const Result& result, con
       summary.total, summary.communication, summary.counts, summary.data, summary.test);
   std::printf("moved: %" PRId64 " B, of them %" PRId64 " B to other ranks\n", summary.moved,
               summary.moved_to_others);
+  std::printf("largest part of a rank: %" PRId64 " tuples, %.2f times the mean\n", summary.largest_part,
+              summary.closure.tuples == 0 ? 1.0
+                                          : static_cast<double>(summary.largest_part) * world.ranks /
+                                                static_cast<double>(summary.closure.tuples));
 }
 
 // ---- Check ----
@@ -149,7 +161,8 @@ int run(const Options& options, const World& world) {
   }
   examples::open_trace(options.trace, world);
   if (!force_algorithm(world, options.algorithm)) return 2;
-  std::vector<Pair> edges = scatter_edges(graph, world);
+  const Placement placement{world.ranks, options.sub_buckets};
+  std::vector<Pair> edges = scatter_edges(graph, placement, world);
   Exchange exchange(world, options.algorithm);
   // Unmeasured: the first call on a communicator sets it up.
   exchange(Blocks(world.ranks));
@@ -157,7 +170,7 @@ int run(const Options& options, const World& world) {
   exchange.trace.clear();
   MPI_Barrier(world.comm);
   const double start = MPI_Wtime();
-  const Result result = transitive_closure(std::move(edges), world, exchange);
+  const Result result = transitive_closure(std::move(edges), placement, world, exchange);
   const double seconds = MPI_Wtime() - start;
   const Summary summary = summary_of(result, exchange.traffic, seconds, world);
   if (world.rank == 0) print(options, graph, result, summary, world);
@@ -167,10 +180,14 @@ int run(const Options& options, const World& world) {
 
 void add_options(CLI::App& app, Options& options) {
   auto* graph = app.add_option("--graph", options.graph,
-                               "Edge list: two vertex numbers a line. Default: packages of Debian");
+                               "Edge list: two vertex numbers a line; or a sparse matrix of the Matrix Market. "
+                               "Default: packages of Debian");
+  app.add_option("--generate", options.generate,
+                 "Make the graph: chains:COUNT,LONGEST, so many chains, of which the longest has LONGEST edges")
+      ->excludes(graph);
   auto* debian = app.add_option("--debian", options.debian,
                                 "Packages index of Debian, or a folder with such files");
-  debian->excludes(graph);
+  debian->excludes(graph)->excludes("--generate");
   app.add_option(
          "--section", options.sections,
          "With --debian: only packages of this section, and what they need; may be repeated")
@@ -178,6 +195,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--algorithm", options.algorithm,
                  "mpi: MPI_Alltoallv; auto: Quadrille's choice; else a name from `quadrille list`")
       ->check(CLI::Validator([](std::string& name) { return name.empty() ? "no name" : ""; }, ""))
+      ->capture_default_str();
+  app.add_option("--sub-buckets", options.sub_buckets,
+                 "Ranks over which the tuples that end at one vertex are spread, against hot keys")
+      ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   auto* check =
       app.add_flag("--check", options.check, "Compare all tuples with a search from every vertex");

@@ -28,6 +28,15 @@ std::uint64_t hash(std::uint64_t value) {
   return value ^ value >> 31;
 }
 
+std::vector<int> Placement::homes_of(Vertex vertex) const {
+  std::vector<int> homes;
+  for (int bucket = 0; bucket < sub_buckets; ++bucket) {
+    const int home = home_of(vertex, static_cast<std::uint64_t>(bucket));
+    if (std::find(homes.begin(), homes.end(), home) == homes.end()) homes.push_back(home);
+  }
+  return homes;
+}
+
 PairSet::PairSet() : slots_(kFirstSlots, kEmpty) {}
 
 bool PairSet::insert(Pair pair) {

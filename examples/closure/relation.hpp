@@ -37,11 +37,21 @@ void sort_unique(std::vector<Pair>& pairs);
 // Mixes all bits of a number (the finaliser of SplitMix64).
 std::uint64_t hash(std::uint64_t value);
 
-// The rank that keeps the edges that begin at `vertex` and the tuples that end there, so that the
-// two can be joined without a message.
-inline int owner_of(Vertex vertex, int ranks) {
-  return static_cast<int>(hash(vertex) % static_cast<std::uint64_t>(ranks));
-}
+// Which ranks keep what. Tuples that end at a vertex are spread over its `sub_buckets` by where they begin, so that a vertex
+// which many reach makes no rank's part large; each of these ranks has the edges that begin at the vertex, so the two can be
+// joined without a message.
+struct Placement {
+  int ranks = 1;
+  int sub_buckets = 1;
+
+  int home_of(Vertex vertex, std::uint64_t sub_bucket) const {
+    return static_cast<int>(hash(vertex | sub_bucket << 32) % static_cast<std::uint64_t>(ranks));
+  }
+  // Of a tuple.
+  int home_of(Pair tuple) const { return home_of(tuple.to, hash(tuple.from) % static_cast<std::uint64_t>(sub_buckets)); }
+  // Of the edges that begin at a vertex: each rank once, the order is that of the sub-buckets.
+  std::vector<int> homes_of(Vertex vertex) const;
+};
 
 // What can be told of a relation without its tuples: how many they are, and the sum of their hashes
 // modulo 2^64. The order does not matter, and the digests of two parts add up to that of the whole.

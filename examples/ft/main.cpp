@@ -2,7 +2,7 @@
 // MPI_Alltoall and knows of no other library for it. See problem.hpp for the problem and
 // transform.hpp for the method.
 //
-// Exit status: 0 the checksums are the published ones, 1 they are not, 2 wrong arguments.
+// Exit status: 0 the checksums are the published ones, or those of one process, 1 they are not, 2 wrong arguments.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
@@ -23,7 +23,9 @@ namespace {
 
 struct Options {
   std::string name = "S";
+  std::string size;    // if not empty, instead of the class
   int iterations = 0;  // 0: as many as the class has
+  bool check = true;   // of a size of one's own
 };
 
 using examples::World;
@@ -32,16 +34,19 @@ struct Result {
   std::vector<Complex> checksums;
   double total = 0;  // seconds; the largest of the ranks, as the two of `part`
   Seconds part;
+  std::size_t block_bytes = 0;
 };
 
 Problem choose_problem(const Options& options, const World& world) {
-  const Problem problem = *problem_of(options.name);
+  const bool is_own = !options.size.empty();
+  const Problem problem = is_own ? own_problem(options.size) : *problem_of(options.name);
   const auto [nx, ny, nz] = problem.extents;
   if (ny % world.ranks != 0 || nz % world.ranks != 0) {
     throw std::runtime_error(std::to_string(world.ranks) + " ranks do not divide the " +
                              std::to_string(ny) + " rows and " + std::to_string(nz) +
-                             " planes of class " + options.name);
+                             " planes of " + (is_own ? options.size : "class " + options.name));
   }
+  if (is_own) return problem;
   const int most = static_cast<int>(problem.checksums.size());
   if (options.iterations > most) {
     throw std::runtime_error("class " + options.name + " has " + std::to_string(most) +
@@ -109,15 +114,20 @@ Result run(const Problem& problem, int iterations, const World& world) {
   MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, world.comm);
   result.total = most[0];
   result.part = {most[1], most[2]};
-  if (world.rank == 0) {
-    const auto [nx, ny, nz] = problem.extents;
-    std::printf("NPB FT class %c: %d x %d x %d, %d iterations, ranks: %d, blocks of %zu B\n",
-                problem.name, nx, ny, nz, iterations, world.ranks, transform.block_bytes());
-  }
+  result.block_bytes = transform.block_bytes();
   return result;
 }
 
-void print(const Problem& problem, const Result& result) {
+// The checksums that one process alone finds.
+std::vector<Complex> serial_checksums(const Problem& problem, int iterations) {
+  return run(problem, iterations, {MPI_COMM_SELF, 0, 1}).checksums;
+}
+
+void print(const Problem& problem, const Result& result, const World& world) {
+  const auto [nx, ny, nz] = problem.extents;
+  const std::string kind = problem.name == kOwn ? " of a size of its own" : std::string(" class ") + problem.name;
+  std::printf("NPB FT%s: %d x %d x %d, %zu iterations, ranks: %d, blocks of %zu B\n", kind.c_str(), nx, ny, nz,
+              result.checksums.size(), world.ranks, result.block_bytes);
   for (std::size_t i = 0; i < result.checksums.size(); ++i) {
     std::printf("step %2zu  checksum %.12e %.12e\n", i + 1, result.checksums[i].real(),
                 result.checksums[i].imag());
@@ -127,12 +137,12 @@ void print(const Problem& problem, const Result& result) {
               result.part.exchange, result.part.fft, operations / result.total);
 }
 
-// Says whether the checksums are the published ones. Returns the exit status.
+// Says whether the checksums are the published ones, or those of one process alone. Returns the exit status.
 int verify(const Problem& problem, const std::vector<Complex>& found) {
   const int wrong = first_wrong_step(problem, found);
   if (wrong == 0) {
-    std::printf("verification successful: %zu of %zu published checksums\n", found.size(),
-                problem.checksums.size());
+    std::printf("verification successful: %zu of %zu %s\n", found.size(), problem.checksums.size(),
+                problem.name == kOwn ? "checksums as one process finds them" : "published checksums");
     return 0;
   }
   const Complex published = problem.checksums[wrong - 1];
@@ -150,11 +160,24 @@ int program(int argc, char** argv, const World& world) {
   app.add_option("--iterations", options.iterations,
                  "Steps; only so many checksums are checked. Default: all of the class")
       ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--size", options.size,
+                 "Instead of a class: XxYxZ points, whose checksums rank 0 computes alone as well")
+      ->excludes("--class");
+  app.add_flag("!--no-check", options.check, "With --size: do not compute them")->needs("--size");
   if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
-  const Problem problem = choose_problem(options, world);
-  const int all = static_cast<int>(problem.checksums.size());
-  const Result result = run(problem, options.iterations == 0 ? all : options.iterations, world);
-  if (world.rank == 0) print(problem, result);
+  Problem problem = choose_problem(options, world);
+  const int all = problem.name == kOwn ? 6 : static_cast<int>(problem.checksums.size());
+  const int iterations = options.iterations == 0 ? all : options.iterations;
+  const Result result = run(problem, iterations, world);
+  if (world.rank == 0) print(problem, result, world);
+  std::vector<Complex> expected;
+  if (problem.name == kOwn) {
+    if (!options.check) return 0;
+    expected.resize(iterations);
+    if (world.rank == 0) expected = serial_checksums(problem, iterations);
+    MPI_Bcast(expected.data(), iterations, MPI_C_DOUBLE_COMPLEX, 0, world.comm);
+    problem.checksums = expected;
+  }
   // The checksums are the same on every rank, so all ranks end with the same status.
   if (world.rank == 0) return verify(problem, result.checksums);
   return first_wrong_step(problem, result.checksums) == 0 ? 0 : 1;

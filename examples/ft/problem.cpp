@@ -1,7 +1,10 @@
 #include "problem.hpp"
 
+#include <charconv>
 #include <cmath>
 #include <numbers>
+#include <stdexcept>
+#include <system_error>
 
 namespace ft {
 namespace {
@@ -63,6 +66,21 @@ std::optional<Problem> problem_of(const std::string& name) {
     if (name == std::string(1, problem.name)) return problem;
   }
   return std::nullopt;
+}
+
+Problem own_problem(const std::string& size) {
+  Problem problem{kOwn, {}, {}};
+  const char* next = size.data();
+  const char* const end = next + size.size();
+  bool right = true;
+  for (int d = 0; d < 3 && right; ++d) {
+    if (d > 0) right = next != end && *next++ == 'x';
+    const auto [after, error] = std::from_chars(next, end, problem.extents[d]);
+    right = right && error == std::errc() && problem.extents[d] >= 1 && problem.extents[d] <= 65536;
+    next = after;
+  }
+  if (!right || next != end) throw std::runtime_error("'" + size + "' is not XxYxZ, of numbers from 1 to 65536");
+  return problem;
 }
 
 std::size_t point_count(const Problem& problem) {

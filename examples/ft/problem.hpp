@@ -22,14 +22,19 @@ namespace ft {
 
 using Complex = std::complex<double>;
 
+constexpr char kOwn = '-';
+
 struct Problem {
-  char name;                           // S, W, A or B
+  char name;                           // S, W, A or B; kOwn: a size of one's own
   std::array<int, 3> extents;          // x, y, z
   std::span<const Complex> checksums;  // the published ones, one a step
 };
 
 // The problem of a class, or nothing if `name` is none.
 std::optional<Problem> problem_of(const std::string& name);
+
+// Of "XxYxZ" points, each from 1 to 65,536; without checksums. Throws std::runtime_error of one line.
+Problem own_problem(const std::string& size);
 
 std::size_t point_count(const Problem& problem);
 

@@ -18,10 +18,13 @@ Neighborhood neighborhood_of(const ProcessGrid& grid, const ExchangeKind& kind) 
   const std::vector<Offset> offsets = neighbor_offsets(grid.dimensions, kind.stencil);
   if (kind.how == "sendrecv") return shift_neighborhood(grid, offsets);
   // Quadrille keeps to the standard, so there is nothing to find out.
-  if (calls_quadrille(kind.how)) return isomorphic_neighborhood(grid, offsets, kind.equal_blocks, kind.algorithm);
+  if (calls_quadrille(kind.how)) {
+    return isomorphic_neighborhood(grid, offsets, kind.equal_blocks, collective_of(kind.how), kind.algorithm);
+  }
   Neighborhood result = reads_corners(kind.stencil) ? graph_neighborhood(grid, offsets) : cartesian_neighborhood(grid);
   try {
-    result.receives = receives_as_matched(result, caller_of(kind.how));
+    result.receives = is_packed(kind.how) ? receives_as_matched(result, packed_caller(kind.how))
+                                          : receives_as_matched(result, caller_of(kind.how));
   } catch (...) {
     free_neighborhood(grid, result);
     throw;
@@ -51,11 +54,15 @@ MPI_Datatype part_type(const Extents& array, const Box& part, int dimensions) {
   return type;
 }
 
-bool calls_quadrille(const std::string& how) { return how == "quadrille" || how == "quadrille-persistent"; }
+bool calls_quadrille(const std::string& how) { return how.starts_with("quadrille"); }
 
 Exchange::Exchange(const ProcessGrid& grid, const Layout& layout, const ExchangeKind& kind,
                    std::array<double*, 2> arrays)
     : grid_(grid), arrays_(arrays), neighborhood_(neighborhood_of(grid, kind)) {
+  if (is_packed(kind.how)) {
+    packed_ = std::make_unique<PackedCall>(neighborhood_, layout, packed_caller(kind.how));
+    return;
+  }
   sends_ = blocks_of(neighborhood_.sends, layout, grid.dimensions, edge_points);
   receives_ = blocks_of(neighborhood_.receives, layout, grid.dimensions, ghost_points);
   if (kind.how == "sendrecv") return;
@@ -67,6 +74,7 @@ Exchange::Exchange(const ProcessGrid& grid, const Layout& layout, const Exchange
 
 Exchange::~Exchange() {
   for (std::unique_ptr<NeighborCall>& call : calls_) call.reset();
+  packed_.reset();
   for (Blocks* blocks : {&sends_, &receives_}) {
     for (MPI_Datatype& type : blocks->types) MPI_Type_free(&type);
   }
@@ -83,6 +91,7 @@ void Exchange::shift(double* array) const {
 }
 
 void Exchange::operator()(int which) {
+  if (packed_) return (*packed_)(arrays_[which]);
   if (calls_[which]) return (*calls_[which])();
   shift(arrays_[which]);
 }

@@ -10,6 +10,7 @@
 #include "decomposition.hpp"
 #include "neighbor_call.hpp"
 #include "neighbors.hpp"
+#include "packed.hpp"
 
 namespace heat {
 
@@ -18,7 +19,7 @@ MPI_Datatype part_type(const Extents& array, const Box& part, int dimensions);
 
 struct ExchangeKind {
   int stencil;
-  std::string how;        // alltoallw, persistent, sendrecv, quadrille or quadrille-persistent
+  std::string how;        // alltoallw, persistent, sendrecv, quadrille, quadrille-persistent, or one of packed.hpp
   std::string algorithm;  // of Quadrille; empty: as it chooses
   bool equal_blocks;      // at all ranks
 };
@@ -27,7 +28,7 @@ struct ExchangeKind {
 bool calls_quadrille(const std::string& how);
 
 // Fills the ghost points of two arrays that take turns. Every block is one element of a datatype
-// that tells where its points lie in the array, so all displacements are 0.
+// that tells where its points lie in the array, so all displacements are 0; or the program packs.
 class Exchange {
  public:
   // Throws std::runtime_error, on all ranks alike, if the MPI cannot do it.
@@ -46,7 +47,8 @@ class Exchange {
   std::array<double*, 2> arrays_;
   Neighborhood neighborhood_;
   Blocks sends_, receives_;
-  std::unique_ptr<NeighborCall> calls_[2];  // none for sendrecv
+  std::unique_ptr<NeighborCall> calls_[2];  // none for sendrecv and what is packed
+  std::unique_ptr<PackedCall> packed_;      // only for that
 };
 
 }  // namespace heat

@@ -81,17 +81,26 @@ void NeighborCall::operator()() {
                          receives_.types.data(), comm_);
 }
 
+std::vector<int> codes_of(const std::vector<Offset>& sides, bool turned) {
+  std::vector<int> codes;
+  for (const Offset& side : sides) codes.push_back(code_of(turned ? opposite(side) : side));
+  return codes;
+}
+
+std::vector<Offset> sides_of(const std::vector<int>& arrived) {
+  std::vector<Offset> sides;
+  for (const int code : arrived) sides.push_back(opposite(offset_of(code)));
+  return sides;
+}
+
 std::vector<Offset> receives_as_matched(const Neighborhood& neighborhood, Caller caller) {
-  std::vector<int> sent, arrived;
-  for (const Offset& side : neighborhood.sends) sent.push_back(code_of(side));
+  const std::vector<int> sent = codes_of(neighborhood.sends);
   // A Cartesian communicator lists neighbours that do not exist too; of those nothing arrives.
-  for (const Offset& side : neighborhood.receives) arrived.push_back(code_of(opposite(side)));
+  std::vector<int> arrived = codes_of(neighborhood.receives, true);
   NeighborCall call(neighborhood.comm, caller, sent.data(), one_after_another(sent.size()),
                     arrived.data(), one_after_another(arrived.size()));
   call();
-  std::vector<Offset> receives;
-  for (const int code : arrived) receives.push_back(opposite(offset_of(code)));
-  return receives;
+  return sides_of(arrived);
 }
 
 }  // namespace heat

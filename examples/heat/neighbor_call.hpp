@@ -45,6 +45,11 @@ class NeighborCall {
   Quadrille_Request own_request_ = QUADRILLE_REQUEST_NULL;
 };
 
+// Offsets as numbers, to be sent; with `turned` those of the opposite offsets.
+std::vector<int> codes_of(const std::vector<Offset>& sides, bool turned = false);
+// What arrives with such numbers: from where.
+std::vector<Offset> sides_of(const std::vector<int>& arrived);
+
 // The receives of a neighbourhood as this MPI really orders them. Where one process is the
 // neighbour on several sides, as in a periodic dimension of one or two processes, the standard says
 // which of its blocks arrives where; but MPIs before MPI 4.0, and the persistent calls of some

@@ -62,19 +62,19 @@ Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offse
   return result;
 }
 
-bool force_algorithm(MPI_Comm comm, const std::string& algorithm) {
+bool force_algorithm(MPI_Comm comm, const std::string& collective, const std::string& algorithm) {
   // An unknown name shall end the program with one line, not with the MPI's report of an abort.
   MPI_Errhandler handler;
   MPI_Comm_get_errhandler(comm, &handler);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  const int error = Quadrille_Set_algorithm(comm, "neighbor_alltoallw", algorithm.c_str());
+  const int error = Quadrille_Set_algorithm(comm, collective.c_str(), algorithm.c_str());
   MPI_Comm_set_errhandler(comm, handler);
   MPI_Errhandler_free(&handler);
   return error == MPI_SUCCESS;
 }
 
 Neighborhood isomorphic_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets, bool equal_blocks,
-                                     const std::string& algorithm) {
+                                     const std::string& collective, const std::string& algorithm) {
   Neighborhood result;
   std::vector<int> coordinates;
   for (const Offset& offset : offsets) {
@@ -88,7 +88,7 @@ Neighborhood isomorphic_neighborhood(const ProcessGrid& grid, const std::vector<
   Quadrille_Iso_neighborhood_create(grid.comm, static_cast<int>(offsets.size()), coordinates.data(), info,
                                     &result.comm);
   MPI_Info_free(&info);
-  if (!algorithm.empty()) force_algorithm(result.comm, algorithm);
+  if (!algorithm.empty()) force_algorithm(result.comm, collective, algorithm);
   return result;
 }
 

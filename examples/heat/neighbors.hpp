@@ -48,11 +48,11 @@ Neighborhood graph_neighborhood(const ProcessGrid& grid, const std::vector<Offse
 // The same, made by Quadrille_Iso_neighborhood_create. If `equal_blocks`, Quadrille is told that block i has one size
 // everywhere, so that it may combine messages. `algorithm` is forced unless it is empty. To be freed by the caller.
 Neighborhood isomorphic_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets, bool equal_blocks,
-                                     const std::string& algorithm);
+                                     const std::string& collective, const std::string& algorithm);
 
-// Forces an algorithm of Quadrille for the exchange on `comm`; on all ranks. False if it knows no such algorithm: one
+// Forces an algorithm of Quadrille for `collective` (as neighbor_alltoallw) on `comm`; on all ranks. False if it knows no such algorithm: one
 // line on stderr says which it knows.
-bool force_algorithm(MPI_Comm comm, const std::string& algorithm);
+bool force_algorithm(MPI_Comm comm, const std::string& collective, const std::string& algorithm);
 
 // For messages without a topology: block i goes to offsets[i] and comes from the opposite side.
 Neighborhood shift_neighborhood(const ProcessGrid& grid, const std::vector<Offset>& offsets);

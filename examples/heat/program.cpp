@@ -171,7 +171,11 @@ void for_each_point(const Block& block, const Extents& extents, Use use) {
 
 Seconds iterate(const Options& options, const Extents& extents, const ProcessGrid& grid,
                 Block& block) {
-  const ExchangeKind kind{options.stencil, options.exchange, options.algorithm, divides_evenly(extents, grid.grid)};
+  const bool evenly = divides_evenly(extents, grid.grid);
+  if (collective_of(options.exchange) == std::string("neighbor_alltoall")) {
+    check_one_size(block.layout, neighbor_offsets(grid.dimensions, options.stencil), evenly);
+  }
+  const ExchangeKind kind{options.stencil, options.exchange, options.algorithm, evenly};
   Exchange exchange(grid, block.layout, kind, {block.arrays[0].data(), block.arrays[1].data()});
   const Boundary boundary = grid.periodic ? Boundary::periodic : Boundary::fixed;
   const Box changing = changing_points(extents, block.place, block.layout, boundary);
@@ -248,7 +252,7 @@ std::string check(const Kind& kind, const Options& options, const Field& start,
 
 int run(const Kind& kind, const Options& options, const World& world) {
   // Here, so that a wrong name is known before the work; it counts on the communicator of the exchange.
-  if (!options.algorithm.empty() && !force_algorithm(world.comm, options.algorithm)) return 2;
+  if (!options.algorithm.empty() && !force_algorithm(world.comm, collective_of(options.exchange), options.algorithm)) return 2;
   Field start;  // on rank 0
   const double arrays_here = count_arrays_here(options, world);
   examples::on_first_rank(world, [&] { start = read_field(kind, options, arrays_here); });
@@ -302,14 +306,16 @@ void add_options(CLI::App& app, const Kind& kind, Options& options) {
   app.add_option("--exchange", options.exchange,
                  "alltoallw: MPI_Neighbor_alltoallw; persistent: MPI_Neighbor_alltoallw_init; "
                  "sendrecv: one MPI_Sendrecv for each neighbour; quadrille, quadrille-persistent: "
-                 "Quadrille_Neighbor_alltoallw and its persistent form on an isomorphic neighbourhood")
-      ->check(CLI::IsMember(
-          {"alltoallw", "persistent", "sendrecv", "quadrille", "quadrille-persistent"}))
+                 "Quadrille_Neighbor_alltoallw and its persistent form on an isomorphic neighbourhood; alltoallv, "
+                 "alltoall: the program packs, for MPI_Neighbor_alltoallv, or for MPI_Neighbor_alltoall where all blocks "
+                 "have one size; quadrille-alltoallv, quadrille-alltoall: the same by Quadrille's functions")
+      ->check(CLI::IsMember({"alltoallw", "persistent", "sendrecv", "quadrille", "quadrille-persistent", "alltoallv",
+                             "alltoall", "quadrille-alltoallv", "quadrille-alltoall"}))
       ->capture_default_str();
   app.add_option(
       "--algorithm", options.algorithm,
-      "With --exchange quadrille or quadrille-persistent: an algorithm of neighbor_alltoallw that `quadrille "
-      "list` names; default: as Quadrille chooses");
+      "With an --exchange of Quadrille: an algorithm of its collective (neighbor_alltoallw, with packed data "
+      "neighbor_alltoallv or neighbor_alltoall) that `quadrille list` names; default: as Quadrille chooses");
   app.add_option("--output", options.output,
                  kind.dimensions == 2 ? "Write the last field as a PGM image"
                                       : "Write the middle plane of the last field as a PGM image");
@@ -325,7 +331,7 @@ int program(const Kind& kind, int argc, char** argv, const World& world) {
   if (const std::optional<int> status = examples::read_options(app, argc, argv, world)) return *status;
   if (!options.algorithm.empty() && !calls_quadrille(options.exchange)) {
     throw std::runtime_error("--algorithm has no effect on --exchange " + options.exchange +
-                             ": only quadrille and quadrille-persistent call Quadrille by name");
+                             ": only those whose names begin with quadrille call Quadrille by name");
   }
   return run(kind, options, world);
 }
