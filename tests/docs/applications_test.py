@@ -13,6 +13,10 @@ import applications  # noqa: E402
 ABOUT = {'command': 'lab/applications.py run', 'ranks': 4, 'processors': 2, 'cpu': 'a', 'mpi': 'b', 'runs': 1, 'how': 'So.'}
 
 
+def claims(data):
+  return applications.APPLICATIONS[data['application']].claims(data)
+
+
 def exchanges(line, times):
   return [{'line': line, 'iteration': i + 1, 'us': us} for i, us in enumerate(times)]
 
@@ -24,7 +28,7 @@ KCFA = ABOUT | {'application': 'bruck-12', 'panels': [
 
 class Applications(unittest.TestCase):
   def test_claims_of_k_cfa(self):
-    ahead, small, varies = applications.claims_of(KCFA)
+    ahead, small, varies = claims(KCFA)
     self.assertEqual(ahead[2], 0.5)  # two of four
     self.assertEqual(small[2], 0.5)
     self.assertIn('it is about 4096 ranks, and there were 4', ahead[3])
@@ -32,13 +36,44 @@ class Applications(unittest.TestCase):
     same = json.loads(json.dumps(KCFA))
     for row in same['panels'][0]['rows']:
       row['us'] = 3
-    self.assertEqual(applications.claims_of(same)[2][3], 'disagrees')
+    self.assertEqual(claims(same)[2][3], 'disagrees')
 
   def test_claims_of_the_closure_are_about_the_most_ranks(self):
     rows = [{'line': line, 'ranks': ranks, 'us': us}
             for line, ranks, us in (('MPI', 2, 1), ('two-phase', 2, 9), ('MPI', 4, 6), ('two-phase', 4, 3))]
     data = ABOUT | {'application': 'bruck-11', 'panels': [{'title': 'a', 'x': 'ranks', 'y': 'us', 'rows': rows}] * 2}
-    self.assertEqual([claim[2] for claim in applications.claims_of(data)], [2, 2])
+    self.assertEqual([claim[2] for claim in claims(data)], [2, 2])
+
+  def test_claims_of_the_cache_oblivious_programs(self):
+    def rows(factor):
+      return [{'line': line, 'N': n, 'us': us * factor, 'total_us': us * factor}
+              for line, us in (('MPI', 20), ('SH-Naive', 15), ('SH-CO', 10), ('Quadrille', 10)) for n in (1, 2)]
+    panels = [{'title': f'heat2d, {ranks} ranks', 'x': 'N', 'y': 'us', 'ranks': ranks, 'rows': rows(1)} for ranks in (2, 60)]
+    found = claims(ABOUT | {'application': 'co-15', 'processors': 60, 'panels': panels})
+    self.assertEqual([(round(here, 2), verdict) for _, _, here, verdict in found],
+                     [(1.5, 'agrees'), (2.0, 'agrees'), (2.0, 'agrees'), (2.0, 'agrees')])
+    found = claims(ABOUT | {'application': 'co-15', 'panels': panels})
+    self.assertIn('60 ranks shared two', found[0][3])
+    found = claims(ABOUT | {'application': 'co-15', 'panels': panels[:1]})
+    self.assertIn('it is about 60 ranks, and there were 2', found[0][3])
+
+  def test_blocks_have_the_papers_sizes(self):
+    for ranks in (2, 8, 60, 72):
+      for block in applications.cache_oblivious.CLASSES.values():
+        x, y, z = applications.cache_oblivious.extents(ranks, block)
+        self.assertEqual((y % ranks, z % ranks, 16 * x * y * z), (0, 0, block * ranks * ranks))
+
+  def test_claims_against_the_mpis_at_hand(self):
+    rows = [{'line': line, 'bytes': size, 'us': us} for line, us in (('Intel MPI 2021', 10), ('Quadrille on Intel MPI 2021', 2),
+            ('Open MPI 4.1', 1), ('Quadrille on Open MPI 4.1', 2)) for size in (256, 512)]
+    data = ABOUT | {'application': 'hint-12', 'processors': 8, 'panels': [
+        {'title': '8 ranks', 'x': 'bytes', 'y': 'us', 'ranks': 8, 'rows': rows}]}
+    found = claims(data)
+    self.assertEqual(found[0][2:], (80.0, 'agrees'))  # Cascade Lake, Intel MPI: 67 %
+    self.assertIn('16 ranks were not measured', found[1][3])
+    self.assertEqual(found[3][2:], (-100.0, 'disagrees'))  # Skylake, Open MPI
+    self.assertIn('shared 2 processors', claims(data | {'processors': 2})[0][3])
+    self.assertIn('-100.00', applications.page_of(data, False))
 
   def test_a_page_of_other_data_is_seen(self):
     with tempfile.TemporaryDirectory() as folder:
@@ -53,14 +88,6 @@ class Applications(unittest.TestCase):
   def test_a_page_has_some_of_many_exchanges(self):
     panel = {'title': '', 'x': 'iteration', 'y': '', 'rows': exchanges('MPI', range(1, 1001))}
     self.assertLess(len(applications.table_of(panel).splitlines()), 40)
-
-  def test_the_path_has_as_many_edges_as_it_says(self):
-    with tempfile.TemporaryDirectory() as folder:
-      path = pathlib.Path(folder) / 'chain.txt'
-      applications.write_chain(path)
-      edges = [tuple(map(int, line.split())) for line in path.read_text().splitlines()]
-    self.assertEqual(len(set(edges)), 2 * applications.CHAIN)
-    self.assertEqual([to for begin, to in edges if begin == 0], [1, applications.CHAIN + 1])
 
 
 if __name__ == '__main__':

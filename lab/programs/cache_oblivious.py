@@ -1,0 +1,137 @@
+"""Figures 14 and 15 of the cache-oblivious paper: the FT problem of NPB (examples/ft) and heat transfer (examples/heat2d and
+heat3d), with the MPI's own calls and with the orders of copies."""
+
+import json
+import re
+import statistics
+
+from programs.common import Application, launch, processors, speedup, spread, times, totals
+
+SOURCE = 'Li, Zhang and Hoefler, Cache-oblivious MPI all-to-all communications based on Morton order, figure '
+LINES = {'MPI': None, 'SH-Naive': 'sh-naive', 'SH-CO': 'sh-co', 'Quadrille': ''}
+ABOUT_LINES = ('`MPI` is the program alone; the others are the same program under `quadrille run`, with an order forced, or as Quadrille '
+               'chooses. Times are of the rank that took longest.')
+# With so many ranks the blocks have these sizes (the paper's): nx * ny * nz * 16 / P^2 bytes.
+CLASSES = {'S': 1 << 10, 'W': 2 << 10, 'A': 32 << 10, 'B': 128 << 10}
+
+
+def run_line(options, ranks, line, collective, words):
+  """What the program printed, natively or under Quadrille; two ranks have a processor each."""
+  algorithm = LINES[line]
+  settings = {'QUADRILLE_ALGORITHM': f'{collective}={algorithm}'} if algorithm else {}
+  return launch(options.build, ranks, words, settings, bound=ranks <= processors(), under=algorithm is not None)
+
+
+def extents(ranks, block):
+  """Points of a volume that so many ranks divide, whose blocks have so many bytes; x is what is left."""
+  y = z = ranks
+  x = block // 16
+  while x > 256 and y < 8 * ranks:
+    x, y = x // 2, y * 2
+    if x > 256 and z < 8 * ranks:
+      x, z = x // 2, z * 2
+  return x, y, z
+
+
+def measure_14(options):
+  panels = []
+  for ranks in options.counts:
+    rows = []
+    for name, block in CLASSES.items():
+      size = 'x'.join(map(str, extents(ranks, block)))
+      # The largest in fewer steps, and without the check of one process, which takes longer than all else.
+      words = ['ft', '--size', size, '--iterations', '3' if name == 'B' else '6'] + (['--no-check'] if name in 'AB' else [])
+      for line in LINES:
+        options.say(f'ft {size}, {ranks} ranks, {line}')
+        said = [run_line(options, ranks, line, 'alltoall', words) for _ in range(options.runs)]
+        found = [re.search(r'total ([0-9.]+) s, MPI_Alltoall ([0-9.]+) s', text) for text in said]
+        assert all(f'blocks of {block} B' in text for text in said), said[0]
+        rows.append({'line': line, 'block': block, 'class': name, 'size': size, **spread([float(one[2]) for one in found]),
+                     'total_us': statistics.median(float(one[1]) for one in found) * 1e6})
+    panels.append({'title': f'FT, {ranks} ranks', 'x': 'block', 'y': 'µs in MPI_Alltoall, all steps', 'rows': rows, 'ranks': ranks})
+  return ("Volumes whose blocks have the sizes of the paper's classes S, W, A and B (1, 2, 32 and 128 KiB), which the paper too changed "
+          'for numbers of ranks that are no power of two. The first two are checked with the checksums of one process.', panels)
+
+
+HEATS = (('heat2d', 'alltoallv', (300, 600, 1200)), ('heat3d', 'alltoall', (8, 16, 32)))
+STEPS, CROWDED_STEPS = 256, 32  # the paper's are 1,024
+
+
+def grid_of(program, ranks):
+  """The paper's grids, 6 x 10 and 3 x 4 x 6, or as even a one."""
+  known = {('heat2d', 60): (6, 10), ('heat3d', 72): (3, 4, 6), ('heat2d', 2): (1, 2), ('heat3d', 2): (1, 1, 2), ('heat2d', 8): (2, 4),
+           ('heat3d', 8): (2, 2, 2)}
+  return known.get((program, ranks))
+
+
+def measure_15(options):
+  panels = []
+  for program, call, sizes in HEATS:
+    for ranks in options.counts:
+      grid = grid_of(program, ranks)
+      if grid is None:
+        continue
+      rows = []
+      for n in sizes:
+        size = 'x'.join(str(n if program == 'heat2d' else n * part) for part in grid)
+        steps = STEPS if ranks <= processors() else CROWDED_STEPS
+        words = [program, '--exchange', call, '--grid', 'x'.join(map(str, grid)), '--size', size, '--iterations', str(steps), '--json']
+        for line in LINES:
+          options.say(f'{program} {size}, {ranks} ranks, {line}')
+          said = [json.loads(run_line(options, ranks, line, f'neighbor_{call}', words).splitlines()[0]) for _ in range(options.runs)]
+          assert len({one['checksum'] for one in said}) == 1, said
+          rows.append({'line': line, 'N': n, 'size': size, 'steps': steps, 'checksum': said[0]['checksum'],
+                       **spread([one['communication_s'] for one in said]),
+                       'total_us': statistics.median(one['total_s'] for one in said) * 1e6})
+      panels.append({'title': f'{program}, {ranks} ranks', 'x': 'N', 'y': 'µs in the exchange of ghost points, all steps', 'rows': rows,
+                     'ranks': ranks})
+  return ('`heat2d` on N x N points with MPI_Neighbor_alltoallv, `heat3d` on a cube of N points a side at each rank with '
+          f'MPI_Neighbor_alltoall: {STEPS} steps with a processor for each rank, {CROWDED_STEPS} with more ranks than processors. The time of communication '
+          'has packing and unpacking in it. All lines end in the same field, bit by bit.', panels)
+
+
+def verdict(here, at_least, ranks, wanted, crowded):
+  if crowded:
+    return f'cannot be tested here: it is about {wanted} ranks with a processor each; {ranks} ranks shared two'
+  if ranks != wanted:
+    return f'cannot be tested here: it is about {wanted} ranks, and there were {ranks}'
+  return 'agrees' if here >= at_least else 'disagrees'
+
+
+def claims_of(data, wanted):
+  """`wanted`: (beginning of a panel's title, ranks of the paper, line, its rival, the paper's words, its number)."""
+  claims = []
+  for beginning, ranks, line, rival, words, number in wanted:
+    panels = [panel for panel in data['panels'] if panel['title'].startswith(beginning)]
+    panel = next((one for one in panels if one['ranks'] == ranks), panels[-1] if panels else None)
+    if panel is None:
+      continue
+    here = speedup(totals(panel, line), totals(panel, rival))
+    claims.append((f'{words} ({panel["ranks"]} ranks here)', f'{number}', here,
+                   verdict(here, number, panel['ranks'], ranks, panel['ranks'] > data['processors'])))
+  for panel in data['panels']:
+    here = speedup(times(panel, 'Quadrille'), times(panel, 'MPI'))
+    claims.append((f'(not in the paper) {panel["title"]}: time in the exchange, the MPI\'s over Quadrille\'s', '-', here,
+                   'agrees' if here > 1 else 'disagrees'))
+  return claims
+
+
+def claims_14(data):
+  return claims_of(data, [
+      ('FT', 60, 'SH-CO', 'SH-Naive', 'total time, SH-CO over SH-Naive, Xeon Phi, 60 ranks', 1.16),
+      ('FT', 60, 'SH-CO', 'MPI', 'the same over Intel MPI', 1.80),
+      ('FT', 72, 'SH-CO', 'SH-Naive', 'SH-NUMA-CO over SH-Naive, four Xeon E7, 72 ranks (one NUMA domain here, so SH-CO)', 1.14),
+      ('FT', 72, 'SH-CO', 'MPI', 'the same over MVAPICH2', 1.52)])
+
+
+def claims_15(data):
+  return claims_of(data, [
+      ('heat2d', 60, 'SH-CO', 'SH-Naive', 'total time in two dimensions, SH-CO over SH-Naive, 60 ranks', 1.15),
+      ('heat2d', 60, 'SH-CO', 'MPI', 'the same over MVAPICH2', 1.85),
+      ('heat3d', 72, 'SH-CO', 'SH-Naive', 'in three dimensions, SH-NUMA-CO over SH-Naive, 72 ranks (one NUMA domain here, so SH-CO)', 1.27),
+      ('heat3d', 72, 'SH-CO', 'MPI', 'the same over MVAPICH2', 1.79)])
+
+
+APPLICATIONS = [
+    Application('co-14', 'Cache-oblivious paper, figure 14: 3D FFT', SOURCE + '14', ABOUT_LINES, measure_14, claims_14),
+    Application('co-15', 'Cache-oblivious paper, figure 15: heat transfer', SOURCE + '15', ABOUT_LINES, measure_15, claims_15)]
