@@ -22,7 +22,8 @@ import time
 FIGURES = [
     ('hint-6', 8, '', 60), ('hint-8', 2, '--bind-to core', 25), ('hint-10', 2, '--bind-to core', 35), ('co-10', 8, '', 60),
     ('co-11', 8, '', 70), ('co-10-neighbors', 8, '', 120), ('co-11-neighbors', 8, '', 130), ('iso-2', 8, '', 90),
-    ('iso-3', 8, '', 60), ('iso-4', 8, '', 120), ('iso-5', 8, '', 90), ('iso-table-2', 8, '', 90),
+    ('iso-3', 8, '', 60), ('iso-4', 8, '', 120), ('iso-5', 8, '', 90), ('iso-6', 8, '', 60),
+    ('iso-7', 8, '', 60), ('iso-8', 8, '', 60), ('iso-basis', 8, '', 90), ('iso-table-2', 8, '', 90),
     *((f'bruck-{number}', 16, '', seconds) for number, seconds in ((2, 60), (6, 90), (7, 20), (8, 60), (9, 90), (10, 40)))]
 # A table of set-ups repeats by itself.
 WITHOUT_RUNS = {'iso-table-2'}

@@ -141,6 +141,75 @@ Figure iso_5() {
   return f;
 }
 
+// Figures 6 to 8 are those of other machines and MPIs: on this one they differ from figures 2 and 4 by what is compared.
+Figure iso_6() {
+  Figure f = figure_of("iso-6", "figure 6: 342 neighbours, a second machine", "figure 6");
+  f.paper_machine = "70 nodes of 1 and of 16 processes, MVAPICH 2-2.2b, InfiniBand";
+  f.plots = {plot_of("d = 3, radius 3, 342 neighbours", neighbor_alltoall, "1:2K:x8", "moore:3,3",
+                     {straightforward, torus, torus_direct})};
+  f.claims = {{"torus faster than the MPI for small blocks", 0, "torus", "mpi", 1, 64, "above 1"},
+              {"torus no faster than the MPI as blocks grow", 0, "torus", "mpi", 512, 2048, "below 1"},
+              {"torus-direct the fastest up to 1 KiB: against torus", 0, "torus-direct", "torus", 1, 1024, "above 1"},
+              {"torus-direct the fastest up to 1 KiB: against the MPI", 0, "torus-direct", "mpi", 1, 1024, "above 1"},
+              {"torus faster than straightforward below 512 bytes (a process a node)", 0, "torus", "straightforward", 1, 511,
+               "above 1"},
+              {"torus-direct likewise", 0, "torus-direct", "straightforward", 1, 511, "above 1"}};
+  return f;
+}
+
+// The paper does not name the neighbourhoods of figure 7; one is "comparable" in size to that of figure 6.
+Figure iso_7() {
+  Figure f = figure_of("iso-7", "figure 7: 80 and 242 neighbours, a second machine", "figure 7");
+  f.paper_machine = "70 nodes of 16 processes, MVAPICH 2-2.2b, InfiniBand";
+  const std::vector<Variant> variants = {straightforward, torus, torus_direct};
+  f.plots = {plot_of("d = 4, radius 1, 80 neighbours", neighbor_alltoall, "1:2K:x8", "moore:4,1", variants),
+             plot_of("d = 5, radius 1, 242 neighbours", neighbor_alltoall, "1:2K:x8", "moore:5,1", variants)};
+  for (std::size_t plot = 0; plot < 2; ++plot) {
+    const char* where = plot == 0 ? "d = 4" : "d = 5";
+    f.claims.push_back({fmt::format("{}: torus faster than straightforward for small blocks", where), plot, "torus",
+                        "straightforward", 1, 64, "above 1"});
+    f.claims.push_back({fmt::format("{}: torus-direct likewise", where), plot, "torus-direct", "straightforward", 1, 64,
+                        "above 1"});
+  }
+  return f;
+}
+
+Figure iso_8() {
+  Figure f = figure_of("iso-8", "figure 8: a third machine, radius 1", "figure 8");
+  f.paper_machine = "500 nodes of 24 processes, Cray MPICH 7.2.6, Aries";
+  const std::vector<Variant> variants = {straightforward, torus};
+  f.plots = {plot_of("(a) d = 4, radius 1, 80 neighbours", neighbor_alltoall, "1:2K:x8", "moore:4,1", variants),
+             plot_of("(b) d = 5, radius 1, 242 neighbours", neighbor_alltoall, "1:2K:x8", "moore:5,1", variants)};
+  f.claims = {{"(a) torus has little advantage over the MPI", 0, "torus", "mpi", 1, 64, "about 1"},
+              {"(a) torus faster than straightforward by large factors", 0, "torus", "straightforward", 1, 64, "above 1"},
+              {"(b) torus faster than straightforward by large factors", 1, "torus", "straightforward", 1, 64, "above 1"}};
+  return f;
+}
+
+// Not in the paper, which proposes bases (section 5) and derived datatypes (section 3.3) and measures neither against the rest.
+Figure iso_basis(int ranks) {
+  Figure f = figure_of("iso-basis", "bases, and zero copy against packing", "sections 3.3 and 5");
+  f.paper_machine = "none: the paper does not measure these";
+  const std::string ring = fmt::format("{}x1x1", ranks);
+  f.how += fmt::format(" On the ring, a grid of {}, distances in the first dimension take up to {} hops, so a basis has fewer vectors "
+                       "than there are distances.", ring, ranks / 2);
+  const std::vector<Variant> variants = {{"packed", "torus-direct:ports=1,pack=1048576", {}},
+                                         {"zero copy", "torus-direct:ports=1,pack=0", {}},
+                                         {"basis, packed", "basis:ports=1,pack=1048576", {}}};
+  const auto panel = [&](std::string title, std::string sizes, std::string neighborhood) {
+    return plot_of(std::move(title), neighbor_alltoall, std::move(sizes), std::move(neighborhood), variants, "equal", ring);
+  };
+  f.plots = {panel("ring: d = 3, radius 1, 26 neighbours", "8:32K:x8", "moore:3,1"),
+             panel("ring: d = 3, radius 3, 342 neighbours", "8:2K:x8", "moore:3,3"),
+             panel("ring: d = 3, distances 1 and 3, 244 neighbours", "8:2K:x8", "shales:3,1,3")};
+  f.claims = {{"26 neighbours: packing small blocks", 0, "packed", "zero copy", 1, 512, "not in the paper"},
+              {"26 neighbours: packing large blocks", 0, "packed", "zero copy", 4096, 32768, "not in the paper"},
+              {"342 neighbours: packing", 1, "packed", "zero copy", 1, 2048, "not in the paper"},
+              {"342 neighbours: a basis against torus-direct", 1, "basis, packed", "packed", 1, 2048, "not in the paper"},
+              {"shells: a basis against torus-direct", 2, "basis, packed", "packed", 1, 2048, "not in the paper"}};
+  return f;
+}
+
 Figure iso_table_2() {
   Figure f = figure_of("iso-table-2", "table 2: set-up times", "table 2");
   f.how =
@@ -164,7 +233,7 @@ Figure iso_table_2() {
 }  // namespace
 
 std::vector<Figure> neighbor_figures(int ranks) {
-  return {iso_2(), iso_3(), iso_4(ranks), iso_5(), iso_table_2()};
+  return {iso_2(), iso_3(), iso_4(ranks), iso_5(), iso_6(), iso_7(), iso_8(), iso_basis(ranks), iso_table_2()};
 }
 
 }  // namespace quadrille::tools

@@ -83,6 +83,13 @@ std::optional<std::size_t> cached_part(const Variant& variant, std::size_t bytes
   return streams ? std::min(bytes, variant.copying->temporal_bytes) : bytes;
 }
 
+// Messages that are packed, and such that are not, have one schedule.
+std::int64_t packed_up_to(const Plot& plot, const Variant& variant) {
+  choose::Choice choice;
+  if (!choose::parse_choice(plot.collective, variant.algorithm, choice).empty()) return 0;
+  return plan::value_of(choice.parameters, "pack", 0);
+}
+
 }  // namespace
 
 std::vector<SameLine> same_lines(const Plot& plot, int ranks, std::span<const int> domains) {
@@ -103,6 +110,7 @@ std::vector<SameLine> same_lines(const Plot& plot, int ranks, std::span<const in
         const Variant &a = plot.variants[line], &b = plot.variants[other];
         if (likeness[line][other] == Likeness::none) continue;
         if (cached_part(a, bytes, ranks) != cached_part(b, bytes, ranks)) continue;
+        if (packed_up_to(plot, a) != packed_up_to(plot, b)) continue;
         same.push_back({bytes, a.label, b.label, likeness[line][other] == Likeness::all});
         break;
       }

@@ -52,6 +52,12 @@ TEST(SameLines, OneDomainMakesTheOrderForDomainsOneWithMorton) {
   EXPECT_FALSE(is_same(plot, 8, 8, "SH-NUMA-CO", "SH-CO", true, {0, 0, 0, 0, 1, 1, 1, 1}));
 }
 
+TEST(SameLines, PackingMakesADifferenceThatNoScheduleShows) {
+  const Plot plot = figure_named("iso-basis", 2).plots[0];
+  EXPECT_FALSE(is_same(plot, 2, 8, "zero copy", "packed"));
+  EXPECT_TRUE(is_same(plot, 2, 8, "basis, packed", "packed"));
+}
+
 TEST(SameLines, BlocksThatFitTheCachedPartAreCopiedAsOrdinaryOnes) {
   const Plot plot = figure_named("hint-10", 8).plots[0];  // T is 128 KiB
   EXPECT_TRUE(is_same(plot, 8, 128 << 10, "hybrid T", "temporal"));

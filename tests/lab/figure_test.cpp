@@ -108,6 +108,10 @@ TEST(Figures, HaveThePapersNeighborhoods) {
   EXPECT_THAT(neighbors_of(named("iso-2", 8)), testing::ElementsAre(8, 26, 80, 242, 342, 63, 48));
   EXPECT_THAT(neighbors_of(named("iso-4", 8)), testing::ElementsAre(124, 32, 342, 1396, 342, 1396));
   EXPECT_THAT(neighbors_of(named("iso-5", 8)), testing::ElementsAre(26, 26, 342, 342, 63));
+  EXPECT_THAT(neighbors_of(named("iso-6", 8)), testing::ElementsAre(342));
+  EXPECT_THAT(neighbors_of(named("iso-7", 8)), testing::ElementsAre(80, 242));
+  EXPECT_THAT(neighbors_of(named("iso-8", 8)), testing::ElementsAre(80, 242));
+  EXPECT_THAT(neighbors_of(named("iso-basis", 8)), testing::ElementsAre(26, 342, 244));
   EXPECT_THAT(neighbors_of(named("co-10-neighbors", 8)), testing::ElementsAre(4, 4, 4, 4));
   EXPECT_THAT(neighbors_of(named("co-11-neighbors", 8)), testing::ElementsAre(6, 6, 6, 6));
 }
