@@ -15,6 +15,7 @@ _SIDES = {
     "alltoallw": (_messages.wide, _messages.wide),
     "allgather": (_messages.simple, _messages.simple),
     "allgatherv": (_messages.simple, _messages.vector),
+    "allgatherw": (_messages.simple, _messages.wide),  # of neighbours alone
 }
 
 
@@ -70,7 +71,7 @@ def _arguments(name, send, recv, comm):
   receiving = recv_form(MPI, recv, sources, False)
   if receiving.in_place or (neighbor and sending.in_place):
     raise ValueError(f"quadrille.{name}: MPI.IN_PLACE is not allowed here")
-  far = neighbor and collective == "alltoallw"
+  far = neighbor and collective.endswith("w")
   arguments = _side(library, send_form, sending, receiving, far) + _side(library, recv_form, receiving, sending, far)
   return library, [*arguments, library.of(comm)], (sending.keep, receiving.keep)
 
@@ -110,7 +111,7 @@ def _persistent(name):
 
 def _define():
   for base in _SIDES:
-    for name in (base, "neighbor_" + base):
+    for name in ("neighbor_" + base,) if base == "allgatherw" else (base, "neighbor_" + base):
       for full, make in ((name, _blocking), ("i" + name, _nonblocking), (name + "_init", _persistent)):
         function = make(name)
         function.__name__ = function.__qualname__ = full

@@ -30,6 +30,12 @@ class Request:
     self._live("start")
     self._library.call("Start", ctypes.byref(self._handle))
 
+  def start_enqueue(self, stream=None):
+    """Starts a persistent request in the order of a stream, which completes it: no wait() or test() does."""
+    from quadrille import _enqueue  # pylint: disable=import-outside-toplevel
+    self._live("start_enqueue")
+    self._library.call("Start_enqueue", ctypes.byref(self._handle), _enqueue._stream(stream))  # pylint: disable=protected-access
+
   def wait(self):
     """Waits until it is complete."""
     self._library.call("Wait", ctypes.byref(self._handle))

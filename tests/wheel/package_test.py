@@ -111,6 +111,92 @@ def check(MPI, comm, name):
   expect(quadrille.Error, "already", request.start)
 
 
+def sparse(MPI, comm):
+  """Each rank sends r + 1 numbers to the next and 2 to itself; the last sends nothing."""
+  size, rank = comm.Get_size(), comm.Get_rank()
+  is_silent = rank == size - 1
+  to_next = lambda r: [100 * r + i for i in range(r + 1)]
+  wanted = []
+  for source in range(size - 1):
+    wanted += [(source, to_next(source))] if (source + 1) % size == rank else []
+    wanted += [(source, [source, -source])] if source == rank else []
+  if is_silent:
+    got = quadrille.exchange({}, comm=comm, recvtype=MPI.INT64_T)
+  else:
+    got = quadrille.exchange({(rank + 1) % size: numbers(to_next(rank)), rank: numbers([rank, -rank])}, comm=comm)
+  assert [(source, block.tolist()) for source, block in got] == sorted(wanted), f"{got} is not {wanted}"
+  assert len(got) == len(wanted) and got.sources == [source for source, _ in sorted(wanted)]
+  # A message as of alltoallv: one rank twice, an empty block, places of one's own, another type at the receiver.
+  data = numbers([7, 8, 9])
+  got = quadrille.exchange([data, [1, 0, 2], [2, 0, 0], MPI.INT64_T], [0, 0, 0], comm, "i4")
+  assert got.sources == ([other for other in range(size) for _ in range(3)] if rank == 0 else [])
+  if rank == 0:
+    assert got.counts == [2, 0, 4] * size, got.counts
+    assert [got.block(i).cast("B").cast("q").tolist() for i in range(3)] == [[9], [], [7, 8]], got
+    assert got[-1][1].tolist() == got[2][1].tolist()
+  expect(TypeError, "not a communicator", quadrille.exchange, {0: data}, None, 5)
+  expect(ValueError, "names its destinations itself", quadrille.exchange, {0: data}, [1], comm)
+  expect(ValueError, "recvtype must be given", quadrille.exchange, {}, None, comm)
+  expect(TypeError, "different types", quadrille.exchange, {0: data, 1: array.array("b", [1])}, None, comm)
+  expect(ValueError, "counts are given for", quadrille.exchange, [data, [1]], [0, 0], comm)
+  assert expect(quadrille.Error, "Quadrille_Exchange", quadrille.exchange, {size: data}, None, comm).code is not None
+
+
+def gathered_wide(MPI, ring):
+  size, rank = ring.Get_size(), ring.Get_rank()
+  left, right = (rank - 1) % size, (rank + 1) % size
+  gaps = MPI.INT64_T.Create_vector(3, 1, 2).Commit()  # three numbers with gaps
+  send, whole = numbers(rank * 10 + i for i in range(3)), [left * 10 + i for i in range(3)]
+  for form in ("", "i", "init"):
+    recv = numbers([-1] * 9)
+    message = [recv, (numbers([3, 1]), numbers([0, 24])), [MPI.INT64_T, gaps]]
+    if form == "":
+      quadrille.neighbor_allgatherw(send, message, ring)
+    elif form == "i":
+      quadrille.ineighbor_allgatherw(send, message, ring).wait()
+    else:
+      with quadrille.neighbor_allgatherw_init(send, message, ring) as request:
+        request.start()
+    assert recv.tolist()[:3] == whole and recv.tolist()[3::2] == [right * 10 + i for i in range(3)], recv
+    assert recv.tolist()[4::2] == [-1] * 3
+  gaps.Free()
+  assert not hasattr(quadrille, "allgatherw")
+
+
+def enqueued(MPI, comm):
+  """Without a driver a stream means nothing, and the calls wait."""
+  size, rank = comm.Get_size(), comm.Get_rank()
+  class OfTorch:
+    cuda_stream = 0
+  class OfCuda:
+    def __cuda_stream__(self):
+      return 0, 0
+  class OfNumba:
+    class handle:
+      value = 0
+  wanted = [other * 10 + rank for other in range(size)]
+  for stream in (None, 0, OfTorch(), OfCuda(), OfNumba()):
+    send, recv = numbers(rank * 10 + i for i in range(size)), numbers([-1] * size)
+    quadrille.alltoall_enqueue(send, recv, comm, stream)
+    quadrille.enqueue_status(comm)
+    assert recv.tolist() == wanted
+    recv = numbers([-1] * size)
+    quadrille.alltoallv_enqueue([send, [1] * size], [recv, [1] * size], comm, stream)
+    assert recv.tolist() == wanted
+  recv = numbers([-1] * size)
+  places = [8 * i for i in range(size)]
+  quadrille.alltoallw_enqueue([send, [1] * size, places, ["q"] * size], [recv, [1] * size, places, ["q"] * size], comm)
+  assert recv.tolist() == wanted
+  recv = numbers([-1] * size)
+  request = quadrille.alltoall_init(send, recv, comm)
+  for _ in range(3):
+    request.start_enqueue(None)
+  assert recv.tolist() == wanted
+  request.free()
+  expect(quadrille.Error, "freed already", request.start_enqueue)
+  expect(TypeError, "a str is no stream", quadrille.alltoall_enqueue, send, recv, comm, "stream")
+
+
 def collectives():
   from mpi4py import MPI
   comm = MPI.COMM_WORLD
@@ -196,6 +282,10 @@ def collectives():
   while not quadrille.testall(requests):
     pass
   expect(quadrille.Error, "complete already", requests[0].start)
+
+  sparse(MPI, comm)
+  gathered_wide(MPI, ring)
+  enqueued(MPI, comm)
 
   # Mistakes.
   short = numbers([0] * (size + 1))

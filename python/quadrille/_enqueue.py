@@ -1,0 +1,48 @@
+"""Calls in the order of a stream of CUDA or HIP."""
+
+import ctypes
+
+from quadrille import _collectives, _library
+
+
+def _stream(given):
+  """The driver's handle of a stream: a number, or a stream of CuPy, PyTorch, Numba or cuda.core."""
+  if given is None:
+    return ctypes.c_void_p(None)
+  if isinstance(given, int) and not isinstance(given, bool):
+    return ctypes.c_void_p(given)
+  protocol = getattr(given, "__cuda_stream__", None)
+  if protocol is not None:
+    _, handle = protocol() if callable(protocol) else protocol
+    return ctypes.c_void_p(int(handle))
+  for name in ("cuda_stream", "ptr"):  # of PyTorch, of CuPy
+    handle = getattr(given, name, None)
+    if isinstance(handle, int):
+      return ctypes.c_void_p(handle)
+  handle = getattr(given, "handle", None)  # of Numba: a number in a ctypes object
+  handle = getattr(handle, "value", handle)
+  if isinstance(handle, int):
+    return ctypes.c_void_p(handle)
+  raise TypeError(f"quadrille: a {type(given).__name__} is no stream; give its handle as a number")
+
+
+def _enqueued(name):
+  def call(send, recv, comm, stream=None):
+    library, arguments, _ = _collectives._arguments(name, send, recv, comm)  # pylint: disable=protected-access
+    library.call(_collectives._c_name(name) + "_enqueue",  # pylint: disable=protected-access
+                 *arguments[:-1], _stream(stream), arguments[-1])
+  call.__doc__ = (f"Puts an {name} into a stream, as a kernel: what the stream did before is sent. Keep the buffers until the "
+                  "stream has passed the call.")
+  call.__name__ = call.__qualname__ = name + "_enqueue"
+  return call
+
+
+alltoall_enqueue = _enqueued("alltoall")
+alltoallv_enqueue = _enqueued("alltoallv")
+alltoallw_enqueue = _enqueued("alltoallw")
+
+
+def enqueue_status(comm):
+  """Raises the first error of calls on the communicator that their streams have passed, and forgets it. Does not wait."""
+  library = _library.library()
+  library.call("Enqueue_status", library.of(comm))

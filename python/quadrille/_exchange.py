@@ -1,0 +1,104 @@
+"""The sparse exchange: every rank names those to which it sends, and finds out who sent to it."""
+
+import ctypes
+
+from quadrille import _library, _messages
+
+
+class _Received(ctypes.Structure):
+  """Quadrille_Received of quadrille.h."""
+  _fields_ = [("nsources", ctypes.c_int), ("sources", ctypes.POINTER(ctypes.c_int)),
+              ("counts", ctypes.POINTER(ctypes.c_longlong)), ("displs", ctypes.POINTER(ctypes.c_ssize_t)),
+              ("data", ctypes.c_void_p), ("memory", ctypes.c_void_p)]
+
+
+class Received:
+  """What a rank got: sources[i] sent counts[i] elements, sorted by source. `data` has all of them in a row as bytes, and
+  block(i) those of one block. It is a sequence of (source, block)."""
+
+  def __init__(self, sources, counts, starts, extent, data, code):
+    self.sources, self.counts, self.data = sources, counts, data
+    self._starts, self._extent, self._code = starts, extent, code
+
+  def block(self, i):
+    """A memoryview of block i, with the elements' type where Python knows it (else bytes); numpy.asarray takes it."""
+    begin = self._starts[i] * self._extent
+    view = memoryview(self.data)[begin:begin + self.counts[i] * self._extent]
+    return view.cast(self._code) if self._code else view
+
+  def __len__(self):
+    return len(self.sources)
+
+  def __getitem__(self, i):
+    return self.sources[i], self.block(range(len(self))[i])
+
+  def __repr__(self):
+    blocks = ", ".join(f"{count} from {source}" for source, count in zip(self.sources, self.counts))
+    return f"<quadrille.Received: {blocks or 'nothing'}>"
+
+
+def _code(kind):
+  """The format of Python's memoryview for a predefined datatype; empty if there is none."""
+  try:
+    code = kind.tocode() if hasattr(kind, "tocode") else ""
+  except ValueError:
+    return ""
+  sizes = {"i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q", "f4": "f", "f8": "d"}
+  return sizes.get(code, code if len(code) == 1 and code in "bBhHiIlLqQfd" else "")
+
+
+def _from_dict(given):
+  """{destination: array} as (message, destinations)."""
+  destinations = list(given)
+  views = [memoryview(block) for block in given.values()]
+  formats = {view.format for view in views}
+  if len(formats) > 1:
+    raise TypeError(f"quadrille.exchange: the blocks have different types: {', '.join(sorted(formats))}")
+  if not all(view.contiguous for view in views):
+    raise ValueError("quadrille.exchange: a block is not contiguous")
+  joined = b"".join(view.tobytes() for view in views)
+  return [joined, [view.nbytes // view.itemsize for view in views], formats.pop() if formats else "B"], destinations
+
+
+def exchange(send, destinations=None, comm=None, recvtype=None):
+  """Quadrille_Exchange: sends a block to each of the destinations. Collective, also for ranks that send nothing.
+
+  send          {rank: array}; or a message as of alltoallv, with one block for each of `destinations`
+  destinations  ranks, in the order of the blocks; not with a dict
+  comm          a communicator of mpi4py
+  recvtype      a datatype of mpi4py or its code; as of the data sent if it is left out, which a rank that sends nothing must
+                not do
+  Returns a Received.
+  """
+  library = _library.library()
+  MPI = library.MPI
+  if not isinstance(comm, MPI.Comm):
+    raise TypeError(f"quadrille.exchange: comm is a {type(comm).__name__}, not a communicator of mpi4py")
+  if isinstance(send, dict):
+    if destinations is not None:
+      raise ValueError("quadrille.exchange: a dict names its destinations itself")
+    send, destinations = _from_dict(send)
+    if not destinations and recvtype is None:
+      raise ValueError("quadrille.exchange: without anything to send, recvtype must be given")
+  destinations = [int(rank) for rank in destinations or []]
+  message = _messages.vector(MPI, send, len(destinations), True)
+  kind = message.types if recvtype is None else _messages._as_type(MPI, recvtype)  # pylint: disable=protected-access
+  received = _Received()
+  library.call("Exchange", ctypes.c_void_p(message.address), ctypes.c_int(len(destinations)), _messages.ints(destinations),
+               (ctypes.c_longlong * max(len(destinations), 1))(*message.counts), _messages.addresses(message.displs),
+               library.of(message.types), library.of(kind), library.of(comm), ctypes.byref(received))
+  try:
+    return _taken(received, kind)
+  finally:
+    library.functions.Quadrille_Received_free(ctypes.byref(received))
+
+
+def _taken(received, kind):
+  """Copies it into memory of Python."""
+  number, extent = received.nsources, kind.Get_extent()[1]
+  sources, counts = received.sources[:number], received.counts[:number]
+  size = sum(counts) * extent
+  data = bytearray(size)
+  if size:
+    ctypes.memmove((ctypes.c_char * size).from_buffer(data), received.data, size)
+  return Received(sources, counts, received.displs[:number], extent, data, _code(kind))
