@@ -11,6 +11,10 @@ PAPER = '2K:8M:x4'  # figure 2 of Namugwanya et al.
 WAYS_OF_OPENMPI = {'alltoallv': {1: 'linear', 2: 'pairwise'}, 'alltoall': {1: 'linear', 2: 'pairwise', 4: 'linear sync'}}
 PULL = 'ipc-pull,ipc-pull:leader=1'
 OVER_HOST = 'copy-to-cpu:inner=default,buffers=kept,copy-to-cpu:inner=waitany-stride,buffers=kept'
+PIPED = 'pipelined-copy-to-cpu'
+# Its standard values are estimates: 512 KiB and 4.
+CHUNKS = [f'{PIPED}:chunk={size},depth={depth}' for size, depth in
+          ((128 << 10, 4), (512 << 10, 2), (512 << 10, 4), (512 << 10, 8), (2 << 20, 4), (8 << 20, 4))]
 
 
 @dataclasses.dataclass
@@ -43,7 +47,7 @@ def right_bytes(ranks, quick):
   sizes = '64,4K' if quick else '8,64,1000,4K,32K,100000,1M'
   for collective in ('alltoall', 'alltoallv', 'allgather', 'alltoallw', 'allgatherv'):
     yield Step(f'check-{collective}-{ranks}', 'every algorithm for such memory moves the right bytes', ranks,
-               [collective, '--sizes', sizes, '--algorithms', 'default,' + PULL + ',copy-to-cpu', '--iterations', '2',
+               [collective, '--sizes', sizes, '--algorithms', 'default,' + PULL + ',' + PIPED + ',copy-to-cpu', '--iterations', '2',
                 '--warmup', '0', '--no-ceiling'])
 
 
@@ -77,7 +81,10 @@ def all_steps(quick, ranks):
                ['alltoallv', '--sizes', paper, '--algorithms', 'default,' + PULL], against='alltoallv')
   for n in ranks:
     yield Step(f'staged-alltoallv-{n}', 'over the host: at least 0.85 of the bus, both ways at once', n,
-               ['alltoallv', '--sizes', totals(n, quick), '--algorithms', OVER_HOST, '--stage-mpi'])
+               ['alltoallv', '--sizes', totals(n, quick), '--algorithms', OVER_HOST + ',' + PIPED, '--stage-mpi'])
+  for n in ranks:
+    yield Step(f'chunks-{n}', 'over the host in chunks: which sizes of chunks, how many under way, and from which blocks on', n,
+               ['alltoallv', '--sizes', paper + ',' + totals(n, quick), '--algorithms', ','.join([*CHUNKS, 'copy-to-cpu'])])
   for n in ranks:
     yield Step(f'buffers-{n}', "the paper's claim: memory of the host that is kept, against fresh and pageable", n,
                ['alltoallv', '--sizes', paper, '--algorithms',

@@ -1,6 +1,7 @@
 #include "api/engines.hpp"
 
 #include "api/making.hpp"
+#include "api/pipeline.hpp"
 #include "api/pull.hpp"
 #include "run/engines.hpp"
 #include "run/leaders.hpp"
@@ -56,6 +57,8 @@ int by_pull(const Call& call, const Service& by, Team& team) {
   return pull(call, by.choice, team);
 }
 
+int by_pipeline(const Call& call, const Service& by, Team& team) { return pipeline(call, by.choice, team); }
+
 int by_padding(const Call& call, const Service& by, Team& team) {
   return run::run_padded(call, by.on.schedule, *by.on.direct, team.group);
 }
@@ -91,6 +94,7 @@ constexpr auto table = std::to_array<EngineWork>({
     {Engine::node_neighbors, to_other_nodes, by_rings, make_rings},
     {Engine::neighbor_copies, always, by_neighbor_copies, make_rings_instead},
     {Engine::pull, to_other_nodes, by_pull, make_pull},
+    {Engine::pipeline, to_other_nodes, by_pipeline, make_in_node},
     {Engine::staged, never, nullptr, nullptr},
     {Engine::mpi, never, nullptr, make_of_the_mpi},
 });

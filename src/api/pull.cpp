@@ -28,7 +28,11 @@ int pull(const run::Call& call, const choose::Choice& choice, team::Team& team) 
   const bool pulled = by_copies.run();
   team.counted.pulled = pulled;
   if (driver != nullptr && team.counted.explains) explain_pull(call.collective, choose::to_string(choice), team, pulled);
-  if (pulled) return by_copies.error();
+  return pulled ? by_copies.error() : exchange_over_host(call, team);
+}
+
+int exchange_over_host(const run::Call& call, team::Team& team) {
+  const memory::DeviceDriver* const driver = memory::device_driver();
   const auto by_pairs = [&](const run::Call& on) { return run::run_node(on, team.group, true); };
   if (driver == nullptr) return with_failed_copies(&team, by_pairs(call), false, false);
   OnHost on_host(call, used_blocks(call, team), *driver);

@@ -16,6 +16,9 @@ void explain_pull(Collective collective, const std::string& choice, team::Team& 
 // How it is to be done, by the choice and the user's settings.
 run::PullWays ways_of_pull(const choose::Choice& choice);
 
+// The data of all ranks of a node go over the memory of the host, whole, and there by pairs. Returns an MPI error code.
+int exchange_over_host(const run::Call& call, team::Team& team);
+
 // Carries out a dense call on one node, of which all ranks share memory. If some rank cannot take part so, all ranks
 // exchange the data in the memory of the host. Returns an MPI error code.
 int pull(const run::Call& call, const choose::Choice& choice, team::Team& team);

@@ -226,7 +226,7 @@ void explain_device(team::Team& team, const Call& call, team::CachedSelection& c
 int run_by(const EngineWork& engine, const Call& call, const Service& by, team::Team& team,
            team::CachedSelection& cached) {
   const memory::DeviceDriver* const driver = memory::device_driver();
-  const bool sees_to_it = by.choice.algorithm->from_device == choose::FromDevice::shared &&
+  const bool sees_to_it = choose::sees_to_devices(*by.choice.algorithm) &&
                           by.choice.buffers == choose::HostBuffers::as_suits;
   if (driver == nullptr || sees_to_it) return engine.run(call, by, team);
   const UsedBlocks used = used_blocks(call, team);

@@ -89,7 +89,7 @@ std::vector<Choice> device_candidates(const GlobalKey& key) {
   std::vector<Choice> all;
   for (const Algorithm& algorithm : algorithms()) {
     const bool by_messages = algorithm.from_device == FromDevice::straight && key.mpi_sends_devices;
-    const bool is_worth_it = algorithm.needs.device_mpi || algorithm.from_device == FromDevice::shared || by_messages;
+    const bool is_worth_it = algorithm.needs.device_mpi || sees_to_devices(algorithm) || by_messages;
     if (!is_worth_it || !serves(algorithm, key.collective) || !why_not(algorithm, key).empty()) continue;
     for (Choice& one : variants_on_devices(algorithm)) all.push_back(std::move(one));
   }

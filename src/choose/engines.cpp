@@ -39,6 +39,8 @@ constexpr auto table = std::to_array<EngineRow>({
     {Engine::neighbor_copies, "neighbor-copies", Plans::neighbor_copies, Measured::nowhere, Tried::nowhere,
      Answer::ours_for_once},
     {Engine::pull, "device-pull", Plans::none, Measured::nowhere, Tried::nowhere, Answer::ours_for_once, why_not_direct},
+    {Engine::pipeline, "device-pipeline", Plans::none, Measured::nowhere, Tried::nowhere, Answer::ours_for_once,
+     why_not_direct},
     {Engine::staged, "copy-to-cpu", Plans::none, Measured::nowhere, Tried::nowhere, Answer::ours_for_once},
     {Engine::mpi, "mpi", Plans::none, Measured::everywhere, Tried::everywhere, Answer::mpi},
 });

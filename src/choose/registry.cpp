@@ -58,6 +58,10 @@ constexpr ParameterRange kHostBuffers = {"buffers", 0, 2, 0, "pinned and kept fo
 constexpr std::string_view kOfTheMpi[] = {"mpi"};
 constexpr ParameterRange kInner = {"inner", 0, 0, 0, "or any other algorithm of the collective; its parameters follow",
                                    kOfTheMpi};
+// A copy of half a MiB takes some 10 to 20 us on today's buses, a few times what it costs to submit and to see its end; two
+// chunks keep a bus busy, and four also while their takers are late. Estimates: not measured on a device.
+constexpr ParameterRange kChunk = {"chunk", 4096, std::int64_t{16} << 20, std::int64_t{512} << 10, "bytes that are copied at a time"};
+constexpr ParameterRange kDepth = {"depth", 1, 16, 4, "chunks of a rank that are under way"};
 constexpr std::string_view kRests[] = {"row", "column", "morton"};
 constexpr ParameterRange kRest = {"rest", 0, 2, 0, "order of the rest of the square", kRests};
 
@@ -453,6 +457,18 @@ std::vector<Algorithm> make_table() {
        nullptr,
        {},
        FromDevice::shared},
+      {"pipelined-copy-to-cpu",
+       all,
+       Engine::pipeline,
+       {.one_node = true},
+       {kChunk, kDepth},
+       "inside one node chunk by chunk over shared memory that the driver knows, both ways of the bus at once",
+       "Quadrille; copy-to-CPU (Namugwanya et al., section 3.2), pipelined",
+       nullptr,
+       nullptr,
+       nullptr,
+       {},
+       FromDevice::pipelined},
       {"cuda-aware-mpi", of_the_mpi(), Engine::mpi, kDeviceMpi, {},
        "the MPI's own collective, which moves the data of a device's memory itself", kNamugwanya},
       {"copy-to-cpu", of_the_mpi(), Engine::staged, {}, {kHostBuffers, kInner},

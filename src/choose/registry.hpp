@@ -78,6 +78,7 @@ struct TrialFacts {
 enum class FromDevice : std::uint8_t {
   over_host,  // they are brought to the host before, and back
   shared,     // ranks of a node open each other's memory; where they cannot, over the host
+  pipelined,  // over the host in chunks, by the algorithm itself
   straight,   // its messages go from and to that memory, if the MPI takes it: Namugwanya et al., section 3, CUDA-aware
 };
 
@@ -96,6 +97,11 @@ struct Algorithm {
   TrialFacts trial = {};
   FromDevice from_device = FromDevice::over_host;
 };
+
+// It is given the buffers as they are, and is a way of its own for them whatever the MPI takes.
+inline bool sees_to_devices(const Algorithm& algorithm) {
+  return algorithm.from_device == FromDevice::shared || algorithm.from_device == FromDevice::pipelined;
+}
 
 // Why not, of what needs that.
 inline constexpr std::string_view no_device_mpi =

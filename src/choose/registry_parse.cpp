@@ -154,6 +154,7 @@ std::string parse_staged(const Algorithm& staged, Collective collective, std::st
   Choice result;
   const Algorithm* const of_host = find(collective, std::string_view(inner).substr(0, inner.find(':')));
   const bool is_of_devices = of_host != nullptr && (of_host->engine == Engine::staged || of_host->engine == Engine::pull ||
+                                                    of_host->engine == Engine::pipeline ||
                                                     of_host->needs.device_mpi);
   if (is_of_devices) {
     return fmt::format("{}: its inner algorithm is one of the host, not {}", staged.name, of_host->name);

@@ -16,14 +16,14 @@ namespace {
 // Also for a NeighborKey.
 template <class Key>
 bool may_serve_devices(const Algorithm& one, const Key& key) {
-  const bool may_move = one.from_device == FromDevice::shared ||
+  const bool may_move = sees_to_devices(one) ||
                         (one.from_device == FromDevice::straight && key.mpi_sends_devices && !one.trial.kin_on_devices);
   return may_move && serves(one, key.collective) && why_not(one, key).empty();
 }
 
 // With the standard values of its parameters; by leaders, too, where it knows them, as several ranks may share a device.
 std::vector<Choice> values_of(const Algorithm& one, Collective collective) {
-  if (one.from_device == FromDevice::shared) return variants_on_devices(one);
+  if (sees_to_devices(one)) return variants_on_devices(one);
   return {plain(collective, one.name)};
 }
 

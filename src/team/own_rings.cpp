@@ -154,6 +154,29 @@ std::optional<OwnPull> own_pull(Team& team) {
   return own;
 }
 
+OwnChunks* chunks_of(Team& team, std::size_t ring_bytes) {
+  const bool is_there = team.chunks != nullptr;
+  if (is_there && team.chunks->refused) return nullptr;
+  if (is_there && team.chunks->rings->ring_bytes() >= ring_bytes) return team.chunks.get();
+  team.chunks.reset();
+  const int ranks = team.group.ranks;
+  std::optional<memory::ControlArea> area = own_area(team, memory::ChunkRings::bytes(ranks, ring_bytes));
+  if (!area) {
+    refuse_chunks(team);
+    return nullptr;
+  }
+  team.chunks = std::make_shared<OwnChunks>();
+  team.chunks->area = std::move(*area);
+  team.chunks->rings.emplace(team.chunks->area.base(), ranks, ring_bytes);
+  return team.chunks.get();
+}
+
+void refuse_chunks(Team& team) {
+  if (team.chunks != nullptr && team.chunks->refused) return;
+  team.chunks = std::make_shared<OwnChunks>();
+  team.chunks->refused = true;
+}
+
 namespace {
 
 // Of each of `ranks`, a ring to each of them: that from rank a to rank b is number a * ranks + b.

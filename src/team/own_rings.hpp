@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "memory/chunk_rings.hpp"
 #include "memory/control_pool.hpp"
 #include "memory/device_sharing.hpp"
 #include "memory/inbox.hpp"
@@ -52,6 +53,19 @@ struct OwnPull {
   std::unique_ptr<memory::OwnStream> stream;
 };
 std::optional<OwnPull> own_pull(Team& team);
+
+// What calls need in which data of devices go over memory of the node in chunks (run/device_pipeline.hpp).
+struct OwnChunks {
+  memory::ControlArea area;
+  std::optional<memory::ChunkRings> rings;  // goes before the area
+  memory::CopyLane out, in;
+  bool refused = false;  // no call is made so any more; the same on all ranks
+};
+// With rings of at least so many bytes. Collective over a team whose ranks share a node, if it has none that are large enough.
+// Null, on all ranks, if there is no memory for them, or calls are not to be made so.
+OwnChunks* chunks_of(Team& team, std::size_t ring_bytes);
+// From now on they are not to be made so, on all ranks. What there is for them is given back.
+void refuse_chunks(Team& team);
 
 // Rings and inboxes from each rank to each, and the calls that wait for them. Nonblocking calls are started in one
 // order on all ranks; call n takes lane n modulo their number, and begins when the calls before it on that lane have

@@ -50,6 +50,7 @@ void release(Team& team) {
     team.eligible = false;
     team.group.inbox = {};
     team.lanes.reset();
+    team.chunks.reset();
     team.leaders.clear();
     team.area = {};
     team.quiet.reset();

@@ -32,7 +32,8 @@ namespace quadrille::team {
 
 struct QuietComm;  // team/processes.hpp
 struct Neighbors;  // team/neighbors.hpp
-struct Lanes;      // team/own_rings.hpp
+struct Lanes;      // these two: team/own_rings.hpp
+struct OwnChunks;
 struct CachedLeaders;  // these two: team/leaders.hpp
 struct LeadersMemory;
 
@@ -96,6 +97,7 @@ struct Counted {
   bool explained = false;       // that it is not eligible
   bool pull_explained = false, no_pull_explained = false;  // api/pull.hpp
   bool pulled = false;  // the last call by ipc-pull was carried out by it
+  bool pipeline_explained = false, no_pipeline_explained = false;  // api/pipeline.cpp
   Counters counters;
   Tally tally;                  // where the user wants to know
 };
@@ -121,6 +123,7 @@ struct Team {
   std::string inbox_obstacle;  // why there are no inboxes, for QUADRILLE_EXPLAIN
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
   std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
+  std::shared_ptr<OwnChunks> chunks;     // null until the first call that needs them
   std::vector<std::shared_ptr<LeadersMemory>> leaders;  // for each size of groups
   std::atomic<int> enqueue_error = 0;    // the first of calls that streams of a device ordered: an MPI error code
   bool lost = false;           // this rank does not know what the others go by: team/ask.hpp

@@ -1,6 +1,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "driver.hpp"
@@ -42,6 +43,26 @@ bool is_a(const std::string& function, const std::string& what) {
   return false;
 }
 
+unsigned long live_registrations() {
+  const auto& all = driver().allocations;
+  return static_cast<unsigned long>(
+      std::count_if(all.begin(), all.end(), [](const auto& one) { return one.second.kind == Kind::registered; }));
+}
+
+// Without those that contexts have by themselves.
+unsigned long live_streams() {
+  const auto& all = driver().streams;
+  return static_cast<unsigned long>(std::count_if(all.begin(), all.end(), [](const auto& one) {
+    return !one->destroyed && !one->context->destroyed && one.get() != one->context->legacy;
+  }));
+}
+
+unsigned long live_events() {
+  const auto& all = driver().events;
+  return static_cast<unsigned long>(
+      std::count_if(all.begin(), all.end(), [](const auto& one) { return !one.second->context->destroyed; }));
+}
+
 }  // namespace
 
 bool is_inside() { return inside > 0; }
@@ -54,6 +75,9 @@ unsigned long count(const std::string& what, const char* caller) {
   if (what == "operations") return driver().operations;
   if (what == "pending") return pending();
   if (what == "stale") return driver().stale;
+  if (what == "registrations") return live_registrations();
+  if (what == "streams") return live_streams();
+  if (what == "events") return live_events();
   unsigned long sum = 0;
   for (const auto& [key, times] : calls().counts) {
     if (is_a(key.first, what) && (caller == nullptr || contains(key.second, caller))) sum += times;

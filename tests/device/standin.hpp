@@ -305,7 +305,8 @@ inline const Handle per_thread_stream = reinterpret_cast<Handle>(std::uintptr_t{
 extern "C" {
 // How often FUNCTION was called (`cuMemAlloc_v2`), or `allocations`, `opens`, `copies`, `launches`, `calls`, by objects
 // whose path has `caller` in it; all, if that is null. `operations`: pieces of work that streams have done, of
-// whomever. `pending`: those that they have not. `stale`: uses of opened memory that its owner had freed.
+// whomever. `pending`: those that they have not. `stale`: uses of opened memory that its owner had freed. `registrations`,
+// `streams`, `events`: how many there are now.
 using quadrille_standin_count_t = unsigned long(const char* what, const char* caller);
 // As if the environment had had it: the name without QUADRILLE_STANDIN_. False if the value means nothing.
 using quadrille_standin_set_t = bool(const char* name, const char* value);

@@ -137,6 +137,36 @@ quadrille_device_requests_test(devices-led 4 cuda devices 1)
 quadrille_device_requests_test(hidden 3 cuda hidden 0)
 set_property(TEST mpi.device-pull-requests-lazy.3 APPEND PROPERTY LABELS mpi-core)
 
+# Over memory that the drivers of all ranks know, in chunks that are small, so that each place is used many times.
+quadrille_mpi_program(quadrille_device_pipeline_check device_pipeline_check.cpp)
+add_dependencies(quadrille_device_pipeline_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
+function(quadrille_device_pipeline_test name ranks driver case ways)
+  set(forced)
+  foreach(collective alltoall alltoallv alltoallw allgather allgatherv)
+    list(APPEND forced ${collective}=pipelined-copy-to-cpu${ways})
+  endforeach()
+  list(JOIN forced "$<SEMICOLON>" forced)
+  quadrille_mpi_test(mpi.device-pipeline-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_pipeline_check PRELOAD
+                     ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${forced}" ${ARGN}
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${case})
+endfunction()
+foreach(streams IN LISTS device_streams)
+  set(setting QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
+  foreach(ranks 2 3 4 7)
+    quadrille_device_pipeline_test(${streams} ${ranks} cuda plain :chunk=4096,depth=2 ${setting})
+  endforeach()
+  quadrille_device_pipeline_test(alone-${streams} 3 cuda plain :chunk=4096,depth=1 ${setting})
+  quadrille_device_pipeline_test(hip-${streams} 3 hip plain :chunk=4096,depth=3 ${setting})
+endforeach()
+set_property(TEST mpi.device-pipeline-lazy.3 APPEND PROPERTY LABELS mpi-core)
+quadrille_device_pipeline_test(standard 3 cuda plain "" QUADRILLE_STANDIN_STREAMS=random:5)
+quadrille_device_pipeline_test(tree 5 cuda plain :chunk=4096,depth=4 QUADRILLE_NODE_TREE=2)
+foreach(case devices refused left broken)
+  quadrille_device_pipeline_test(${case} 4 cuda ${case} :chunk=5000,depth=3 QUADRILLE_STANDIN_STREAMS=lazy)
+endforeach()
+quadrille_device_pipeline_test(hip-left 3 hip left :chunk=4096,depth=2)
+quadrille_device_pipeline_test(hip-devices 4 hip devices :chunk=4096,depth=2)
+
 # Small blocks, which one kernel reads where they are.
 quadrille_mpi_program(quadrille_device_gather_check device_gather_check.cpp)
 target_include_directories(quadrille_device_gather_check PRIVATE ${PROJECT_SOURCE_DIR}/include)
@@ -196,6 +226,7 @@ set(device_algorithms
     "cuda-aware-mpi cuda-aware-mpi alltoall ${gathers}"
     "ipc-pull ipc-pull ${to_all} ${gathers}"
     "ipc-pull-led ipc-pull:leader=1 ${to_all} ${gathers}"
+    "pipelined pipelined-copy-to-cpu:chunk=4096,depth=2 ${to_all} ${gathers}"
     "over-host-mpi copy-to-cpu:inner=mpi alltoall ${gathers}"
     "over-host-waitany copy-to-cpu:inner=waitany-stride ${to_all}"
     "over-host-inbox copy-to-cpu:inner=inbox,buffers=fresh ${to_all} ${gathers}"
@@ -231,11 +262,11 @@ endforeach()
 quadrille_mpi_program(quadrille_device_choice_check device_choice_check.cpp device_memory.cpp $<TARGET_OBJECTS:quadrille_api>)
 target_link_libraries(quadrille_device_choice_check PRIVATE quadrille_core)
 add_dependencies(quadrille_device_choice_check quadrille_standin_cuda)
-foreach(case slow fast messages pull)
+foreach(case slow fast messages pull piped)
   set(takes 1)
   if(case STREQUAL "messages")
     set(takes messages)
-  elseif(case STREQUAL "pull")
+  elseif(case MATCHES "pull|piped")
     set(takes 0)
   endif()
   foreach(ranks 3 4)

@@ -366,7 +366,8 @@ TEST_P(ForcedTest, IsTheOneThatRuns) {
           EXPECT_EQ(traffic.comms.empty(), plan.streams.size() < 2 && !asks) << "leaders alone send";
         }
         break;
-      case choose::Engine::pull:  // of the host: shared memory alone
+      case choose::Engine::pull:  // these two, of the host: shared memory alone
+      case choose::Engine::pipeline:
         EXPECT_EQ(traffic.comms.empty(), nodes_of(on).nodes == 1);
         EXPECT_EQ(traffic.collectives, 0);
         break;

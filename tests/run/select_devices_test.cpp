@@ -26,7 +26,7 @@ TEST(SelectForDevices, TriesBothFamilies) {
   k.tries = true;
   EXPECT_EQ(candidates(k, "inbox"), "inbox") << "nor is there anything to try";
   k.direct = true;
-  EXPECT_EQ(candidates(k, "inbox"), "inbox ipc-pull:leader=0 ipc-pull:leader=1");
+  EXPECT_EQ(candidates(k, "inbox"), "inbox ipc-pull:leader=0 ipc-pull:leader=1 pipelined-copy-to-cpu:chunk=524288,depth=4");
   k.direct = false, k.mpi_sends_devices = true;
   EXPECT_EQ(candidates(k, "inbox"), "inbox spread-out pairwise waitany-stride:stride=5");
   EXPECT_EQ(candidates(k, "spread-out"), "spread-out pairwise waitany-stride:stride=5");

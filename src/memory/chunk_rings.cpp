@@ -1,0 +1,122 @@
+#include "memory/chunk_rings.hpp"
+
+#include <utility>
+
+#include "memory/device_driver.hpp"
+#include "memory/device_streams.hpp"
+#include "sys/sys.hpp"
+
+namespace quadrille::memory {
+namespace {
+
+constexpr std::size_t ring_page = 4096;
+constexpr unsigned for_all_contexts = 1;           // of a registration
+constexpr unsigned beside_null_stream = 1, untimed = 2;
+constexpr int not_done_yet = 600;                  // of CUDA and HIP
+
+std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+std::size_t row_bytes(int ranks) {
+  return rounded_up(sizeof(ChunkRings::Count) * static_cast<std::size_t>(ranks), sys::cache_line);
+}
+
+std::size_t counts_bytes(int ranks) {
+  return rounded_up((sys::cache_line + row_bytes(ranks)) * static_cast<std::size_t>(ranks), ring_page);
+}
+
+}  // namespace
+
+std::size_t ChunkRings::bytes(int ranks, std::size_t ring_bytes) {
+  return counts_bytes(ranks) + rounded_up(ring_bytes, ring_page) * static_cast<std::size_t>(ranks);
+}
+
+ChunkRings::ChunkRings(std::byte* base, int ranks, std::size_t ring_bytes)
+    : base_(base),
+      ranks_(ranks),
+      ring_bytes_(rounded_up(ring_bytes, ring_page)),
+      rings_(base + counts_bytes(ranks)) {}
+
+ChunkRings::Count& ChunkRings::published(int rank) const {
+  return *reinterpret_cast<Count*>(base_ + sys::cache_line * static_cast<std::size_t>(rank));
+}
+
+ChunkRings::Count& ChunkRings::taken(int by, int from) const {
+  std::byte* const rows = base_ + sys::cache_line * static_cast<std::size_t>(ranks_);
+  return reinterpret_cast<Count*>(rows + row_bytes(ranks_) * static_cast<std::size_t>(by))[from];
+}
+
+bool ChunkRings::register_with(const DeviceDriver& driver, const DevicePlace& place) {
+  if (token_.is_taken()) {
+    if (token_.is_alive()) return true;
+    token_.forget();
+  }
+  if (driver.register_host == nullptr || driver.unregister_host == nullptr) return false;
+  const AtDevice at(driver, place);
+  const BesideCapture beside(driver);
+  if (!token_.take(driver, place)) return false;
+  if (driver.register_host(rings_, ring_bytes_ * static_cast<std::size_t>(ranks_), for_all_contexts) == 0) return true;
+  token_.give_back();
+  return false;
+}
+
+void ChunkRings::give_back() {
+  if (!token_.is_taken()) return;
+  if (!token_.is_alive()) return token_.forget();
+  const AtDevice at(token_.driver(), token_.place());
+  const BesideCapture beside(token_.driver());
+  token_.driver().unregister_host(rings_);
+  token_.give_back();
+}
+
+bool CopyLane::take(const DeviceDriver& driver, const DevicePlace& place, std::size_t marks) {
+  if (driver_ == &driver && place_ == place && events_.size() >= marks && token_.is_alive()) return true;
+  give_back();
+  const bool has_all = driver.create_stream != nullptr && driver.destroy_stream != nullptr && driver.query_stream != nullptr &&
+                       driver.create_event != nullptr && driver.record_event != nullptr && driver.query_event != nullptr &&
+                       driver.destroy_event != nullptr;
+  if (!has_all) return false;
+  events_.reserve(marks);
+  driver_ = &driver;
+  place_ = place;
+  const AtDevice at(driver, place);
+  const BesideCapture beside(driver);
+  if (!token_.take(driver, place)) return false;
+  bool made = driver.create_stream(&stream_, beside_null_stream) == 0;
+  if (!made) stream_ = nullptr;
+  while (made && events_.size() < marks) {
+    void* event = nullptr;
+    made = driver.create_event(&event, untimed) == 0;
+    if (made) events_.push_back(event);
+  }
+  if (!made) give_back();
+  return made;
+}
+
+// What went with its context is not there any more.
+void CopyLane::give_back() {
+  void* const stream = std::exchange(stream_, nullptr);
+  const std::vector<void*> events = std::exchange(events_, {});
+  if (!token_.is_taken()) return;
+  if (!token_.is_alive()) return token_.forget();
+  const AtDevice at(*driver_, place_);
+  const BesideCapture beside(*driver_);
+  for (void* const event : events) driver_->destroy_event(event);
+  if (stream != nullptr) driver_->destroy_stream(stream);
+  token_.give_back();
+}
+
+bool CopyLane::mark(std::size_t number) {
+  if (driver_->record_event(events_[number], stream_) == 0) return true;
+  wait_for_stream(*driver_, stream_);
+  return false;
+}
+
+CopyLane::Look CopyLane::look(std::size_t number) const {
+  const int error = driver_->query_event(events_[number]);
+  if (error == not_done_yet) return Look::not_yet;
+  if (error == 0) return Look::done;
+  wait_for_stream(*driver_, stream_);
+  return Look::failed;
+}
+
+}  // namespace quadrille::memory

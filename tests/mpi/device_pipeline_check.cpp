@@ -1,0 +1,344 @@
+// Calls whose data go from devices' memory to devices' memory of a node in chunks, over memory that the drivers of all ranks
+// know: pipelined-copy-to-cpu, forced. Stand-ins of the drivers (tests/device) delay and reorder what streams do, count what was
+// called, and refuse what they are told to refuse.
+//   device_pipeline_check LIBRARY CASE    CASE: plain; devices, where every second rank has another one; refused, where the
+//                                         last rank's driver registers nothing; left, where nothing is freed before MPI_Finalize;
+//                                         broken, where the last rank's device fails in the end
+#include <memory>
+
+#include "device_buffers.hpp"
+
+using namespace quadrille::test;
+
+namespace {
+
+// ---- What the library has made of the driver, and given back ----
+
+unsigned long of(const char* cuda, const char* hip) { return count(is_cuda ? cuda : hip); }
+unsigned long registered() { return of("cuMemHostRegister_v2", "hipHostRegister"); }
+unsigned long streams() { return of("cuStreamCreate", "hipStreamCreateWithFlags"); }
+unsigned long marks() { return of("cuEventRecord", "hipEventRecord"); }
+unsigned long events() { return of("cuEventCreate", "hipEventCreateWithFlags"); }
+unsigned long waits() { return of("cuStreamSynchronize", "hipStreamSynchronize"); }
+unsigned long pinned() { return of("cuMemAllocHost_v2", "hipHostMalloc"); }
+
+unsigned long alive(const char* what) { return driver.count(what, nullptr); }
+// Of the library alone, as the test makes none.
+void check_given_back(const char* what) {
+  check(alive("registrations") == 0, what);
+  check(alive("streams") == 0, what);
+  check(alive("events") == 0, what);
+}
+
+// Were calls made in chunks, in which this rank sends or receives some? Only they mark what is in a stream. And they wait once,
+// for what the program has put into the NULL stream; what goes over the host as a whole waits for it to come there, too.
+struct Piped {
+  unsigned long before = marks(), waited = waits();
+  void expect(bool piped, unsigned long calls, const char* what) const {
+    check((marks() > before) == piped, what);
+    if (piped) check(waits() - waited <= calls, "what went in chunks went again");
+  }
+};
+
+bool is_lonely(const Buffers& one) { return one.on.ranks < 2; }
+bool is_refused() { return name == "refused"; }
+
+// ---- What is checked ----
+
+void check_forms(const On& on) {
+  for (const Form form : forms) {
+    for (const int n : {1, 50, 6000}) {
+      for (const bool in_place : {false, true}) {
+        Buffers even({form, n, in_place}, on);
+        const Piped piped;
+        even.check_calls(3, "even blocks");
+        piped.expect(!is_refused() && !is_lonely(even), 3, "even blocks go in chunks");
+        if (is_regular(form)) continue;
+        Buffers uneven({form, n, in_place, true}, on);
+        const Piped unevenly;
+        uneven.check_calls(2, "uneven blocks");
+        // Each has something to send or to receive, but for rank 0 of an allgather between two.
+        if (!gathers(form)) unevenly.expect(!is_refused() && !is_lonely(uneven), 2, "uneven blocks go in chunks");
+      }
+      Buffers typed({form, n, false, true, true}, on);
+      typed.check_calls(2, "types with gaps");
+    }
+    Buffers none({form, 0}, on);
+    none.check_calls(2, "nothing");
+  }
+}
+
+void check_kinds(const On& on) {
+  for (const Form form : forms) {
+    for (const int n : {100, 5000}) {
+      const Where some = on.me % 2 == 1 ? Where::pool : Where::device;
+      Buffers sent({form, n}, on, some), received({form, n, false, true}, on, Where::device, some);
+      Buffers in_place({form, n, true}, on, some, some);
+      for (Buffers* one : {&sent, &received, &in_place}) {
+        const Piped piped;
+        one->check_calls(2, "memory of pools");
+        piped.expect(!is_refused(), 2, "it goes in chunks");
+      }
+      // One side of a rank on the host, or both; the others go on in chunks.
+      const Where host = on.me == 1 ? Where::host : Where::device;
+      Buffers send_on_host({form, n}, on, host), recv_on_host({form, n}, on, Where::device, host);
+      Buffers both({form, n}, on, host, host), both_in_place({form, n, true}, on, host, host);
+      for (Buffers* one : {&send_on_host, &recv_on_host, &both, &both_in_place}) {
+        const Piped piped;
+        one->check_calls(2, "partly on the host");
+        const bool on_host = one->send.where == Where::host && one->recv.where == Where::host;
+        if (!is_refused()) piped.expect(!on_host, 2, "what is on a device goes in chunks");
+      }
+      Buffers nobody({form, n}, on, Where::host, Where::host);
+      const Piped piped;
+      nobody.check_calls(2, "all ranks on the host");
+      piped.expect(false, 2, "nothing for the driver");
+    }
+  }
+}
+
+// What was made once is kept, and no buffer is on the host as a whole.
+void check_repeated(const On& on) {
+  Buffers first({Form::alltoallv, 6000, false, true}, on), second({Form::alltoall, 40, true}, on);
+  Buffers third({Form::allgather, 5000}, on);
+  const auto all = [&] {
+    first.check_calls(1, "repeated");
+    second.check_calls(1, "repeated");
+    third.check_calls(1, "repeated");
+  };
+  all();
+  const unsigned long made[] = {registered(), streams(), events(), pinned(), count("allocations")};
+  for (int turn = 0; turn < 5; ++turn) all();
+  check(made[0] == registered(), "registered again");
+  check(made[1] == streams() && made[2] == events(), "streams or events are made again");
+  check(made[3] == pinned() && made[4] == count("allocations"), "memory is taken again");
+  check(is_refused() || registered() == 1, "one registration for a communicator");
+}
+
+// What the program has put into the NULL stream is done before the call: what it writes to is sent, or received over.
+void check_null_stream(const On& on) {
+  constexpr int n = 5000;
+  const auto ranks = static_cast<std::size_t>(on.ranks);
+  Ints send(Where::device, ranks * n), recv(Where::device, n);
+  std::vector<int> sends(ranks, on.me == 0 ? n : 0), receives(ranks, 0), places(ranks), none(ranks, 0);
+  sends[0] = 0;
+  if (on.me != 0) receives[0] = n;
+  for (std::size_t to = 0; to < ranks; ++to) places[to] = static_cast<int>(to) * n;
+  send.fill(-3);
+  recv.fill(-5);
+  set_bytes(send, 3);
+  set_bytes(recv, 99);
+  MPI_Alltoallv(send.data, sends.data(), places.data(), MPI_INT, recv.data, receives.data(), none.data(), MPI_INT, on.comm);
+  wait_for_null_stream();
+  for (int i = 0; i < n && on.me != 0; ++i) check(recv.view[i] == 0x03030303, "work before the call");
+}
+
+// Blocks that ranks send to themselves are there when the call returns, also if nothing comes after them. Rank 0 sends to rank 1.
+void check_own_blocks(const On& on) {
+  constexpr int n = 5000;
+  const auto ranks = static_cast<std::size_t>(on.ranks), me = static_cast<std::size_t>(on.me);
+  Ints send(Where::device, 2 * n), recv(Where::device, 2 * n);
+  std::vector<int> sends(ranks, 0), receives(ranks, 0), places(ranks, 0), in_places(ranks, 0);
+  sends[me] = receives[me] = n;
+  if (on.me == 0) sends[1] = n, places[1] = n;
+  if (on.me == 1) receives[0] = n, in_places[0] = n;
+  for (int i = 0; i < 2 * n; ++i) send.view[i] = value(on.me, i / n, i, 0);
+  recv.fill(-5);
+  const Piped piped;
+  MPI_Alltoallv(send.data, sends.data(), places.data(), MPI_INT, recv.data, receives.data(), in_places.data(), MPI_INT, on.comm);
+  for (int i = 0; i < n; ++i) check(recv.view[i] == value(on.me, 0, i, 0), "a rank's own block");
+  for (int i = 0; i < n && on.me == 1; ++i) check(recv.view[n + i] == value(0, 1, n + i, 0), "a block beside own ones");
+  piped.expect(!is_refused() && on.me < 2, 1, "only ranks 0 and 1 have something to mark");
+}
+
+// A context, and all in it, goes; the next one may be where it was.
+void check_contexts(const On& on) {
+  if (!is_cuda) return;
+  for (int turn = 0; turn < 4; ++turn) {
+    Handle own = nullptr;
+    must(driver.cuCtxCreate_v2(&own, 0, 0) == 0, "another context");
+    MPI_Comm twin;
+    MPI_Comm_dup(on.comm, &twin);
+    {
+      const On there(twin);
+      Buffers one({Form::alltoallv, 4000, turn % 2 == 1}, there);
+      const Piped piped;
+      one.check_calls(2, "in another context");
+      piped.expect(!is_refused(), 2, "registered there");
+      MPI_Barrier(on.comm);
+      one.send.gone = one.recv.gone = true;
+      must(driver.cuCtxDestroy_v2(own) == 0, "destroy");
+      must(driver.cuCtxSetCurrent(driver.context) == 0, "current context");
+      Buffers after({Form::alltoall, 4000}, there);
+      const Piped again;
+      after.check_calls(2, "when that is gone");
+      again.expect(!is_refused(), 2, "registered anew");
+      check(is_refused() || alive("registrations") == 2, "what went with its context is not registered anew");
+    }
+    MPI_Comm_free(&twin);
+  }
+}
+
+// Communicators by the dozen: each gives back what it had.
+void check_communicators() {
+  for (int turn = 0; turn < 12; ++turn) {
+    MPI_Comm half;
+    MPI_Comm_split(MPI_COMM_WORLD, turn % 3 == 0 ? 0 : rank % 2, turn % 2 == 0 ? rank : size - rank, &half);
+    const unsigned long before = alive("registrations");
+    {
+      const On on(half);
+      Buffers one({Form::alltoallv, 3000, false, true}, on);
+      if (on.ranks > 1) one.check_calls(2, "another communicator");
+      if (on.ranks > 1) check(is_refused() || alive("registrations") == before + 1, "registered for it");
+    }
+    MPI_Comm_free(&half);
+    check(alive("registrations") == before, "what was freed is registered");
+  }
+}
+
+// What all ranks return.
+bool all_return(int error, const On& on) {
+  int least = error, most = error;
+  MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, on.comm);
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, on.comm);
+  check(least == most, "ranks return different errors");
+  return error == MPI_SUCCESS;
+}
+
+void fail(const On& on, const char* what) {
+  if (on.me == on.ranks - 1) must(driver.set("FAIL", what), "FAIL");
+}
+
+// One rank's driver registers nothing, or has no streams: all go over the host as a whole, and do not try again.
+void check_refusals(const On& on) {
+  const char* const cuda[] = {"cuMemHostRegister_v2:1+", "cuStreamCreate:1+", "cuEventCreate:7+", "cuMemAllocHost_v2:1+"};
+  const char* const hip[] = {"hipHostRegister:1+", "hipStreamCreateWithFlags:1+", "hipEventCreateWithFlags:7+", "hipHostMalloc:1+"};
+  for (std::size_t c = 0; c < 4; ++c) {
+    MPI_Comm twin;
+    MPI_Comm_dup(on.comm, &twin);
+    {
+      const On there(twin);
+      Buffers one({Form::alltoallv, 4000, false, true}, there);
+      fail(on, is_cuda ? cuda[c] : hip[c]);
+      const Piped piped;
+      one.check_calls(1, "refused by one rank");
+      fail(on, "");
+      // What the others had made is not kept; there are those of the world.
+      check(alive("registrations") == 1 && alive("streams") == 2, "made for what was refused");
+      const unsigned long tried = registered(), made = streams();
+      one.check_calls(3, "refused before");
+      piped.expect(false, 4, "all go over the host as a whole");
+      check(tried == registered() && made == streams(), "it is tried again");
+    }
+    MPI_Comm_free(&twin);
+    check(alive("registrations") == 1 && alive("streams") == 2, "left of what was refused");
+  }
+}
+
+// A copy of one rank fails, when it is submitted or as it goes on: nobody hangs, and all ranks return the same: their data, or,
+// if what was sent is gone, MPI_ERR_OTHER.
+void check_failures(const On& on) {
+  MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN);
+  std::vector<std::string> cases;
+  for (const char* const times : {"1", "2", "5", "9"}) {
+    for (const char* const function : {"Memcpy", "Record", "Query"}) {
+      const std::string called = function == std::string("Memcpy")   ? (is_cuda ? "cuMemcpyAsync:" : "hipMemcpyAsync:")
+                                 : function == std::string("Record") ? (is_cuda ? "cuEventRecord:" : "hipEventRecord:")
+                                                                     : (is_cuda ? "cuEventQuery:" : "hipEventQuery:");
+      cases.push_back(called + times);
+    }
+  }
+  cases.push_back(is_cuda ? "cuMemcpyBatchAsync_v2:1+,cuMemcpyAsync:3" : "hipMemcpyAsync:3");
+  cases.push_back(is_cuda ? "cuStreamSynchronize:1" : "hipStreamSynchronize:1");
+  cases.push_back(is_cuda ? "cuStreamQuery:1" : "hipStreamQuery:1");
+  for (const Form form : forms) {
+    for (const bool in_place : {false, true}) {
+      for (const std::string& one : cases) {
+        Buffers buffers({form, 5000, in_place}, on);
+        MPI_Barrier(on.comm);
+        fail(on, one.c_str());
+        const int error = buffers.make(1);
+        fail(on, "");
+        int kind = MPI_SUCCESS;
+        if (error != MPI_SUCCESS) MPI_Error_class(error, &kind);
+        const bool good = all_return(kind, on);
+        check(good || (in_place && !gathers(form) && kind == MPI_ERR_OTHER), one.c_str());
+        if (good) buffers.look(1, "after what one rank could not do");
+        buffers.check_calls(2, "after failures");
+        MPI_Barrier(on.comm);
+      }
+    }
+  }
+}
+
+// What goes wrong on the device itself leaves the rank's context unusable: it returns an error for good, and nobody hangs.
+void check_broken(const On& on) {
+  Buffers buffers({Form::alltoallv, 5000}, on);
+  MPI_Barrier(on.comm);
+  fail(on, "operation:4");
+  const int error = buffers.make(1);
+  check(error != MPI_SUCCESS || on.me != on.ranks - 1, "a rank whose device fails");
+  MPI_Barrier(on.comm);
+  fail(on, "");
+}
+
+// More is sent than its receiver expects: the mistake that the MPI reports, and nobody hangs.
+void check_too_long(const On& on) {
+  const auto ranks = static_cast<std::size_t>(on.ranks);
+  constexpr int n = 3000;
+  Ints send(Where::device, ranks * n), recv(Where::device, ranks * n);
+  std::vector<int> sends(ranks, n), receives(ranks, n), places(ranks);
+  for (std::size_t to = 0; to < ranks; ++to) places[to] = static_cast<int>(to) * n;
+  if (on.me == 0) receives[1] = n / 3;
+  recv.fill(-5);
+  send.fill(8);
+  const int error = MPI_Alltoallv(send.data, sends.data(), places.data(), MPI_INT, recv.data, receives.data(), places.data(), MPI_INT, on.comm);
+  check((error != MPI_SUCCESS) == (on.me == 0), "a block that is too long");
+  for (int i = n / 3; i < n && on.me == 0; ++i) check(recv.view[n + i] == -5, "written beyond a block");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  if (argc < 3) return 2;
+  begin_pulling(argv[1], argv[2]);
+  const On world(MPI_COMM_WORLD);
+  if (is_refused()) fail(world, is_cuda ? "cuMemHostRegister_v2:1+" : "hipHostRegister:1+");
+  MPI_Comm left;
+  MPI_Comm_dup(MPI_COMM_WORLD, &left);
+  if (name == "left") {
+    const On on(left);
+    Buffers one({Form::alltoallv, 3000, false, true}, on), other({Form::alltoall, 3000}, world);
+    const Piped piped;
+    one.check_calls(2, "never freed");
+    other.check_calls(2, "of the world");
+    piped.expect(true, 4, "they go in chunks");
+    check(registered() == 2, "registered for both");
+  } else {
+    check_forms(world);
+    check_kinds(world);
+    check_repeated(world);
+    check_null_stream(world);
+    check_own_blocks(world);
+    check_communicators();
+    if (!is_refused()) check_refusals(world);
+    MPI_Comm_set_errhandler(world.comm, MPI_ERRORS_RETURN);
+    check_too_long(world);
+    if (!is_refused()) check_failures(world);
+    check_contexts(world);
+    MPI_Comm_free(&left);
+  }
+  MPI_Type_free(&with_gaps);
+  check(driver.count("stale", nullptr) == 0, "freed memory was used");
+  if (name == "broken") {
+    check_broken(world);
+  } else {
+    wait_for_null_stream();
+    check(driver.count("pending", nullptr) == 0, "work is left in streams");
+  }
+  MPI_Finalize();
+  if (name != "broken") check_given_back("left behind");
+  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
+  return wrong == 0 ? 0 : 1;
+}
