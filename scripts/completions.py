@@ -11,8 +11,9 @@ import subprocess
 
 import cli_help
 
-FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--measured', '--map-json', '--svg', '--html'}
+FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--measured', '--map-json', '--svg', '--html', '--output', '--data'}
 COLLECTIVES = {'--collective'}
+STARTERS = ('run', 'doctor', 'report')  # another command stands behind them
 ALGORITHMS = {'--algorithm', '--algorithms'}
 
 
@@ -79,7 +80,7 @@ def bash(commands, algorithms, collectives):
          '  fi',
          '  # What is run completes as it does by itself.',
          '  for ((i = 2; i < COMP_CWORD; ++i)); do',
-         '    if [ "$sub" = run ] && [ "${COMP_WORDS[i]}" = -- ]; then',
+         f'    if [[ " {" ".join(STARTERS)} " = *" $sub "* ]] && [ "${{COMP_WORDS[i]}}" = -- ]; then',
          '      declare -F _command_offset >/dev/null && _command_offset $((i + 1))',
          '      return',
          '    fi',
@@ -88,7 +89,7 @@ def bash(commands, algorithms, collectives):
   for command in subs:
     sub = command.name.split()[1]
     out += [f'    {sub})', '      case "$before" in', *bash_options(command, algorithms, collectives), '      esac']
-    words = long_names(command) + (collectives if command.arguments else []) + (['--'] if sub == 'run' else [])
+    words = long_names(command) + (collectives if command.arguments else []) + (['--'] if sub in STARTERS else [])
     out += [f'      COMPREPLY=($(compgen -W "{" ".join(words)}" -- "$word"))', '      ;;']
   return '\n'.join(out + ['  esac', '}', 'complete -F _quadrille quadrille']) + '\n'
 
@@ -122,7 +123,7 @@ def zsh(commands, algorithms, collectives):
   for command in subs:
     sub = command.name.split()[1]
     out += [f'    {sub})', '      _arguments \\', *[zsh_argument(option, algorithms, collectives) for option in command.options]]
-    if sub == 'run':
+    if sub in STARTERS:
       out.append("        '*:::command:_normal'")
     elif command.arguments:
       out.append(f"        ':collective:({' '.join(collectives)})'")

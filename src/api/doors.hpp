@@ -7,24 +7,22 @@
 #include "api/again.hpp"
 #include "api/serve.hpp"
 #include "collective/signatures.hpp"
+#include "team/record.hpp"
 
 namespace quadrille::api {
 
 inline std::byte* writable(const void* buffer) { return static_cast<std::byte*>(const_cast<void*>(buffer)); }
 
-// ---- The blocks of a side, in each of their forms ----
+// ---- The blocks of a side, in each of their forms. Written where they stay: a copy of them costs as much as a small call. ----
 
-inline run::Side side_of(const void* buffer, MPI_Count count, MPI_Datatype type) {
-  run::Side side;
+inline void set_side(run::Side& side, const void* buffer, MPI_Count count, MPI_Datatype type) {
   side.base = writable(buffer);
   side.count = static_cast<std::size_t>(count);
   side.type = type;
-  return side;
 }
 
 template <class Count, class Displacement>
-run::Side side_of(const void* buffer, const Count* counts, const Displacement* displacements, MPI_Datatype type) {
-  run::Side side;
+void set_side(run::Side& side, const void* buffer, const Count* counts, const Displacement* displacements, MPI_Datatype type) {
   side.base = writable(buffer);
   side.type = type;
   if constexpr (std::is_same_v<Count, int>) {
@@ -37,52 +35,55 @@ run::Side side_of(const void* buffer, const Count* counts, const Displacement* d
   } else {
     side.displacements_large = displacements;
   }
-  return side;
 }
 
 template <class Count, class Displacement>
-run::Side side_of(const void* buffer, const Count* counts, const Displacement* displacements,
-                  const MPI_Datatype* types) {
-  run::Side side = side_of(buffer, counts, displacements, MPI_Datatype{});
+void set_side(run::Side& side, const void* buffer, const Count* counts, const Displacement* displacements,
+              const MPI_Datatype* types) {
+  set_side(side, buffer, counts, displacements, MPI_Datatype{});
   side.types = types;
-  return side;
 }
 
 // ---- The argument lists ----
 
-inline run::Call make_call(Collective collective, const void* sendbuf, const run::Side& send, const run::Side& recv,
-                           MPI_Comm comm) {
-  return {collective, send, recv, sendbuf == MPI_IN_PLACE, comm};
-}
-
 template <class Count>
 run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_UNIFORM(Count, int)) {
-  return make_call(collective, sendbuf, side_of(sendbuf, sendcount, sendtype), side_of(recvbuf, recvcount, recvtype),
-                   comm);
+  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm};
+  set_side(call.send, sendbuf, sendcount, sendtype);
+  set_side(call.recv, recvbuf, recvcount, recvtype);
+  return call;
 }
 
 template <class Count, class Displacement>
 run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_VECTOR(Count, Displacement)) {
-  return make_call(collective, sendbuf, side_of(sendbuf, sendcounts, sdispls, sendtype),
-                   side_of(recvbuf, recvcounts, rdispls, recvtype), comm);
+  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm};
+  set_side(call.send, sendbuf, sendcounts, sdispls, sendtype);
+  set_side(call.recv, recvbuf, recvcounts, rdispls, recvtype);
+  return call;
 }
 
 template <class Count, class Displacement>
 run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_TYPED(Count, Displacement)) {
-  return make_call(collective, sendbuf, side_of(sendbuf, sendcounts, sdispls, sendtypes),
-                   side_of(recvbuf, recvcounts, rdispls, recvtypes), comm);
+  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm};
+  set_side(call.send, sendbuf, sendcounts, sdispls, sendtypes);
+  set_side(call.recv, recvbuf, recvcounts, rdispls, recvtypes);
+  return call;
 }
 
 template <class Count, class Displacement>
 run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_GATHERV(Count, Displacement)) {
-  return make_call(collective, sendbuf, side_of(sendbuf, sendcount, sendtype),
-                   side_of(recvbuf, recvcounts, displs, recvtype), comm);
+  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm};
+  set_side(call.send, sendbuf, sendcount, sendtype);
+  set_side(call.recv, recvbuf, recvcounts, displs, recvtype);
+  return call;
 }
 
 template <class Count, class Displacement>
 run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_GATHERW(Count, Displacement)) {
-  return make_call(collective, sendbuf, side_of(sendbuf, sendcount, sendtype),
-                   side_of(recvbuf, recvcounts, rdispls, recvtypes), comm);
+  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm};
+  set_side(call.send, sendbuf, sendcount, sendtype);
+  set_side(call.recv, recvbuf, recvcounts, rdispls, recvtypes);
+  return call;
 }
 
 // ---- The way of a call ----
@@ -154,9 +155,37 @@ template <Collective collective, class Native, class... Arguments>
   return error;
 }
 
+template <class Count>
+record::Key key_of(Collective collective, const void* site, QUADRILLE_PARAMETERS_UNIFORM(Count, int)) {
+  static_cast<void>(recvbuf);
+  const bool in_place = sendbuf == MPI_IN_PLACE;
+  return {collective, record::Form::blocking, comm, in_place ? recvtype : sendtype,
+          static_cast<std::size_t>(in_place ? recvcount : sendcount), site};
+}
+
+// The same of a call that is recorded, with the short way.
+template <Collective collective, class Native, class... Arguments>
+[[gnu::noinline]] int serve_or_pass_recorded(const void* site, Door door, Native native, Arguments... arguments) {
+  record::Recorded recorded;
+  bool is_known = false;
+  if constexpr (is_regular(collective) && is_dense(collective)) is_known = recorded.begin_like(key_of(collective, site, arguments...));
+  if (!is_known) recorded.begin(call_of(collective, arguments...), record::Form::blocking, site);
+  if constexpr (has_short_way(collective)) {
+    int error = MPI_SUCCESS;
+    if (served_again(Of<collective>(), arguments..., error)) {
+      record::by_the_short_way();
+      return error;
+    }
+  }
+  return serve_or_pass_at_length<collective>(door, native, arguments...);
+}
+
 // Serves the call, or hands its arguments as they are to the MPI's function with the same list (see function_of).
 template <Collective collective, class Native, class... Arguments>
 [[gnu::always_inline]] inline int serve_or_pass(Door door, Native native, Arguments... arguments) {
+  if (record::on) [[unlikely]] {
+    return serve_or_pass_recorded<collective>(__builtin_return_address(0), door, native, arguments...);
+  }
   int error = MPI_SUCCESS;
   constexpr bool short_way = requires { served_again(Of<collective>(), arguments..., error); };
   static_assert(short_way == has_short_way(collective), "also with large counts");

@@ -11,6 +11,7 @@
 #include "api/taken.hpp"
 #include "api/warm_up.hpp"
 #include "quadrille.h"
+#include "team/record.hpp"
 #include "team/team.hpp"
 
 using quadrille::Collective;
@@ -30,6 +31,7 @@ int start(Native native) {
       api::warm_up();
       api::get_world_ready_to_take();
     }
+    if (mpi().usable) quadrille::record::begin();
     return MPI_SUCCESS;
   });
 }

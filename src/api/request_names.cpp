@@ -4,6 +4,7 @@
 // The nonblocking functions have been in MPI since 3.0, so that none seems to be there which is not. The names of all
 // others are in libraries of their own, which are loaded where the MPI has them, and call what is exported here
 // (interpose_large.cpp, interpose_persistent.cpp).
+#include <optional>
 #include <utility>
 
 #include "api/doors.hpp"
@@ -12,7 +13,9 @@
 #include "collective/signatures.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
+#include "team/record.hpp"
 #include "team/tally.hpp"
+#include "team/team.hpp"
 
 namespace {
 
@@ -20,17 +23,30 @@ using quadrille::Collective;
 using quadrille::mpi;
 using quadrille::team::untaken;
 namespace api = quadrille::api;
+namespace record = quadrille::record;
 
 int pass_on(std::atomic<std::uint64_t>& counted) {
   if (untaken.wanted.load(std::memory_order_relaxed)) counted.fetch_add(1, std::memory_order_relaxed);
   return MPI_SUCCESS;
 }
 
+// Takes it over, or says no. What then carries it out is written down.
+bool take_recorded(const quadrille::run::Call& call, bool persistent, MPI_Request* request, int& error) {
+  const bool taken = api::take(call, persistent, request, error);
+  if (taken && record::on) {
+    const quadrille::team::Team* const team = quadrille::team::find_team(call.comm);
+    record::by(team != nullptr ? team->request_by : "quadrille");
+  }
+  return taken;
+}
+
 // By the function of the MPI, if it is not taken over. It is there, unless its doors were loaded by mistake.
 template <class Function, class... Arguments>
-int start(const quadrille::run::Call& call, Function function, MPI_Request* request, Arguments... arguments) {
+int start(const void* site, const quadrille::run::Call& call, Function function, MPI_Request* request, Arguments... arguments) {
+  std::optional<record::Recorded> recorded;
+  if (record::on) recorded.emplace().begin(call, record::Form::nonblocking, site);
   int error = MPI_SUCCESS;
-  if (api::take(call, false, request, error)) return error;
+  if (take_recorded(call, false, request, error)) return error;
   pass_on(untaken.nonblocking);
   if (api::ByHost made = function != nullptr ? api::take_by_host(call, false) : nullptr) {
     MPI_Request native = mpi().request_null;
@@ -41,11 +57,13 @@ int start(const quadrille::run::Call& call, Function function, MPI_Request* requ
 }
 
 template <class Function, class... Arguments>
-int make(const quadrille::run::Call& call, Function function, MPI_Info info, MPI_Request* request,
+int make(const void* site, const quadrille::run::Call& call, Function function, MPI_Info info, MPI_Request* request,
          Arguments... arguments) {
   if (function == nullptr) return api::raise(call.comm, MPI_ERR_OTHER);
+  std::optional<record::Recorded> recorded;
+  if (record::on) recorded.emplace().begin(call, record::Form::persistent, site);
   int error = MPI_SUCCESS;
-  if (api::take(call, true, request, error)) return error;
+  if (take_recorded(call, true, request, error)) return error;
   pass_on(untaken.persistent);
   if (api::ByHost made = api::take_by_host(call, true)) {
     MPI_Request native = mpi().request_null;
@@ -59,28 +77,28 @@ int make(const quadrille::run::Call& call, Function function, MPI_Info info, MPI
 
 #define QUADRILLE_START(PREFIX, collective, Name, FORM, Displacement)                                                 \
   QUADRILLE_EXPORT int PREFIX##_I##collective(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Request* request) { \
-    return start(api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM), mpi().I##collective, request,      \
-                 QUADRILLE_ARGUMENTS_##FORM);                                                                         \
+    return start(__builtin_return_address(0), api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),       \
+                 mpi().I##collective, request, QUADRILLE_ARGUMENTS_##FORM);                                           \
   }
 #define QUADRILLE_START_MPI(...) QUADRILLE_START(MPI, __VA_ARGS__)
 #define QUADRILLE_START_PMPI(...) QUADRILLE_START(PMPI, __VA_ARGS__)
 
-#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                        \
-  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info info,       \
-                                               MPI_Request* request) {                                              \
-    return make(api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM), mpi().Name##_init, info, request, \
-                QUADRILLE_ARGUMENTS_##FORM);                                                                        \
+#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                   \
+  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info info,  \
+                                               MPI_Request* request) {                                         \
+    return make(__builtin_return_address(0), api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM), \
+                mpi().Name##_init, info, request, QUADRILLE_ARGUMENTS_##FORM);                                 \
   }
-#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                         \
-  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info info,     \
-                                                 MPI_Request* request) {                                              \
-    return make(api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM), mpi().Name##_init_c, info, request, \
-                QUADRILLE_ARGUMENTS_##FORM);                                                                          \
-  }                                                                                                                   \
-  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),                  \
-                                                   MPI_Request* request) {                                            \
-    return start(api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM), mpi().I##collective##_c, request,  \
-                 QUADRILLE_ARGUMENTS_##FORM);                                                                         \
+#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                     \
+  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info info, \
+                                                 MPI_Request* request) {                                          \
+    return make(__builtin_return_address(0), api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),    \
+                mpi().Name##_init_c, info, request, QUADRILLE_ARGUMENTS_##FORM);                                  \
+  }                                                                                                               \
+  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),              \
+                                                   MPI_Request* request) {                                        \
+    return start(__builtin_return_address(0), api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),   \
+                 mpi().I##collective##_c, request, QUADRILLE_ARGUMENTS_##FORM);                                   \
   }
 
 // Open MPI's Fortran calls the PMPI_ names, see interpose.cpp.

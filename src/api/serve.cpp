@@ -15,6 +15,7 @@
 #include "team/config.hpp"
 #include "team/leaders.hpp"
 #include "team/neighbors.hpp"
+#include "team/record.hpp"
 #include "team/team.hpp"
 
 namespace quadrille::api {
@@ -276,6 +277,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   team::Prepared tried;
   if (attempt.choice != nullptr) tried = team::prepare(team, call.collective, choice);
   const team::Prepared& on = attempt.choice != nullptr ? tried : team::prepared_of(team, call.collective, cached);
+  if (record::on) record::by(choice);
   error = run_by(engine, call, {choice, on}, team, cached);
   end_attempt(attempt);
   if (error == MPI_SUCCESS) remember(call, engine.engine, is_settled(call, cached, team), team);

@@ -26,6 +26,7 @@
 //   QUADRILLE_DEVICE_KERNELS   off: no kernel of ours runs on a GPU (memory/device_pieces.hpp)
 //   QUADRILLE_HEAP, ...        see memory/heap.hpp
 //   QUADRILLE_CHECK=1          check what the ranks must agree on and are trusted with otherwise
+//   QUADRILLE_RECORD           a folder in which each rank writes down what calls it makes (team/record.hpp)
 //   QUADRILLE_EXPLAIN=1        say once per distinct call what was chosen and why, and a summary
 //
 // A malformed value never breaks a program: rank 0 warns once and the value is ignored.

@@ -288,20 +288,19 @@ bool has_topology(const Team& team) {
   return mpi().Topo_test(team.user, &topology) == MPI_SUCCESS && topology != MPI_UNDEFINED;
 }
 
-const Neighbors* neighbors_of(Team& team) {
-  if (team.neighbors != nullptr) return team.neighbors.get();
+std::shared_ptr<Neighbors> read_neighbors(MPI_Comm comm) {
   int topology = MPI_UNDEFINED, me = 0;
-  if (mpi().Topo_test(team.user, &topology) != MPI_SUCCESS) return nullptr;
-  mpi().Comm_rank(team.user, &me);
-  if (Kept kept = isomorphic_of(team.user)) {
-    team.neighbors = std::make_shared<Neighbors>(of_isomorphic(std::move(kept), me));
-  } else if (topology == MPI_CART) {
-    team.neighbors = std::make_shared<Neighbors>(of_cart(team.user, me));
-  } else if (topology == MPI_GRAPH) {
-    team.neighbors = std::make_shared<Neighbors>(of_graph(team.user, me));
-  } else if (topology == MPI_DIST_GRAPH) {
-    team.neighbors = std::make_shared<Neighbors>(of_dist_graph(team.user));
-  }
+  if (mpi().Topo_test(comm, &topology) != MPI_SUCCESS) return nullptr;
+  mpi().Comm_rank(comm, &me);
+  if (Kept kept = isomorphic_of(comm)) return std::make_shared<Neighbors>(of_isomorphic(std::move(kept), me));
+  if (topology == MPI_CART) return std::make_shared<Neighbors>(of_cart(comm, me));
+  if (topology == MPI_GRAPH) return std::make_shared<Neighbors>(of_graph(comm, me));
+  if (topology == MPI_DIST_GRAPH) return std::make_shared<Neighbors>(of_dist_graph(comm));
+  return nullptr;
+}
+
+const Neighbors* neighbors_of(Team& team) {
+  if (team.neighbors == nullptr) team.neighbors = read_neighbors(team.user);
   return team.neighbors.get();
 }
 

@@ -88,6 +88,9 @@ int keep_isomorphic(MPI_Comm comm, std::shared_ptr<const Isomorphic> isomorphic)
 // Does its communicator have a topology? The same on all ranks.
 bool has_topology(const Team& team);
 
+// The neighbours of this rank, as the MPI tells them; null if the communicator has no topology. Not collective.
+std::shared_ptr<Neighbors> read_neighbors(MPI_Comm comm);
+
 // What this rank knows of its neighbours; null if the communicator has no topology. Asks the MPI once. Not
 // collective.
 const Neighbors* neighbors_of(Team& team);

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "tools/plans/map_options.hpp"
 #include "tools/plans/show.hpp"
 #include "tools/plans/verify.hpp"
+#include "tools/report/report.hpp"
 #include "tools/tune/tune.hpp"
 
 namespace quadrille::tools {
@@ -49,6 +51,35 @@ void add_run(Line& line, RunOptions& options, std::string& abi) {
     line.action = [&options, &abi] {
       abi_from_name(abi, options.abi);
       return run_command(options);
+    };
+  });
+}
+
+void add_report(Line& line, ReportOptions& options, std::string& abi) {
+  CLI::App* command = add_command(
+      line, "report", "Run an MPI program once, and write a page about its collectives: times, traffic, what would be faster",
+      "\nUsage: quadrille report [--output FILE] [--data FILE] [--no-replay] [--mpi auto|openmpi|mpich] -- mpirun -n 8 ./app ...\n"
+      "       quadrille report --data FILE [--output FILE]\n\n"
+      "The program runs as under 'quadrille run', and its calls of the all-to-all family are recorded. Then those that\n"
+      "took most of the time are made again, by the MPI and by Quadrille's algorithms in turns. The page needs no network.\n"
+      "Without a command it is made of what --data kept before. The exit status is the program's; if that is 0, it is 1 if\n"
+      "nothing was recorded or the page could not be written.\n\n"
+      "Examples:\n"
+      "  quadrille report -- mpirun -n 8 ./app input.txt\n"
+      "  quadrille report --output fft.html --data fft.json -- srun -n 64 ./fft\n"
+      "  quadrille report --data fft.json --output again.html\n"
+      "  QUADRILLE=off quadrille report --no-replay -- mpirun -n 8 ./app\n");
+  command->add_option("--output", options.output, "The page")->default_str(options.output);
+  command->add_option("--data", options.data, "JSON of what was recorded and measured: written, or without a command read");
+  command->add_flag("--no-replay", options.no_replay, "Do not make the calls again");
+  add_mpi_option(*command, abi, "MPI of the program, as in run");
+  // For the ranks that `report` starts to make the calls again; an empty group hides it.
+  command->add_option("--replay-cases", options.replay_cases)->group("");
+  command->add_option("--replay-times", options.replay_times)->group("");
+  command->callback([&line, &options, &abi] {
+    line.action = [&options, &abi] {
+      abi_from_name(abi, options.run.abi);
+      return report_command(options);
     };
   });
 }
@@ -239,6 +270,8 @@ int run_tool(int argc, char** argv) {
   add_run(line, run, abi);
   DoctorOptions doctor;
   add_doctor(line, doctor, abi);
+  ReportOptions report;
+  add_report(line, report, abi);
   add_bench(line, bench, [&] { return is_for_lab(bench) ? become_lab(argv) : bench_command(bench); });
   add_info(line, info);
   add_list(line, list_json);
@@ -254,11 +287,12 @@ int run_tool(int argc, char** argv) {
     add_command(line, command.name.c_str(), command.what.c_str(), "");
     if (!words.empty() && words[0] == command.name) return become_lab(argv);
   }
-  if (!words.empty() && (words[0] == "run" || words[0] == "doctor")) {
+  const std::map<std::string, RunOptions*> with_command = {{"run", &run}, {"doctor", &doctor.run}, {"report", &report.run}};
+  if (const auto found = words.empty() ? with_command.end() : with_command.find(words[0]); found != with_command.end()) {
     // The command that is run has options of its own: they are not for us.
     const std::vector<std::string> rest(words.begin() + 1, words.end());
     words.resize(1);
-    split_run_words(rest, words, words[0] == "run" ? run.command : doctor.run.command);
+    split_run_words(rest, words, found->second->command);
   }
   return read_line(line, words);
 }

@@ -101,7 +101,9 @@ class Pages(unittest.TestCase):
     self.assertIn('uniform', self.complete('quadrille', 'bench', '--distribution', 'u'))
     self.assertIn('alltoallv', self.complete('quadrille', 'bench', 'allto'))
     self.assertEqual(self.complete('quadrille', 'bench', '--warmup', ''), [])
-    self.assertEqual(self.complete('quadrille', 'run', '--', 'mpirun', '--m'), [])
+    for starter in ('run', 'doctor', 'report'):
+      self.assertEqual(self.complete('quadrille', starter, '--', 'mpirun', '--m'), [])
+    self.assertEqual(self.complete('quadrille', 'report', '--mpi', 'm'), ['mpich'])
 
   def test_zsh_reads_it(self):
     if shutil.which('zsh') is None:

@@ -171,6 +171,8 @@ std::vector<std::string> quadrille_variables() {
 
 void split_run_words(const std::vector<std::string>& words, std::vector<std::string>& own,
                      std::vector<std::string>& command) {
+  // Of `run`, `doctor` and `report`.
+  constexpr std::string_view with_value[] = {"--mpi", "--output", "--data", "--replay-cases", "--replay-times"};
   std::size_t at = 0;
   for (; at < words.size() && words[at].starts_with('-'); ++at) {
     if (words[at] == "--") {
@@ -178,7 +180,8 @@ void split_run_words(const std::vector<std::string>& words, std::vector<std::str
       break;
     }
     own.push_back(words[at]);
-    if (words[at] == "--mpi" && at + 1 < words.size()) own.push_back(words[++at]);
+    const bool has_value = std::find(std::begin(with_value), std::end(with_value), words[at]) != std::end(with_value);
+    if (has_value && at + 1 < words.size()) own.push_back(words[++at]);
   }
   command.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
 }

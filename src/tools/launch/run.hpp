@@ -16,7 +16,7 @@ struct RunOptions {
 };
 
 // Splits the words after `quadrille run` into our own options (at the front) and the command, which
-// begins after `--` or at the first word that is no option. `own` gets the former. For `doctor` as well.
+// begins after `--` or at the first word that is no option. `own` gets the former. For `doctor` and `report` as well.
 void split_run_words(const std::vector<std::string>& words, std::vector<std::string>& own,
                      std::vector<std::string>& command);
 

@@ -11,6 +11,7 @@
 #include "plan/moves.hpp"
 #include "plan/neighborhood.hpp"
 #include "tools/bench/neighborhood_text.hpp"
+#include "tools/page_script.hpp"
 #include "tools/plans/schedules_page.hpp"
 #include "tools/plans/show_neighbors.hpp"
 #include "tools/plans/verify_cases.hpp"
@@ -265,19 +266,6 @@ class Page {
   Json collectives_ = Json::array(), places_ = Json::object(), plays_ = Json::array();
 };
 
-// In a script of a page no "<" may stand.
-std::string for_script(const Json& json) {
-  std::string out;
-  for (const char letter : json.dump()) {
-    if (letter == '<') {
-      out += "\\u003c";
-    } else {
-      out += letter;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string write_page(Collective collective, const choose::Choice& choice, const ShowOptions& options) {
@@ -295,7 +283,7 @@ std::string write_page(Collective collective, const choose::Choice& choice, cons
   std::string text(schedules_page);
   constexpr std::string_view mark = "%SCHEDULES%";
   const std::string place = is_neighbor(collective) ? options.neighborhood : options.nodes.empty() ? std::string(one_node_text) : options.nodes;
-  text.replace(text.find(mark), mark.size(), for_script(page.take(place)));
+  text.replace(text.find(mark), mark.size(), for_script(page.take(place).dump()));
   std::ofstream out(options.html);
   out << text;
   out.close();

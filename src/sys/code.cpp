@@ -1,0 +1,46 @@
+#include "sys/code.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <climits>
+
+namespace quadrille::sys {
+
+CodePlace place_in_code(const void* address) {
+  CodePlace place;
+  Dl_info info{};
+  link_map* map = nullptr;
+  if (dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) return place;
+  const auto number = [](const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); };
+  if (info.dli_fname != nullptr) place.object = info.dli_fname;
+  place.address = number(address) - (map != nullptr ? map->l_addr : number(info.dli_fbase));
+  if (info.dli_sname == nullptr) return place;
+  place.symbol = info.dli_sname;
+  place.behind = number(address) - number(info.dli_saddr);
+  return place;
+}
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+std::byte* make_file_memory(const std::string& path, std::size_t bytes) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return nullptr;
+  // A page that the disk has no room for would be a bus error when it is written.
+  void* base = MAP_FAILED;
+  if (posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0) {
+    base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  close(file);
+  if (base != MAP_FAILED) return static_cast<std::byte*>(base);
+  unlink(path.c_str());
+  return nullptr;
+}
+
+}  // namespace quadrille::sys

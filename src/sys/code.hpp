@@ -1,0 +1,33 @@
+// Where an address lies in the program's code, the clock, and a file that is memory: for recording calls.
+#pragma once
+
+#include <time.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace quadrille::sys {
+
+// Nanoseconds of a clock that only goes forward.
+inline std::uint64_t nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+struct CodePlace {
+  std::string object;          // the file of the program or library
+  std::uint64_t address = 0;   // in that file, as its symbol table counts
+  std::string symbol;          // the exported function it is in; empty if that is not known
+  std::uint64_t behind = 0;    // its beginning
+};
+CodePlace place_in_code(const void* address);
+
+std::string host_name();
+
+// A new file of `bytes` zeros as memory: what is written there is in the file, however this process ends. Null if it is there
+// already, cannot be made, or the disk has no room for all of it. Never unmapped.
+std::byte* make_file_memory(const std::string& path, std::size_t bytes);
+
+}  // namespace quadrille::sys

@@ -1,0 +1,298 @@
+#include "team/record.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "mpi/thrown.hpp"
+#include "mpi/types.hpp"
+#include "run/under_way.hpp"
+#include "sys/code.hpp"
+#include "sys/sys.hpp"
+#include "team/config.hpp"
+#include "team/record_tables.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::record {
+namespace {
+
+// Calls shorter than this are timed now and then: two looks at the clock would be a part of them that counts.
+constexpr std::uint64_t short_call = 10'000;
+constexpr std::uint64_t timed_first = 8, timed_one_of = 17;
+
+constexpr int by_mpi = -1, by_short_way = -2;
+
+// Of the call that this thread is in.
+struct Here {
+  bool inside = false;
+  int name = by_mpi;
+};
+thread_local Here here;
+
+// The entry of a call that is like an earlier one of this thread, found without a search.
+struct Known {
+  std::uint64_t communicators = 0, types = 0;
+  MPI_Comm comm{};
+  MPI_Datatype type{};
+  std::size_t count = 0;
+  const void* site = nullptr;
+  Collective collective{};
+  Form form{};
+  Entry* entry = nullptr;
+  CommunicatorHere* communicator = nullptr;
+  std::size_t type_size = 0;
+};
+constexpr std::size_t known_places = 16;
+thread_local Known known[known_places];
+
+std::unique_lock<std::mutex> held() {
+  static auto* const mutex = new std::mutex;
+  return run::UnderWay::here().has_threads() ? std::unique_lock(*mutex) : std::unique_lock<std::mutex>();
+}
+
+// The side that says what this rank sends.
+const run::Side& sent_side(const run::Call& call) { return call.in_place ? call.recv : call.send; }
+
+bool has_one_block(Collective collective) { return !has_arrays(row_of(collective).send); }
+
+// Of collectives with one size; of that of an Allgatherv in place only its arrays know.
+std::ptrdiff_t count_of(const run::Call& call, int rank) {
+  const bool own = call.in_place && has_arrays(row_of(call.collective).recv);
+  return own ? call.recv.count_of(rank) : static_cast<std::ptrdiff_t>(sent_side(call).count);
+}
+
+Known& place_of(const Key& key) {
+  const auto mixed = (reinterpret_cast<std::uintptr_t>(key.site) >> 2) + key.count + static_cast<std::size_t>(key.collective);
+  return known[mixed % known_places];
+}
+
+bool is_for(const Known& last, const Key& key) {
+  return last.entry != nullptr && last.comm == key.comm && last.site == key.site && last.collective == key.collective &&
+         last.form == key.form && last.count == key.count && last.type == key.type &&
+         last.communicators == communicators_changed.load(std::memory_order_acquire) &&
+         last.types == types_freed.load(std::memory_order_acquire);
+}
+
+Known& find(const run::Call& call, Form form, const void* site) {
+  const run::Side& side = sent_side(call);
+  const bool sized = is_regular(call.collective);
+  const std::size_t count = sized ? side.count : 0;
+  const Key key{call.collective, form, call.comm, side.type, count, site};
+  Known& last = place_of(key);
+  if (is_for(last, key)) return last;
+  const std::uint64_t communicators = communicators_changed.load(std::memory_order_acquire);
+  const std::uint64_t types = types_freed.load(std::memory_order_acquire);
+  Tables& tables = Tables::here();
+  CommunicatorHere* const communicator = tables.communicator_of(call.comm);
+  const std::size_t size = side.types == nullptr ? type_info(side.type).size : 0;
+  const auto size_class = static_cast<std::uint8_t>(sized ? std::bit_width(count * size) : 0);
+  Entry* const entry = tables.entry_of(call.collective, form, communicator, tables.site_of(site), size_class);
+  last = {communicators, types, call.comm, side.type, count, site, call.collective, form, entry, communicator, size};
+  return last;
+}
+
+// Blocks of one call, as they are added up.
+struct Blocks {
+  std::uint64_t bytes = 0, least = UINT64_MAX, most = 0;
+  void add(std::uint64_t block, std::uint64_t times = 1) {
+    bytes += block * times;
+    least = std::min(least, block);
+    most = std::max(most, block);
+  }
+};
+
+std::size_t type_size(const run::Side& side, int block, const Known& at) {
+  return side.types == nullptr ? at.type_size : type_info(side.types[block]).size;
+}
+
+std::uint64_t bytes_of_block(const run::Side& side, int block, const Known& at) {
+  return static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(side.count_of(block), 0)) * type_size(side, block, at);
+}
+
+// Each block of its own size, to each rank.
+void add_to_all(const run::Side& side, const Known& at, Blocks& blocks) {
+  CommunicatorHere& communicator = *at.communicator;
+  for (int b = 0; b < communicator.ranks; ++b) {
+    const std::uint64_t bytes = bytes_of_block(side, b, at);
+    blocks.add(bytes);
+    if (communicator.sent != nullptr) communicator.sent[b] += bytes;
+  }
+  if (communicator.sent == nullptr) Tables::here().file().header.unplaced += blocks.bytes;
+}
+
+void add_to_neighbors(const run::Call& call, const Known& at, Blocks& blocks) {
+  CommunicatorHere& communicator = *at.communicator;
+  const run::Side& side = sent_side(call);
+  const auto& [destinations, numbers] = communicator.neighbors();
+  const bool one = has_one_block(call.collective);
+  for (std::size_t k = 0; k < destinations.size(); ++k) {
+    const std::uint64_t bytes = bytes_of_block(side, one ? 0 : numbers[k], at);
+    blocks.add(bytes);
+    const int to = destinations[k];
+    if (communicator.sent != nullptr && to >= 0 && to < communicator.ranks) communicator.sent[to] += bytes;
+  }
+  if (communicator.sent == nullptr) Tables::here().file().header.unplaced += blocks.bytes;
+}
+
+bool arrays_are_there(const run::Side& side) {
+  return side.counts != nullptr || side.counts_large != nullptr;
+}
+
+Blocks blocks_of(const run::Call& call, const Known& at) {
+  Blocks blocks;
+  if (at.communicator == nullptr) return blocks;
+  const run::Side& side = sent_side(call);
+  const bool one = has_one_block(call.collective);
+  if (is_neighbor(call.collective)) {
+    if (one || arrays_are_there(side)) add_to_neighbors(call, at, blocks);
+  } else if (one) {
+    const std::ptrdiff_t count = std::max<std::ptrdiff_t>(count_of(call, at.communicator->rank), 0);
+    blocks.add(static_cast<std::uint64_t>(count) * at.type_size, static_cast<std::uint64_t>(at.communicator->ranks));
+  } else if (arrays_are_there(side)) {
+    add_to_all(side, at, blocks);
+  }
+  return blocks;
+}
+
+// Of calls whose ranks do not know all sizes: those number 1, 2, 4, 8 and so on; the last few of these are kept. All ranks
+// keep the same ones, as they make the same calls.
+void keep_sample(const run::Call& call, const Known& at, Entry& entry) {
+  if (!is_dense(call.collective) || is_regular(call.collective)) return;
+  if (at.communicator == nullptr || at.communicator->sent == nullptr || !std::has_single_bit(entry.calls)) return;
+  const run::Side& side = sent_side(call);
+  const bool one = has_one_block(call.collective);
+  if (!one && !arrays_are_there(side)) return;
+  Sample& sample = entry.samples[std::countr_zero(entry.calls) % most_samples];
+  std::uint64_t* const bytes = Tables::here().array(sample.bytes, at.communicator->ranks);
+  if (bytes == nullptr) return;
+  for (int b = 0; b < at.communicator->ranks; ++b) {
+    bytes[b] = one ? static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(count_of(call, at.communicator->rank), 0)) * at.type_size
+                   : bytes_of_block(side, b, at);
+  }
+  sample.call = entry.calls;
+}
+
+Timed timed_as(const Entry& entry) {
+  const Times& times = entry.times;
+  const std::uint64_t all = times.timed + times.sampled;
+  if (all < timed_first || times.nanoseconds + times.sampled_nanoseconds >= all * short_call) return Timed::as_each;
+  // The first of the rest, and then one of so many.
+  return (entry.calls - times.timed) % timed_one_of == 1 ? Timed::as_sample : Timed::no;
+}
+
+void add(Times& times, Timed how, std::uint64_t took) {
+  if (how == Timed::as_each) {
+    ++times.timed;
+    times.nanoseconds += took;
+  } else {
+    ++times.sampled;
+    times.sampled_nanoseconds += took;
+  }
+}
+
+void finish() {
+  on = false;
+  Tables::here().file().header.end = sys::nanoseconds();
+}
+
+}  // namespace
+
+void begin() {
+  if (on) return;
+  const std::string folder = sys::environment("QUADRILLE_RECORD");
+  if (folder.empty()) return;
+  int rank = 0, ranks = 1;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  mpi().Comm_size(mpi().comm_world, &ranks);
+  const team::Team* const world = team::find_team(mpi().comm_world);
+  const int node = world != nullptr && world->ready ? world->nodes.node_of[static_cast<std::size_t>(rank)] : -1;
+  if (!Tables::here().make(folder, rank, ranks, node)) {
+    if (rank == 0) team::say("calls are not recorded: cannot write in " + folder);
+    return;
+  }
+  team::before_end(finish);
+  on = true;
+}
+
+void by(const choose::Choice& choice) {
+  if (!here.inside) return;
+  const auto lock = held();
+  here.name = Tables::here().name_of(choice);
+}
+
+void by(std::string_view name) {
+  if (!here.inside) return;
+  const auto lock = held();
+  here.name = Tables::here().name_of(name);
+}
+
+void by_the_short_way() { here.name = by_short_way; }
+
+Recorded::Recorded() : outermost_(!here.inside) {
+  if (outermost_) here = {true, by_mpi};
+}
+
+void Recorded::start_clock() {
+  timed_ = timed_as(*entry_);
+  if (timed_ != Timed::no) begin_ = sys::nanoseconds();
+}
+
+bool Recorded::begin_like(const Key& key) {
+  if (!outermost_) return true;
+  const Known& at = place_of(key);
+  // An entry of others has calls of many sizes, and a count that is no size is the MPI's to look at.
+  if (!is_for(at, key) || at.communicator == nullptr || at.entry->communicator < 0 || static_cast<std::ptrdiff_t>(key.count) < 0) return false;
+  const auto lock = held();
+  Entry& entry = *at.entry;
+  ++entry.calls;
+  const std::uint64_t block = key.count * at.type_size;
+  entry.bytes += block * static_cast<std::uint64_t>(at.communicator->ranks);
+  entry.least_block = std::min(entry.least_block, block);
+  entry.most_block = std::max(entry.most_block, block);
+  entry_ = &entry;
+  start_clock();
+  return true;
+}
+
+void Recorded::begin(const run::Call& call, Form form, const void* site) {
+  if (!outermost_) return;
+  const auto lock = held();
+  // What cannot be written down is not.
+  static_cast<void>(thrown_by([&] {
+    const Known& at = find(call, form, site);
+    Entry& entry = *at.entry;
+    ++entry.calls;
+    const Blocks blocks = blocks_of(call, at);
+    entry.bytes += blocks.bytes;
+    if (blocks.least != UINT64_MAX) {
+      entry.least_block = entry.calls == 1 ? blocks.least : std::min(entry.least_block, blocks.least);
+      entry.most_block = std::max(entry.most_block, blocks.most);
+    }
+    keep_sample(call, at, entry);
+    entry_ = &entry;
+  }));
+  if (entry_ != nullptr) start_clock();
+}
+
+Recorded::~Recorded() {
+  if (!outermost_) return;
+  const std::uint64_t end = timed_ != Timed::no ? sys::nanoseconds() : 0;
+  here.inside = false;
+  if (entry_ == nullptr) return;
+  const auto lock = held();
+  Tables& tables = Tables::here();
+  const int name = here.name == by_mpi ? tables.name_of_mpi() : here.name == by_short_way ? tables.last_name(*entry_) : here.name;
+  Way* const way = tables.way_of(*entry_, name);
+  if (way != nullptr) ++way->calls;
+  if (timed_ == Timed::no) return;
+  const std::uint64_t took = end - begin_;
+  add(entry_->times, timed_, took);
+  entry_->longest = std::max(entry_->longest, took);
+  tables.file().header.latest = end;
+  if (way != nullptr) add(way->times, timed_, took);
+}
+
+}  // namespace quadrille::record

@@ -1,0 +1,245 @@
+#include "team/record_tables.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "sys/code.hpp"
+#include "team/neighbors.hpp"
+#include "team/world.hpp"
+#include "text/hash.hpp"
+
+namespace quadrille::record {
+namespace {
+
+constexpr std::uint64_t room_of_all = 64 * 1024, room_of_a_rank = 256;
+
+template <std::size_t size>
+void write_text(char (&to)[size], std::string_view text) {
+  std::memcpy(to, text.data(), std::min(size - 1, text.size()));
+}
+
+// The end of a path says more than its beginning.
+std::string_view last_of(std::string_view text, std::size_t most) {
+  return text.size() > most ? text.substr(text.size() - most) : text;
+}
+
+int copy_no_number(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+const CommunicatorHere::Neighbors& CommunicatorHere::neighbors() {
+  if (neighbors_ == nullptr) {
+    neighbors_ = std::make_unique<Neighbors>();
+    if (const auto all = team::read_neighbors(comm)) *neighbors_ = {all->destinations, all->send_block};
+  }
+  return *neighbors_;
+}
+
+Tables& Tables::here() {
+  static auto* const tables = new Tables;  // outlives all destructors
+  return *tables;
+}
+
+bool Tables::make(const std::string& folder, int rank, int ranks, int node) {
+  const auto drawn = static_cast<std::uint64_t>(std::min(ranks, most_ranks_with_matrix));
+  const std::uint64_t room = room_of_all + drawn * room_of_a_rank;
+  std::byte* const memory = sys::make_file_memory(fmt::format("{}/rank-{}", folder, rank), sizeof(File) + room);
+  if (memory == nullptr) return false;
+  file_ = new (memory) File;
+  Header& header = file_->header;
+  header.rank = rank;
+  header.ranks = ranks;
+  header.node = node;
+  header.room = room;
+  write_text(header.host, sys::host_name());
+  for (int c = 0; c < collective_count; ++c) file_->entries[c].collective = static_cast<std::uint8_t>(c);
+  header.entries = collective_count;
+  header.begin = sys::nanoseconds();
+  name_of("mpi");
+  header.magic = magic;
+  return true;
+}
+
+std::uint64_t* Tables::array(std::uint64_t& offset, int numbers) {
+  Header& header = file_->header;
+  const auto bytes = static_cast<std::uint64_t>(numbers) * sizeof(std::uint64_t);
+  if (offset == 0) {
+    if (bytes > header.room - header.room_used) return nullptr;
+    offset = sizeof(File) + header.room_used;
+    header.room_used += bytes;
+  }
+  return reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(file_) + offset);
+}
+
+// ---- Communicators ----
+
+// They are marked by an attribute: the number of what is known of them, plus one.
+int Tables::keyval() {
+  static const int made = [] {
+    int keyval = MPI_KEYVAL_INVALID;
+    mpi().Comm_create_keyval(copy_no_number, forget, &keyval, nullptr);
+    return keyval;
+  }();
+  return made;
+}
+
+int Tables::forget(MPI_Comm, int, void* value, void*) {
+  communicators_changed.fetch_add(1, std::memory_order_acq_rel);
+  auto* const communicator = static_cast<CommunicatorHere*>(value);
+  if (communicator->number >= 0) here().is_there_[communicator->number] = false;
+  delete communicator;
+  return MPI_SUCCESS;
+}
+
+CommunicatorHere* Tables::communicator_of(MPI_Comm comm) {
+  if (comm == mpi().comm_null) return nullptr;
+  void* value = nullptr;
+  int found = 0;
+  if (mpi().Comm_get_attr(comm, keyval(), &value, &found) != MPI_SUCCESS) return nullptr;
+  return found ? static_cast<CommunicatorHere*>(value) : add_communicator(comm);
+}
+
+// Programs make a communicator, use it and free it, and make the next of the same ranks: these are one in the file. All
+// ranks make and free them in the same order, so the number of one is the same on all.
+int Tables::number_of_group(std::uint64_t group) {
+  const auto used = static_cast<int>(file_->header.communicators);
+  int turn = 0;
+  for (int c = 0; c < used; ++c) {
+    if (file_->communicators[c].group != group) continue;
+    if (!is_there_[c]) return c;
+    ++turn;
+  }
+  if (used == most_communicators) return -1;
+  ++file_->header.communicators;
+  file_->communicators[used].group = group;
+  file_->communicators[used].turn = turn;
+  return used;
+}
+
+void Tables::describe(Communicator& told, MPI_Comm comm, const std::vector<int>& world_ranks) {
+  char name[MPI_MAX_OBJECT_NAME] = {};
+  int length = 0;
+  if (mpi().Comm_get_name(comm, name, &length) == MPI_SUCCESS && length > 0) write_text(told.name, name);
+  if (told.world_ranks != 0 || told.is_inter || told.ranks > most_ranks_with_matrix) return;
+  if (std::uint64_t* const ranks = array(told.world_ranks, (told.ranks + 1) / 2)) {
+    std::memcpy(ranks, world_ranks.data(), world_ranks.size() * sizeof(int));
+  }
+}
+
+CommunicatorHere* Tables::add_communicator(MPI_Comm comm) {
+  auto communicator = std::make_unique<CommunicatorHere>();
+  int inter = 0;
+  mpi().Comm_test_inter(comm, &inter);
+  inter ? mpi().Comm_remote_size(comm, &communicator->ranks) : mpi().Comm_size(comm, &communicator->ranks);
+  mpi().Comm_rank(comm, &communicator->rank);
+  communicator->comm = comm;
+  const std::vector<int> world_ranks = team::ranks_in_world(comm);
+  int topology = MPI_UNDEFINED;
+  mpi().Topo_test(comm, &topology);
+  communicator->number = number_of_group(text::Hash().add_all(world_ranks).add(inter).add(topology).value());
+  if (communicator->number < 0) {
+    ++file_->header.communicators_lost;
+  } else {
+    Communicator& told = file_->communicators[communicator->number];
+    is_there_[communicator->number] = true;
+    ++told.made;
+    told.ranks = communicator->ranks;
+    told.rank = communicator->rank;
+    told.is_inter = inter != 0 ? 1 : 0;
+    describe(told, comm, world_ranks);
+    if (told.world_ranks != 0) communicator->sent = array(told.sent, told.ranks);
+  }
+  if (mpi().Comm_set_attr(comm, keyval(), communicator.get()) != MPI_SUCCESS) return nullptr;
+  return communicator.release();
+}
+
+// ---- The other tables ----
+
+int Tables::site_of(const void* address) {
+  const auto found = std::find(sites_.begin(), sites_.end(), address);
+  if (found != sites_.end()) return static_cast<int>(found - sites_.begin());
+  if (sites_.size() == most_sites) {
+    ++file_->header.sites_lost;
+    return -1;
+  }
+  const sys::CodePlace place = sys::place_in_code(address);
+  Site& site = file_->sites[sites_.size()];
+  write_text(site.object, last_of(place.object, sizeof site.object - 1));
+  write_text(site.symbol, place.symbol);
+  site.address = place.address;
+  site.behind = place.behind;
+  sites_.push_back(address);
+  file_->header.sites = static_cast<std::uint32_t>(sites_.size());
+  return static_cast<int>(sites_.size()) - 1;
+}
+
+Entry* Tables::entry_of(Collective collective, Form form, const CommunicatorHere* communicator, int site,
+                        std::uint8_t size_class) {
+  const auto c = static_cast<std::uint8_t>(collective);
+  const auto number = static_cast<std::int16_t>(communicator != nullptr ? communicator->number : -1);
+  const auto used = static_cast<int>(file_->header.entries);
+  for (int e = collective_count; e < used; ++e) {
+    Entry& entry = file_->entries[e];
+    if (entry.collective == c && entry.form == form && entry.communicator == number && entry.site == site &&
+        entry.size_class == size_class) {
+      return &entry;
+    }
+  }
+  if (number < 0 || used == most_entries) {
+    ++file_->header.entries_lost;
+    return &file_->entries[c];
+  }
+  ++file_->header.entries;
+  Entry& entry = file_->entries[used];
+  entry.collective = c;
+  entry.form = form;
+  entry.communicator = number;
+  entry.site = static_cast<std::int16_t>(site);
+  entry.size_class = size_class;
+  return &entry;
+}
+
+int Tables::name_of(const choose::Choice& choice) {
+  for (std::size_t i = 0; i < named_.size(); ++i) {
+    if (named_[i].algorithm == choice.algorithm && named_[i].parameters == choice.parameters) return static_cast<int>(i);
+  }
+  const std::size_t before = named_.size();
+  const int name = name_of(choose::to_string(choice));
+  // Unless it was there as a text, or did not fit.
+  if (named_.size() > before) named_.back() = {choice.algorithm, choice.parameters};
+  return name;
+}
+
+int Tables::name_of(std::string_view text) {
+  for (std::size_t i = 0; i < named_.size(); ++i) {
+    if (std::string_view(file_->names[i].text) == text.substr(0, sizeof(Name) - 1)) return static_cast<int>(i);
+  }
+  if (named_.size() == most_names) {
+    ++file_->header.names_lost;
+    return -1;
+  }
+  write_text(file_->names[named_.size()].text, text);
+  named_.push_back({nullptr, {}});
+  file_->header.names = static_cast<std::uint32_t>(named_.size());
+  return static_cast<int>(named_.size()) - 1;
+}
+
+Way* Tables::way_of(Entry& entry, int name) {
+  if (name < 0) return ++entry.ways_lost, nullptr;
+  if (name != name_of_mpi()) last_names_[index_of(entry)] = name;
+  for (std::uint32_t w = 0; w < entry.ways_used; ++w) {
+    if (entry.ways[w].name == name) return &entry.ways[w];
+  }
+  if (entry.ways_used == most_ways) return ++entry.ways_lost, nullptr;
+  Way& way = entry.ways[entry.ways_used++];
+  way.name = name;
+  return &way;
+}
+
+}  // namespace quadrille::record

@@ -1,0 +1,80 @@
+// The tables of record_file.hpp while they are written, and what this process knows beside them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "choose/registry.hpp"
+#include "mpi/mpi.hpp"
+#include "team/record_file.hpp"
+
+namespace quadrille::record {
+
+// Grows whenever a communicator that was seen is freed: its handle may come back as another.
+inline std::atomic<std::uint64_t> communicators_changed{1};
+
+// A communicator that is there.
+struct CommunicatorHere {
+  struct Neighbors {
+    std::vector<int> destinations, numbers;  // and the number of the block that goes there
+  };
+  int number = -1;  // in the file
+  int ranks = 0, rank = 0;  // of an intercommunicator: those of the other side
+  std::uint64_t* sent = nullptr;
+  MPI_Comm comm{};
+  // Asked for once.
+  const Neighbors& neighbors();
+
+ private:
+  std::unique_ptr<Neighbors> neighbors_;
+};
+
+// Under the lock of who records.
+class Tables {
+ public:
+  static Tables& here();
+
+  // Makes the file of this rank in a folder. False if that cannot be.
+  bool make(const std::string& folder, int rank, int ranks, int node);
+  File& file() { return *file_; }
+
+  // Null if there is no room for one more.
+  CommunicatorHere* communicator_of(MPI_Comm comm);
+  // -1 if there is no room.
+  int site_of(const void* address);
+  // Where there is no room, that of the others.
+  Entry* entry_of(Collective collective, Form form, const CommunicatorHere* communicator, int site, std::uint8_t size_class);
+  int name_of(const choose::Choice& choice);
+  int name_of(std::string_view text);
+  int name_of_mpi() const { return 0; }
+  // By what calls of the entry were carried out last, as far as that was said.
+  int last_name(const Entry& entry) const { return last_names_[index_of(entry)]; }
+  // Null if there is no room.
+  Way* way_of(Entry& entry, int name);
+  // An array of numbers behind the tables, made when `offset` is 0; null if there is no room.
+  std::uint64_t* array(std::uint64_t& offset, int numbers);
+
+ private:
+  std::size_t index_of(const Entry& entry) const { return static_cast<std::size_t>(&entry - file_->entries); }
+  CommunicatorHere* add_communicator(MPI_Comm comm);
+  int number_of_group(std::uint64_t group);
+  void describe(Communicator& told, MPI_Comm comm, const std::vector<int>& world_ranks);
+  static int forget(MPI_Comm, int, void* value, void*);
+  static int keyval();
+
+  File* file_ = nullptr;
+  bool is_there_[most_communicators] = {};
+  std::vector<const void*> sites_;
+  struct Named {
+    const choose::Algorithm* algorithm;
+    plan::Parameters parameters;
+  };
+  std::vector<Named> named_;  // by name; without algorithm: not a choice
+  int last_names_[most_entries] = {};
+};
+
+}  // namespace quadrille::record

@@ -1,0 +1,99 @@
+#include "tools/report/again.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "tools/bench/report.hpp"
+#include "tools/doctor/trial.hpp"
+#include "tools/launch/process.hpp"
+#include "tools/report/advice.hpp"
+#include "tools/report/cases.hpp"
+#include "tools/report/child.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+constexpr int seconds_of_replay = 600;
+
+std::string last_line(const std::string& path) {
+  std::string text;
+  read_whole(path, text);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+// The words with the settings that other hosts need.
+std::vector<std::string> with_settings(const std::vector<std::string>& words, Abi launcher) {
+  return with_exports(words, read_command(words, resolve_executable), launcher == Abi::openmpi, "", quadrille_variables());
+}
+
+// Makes them; `problem` says why that could not be.
+ReportData times_of(const RunOptions& run, const std::string& folder, const std::vector<ReplayedCalls>& replayed, std::string& problem) {
+  const std::string cases = folder + "/cases.json", times = folder + "/times.json", output = folder + "/output";
+  ReportData work = {{"cases", ReportData::array()}};
+  for (const ReplayedCalls& one : replayed) {
+    if (!one.work.is_null()) work["cases"].push_back(one.work);
+  }
+  if (work["cases"].empty()) return {{"cases", ReportData::array()}};
+  std::ofstream(cases) << work.dump();
+  const Prepared prepared = prepare_run(run);
+  const std::string tool = prepared.status == 0 ? tool_for(prepared.abi) : "";
+  if (tool.empty()) {
+    problem = fmt::format("there is no tool for {} here", title_of(prepared.abi));
+    return nullptr;
+  }
+  const auto words = words_in_place(run.command, prepared.command, {tool, "report", "--replay-cases", cases, "--replay-times", times});
+  if (words.empty()) {
+    problem = "the command does not say where its program stands";
+    return nullptr;
+  }
+  Progress progress(true);
+  const int status = run_quietly(with_settings(words, prepared.launcher_abi), output, seconds_of_replay,
+                                 [&](int seconds) { progress.show(fmt::format("making the calls again, {} s: {}", seconds, last_line(output))); });
+  progress.clear();
+  std::string text;
+  ReportData told = status == 0 && read_whole(times, text).empty() ? ReportData::parse(text, nullptr, false) : ReportData(nullptr);
+  if (!told.is_object()) {
+    problem = Signals::received() != 0 ? "it was interrupted" : status < 0 ? "it took too long, or could not be started"
+                                                                           : fmt::format("it ended with status {}: {}", status, last_line(output));
+    return nullptr;
+  }
+  return told;
+}
+
+}  // namespace
+
+std::vector<std::string> words_in_place(const std::vector<std::string>& words, const Command& command,
+                                        const std::vector<std::string>& instead) {
+  std::vector<std::string> changed;
+  if (command.programs.empty() || command.programs.size() != command.contexts.size()) return changed;
+  std::size_t at = 0;
+  for (const CommandProgram& program : command.programs) {
+    if (program.word < 0) return {};
+    const auto word = static_cast<std::size_t>(program.word);
+    changed.insert(changed.end(), words.begin() + static_cast<std::ptrdiff_t>(at), words.begin() + static_cast<std::ptrdiff_t>(word));
+    changed.insert(changed.end(), instead.begin(), instead.end());
+    const auto end = &program == &command.programs.back() ? words.end() : std::find(words.begin() + static_cast<std::ptrdiff_t>(word), words.end(), ":");
+    at = static_cast<std::size_t>(end - words.begin());
+  }
+  return changed;
+}
+
+void add_replay(const RunOptions& run, const std::string& folder, ReportData& data) {
+  const std::vector<ReplayedCalls> replayed = calls_to_replay(data);
+  std::string problem;
+  const ReportData times = times_of(run, folder, replayed, problem);
+  if (!problem.empty()) {
+    complain("the calls were not made again: " + problem);
+    data["replay"] = {{"problem", problem}};
+    return;
+  }
+  data["replay"] = replay_of(data, replayed, times);
+  const Command command = read_command(run.command, resolve_executable);
+  const auto end = command.programs.empty() ? run.command.end() : run.command.begin() + command.programs.front().word;
+  data["advice"] = advice_from(data, as_line({run.command.begin(), end}));
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,34 @@
+// Which of the recorded calls are made again, and what comes of it.
+//
+// A case, as the ranks that make it again read it, and their times, as they write them:
+//
+//   { "collective": "alltoallv", "groups": [[0,2],[1,3]], "block": 64 }     or, of blocks that differ, in place of "block"
+//                                                         "bytes": [[...]]  from each rank of the group to each other
+//   { "times": [ { "name": "mpi", "microseconds" },
+//                { "name": "default", "by": "inbox", "microseconds", "to_mpi": [least, median, most] },
+//                { "name": "bruck:radix=4", "microseconds", "to_mpi": [...], "to_default": [...] } ] }     or { "why": "..." }
+//
+// Ratios are of times in the same round: the median over all rounds of a repeat; of the repeats the least, the median and the most.
+// Several groups make the call at the same time, as they did in the program.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "tools/report/read.hpp"
+
+namespace quadrille::tools {
+
+struct ReplayedCalls {
+  std::vector<std::size_t> calls;  // their numbers in the data; alike, by ranks of their own
+  ReportData work;                 // as above; null: it is not made again
+  std::string why;                 // then
+};
+
+// Those that take the most time, at most eight.
+std::vector<ReplayedCalls> calls_to_replay(const ReportData& data);
+
+// { "cases": [ { "call": 0, "calls": [0, 4], "why" or "times": [ { ..., "saved": seconds in the run } ] } ] }
+ReportData replay_of(const ReportData& data, const std::vector<ReplayedCalls>& replayed, const ReportData& times);
+
+}  // namespace quadrille::tools

@@ -1,0 +1,301 @@
+#include "tools/report/read.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "collective/collective.hpp"
+#include "team/record_file.hpp"
+#include "tools/launch/process.hpp"
+#include "tools/report/matrix.hpp"
+#include "tools/report/places.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+namespace record = quadrille::record;
+
+constexpr int most_ranks_of_samples = 128;
+constexpr std::size_t samples_told = 2;
+
+// The file of one rank.
+struct RankFile {
+  std::string bytes;
+  const record::File& file() const { return *reinterpret_cast<const record::File*>(bytes.data()); }
+  const record::Header& header() const { return file().header; }
+  // Null: there is none, or it is cut off.
+  template <class Number>
+  const Number* array(std::uint64_t offset, int numbers) const {
+    const auto size = static_cast<std::uint64_t>(numbers) * sizeof(Number);
+    if (offset == 0 || offset > bytes.size() || size > bytes.size() - offset) return nullptr;
+    return reinterpret_cast<const Number*>(bytes.data() + offset);
+  }
+};
+
+bool is_whole(const RankFile& one) {
+  if (one.bytes.size() < sizeof(record::File)) return false;
+  const record::Header& header = one.header();
+  return header.magic == record::magic && header.rank >= 0 && header.rank < header.ranks &&
+         header.communicators <= record::most_communicators && header.sites <= record::most_sites &&
+         header.names <= record::most_names && header.entries <= record::most_entries;
+}
+
+std::vector<RankFile> read_files(const std::string& folder) {
+  std::vector<RankFile> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (!entry.path().filename().string().starts_with("rank-")) continue;
+    RankFile one;
+    if (read_whole(entry.path().string(), one.bytes).empty() && is_whole(one)) files.push_back(std::move(one));
+  }
+  std::sort(files.begin(), files.end(), [](const RankFile& a, const RankFile& b) { return a.header().rank < b.header().rank; });
+  return files;
+}
+
+template <std::size_t size>
+std::string text_of(const char (&text)[size]) {
+  return {text, strnlen(text, size)};
+}
+
+double mean_of_samples(const record::Times& times) {
+  return times.sampled == 0 ? 0 : static_cast<double>(times.sampled_nanoseconds) * 1e-9 / static_cast<double>(times.sampled);
+}
+
+// Of the calls that were not timed each is taken to last as long as `mean`.
+double seconds_of(const record::Times& times, std::uint64_t calls, double mean) {
+  const double rest = static_cast<double>(calls) - static_cast<double>(times.timed + times.sampled);
+  return static_cast<double>(times.nanoseconds + times.sampled_nanoseconds) * 1e-9 + std::max(rest, 0.0) * mean;
+}
+
+// One communicator, as all of its ranks know it.
+struct MergedCommunicator {
+  std::string name;
+  int ranks = 0, told = 0;
+  unsigned made = 0;
+  bool inter = false, has_matrix = true;
+  std::vector<int> world_ranks;
+  Matrix matrix;
+};
+
+struct MergedWay {
+  double calls = 0, seconds = 0;
+};
+
+struct MergedCall {
+  std::vector<double> seconds;  // of the ranks that told
+  std::uint64_t calls = 0, timed = 0, bytes = 0, least = UINT64_MAX, most = 0, longest = 0;
+  std::map<std::string, MergedWay> ways;
+  std::map<std::uint64_t, std::map<int, std::vector<std::uint64_t>>> samples;  // by call and rank of the communicator
+};
+
+// What is the same on all ranks of calls that are alike.
+struct CallKey {
+  int communicator;
+  std::uint8_t collective;
+  record::Form form;
+  std::uint8_t size_class;
+  std::string object, symbol;
+  std::uint64_t address, behind;
+  auto operator<=>(const CallKey&) const = default;
+};
+
+class Merger {
+ public:
+  explicit Merger(int ranks) : ranks_(ranks), traffic_(ranks, ranks <= record::most_ranks_with_matrix) {
+    for (auto* list : {&seconds_, &in_calls_}) list->assign(static_cast<std::size_t>(ranks), 0);
+    hosts_.assign(static_cast<std::size_t>(ranks), "");
+    nodes_.assign(static_cast<std::size_t>(ranks), -1);
+  }
+
+  void add(const RankFile& one) {
+    const record::File& file = one.file();
+    const auto rank = static_cast<std::size_t>(file.header.rank);
+    hosts_[rank] = text_of(file.header.host);
+    nodes_[rank] = file.header.node;
+    const std::uint64_t end = file.header.end != 0 ? file.header.end : std::max(file.header.latest, file.header.begin);
+    seconds_[rank] = static_cast<double>(end - file.header.begin) * 1e-9;
+    finished_ += file.header.end != 0 ? 1 : 0;
+    ++told_;
+    numbers_.clear();
+    for (std::uint32_t c = 0; c < file.header.communicators; ++c) numbers_.push_back(add_communicator(one, file.communicators[c]));
+    for (std::uint32_t e = 0; e < file.header.entries; ++e) {
+      if (file.entries[e].calls > 0) add_entry(one, file.entries[e]);
+    }
+    left_out_.communicators += file.header.communicators_lost;
+    left_out_.sites += file.header.sites_lost;
+    left_out_.entries += file.header.entries_lost;
+    left_out_.names += file.header.names_lost;
+    left_out_.bytes += file.header.unplaced;
+  }
+
+  bool is_empty() const { return calls_.empty(); }
+
+  ReportData take() {
+    // A sample that was interrupted may count for more time than there was.
+    for (std::size_t r = 0; r < in_calls_.size(); ++r) in_calls_[r] = std::min(in_calls_[r], seconds_[r]);
+    ReportData data = {{"ranks", ranks_}, {"told", told_}, {"finished", finished_}, {"hosts", hosts_}, {"node_of", nodes_},
+                       {"seconds", seconds_}, {"in_calls", in_calls_}};
+    data["communicators"] = ReportData::array();
+    for (const MergedCommunicator& one : communicators_) data["communicators"].push_back(told_of(one));
+    data["traffic"] = traffic_.json();
+    data["calls"] = calls();
+    data["left_out"] = {{"communicators", left_out_.communicators}, {"sites", left_out_.sites}, {"entries", left_out_.entries},
+                        {"names", left_out_.names}, {"bytes", left_out_.bytes}};
+    return data;
+  }
+
+ private:
+  int add_communicator(const RankFile& one, const record::Communicator& told) {
+    const std::pair key(told.group, told.turn);
+    const auto [at, is_new] = by_group_.try_emplace(key, static_cast<int>(communicators_.size()));
+    if (is_new) {
+      MergedCommunicator& made = communicators_.emplace_back();
+      made.ranks = told.ranks;
+      made.inter = told.is_inter != 0;
+      if (const auto* world = one.array<std::int32_t>(told.world_ranks, told.ranks)) made.world_ranks.assign(world, world + told.ranks);
+      made.matrix = Matrix(told.ranks, !made.world_ranks.empty());
+    }
+    MergedCommunicator& merged = communicators_[static_cast<std::size_t>(at->second)];
+    ++merged.told;
+    merged.made = std::max(merged.made, told.made);
+    if (merged.name.empty()) merged.name = text_of(told.name);
+    if (const auto* sent = one.array<std::uint64_t>(told.sent, told.ranks)) {
+      for (int to = 0; to < told.ranks; ++to) add_bytes(merged, told.rank, to, sent[to]);
+    }
+    return at->second;
+  }
+
+  void add_bytes(MergedCommunicator& merged, int from, int to, std::uint64_t bytes) {
+    if (bytes == 0 || merged.world_ranks.empty()) return;
+    merged.matrix.add(from, to, bytes);
+    const int world_from = merged.world_ranks[static_cast<std::size_t>(from)], world_to = merged.world_ranks[static_cast<std::size_t>(to)];
+    if (world_from >= 0 && world_to >= 0 && world_from < ranks_ && world_to < ranks_) traffic_.add(world_from, world_to, bytes);
+  }
+
+  void add_entry(const RankFile& one, const record::Entry& entry) {
+    const record::File& file = one.file();
+    const bool known = entry.communicator >= 0 && static_cast<std::size_t>(entry.communicator) < numbers_.size();
+    CallKey key{known ? numbers_[static_cast<std::size_t>(entry.communicator)] : -1, entry.collective, entry.form, entry.size_class,
+                {}, {}, 0, 0};
+    if (entry.site >= 0 && static_cast<std::uint32_t>(entry.site) < file.header.sites) {
+      const record::Site& site = file.sites[entry.site];
+      key.object = text_of(site.object), key.symbol = text_of(site.symbol);
+      key.address = site.address, key.behind = site.behind;
+    }
+    MergedCall& call = calls_[key];
+    const double seconds = seconds_of(entry.times, entry.calls, mean_of_samples(entry.times));
+    in_calls_[static_cast<std::size_t>(file.header.rank)] += seconds;
+    call.seconds.push_back(seconds);
+    call.calls += entry.calls, call.timed += entry.times.timed + entry.times.sampled, call.bytes += entry.bytes;
+    call.least = std::min(call.least, entry.least_block), call.most = std::max(call.most, entry.most_block);
+    call.longest = std::max(call.longest, entry.longest);
+    for (std::uint32_t w = 0; w < std::min<std::uint32_t>(entry.ways_used, record::most_ways); ++w) {
+      const record::Way& way = entry.ways[w];
+      MergedWay& merged = call.ways[text_of(file.names[way.name].text)];
+      merged.calls += static_cast<double>(way.calls), merged.seconds += seconds_of(way.times, way.calls, mean_of_samples(way.times.sampled > 0 ? way.times : entry.times));
+    }
+    if (!known) return;
+    MergedCommunicator& communicator = communicators_[static_cast<std::size_t>(key.communicator)];
+    const int rank = file.communicators[entry.communicator].rank;
+    const CollectiveRow& row = row_of(static_cast<Collective>(entry.collective));
+    // Blocks of one size to all were not added up for each rank.
+    if (row.partners == Partners::all && !has_arrays(row.send) && communicator.ranks > 0) {
+      const std::uint64_t each = entry.bytes / static_cast<std::uint64_t>(communicator.ranks);
+      for (int to = 0; to < communicator.ranks; ++to) add_bytes(communicator, rank, to, each);
+    }
+    for (const record::Sample& sample : entry.samples) {
+      const auto* bytes = sample.call > 0 ? one.array<std::uint64_t>(sample.bytes, communicator.ranks) : nullptr;
+      if (bytes != nullptr) call.samples[sample.call][rank].assign(bytes, bytes + communicator.ranks);
+    }
+  }
+
+  ReportData told_of(const MergedCommunicator& one) const {
+    ReportData told = {{"name", one.name}, {"ranks", one.ranks}, {"made", one.made}, {"inter", one.inter}, {"told", one.told},
+                       {"world_ranks", one.world_ranks}};
+    told.update(one.matrix.json());
+    return told;
+  }
+
+  // Those calls whose blocks all ranks have told, the latest first.
+  ReportData samples_of(const CallKey& key, const MergedCall& call) const {
+    ReportData all = ReportData::array();
+    if (key.communicator < 0) return all;
+    const int ranks = communicators_[static_cast<std::size_t>(key.communicator)].ranks;
+    if (ranks > most_ranks_of_samples) return all;
+    for (auto sample = call.samples.rbegin(); sample != call.samples.rend() && all.size() < samples_told; ++sample) {
+      if (static_cast<int>(sample->second.size()) != ranks) continue;
+      ReportData rows = ReportData::array();
+      for (const auto& [rank, bytes] : sample->second) rows.push_back(bytes);
+      all.push_back({{"call", sample->first}, {"bytes", std::move(rows)}});
+    }
+    return all;
+  }
+
+  ReportData calls() {
+    std::vector<CodeAddress> addresses;
+    for (const auto& [key, call] : calls_) addresses.push_back({key.object, key.symbol, key.address, key.behind});
+    const std::vector<ReportData> places = describe_places(addresses);
+    ReportData all = ReportData::array();
+    std::size_t at = 0;
+    for (const auto& [key, call] : calls_) {
+      const auto told = static_cast<double>(call.seconds.size());
+      double sum = 0;
+      for (const double seconds : call.seconds) sum += seconds;
+      ReportData by = ReportData::array();
+      for (const auto& [name, way] : call.ways) by.push_back({{"name", name}, {"calls", way.calls / told}, {"seconds", way.seconds / told}});
+      std::stable_sort(by.begin(), by.end(), [](const auto& a, const auto& b) { return a["calls"] > b["calls"]; });
+      const char* const forms[] = {"blocking", "nonblocking", "persistent"};
+      all.push_back({{"collective", name_of(static_cast<Collective>(key.collective))},
+                     {"form", forms[static_cast<int>(key.form)]},
+                     {"communicator", key.communicator},
+                     {"where", places[at++]},
+                     {"told", call.seconds.size()},
+                     {"calls", static_cast<double>(call.calls) / told},
+                     {"bytes", call.bytes},
+                     {"least", call.least == UINT64_MAX ? 0 : call.least},
+                     {"most", call.most},
+                     {"seconds", {*std::min_element(call.seconds.begin(), call.seconds.end()), sum / told,
+                                  *std::max_element(call.seconds.begin(), call.seconds.end())}},
+                     {"longest", static_cast<double>(call.longest) * 1e-9},
+                     {"timed", static_cast<double>(call.timed) / static_cast<double>(call.calls)},
+                     {"by", std::move(by)},
+                     {"samples", samples_of(key, call)}});
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a["seconds"][1] > b["seconds"][1]; });
+    return all;
+  }
+
+  struct LeftOut {
+    std::uint64_t communicators = 0, sites = 0, entries = 0, names = 0, bytes = 0;
+  };
+  int ranks_, told_ = 0, finished_ = 0;
+  std::vector<std::string> hosts_;
+  std::vector<int> nodes_;
+  std::vector<double> seconds_, in_calls_;
+  std::vector<MergedCommunicator> communicators_;
+  std::map<std::pair<std::uint64_t, std::int32_t>, int> by_group_;
+  std::vector<int> numbers_;  // of the communicators of the rank that is added
+  std::map<CallKey, MergedCall> calls_;
+  Matrix traffic_;
+  LeftOut left_out_;
+};
+
+}  // namespace
+
+ReportData read_recorded(const std::string& folder) {
+  const std::vector<RankFile> files = read_files(folder);
+  if (files.empty()) return nullptr;
+  Merger merger(files.front().header().ranks);
+  for (const RankFile& one : files) {
+    if (one.header().ranks == files.front().header().ranks) merger.add(one);
+  }
+  return merger.is_empty() ? ReportData(nullptr) : merger.take();
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,11 @@
+// Makes recorded calls again: in ranks that `quadrille report` starts with the user's launcher.
+#pragma once
+
+#include <string>
+
+namespace quadrille::tools {
+
+// Reads the cases (cases.hpp) from a file, as rank 0, and writes their times to another.
+int replay_command(const std::string& cases, const std::string& times);
+
+}  // namespace quadrille::tools

@@ -1,0 +1,49 @@
+# `quadrille report`: what is wrong, in one line and with a status; and that nothing is left, whatever happens.
+. "$(dirname "$0")/common.sh"
+report="$TOOL report"
+page="$work/page.html"
+one="--no-replay --output $page --"
+
+expect 2 1 "no program is given" $report
+expect 2 1 "unknown option or argument: --explode; see 'quadrille report --help'" $report --explode
+expect 0 0 "quadrille report -- mpirun -n 8 ./app" $report --help
+expect 127 1 "launcher 'mpirun.nowhere' is not found" $report -- mpirun.nowhere -n 2 "$REPORT_PROGRAM"
+expect 2 1 "is not an MPI program" $report -- "$MPIRUN" -n 2 /bin/ls
+expect 2 1 "cannot write '/nowhere/page.html'" $report --output /nowhere/page.html -- "$MPIRUN" -n 2 "$REPORT_PROGRAM"
+expect 2 1 "it is a folder" $report --output "$work" -- "$MPIRUN" -n 2 "$REPORT_PROGRAM"
+expect 2 1 "cannot write '/nowhere/data.json'" $report --output "$page" --data /nowhere/data.json -- "$MPIRUN" -n 2 "$REPORT_PROGRAM"
+expect 2 1 "cannot read '$work/none.json'" $report --data "$work/none.json"
+echo '{"format": 99}' >"$work/other.json"
+expect 2 1 "is no data of this version's" $report --data "$work/other.json" --output "$page"
+echo 'no JSON' >"$work/other.json"
+expect 2 1 "is no data of this version's" $report --data "$work/other.json" --output "$page"
+[ -e "$page" ] && fail "a page is there though nothing was recorded"
+
+# A program without calls; one that fails before and after them; a launcher that fails.
+expect 1 - "nothing recorded: the program made no call" $report $one "$MPIRUN" -n 2 "$REPORT_PROGRAM" none
+expect 7 - "nothing recorded: the command ended with status 7" $report $one "$MPIRUN" -n 2 sh -c 'exit 7'
+[ -e "$page" ] && fail "a page is there though nothing was recorded"
+expect 7 - "the report is in" $report $one "$MPIRUN" -n 2 "$PROGRAM" fail
+rm -f "$page"
+
+# SIGTERM: the launcher gets it, the page has what was recorded until then, and the folder goes.
+: >"$work/ready"
+$report --no-replay --output "$page" -- "$MPIRUN" -n 2 "$REPORT_PROGRAM" wait >"$work/ready" 2>"$work/err" &
+pid=$! tries=0
+until [ "$(grep -o ready "$work/ready" | wc -l)" = 2 ] || [ $tries = 300 ]; do
+  sleep 0.1
+  tries=$((tries + 1))
+done
+[ $tries = 300 ] && fail "the ranks did not start: $(cat "$work/err")"
+kill -TERM $pid
+wait $pid
+[ $? != 0 ] || fail "SIGTERM: status 0"
+[ -s "$page" ] || fail "SIGTERM: there is no page: $(cat "$work/err")"
+tries=0
+while pgrep -f "$REPORT_PROGRAM wait" >/dev/null && [ $tries -lt 100 ]; do
+  sleep 0.1
+  tries=$((tries + 1))
+done
+pgrep -f "$REPORT_PROGRAM wait" >/dev/null && fail "SIGTERM: ranks are left"
+[ -z "$(ls -A "$work" | grep quadrille-report)" ] || fail "a folder is left: $(ls -A "$work")"
+finish

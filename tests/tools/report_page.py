@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""The data of `quadrille report` are those of tests/tools/report_program.c, and the page holds them and asks for nothing else.
+
+    report_page.py DATA PAGE ACTION RANKS [NODES]     # ACTION: what the program was told
+
+Numbers are computed here from what the program's source says.
+"""
+import json
+import re
+import sys
+
+INT, DOUBLE = 4, 8
+
+
+def data_of(page):
+  text = open(page, encoding='utf-8').read()
+  outside = [word for word in re.findall(r'https?://[^\s"\'<)]*', text) if word != 'http://www.w3.org/2000/svg']
+  assert not outside, outside
+  for word in ('<link', 'src=', '@import', 'fetch(', 'url(h'):
+    assert word not in text, word
+  return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
+
+
+def zeros(ranks):
+  return [[0] * ranks for _ in range(ranks)]
+
+
+def uneven(ranks, calls):
+  return [[sum((a + 2 * b + c) % 5 for c in range(calls)) * INT for b in range(ranks)] for a in range(ranks)]
+
+
+def plus(*matrices):
+  return [[sum(cells) for cells in zip(*rows)] for rows in zip(*matrices)]
+
+
+def same(ranks, bytes_of_pair):
+  return [[bytes_of_pair] * ranks for _ in range(ranks)]
+
+
+def ring(ranks, block):
+  matrix = zeros(ranks)
+  for r in range(ranks):
+    matrix[r][(r - 1) % ranks] += block
+    matrix[r][(r + 1) % ranks] += block
+  return matrix
+
+
+def only(data, collective, form='blocking', least=None):
+  found = [call for call in data['calls'] if call['collective'] == collective and call['form'] == form and
+           (least is None or call['least'] == least)]
+  assert len(found) == 1, (collective, form, least, found)
+  return found[0]
+
+
+def check_call(data, call, calls, bytes_of_all, least, most):
+  assert call['calls'] == calls, (call['calls'], calls)
+  assert call['bytes'] == bytes_of_all, (call['bytes'], bytes_of_all)
+  assert (call['least'], call['most']) == (least, most), (call['least'], call['most'])
+  assert 0 <= call['seconds'][0] <= call['seconds'][1] <= call['seconds'][2], call['seconds']
+  assert call['seconds'][1] > 0 and 0 < call['timed'] <= 1, call
+  # One that found no room for its name is in no row.
+  assert sum(by['calls'] for by in call['by']) <= calls + 1e-9 and call['by'], call['by']
+
+
+def check_first(data, ranks):
+  """The calls that all actions make: on the world."""
+  first, vector = only(data, 'alltoall', least=16 * INT), only(data, 'alltoallv')
+  check_call(data, first, 100, 100 * 16 * INT * ranks * ranks, 16 * INT, 16 * INT)
+  moved = uneven(ranks, 50)
+  check_call(data, vector, 50, sum(map(sum, moved)), 0, 4 * INT)
+  assert first['communicator'] == vector['communicator'] and first['told'] == ranks, first
+  assert 'report_program' in first['where']['object'] or 'report_program' in first['where']['line'], first['where']
+  # The last calls whose number is a power of two, with their own counts.
+  assert [sample['call'] for sample in vector['samples']] == [32, 16], vector['samples']
+  for sample in vector['samples']:
+    c = sample['call'] - 1
+    assert sample['bytes'] == [[(a + 2 * b + c) % 5 * INT for b in range(ranks)] for a in range(ranks)], sample
+  return plus(same(ranks, 100 * 16 * INT), moved)
+
+
+def check_all(data, ranks):
+  matrix = check_first(data, ranks)
+  world = data['communicators'][only(data, 'alltoallv')['communicator']]
+  matrix = plus(matrix, same(ranks, 5 * 4 * INT))
+  assert only(data, 'alltoall', 'nonblocking')['calls'] == 5
+  assert world['bytes'] == matrix, world['bytes']
+  assert world['world_ranks'] == list(range(ranks)) and world['told'] == ranks
+
+  one = only(data, 'alltoall', least=INT)
+  check_call(data, one, 30, 30 * INT * ranks * ranks, INT, INT)
+  assert data['communicators'][one['communicator']]['made'] == 30, data['communicators'][one['communicator']]
+  matrix = plus(matrix, same(ranks, 30 * INT))
+
+  gathers = [call for call in data['calls'] if call['collective'] == 'allgather']
+  assert sorted(data['communicators'][call['communicator']]['name'] for call in gathers) == ['even', 'odd'], gathers
+  for call in gathers:
+    half = data['communicators'][call['communicator']]
+    members = len(half['world_ranks'])
+    check_call(data, call, 20, 20 * 8 * DOUBLE * members * members, 8 * DOUBLE, 8 * DOUBLE)
+    assert half['bytes'] == same(members, 20 * 8 * DOUBLE), half
+    for a in half['world_ranks']:
+      for b in half['world_ranks']:
+        matrix[a][b] += 20 * 8 * DOUBLE
+
+  around = only(data, 'neighbor_alltoall')
+  check_call(data, around, 10, 10 * 2 * 3 * INT * ranks, 3 * INT, 3 * INT)
+  assert data['communicators'][around['communicator']]['bytes'] == ring(ranks, 30 * INT)
+  matrix = plus(matrix, ring(ranks, 30 * INT))
+  assert data['traffic']['bytes'] == matrix, 'the traffic of all communicators'
+  assert data['finished'] == ranks and not any(data['left_out'].values()), data['left_out']
+
+
+def check_many(data, ranks):
+  """80 communicators with 10 sizes each: 64 and 256 have room. No call is lost."""
+  assert len(data['communicators']) == 64, len(data['communicators'])
+  assert sum(call['calls'] for call in data['calls']) == 800
+  assert sum(call['bytes'] for call in data['calls']) == 80 * 1023 * INT * ranks * ranks
+  others = [call for call in data['calls'] if call['communicator'] < 0]
+  assert len(others) == 1 and others[0]['calls'] == 800 - (256 - 12), others
+  assert data['left_out']['communicators'] > 0 and data['left_out']['entries'] > 0
+
+
+def check_replay(data):
+  cases, advice = data['replay']['cases'], data['advice']
+  measured = [case for case in cases if 'times' in case]
+  # Which calls took the most time, and for how many there is time, is the machine's affair.
+  assert measured and advice, (cases, advice)
+  for case in measured:
+    first, second = case['times'][:2]
+    assert (first['name'], second['name']) == ('mpi', 'default') and second['by'], case
+    for time in case['times']:
+      assert time['microseconds'] > 0, time
+      for ratio in ('to_mpi', 'to_default'):
+        assert ratio not in time or 0 < time[ratio][0] <= time[ratio][1] <= time[ratio][2], time
+    assert all('to_default' in time and time['saved'] >= 0 for time in case['times'][2:]), case
+  halves = [case for case in cases if data['calls'][case['call']]['collective'] == 'allgather']
+  assert not halves or len(halves) == 1 and len(halves[0]['calls']) == 2, halves
+  for case in cases:
+    call = data['calls'][case['call']]
+    if call['form'] != 'blocking' or call['collective'].startswith('neighbor') or call['least'] == INT:
+      assert 'why' in case, case
+
+
+def main(data_file, page, action, ranks, nodes=1):
+  data = json.load(open(data_file, encoding='utf-8'))
+  assert data_of(page) == data, 'the page holds other data than --data'
+  ranks = int(ranks)
+  assert data['ranks'] == data['told'] == ranks and all(data['hosts']), data['hosts']
+  assert len({data['node_of'][r] for r in range(ranks)}) == int(nodes), data['node_of']
+  assert all(0 < calls <= whole * 1.01 for calls, whole in zip(data['in_calls'], data['seconds'])), (data['in_calls'], data['seconds'])
+  if action == 'replay':
+    check_all(data, ranks)
+    check_replay(data)
+  elif action == 'all':
+    check_all(data, ranks)
+  elif action == 'many':
+    check_many(data, ranks)
+  else:
+    check_first(data, ranks)
+    assert data['finished'] == 0
+  print(f'{len(data["calls"])} rows as they should be')
+
+
+if __name__ == '__main__':
+  main(*sys.argv[1:])
