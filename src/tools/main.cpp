@@ -58,7 +58,7 @@ void add_run(Line& line, RunOptions& options, std::string& abi) {
 void add_report(Line& line, ReportOptions& options, std::string& abi) {
   CLI::App* command = add_command(
       line, "report", "Run an MPI program once, and write a page about its collectives: times, traffic, what would be faster",
-      "\nUsage: quadrille report [--output FILE] [--data FILE] [--no-replay] [--mpi auto|openmpi|mpich] -- mpirun -n 8 ./app ...\n"
+      "\nUsage: quadrille report [--output FILE] [--data FILE] [--no-replay] [--progress] [--mpi auto|openmpi|mpich] -- mpirun -n 8 ./app ...\n"
       "       quadrille report --data FILE [--output FILE]\n\n"
       "The program runs as under 'quadrille run', and its calls of the all-to-all family are recorded. Then those that\n"
       "took most of the time are made again, by the MPI and by Quadrille's algorithms in turns. The page needs no network.\n"
@@ -72,6 +72,7 @@ void add_report(Line& line, ReportOptions& options, std::string& abi) {
   command->add_option("--output", options.output, "The page")->default_str(options.output);
   command->add_option("--data", options.data, "JSON of what was recorded and measured: written, or without a command read");
   command->add_flag("--no-replay", options.no_replay, "Do not make the calls again");
+  add_progress(*command);
   add_mpi_option(*command, abi, "MPI of the program, as in run");
   // For the ranks that `report` starts to make the calls again; an empty group hides it.
   command->add_option("--replay-cases", options.replay_cases)->group("");
@@ -143,6 +144,7 @@ void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
       ->check(CLI::Range(1, 1000000))
       ->default_str("3");
   command->add_flag("--quiet", options.quiet, "Print failures only");
+  add_progress(*command);
   command->callback([&] {
     line.action = [&] {
       const std::string problem = ranks.empty() ? "" : parse_ranks(ranks, options);
@@ -232,6 +234,7 @@ void add_tune(Line& line, TuneOptions& options) {
       ->default_str("moore:2,1, and moore:3,1 from 8 ranks on")
       ->needs(neighbors);
   command->add_flag("--dry", options.dry, "Measure and print, write nothing");
+  add_progress(*command);
   command->callback([&] { line.action = [&] { return tune_command(options); }; });
 }
 

@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <thread>
+
+#include "tools/line/progress.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -146,6 +151,31 @@ TEST(Report, EventsThatNobodyCanCountAreOneLine) {
 TEST(Report, AFileThatCannotBeWrittenIsNamed) {
   EXPECT_THAT(write_json("/nowhere/x", {}, {}), testing::HasSubstr("/nowhere/x"));
   EXPECT_THAT(write_csv("/nowhere/x", {}), testing::HasSubstr("/nowhere/x"));
+}
+
+// ---- Progress ----
+
+std::string said_after(std::chrono::milliseconds pause) {
+  testing::internal::CaptureStdout();  // neither is a terminal now
+  testing::internal::CaptureStderr();
+  Progress progress(true);
+  progress.show("at once");
+  std::this_thread::sleep_for(pause);
+  progress.show("later");
+  progress.show("at once again");
+  progress.clear();
+  testing::internal::GetCapturedStdout();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Progress, WithoutATerminalIsALineEveryThreeSecondsForWhoAsks) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(said_after(milliseconds(3100)), "");
+  show_progress_always();
+  EXPECT_EQ(said_after(milliseconds(3100)), "later\n");
+  testing::internal::CaptureStderr();
+  Progress(false).show("nobody asked this one");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "tools/bench/world.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
+#include "tools/line/progress.hpp"
 #include "tools/machine/machine.hpp"
 
 namespace quadrille::tools {

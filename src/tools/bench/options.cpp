@@ -10,6 +10,7 @@
 
 #include "text/bytes.hpp"
 #include "tools/bench/neighborhood_text.hpp"
+#include "tools/line/progress.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -189,7 +190,7 @@ constexpr Effect effects[] = {
     {"--neighborhood", true, true, false, false}, {"--grid", true, true, false, false},
     {"--overlap", true, true, false, false},      {"--tests", false, true, false, false},
     {"--figure", true, false, true, false},       {"--results", false, false, true, false},
-    {"--runs", false, false, true, false},
+    {"--runs", false, false, true, false},        {"--progress", true, true, true, false},
     {"--ranks", false, false, false, true},       {"--orders", false, false, false, true},
     {"--threads", false, false, false, true},     {"--staggered", false, false, false, true},
     {"--seed", true, true, true, false},          {"--json", true, true, false, true},
@@ -442,6 +443,8 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
                   "Figure: folder for its page and its data (JSON); it is made if it is missing")
       ->check(not_empty)
       ->default_str("results");
+  command.add_flag_callback("--progress", show_progress_always,
+                            "Say every three seconds on stderr what is done, also without a terminal");
   command.add_flag("--copy-phase", options.copy_phase,
                    "Only the copies of an all-to-all inside a node, in one process without MPI: "
                    "compares orders");

@@ -1,7 +1,6 @@
 #include "tools/bench/report.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <cctype>
 #include <cerrno>
@@ -310,28 +309,6 @@ std::string overlap_line(const BenchRow& row) {
                      row.quadrille.median, overlap.compute, overlap.mpi.both.median, overlap.quadrille.both.median,
                      overlap.both_ratio, with_spread(overlap.mpi.percent), with_spread(overlap.quadrille.percent),
                      row.errors);
-}
-
-Progress::Progress(bool wanted) {
-  if (!wanted) return;
-  if (isatty(STDERR_FILENO) != 0) {
-    terminal_ = stderr;
-  } else if (isatty(STDOUT_FILENO) != 0) {
-    terminal_ = std::fopen("/dev/tty", "we");  // open as long as the process: one a run
-  }
-}
-
-void Progress::show(const std::string& text) {
-  if (terminal_ == nullptr) return;
-  // Back to the start of the line: a row that a launcher passes on late is written over it.
-  std::fprintf(terminal_, "\r\033[K%s\r", text.c_str());
-  std::fflush(terminal_);
-}
-
-void Progress::clear() {
-  if (terminal_ == nullptr) return;
-  std::fputs("\r\033[K", terminal_);
-  std::fflush(terminal_);
 }
 
 }  // namespace quadrille::tools

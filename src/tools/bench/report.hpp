@@ -78,16 +78,4 @@ std::string why_no_events(const std::vector<Count>& counts);
 // Megabytes (10^6 bytes) a second.
 double bandwidth(std::size_t bytes, double microseconds);
 
-// A line on the terminal that is overwritten by the next; nothing without one. Open MPI's launcher gives a rank no
-// terminal as stderr, but leaves it that of the session.
-class Progress {
- public:
-  explicit Progress(bool wanted);
-  void show(const std::string& text);
-  void clear();
-
- private:
-  std::FILE* terminal_ = nullptr;
-};
-
 }  // namespace quadrille::tools

@@ -8,6 +8,7 @@
 #include "tools/bench/options.hpp"
 #include "tools/bench/status.hpp"
 #include "tools/launch/launcher.hpp"
+#include "tools/line/progress.hpp"
 #include "tools/plans/map_options.hpp"
 #include "tools/plans/show.hpp"
 
@@ -74,6 +75,11 @@ CLI::App* add_command(Line& line, const char* name, const char* what, const char
   command->footer(examples);
   command->get_formatter()->column_width(34);
   return command;
+}
+
+void add_progress(CLI::App& command) {
+  command.add_flag_callback("--progress", show_progress_always,
+                            "Say every three seconds on stderr what is done, also without a terminal");
 }
 
 void add_bench(Line& line, BenchOptions& options, Action action) {

@@ -22,6 +22,9 @@ struct Line {
 
 CLI::App* add_command(Line& line, const char* name, const char* what, const char* examples);
 
+// Adds --progress (progress.hpp).
+void add_progress(CLI::App& command);
+
 // `bench` and `show`. A part of what they do is done by the laboratory, so it reads them, too.
 void add_bench(Line& line, BenchOptions& options, Action action);
 void add_show(Line& line, ShowOptions& options, MapOptions& map, Action of_schedule, Action of_map);

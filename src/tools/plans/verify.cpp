@@ -1,7 +1,7 @@
+#include "tools/line/progress.hpp"
 #include "tools/plans/verify.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -84,7 +84,7 @@ class Prover {
   Prover(const VerifyOptions& options, std::vector<Subject>& subjects)
       : options_(options),
         subjects_(subjects),
-        show_progress_(!options.quiet && isatty(STDERR_FILENO) == 1) {
+        progress_(!options.quiet) {
     for (int ranks = options.most_ranks; ranks >= options.least_ranks; --ranks) {
       for (std::size_t s = 0; s < subjects.size(); ++s) items_.push_back({s, ranks});
     }
@@ -97,7 +97,7 @@ class Prover {
     for (int i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
     work();
     others.clear();
-    if (show_progress_) fmt::print(stderr, "\r\033[K");
+    progress_.clear();
   }
 
  private:
@@ -115,16 +115,13 @@ class Prover {
       subject.seconds += elapsed.count();
       if (!report.ok) subject.failures.emplace_back(items_[i].ranks, report.what);
       ++finished_;
-      if (show_progress_) {
-        fmt::print(stderr, "\rverify: {} of {}", finished_, items_.size());
-        std::fflush(stderr);
-      }
+      progress_.show(fmt::format("verify: {} of {}", finished_, items_.size()));
     }
   }
 
   const VerifyOptions& options_;
   std::vector<Subject>& subjects_;
-  const bool show_progress_;
+  Progress progress_;
   std::vector<Item> items_;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <fstream>
 
-#include "tools/bench/report.hpp"
 #include "tools/doctor/trial.hpp"
 #include "tools/launch/process.hpp"
+#include "tools/line/progress.hpp"
 #include "tools/report/advice.hpp"
 #include "tools/report/cases.hpp"
 #include "tools/report/child.hpp"

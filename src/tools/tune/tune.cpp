@@ -5,6 +5,7 @@
 //         memory. The send buffer is written before every other call, which is part of the time of both
 //         ways.
 // Cost    Some seconds. The sizes include some that are not powers of two.
+#include "tools/line/progress.hpp"
 #include "tools/tune/tune.hpp"
 
 #include <fmt/core.h>

@@ -7,6 +7,7 @@
 // Source  Ramesh et al., HINT, section V.D: the offline choice.
 // Cost    algorithms * sizes * batches * 2 ms at most, and half as much again where something is faster; where a call
 //         takes longer, fewer batches.
+#include "tools/line/progress.hpp"
 #include "tools/tune/tune_algorithms.hpp"
 
 #include <fmt/core.h>

@@ -6,6 +6,7 @@
 //         With the data in a device's memory likewise, by what moves them straight, and then the bus: what the ranks take
 //         together to bring a little, and much, to the host and back.
 // Cost    About 20 algorithms * 9 sizes * batches * 2 ms; where a call takes longer, that of a call.
+#include "tools/line/progress.hpp"
 #include "tools/tune/tune_model.hpp"
 
 #include <fmt/core.h>
