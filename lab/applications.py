@@ -20,8 +20,8 @@ from programs.common import ROOT, Options, facts, times  # noqa: E402  pylint: d
 RESULTS = ROOT / 'docs' / 'results'
 APPLICATIONS = {one.name: one for room in (bruck, cache_oblivious, hint) for one in room.APPLICATIONS}
 # Numbers of ranks that each is measured with.
-RANKS = {'bruck-11': '4,8,16', 'bruck-12': '16', 'co-14': '2,8,60,72', 'co-15': '2,8,60,72', 'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32',
-         'hint-18': '2,8,16'}
+RANKS = {'bruck-11': '4,8,16', 'bruck-12': '16', 'co-14': '2,8,60', 'co-15': '2,8', 'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32',
+         'hint-18': '2,8'}
 
 
 # ---- Pages ----

@@ -12,7 +12,7 @@ from programs.common import Application, ROOT, launch, processors, speedup, spre
 
 SOURCE = ('Ramesh et al., HINT: Designing Cache-Efficient MPI_Alltoall using Hybrid Memory Copy Ordering and Non-Temporal Instructions, '
           'figure')
-SMALL, LARGE = '256:32K:x2', '64K:1M:x2'
+SMALL, LARGE = '256,1K,4K,16K,32K', '64K,256K,1M'
 INPUT = ROOT / 'examples' / 'data' / 'anatomical.nii.gz'
 
 
