@@ -93,6 +93,23 @@ def run(options):
   return 0
 
 
+def summary_of(data):
+  """The verdicts on the paper's claims, as the index has them: '1 agree, 2 cannot be tested here'."""
+  verdicts = [verdict for claim, _, _, verdict in APPLICATIONS[data['application']].claims(data) if not claim.startswith('(not in')]
+  counts = [(sum(verdict.startswith(word) for verdict in verdicts), shown) for word, shown in
+            (('agrees', 'agree'), ('disagrees', 'disagree'), ('cannot', 'cannot be tested here'))]
+  return ', '.join(f'{number} {shown}' for number, shown in counts if number)
+
+
+def index_problem(path, index):
+  """The row of the index that leads to the page must have its verdicts."""
+  summary = summary_of(json.loads(path.read_text()))
+  rows = [line for line in index.splitlines() if f'({path.stem}.md)' in line]
+  if not rows:
+    return f'there is no row of {path.stem} in the index'
+  return None if summary in rows[0] else f'the row of {path.stem} in the index does not say "{summary}"'
+
+
 def problem_of(path):
   data = json.loads(path.read_text())
   page = path.with_suffix('.md')
@@ -102,6 +119,8 @@ def problem_of(path):
 
 def check(files):
   wrong = [problem for problem in map(problem_of, files) if problem]
+  index = (RESULTS / 'README.md').read_text()
+  wrong += [problem for path in files if path.parent == RESULTS and (problem := index_problem(path, index))]
   for problem in wrong:
     print(problem, file=sys.stderr)
   return 1 if wrong else 0

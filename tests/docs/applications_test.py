@@ -75,6 +75,15 @@ class Applications(unittest.TestCase):
     self.assertIn('shared 2 processors', claims(data | {'processors': 2})[0][3])
     self.assertIn('-100.00', applications.page_of(data, False))
 
+  def test_the_index_has_the_verdicts(self):
+    self.assertEqual(applications.summary_of(KCFA), '1 agree, 2 cannot be tested here')
+    with tempfile.TemporaryDirectory() as folder:
+      path = pathlib.Path(folder) / 'bruck-12.json'
+      path.write_text(json.dumps(KCFA))
+      self.assertIsNone(applications.index_problem(path, '| [a](bruck-12.md) | 1 agree, 2 cannot be tested here. |'))
+      self.assertIn('does not say', applications.index_problem(path, '| [a](bruck-12.md) | 2 agree |'))
+      self.assertIn('there is no row', applications.index_problem(path, '| [a](bruck-11.md) | 2 agree |'))
+
   def test_a_page_of_other_data_is_seen(self):
     with tempfile.TemporaryDirectory() as folder:
       path = pathlib.Path(folder) / 'bruck-12.json'
