@@ -16,7 +16,8 @@ std::size_t Contest::in_turn(std::size_t turn) const {
 }
 
 void Contest::note(std::size_t way, double time) {
-  if (!decided_ && is_in_[way]) times_[way].push_back(std::isnan(time) ? never : time);
+  const bool alone = ways() == 1;  // it has won, and its times are asked for all the same
+  if ((!decided_ || alone) && is_in_[way]) times_[way].push_back(std::isnan(time) ? never : time);
 }
 
 void Contest::end_visit() {

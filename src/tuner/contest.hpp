@@ -48,7 +48,7 @@ class Contest {
   // Of those still in: the way whose turn is number `turn` of a visit; ways() if there are not so many.
   std::size_t in_turn(std::size_t turn) const;
 
-  // Of a way that is in, once a visit. What is no number is never the best.
+  // Of a way that is in, once a visit. What is no number is never the best. Also of one that is alone.
   void note(std::size_t way, double time);
   // All that are in were noted. Nothing happens if it is decided.
   void end_visit();

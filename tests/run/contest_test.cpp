@@ -38,6 +38,11 @@ TEST(Contest, VisitsAllWaysInTurn) {
   EXPECT_TRUE(alone.decided());
   EXPECT_EQ(alone.best(), 0U);
   EXPECT_EQ(alone.least(0), never);
+  // Who measures it all the same, as `quadrille tune` where all others were left out, asks for its time.
+  alone.note(0, 3);
+  alone.end_visit();
+  EXPECT_EQ(alone.median(0), 3);
+  EXPECT_EQ(alone.best(), 0U);
 }
 
 TEST(Contest, WhatLosesIsNotMeasuredAgain) {

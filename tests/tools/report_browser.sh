@@ -1,6 +1,7 @@
 # The page of `quadrille report` in a browser without a screen: no script error, and every communicator can be chosen. Skipped where
 # there is no Chromium.
 . "$(dirname "$0")/common.sh"
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 for name in chromium chromium-browser google-chrome google-chrome-stable; do
   browser=$(command -v "$name") && break
 done

@@ -1,5 +1,6 @@
 # `quadrille report`: what is wrong, in one line and with a status; and that nothing is left, whatever happens.
 . "$(dirname "$0")/common.sh"
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 report="$TOOL report"
 page="$work/page.html"
 one="--no-replay --output $page --"

@@ -1,5 +1,6 @@
 # `quadrille report`: what is recorded is what the program did, however it ends; and its mistakes.
 . "$(dirname "$0")/common.sh"
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 here=$(dirname "$0")
 report="$TOOL report"
 page="$work/page.html" data="$work/data.json"

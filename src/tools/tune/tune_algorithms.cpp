@@ -183,6 +183,7 @@ class AlgorithmTuner {
   // Over several nodes the MPI's own is named: the cost model does not come before what was measured.
   choose::Choice winner(const std::vector<double>& times, TunedBuffers& buffers, std::size_t bytes) {
     const std::size_t usual = best(times, true), other = best(times, false);
+    if (usual == times.size()) return other == times.size() ? choose::Choice{} : contenders_[other].choice;
     if (other < times.size() && beats(times[other], times[usual])) {
       const std::size_t pair[] = {usual, other};
       if (race(pair, buffers, bytes).best() == 1) return contenders_[other].choice;
