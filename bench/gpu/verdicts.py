@@ -27,6 +27,10 @@ def fastest_way(steps, collective, ranks):
   return min(times, key=times.get) if times else None
 
 
+def were_ways_tried(steps, collective, ranks):
+  return any(re.fullmatch(rf'way-{collective}-\d+-{ranks}', name) for name in steps)
+
+
 def is_standin(found):
   names = [found['probe'].get('device', {}).get('name', '')]
   names += [step.get('header', {}).get('device', {}).get('name', '') for step in found['steps'].values()]

@@ -76,6 +76,8 @@ class Verdicts(unittest.TestCase):
              'way-alltoallv-4-4': step([row(mpi=1)], 4, mpi_memory='host')}
     self.assertEqual(verdicts.fastest_way(steps, 'alltoallv', 4), 2)
     self.assertIsNone(verdicts.fastest_way(steps, 'alltoallv', 8))
+    self.assertTrue(verdicts.were_ways_tried(steps, 'alltoallv', 4))
+    self.assertFalse(verdicts.were_ways_tried(steps, 'alltoallv', 8))
     self.assertEqual(verdicts.fastest_way(steps, 'alltoall', 4), 4)
 
 
