@@ -346,4 +346,23 @@ inline void set_bytes(const Ints& ints, int byte) {
   must(error == 0, "memset");
 }
 
+// What the program has put into the NULL stream is done before the call: what it writes to is sent, or received over. Rank 0
+// alone sends, and the others alone receive, so that no rank waits for its stream because of the other side.
+inline void check_null_stream(const On& on, int n) {
+  const auto ranks = static_cast<std::size_t>(on.ranks);
+  const auto count = static_cast<std::size_t>(n);
+  Ints send(Where::device, ranks * count), recv(Where::device, count);
+  std::vector<int> sends(ranks, on.me == 0 ? n : 0), receives(ranks, 0), places(ranks), none(ranks, 0);
+  sends[0] = 0;
+  if (on.me != 0) receives[0] = n;
+  for (std::size_t to = 0; to < ranks; ++to) places[to] = static_cast<int>(to) * n;
+  send.fill(-3);
+  recv.fill(-5);
+  set_bytes(send, 3);
+  set_bytes(recv, 99);
+  MPI_Alltoallv(send.data, sends.data(), places.data(), MPI_INT, recv.data, receives.data(), none.data(), MPI_INT, on.comm);
+  wait_for_null_stream();
+  for (int i = 0; i < n && on.me != 0; ++i) check(recv.view[i] == 0x03030303, "work before the call");
+}
+
 }  // namespace quadrille::test

@@ -124,25 +124,6 @@ void check_many(const On& on) {
   MPI_Barrier(on.comm);
 }
 
-// What the program has put into the NULL stream is done before the call: what it writes to is sent, or received over. Rank 0
-// alone sends, and the others alone receive, so that no rank waits for its stream because of the other side.
-void check_null_stream(const On& on) {
-  constexpr int n = 500;
-  const auto ranks = static_cast<std::size_t>(on.ranks);
-  Ints send(Where::device, ranks * n), recv(Where::device, n);
-  std::vector<int> sends(ranks, on.me == 0 ? n : 0), receives(ranks, 0), places(ranks), none(ranks, 0);
-  sends[0] = 0;
-  if (on.me != 0) receives[0] = n;
-  for (std::size_t to = 0; to < ranks; ++to) places[to] = static_cast<int>(to) * n;
-  send.fill(-3);
-  recv.fill(-5);
-  set_bytes(send, 3);
-  set_bytes(recv, 99);
-  MPI_Alltoallv(send.data, sends.data(), places.data(), MPI_INT, recv.data, receives.data(), none.data(), MPI_INT, on.comm);
-  wait_for_null_stream();
-  for (int i = 0; i < n && on.me != 0; ++i) check(recv.view[i] == 0x03030303, "work before the call");
-}
-
 // A context, and all in it, goes; the next one may be where it was.
 void check_contexts(const On& on) {
   if (!is_cuda) return;
@@ -305,7 +286,7 @@ int main(int argc, char** argv) {
   check_repeated(world);
   check_freed(world);
   check_many(world);
-  check_null_stream(world);
+  check_null_stream(world, 500);
   check_contexts(world);
   check_requests(world);
   check_communicators();

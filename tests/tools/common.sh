@@ -26,6 +26,17 @@ expect() {
     fail "$*: no '$text' in: $(cat "$work/out" "$work/err")"
 }
 
+# expect_no_ranks PATTERN: within ten seconds after a signal no process of this command line is left.
+expect_no_ranks() {
+  local tries=0
+  while pgrep -f "$1" >/dev/null && [ $tries -lt 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  pgrep -f "$1" >/dev/null && fail "SIGTERM: ranks are left"
+  return 0
+}
+
 finish() {
   [ "$failures" = 0 ] && echo "all as expected"
   exit $((failures > 0))

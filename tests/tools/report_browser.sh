@@ -2,17 +2,8 @@
 # there is no Chromium.
 . "$(dirname "$0")/common.sh"
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-for name in chromium chromium-browser google-chrome google-chrome-stable; do
-  browser=$(command -v "$name") && break
-done
-[ -n "$browser" ] || { echo "no Chromium on this machine"; exit 77; }
+. "$(dirname "$0")/browser.sh"
 
-# dom ADDRESS: the page as the browser has it when its scripts have run.
-dom() {
-  HOME="$work" timeout 200 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" \
-    --virtual-time-budget=1000000 --dump-dom "$1" >"$work/dom" 2>"$work/err" || fail "$browser: $(tail -n 5 "$work/err")"
-}
-has() { grep -qF -- "$1" "$work/dom" || fail "no '$1' in the page: $(grep -o 'id="autotest"[^<]*' "$work/dom")"; }
 # count PATTERN NUMBER: so often in the page; not in its script, in whose texts no number or name stands there.
 count() {
   local found

@@ -40,11 +40,6 @@ kill -TERM $pid
 wait $pid
 [ $? != 0 ] || fail "SIGTERM: status 0"
 [ -s "$page" ] || fail "SIGTERM: there is no page: $(cat "$work/err")"
-tries=0
-while pgrep -f "$REPORT_PROGRAM wait" >/dev/null && [ $tries -lt 100 ]; do
-  sleep 0.1
-  tries=$((tries + 1))
-done
-pgrep -f "$REPORT_PROGRAM wait" >/dev/null && fail "SIGTERM: ranks are left"
+expect_no_ranks "$REPORT_PROGRAM wait"
 [ -z "$(ls -A "$work" | grep quadrille-report)" ] || fail "a folder is left: $(ls -A "$work")"
 finish

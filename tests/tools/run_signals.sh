@@ -28,10 +28,5 @@ done
 [ "$plain" = "$under" ] || fail "SIGTERM: status $under instead of $plain"
 case "$plain$under" in *start*) fail "SIGTERM: $plain; under Quadrille $under" ;; esac
 [ "$under" != 0 ] || fail "SIGTERM: status 0"
-tries=0
-while pgrep -f "$PROGRAM wait" >/dev/null && [ $tries -lt 100 ]; do
-  sleep 0.1
-  tries=$((tries + 1))
-done
-pgrep -f "$PROGRAM wait" >/dev/null && fail "SIGTERM: ranks are left"
+expect_no_ranks "$PROGRAM wait"
 finish
