@@ -10,6 +10,7 @@
 import argparse
 import json
 import pathlib
+import re
 import sys
 import time
 
@@ -107,7 +108,9 @@ def index_problem(path, index):
   rows = [line for line in index.splitlines() if f'({path.stem}.md)' in line]
   if not rows:
     return f'there is no row of {path.stem} in the index'
-  return None if summary in rows[0] else f'the row of {path.stem} in the index does not say "{summary}"'
+  # They begin a cell, and are all that it says of verdicts: "1 agree" is in "11 agree" and in "1 agree, 4 disagree".
+  said = re.search(rf'\| {re.escape(summary)}([.:]| \|)', rows[0])
+  return None if said else f'the row of {path.stem} in the index does not say "{summary}"'
 
 
 def problem_of(path):

@@ -54,6 +54,28 @@ class Report:
     (self.folder / 'report.md').write_text(verdicts.page(self.found), encoding='utf-8')
 
 
+def signal_all(process, number):
+  try:
+    os.killpg(process.pid, number)
+  except ProcessLookupError:
+    pass
+
+
+PATIENCE = ((signal.SIGTERM, 10), (signal.SIGKILL, 5))  # seconds that the launcher has to end its ranks, then they themselves
+
+
+def end(process):
+  """Ends a launcher with its ranks. What it printed, if all that hold its output have ended."""
+  for number, patience in PATIENCE:
+    signal_all(process, number)
+    try:
+      return process.communicate(timeout=patience)[0]
+    except subprocess.TimeoutExpired:
+      pass
+  process.stdout.close()  # a rank of a process group of its own may hold the other end
+  return ''
+
+
 def run(command, settings, seconds):
   """(exit status, what was printed, seconds). What it has started ends with it."""
   begin = time.monotonic()
@@ -63,14 +85,7 @@ def run(command, settings, seconds):
       text, _ = process.communicate(timeout=seconds)
       status = process.returncode
     except (subprocess.TimeoutExpired, KeyboardInterrupt) as stopped:
-      os.killpg(process.pid, signal.SIGTERM)  # the launcher ends its ranks
-      time.sleep(2)
-      try:
-        os.killpg(process.pid, signal.SIGKILL)
-      except ProcessLookupError:
-        pass
-      text, _ = process.communicate()
-      status = 124
+      text, status = end(process), 124
       if isinstance(stopped, KeyboardInterrupt):
         raise
   return status, text, time.monotonic() - begin
@@ -124,6 +139,15 @@ class Runner:
     return found
 
 
+def is_hydra(mpirun):
+  """Is it the launcher of MPICH or Intel MPI, which know nothing of Open MPI's settings?"""
+  try:
+    said = subprocess.run([mpirun, '--version'], capture_output=True, text=True, timeout=60, check=False).stdout
+  except (OSError, subprocess.TimeoutExpired):
+    return False
+  return 'HYDRA' in said or 'Intel(R) MPI' in said
+
+
 def wanted(step, options):
   return not options.steps or any(step.name.startswith(name) for name in options.steps.split(','))
 
@@ -157,6 +181,8 @@ def arguments():
 def measure(options, report):
   runner = Runner(options, report)
   steps = [step for step in plan.steps(options.quick, options.counts) if wanted(step, options)]
+  if is_hydra(options.mpirun.split()[0]):
+    steps = [step for step in steps if not step.name.startswith('way-')]
   bad = 0
   for number, step in enumerate(steps, 1):
     if options.resume and report.found['steps'].get(step.name, {}).get('status') == 0:

@@ -90,9 +90,9 @@ def measure_15(options):
           'has packing and unpacking in it. All lines end in the same field, bit by bit.', panels)
 
 
-def verdict(here, at_least, ranks, wanted, crowded):
-  if crowded:
-    return f'cannot be tested here: it is about {wanted} ranks with a processor each; {ranks} ranks shared two'
+def verdict(here, at_least, ranks, wanted, cores):
+  if ranks > cores:
+    return f'cannot be tested here: it is about {wanted} ranks with a processor each; {ranks} ranks shared {cores}'
   if ranks != wanted:
     return f'cannot be tested here: it is about {wanted} ranks, and there were {ranks}'
   return 'agrees' if here >= at_least else 'disagrees'
@@ -108,7 +108,7 @@ def claims_of(data, wanted):
       continue
     here = speedup(totals(panel, line), totals(panel, rival))
     claims.append((f'{words} ({panel["ranks"]} ranks here)', f'{number}', here,
-                   verdict(here, number, panel['ranks'], ranks, panel['ranks'] > data['processors'])))
+                   verdict(here, number, panel['ranks'], ranks, data['processors'])))
   for panel in data['panels']:
     here = speedup(times(panel, 'Quadrille'), times(panel, 'MPI'))
     claims.append((f'(not in the paper) {panel["title"]}: time in the exchange, the MPI\'s over Quadrille\'s', '-', here,

@@ -65,6 +65,14 @@ def lines_of(panel):
   return list(dict.fromkeys(row['line'] for row in panel['rows']))
 
 
+def verdict(here, percent, ranks, cores):
+  if ranks > cores:
+    return f'cannot be tested here: {ranks} ranks shared {cores} processors'
+  if here is None:
+    return 'cannot be tested here: none of these MPIs was there'
+  return 'agrees' if here >= percent else 'disagrees'
+
+
 def claims_alltoall(data, wanted):
   """`wanted`: (ranks, the paper's words, percent by which HINT takes less time at the best size, its rival here)."""
   claims = []
@@ -77,9 +85,8 @@ def claims_alltoall(data, wanted):
     for rival in [line for line in lines_of(panel) if any(line.startswith(one) for one in rivals)]:
       mpi, ours = times(panel, rival), times(panel, f'Quadrille on {rival}')
       gains.append(100 * max(1 - ours[size] / mpi[size] for size in mpi))
-    crowded = f'cannot be tested here: {ranks} ranks shared {data["processors"]} processors'
     here = max(gains) if gains else None
-    claims.append((words, f'{percent} %', here, crowded if ranks > data['processors'] else 'agrees' if here >= percent else 'disagrees'))
+    claims.append((words, f'{percent} %', here, verdict(here, percent, ranks, data['processors'])))
   for panel in data['panels']:
     for rival in [line for line in lines_of(panel) if not line.startswith('Quadrille')]:
       here = speedup(times(panel, f'Quadrille on {rival}'), times(panel, rival))
@@ -140,7 +147,7 @@ def claims_18(data):
       continue
     here = 100 * (1 - totals(panel, 'Quadrille')[points] / totals(panel, 'MPI')[points])
     claims.append((f'{grid}, {ranks} ranks: so much less time in all than Intel MPI', f'{percent} %', here,
-                   f'cannot be tested here: {ranks} ranks shared {data["processors"]} processors'))
+                   verdict(here, percent, ranks, data['processors'])))
   for panel in data['panels']:
     for of, what in ((times, 'in the exchanges'), (totals, 'in all')):
       here = speedup(of(panel, 'Quadrille'), of(panel, 'MPI'))

@@ -71,9 +71,15 @@ Load load_of(const GlobalKey& key) {
   return {bytes, bytes};
 }
 
-// What a rank sends goes to the host, and what it receives comes back, each once.
-Timed over_host(const GlobalKey& key, const Choice& host) {
+// What serves the host: messages go straight, if the MPI takes them. Else what a rank sends goes to the host, and what it
+// receives comes back, each once.
+Timed as_on_the_host(const GlobalKey& key, const Choice& host) {
   if (!why_no_cost(*host.algorithm).empty()) return {};
+  const Model& straight = key.device_model->straight;
+  if (host.algorithm->from_device == FromDevice::straight && key.mpi_sends_devices) {
+    if (straight.quadrille == plan::Machine{}) return {};
+    return {host, price(host, load_of(key), straight, *key.costs).seconds};
+  }
   const double sent = is_allgather(key.collective) ? 1 : key.ranks, received = key.ranks;
   const Bus& bus = key.device_model->bus;
   const double on_bus = bus.call + bus.byte * (sent + received) * static_cast<double>(key.bytes);
@@ -101,12 +107,12 @@ Timed fastest_straight(const GlobalKey& key) {
 
 // What stands at first stays unless another takes less than model_margin of its time.
 void look_at_model(const GlobalKey& key, const Choice& host, bool may_try, Selection& selection) {
-  const Timed own = by_the_mpi(key), staged = over_host(key, host);
-  const Timed& usual = key.mpi_collects_devices ? own : staged;
+  const Timed own = by_the_mpi(key), as_host = as_on_the_host(key, host);
+  const Timed& usual = key.mpi_collects_devices ? own : as_host;
   if (usual.choice.algorithm == nullptr) return;
   Timed best = fastest_straight(key);
   // The MPI's own on the host's memory is no other way: it would get the device's pointers.
-  if (key.mpi_collects_devices && !is_of_the_mpi(*host.algorithm)) keep_better(best, staged);
+  if (key.mpi_collects_devices && !is_of_the_mpi(*host.algorithm)) keep_better(best, as_host);
   if (best.seconds >= model_margin * usual.seconds) {
     selection.why += "; the cost model finds nothing faster";
   } else if (may_try) {

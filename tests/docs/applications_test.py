@@ -53,7 +53,7 @@ class Applications(unittest.TestCase):
     self.assertEqual([(round(here, 2), verdict) for _, _, here, verdict in found],
                      [(1.5, 'agrees'), (2.0, 'agrees'), (2.0, 'agrees'), (2.0, 'agrees')])
     found = claims(ABOUT | {'application': 'co-15', 'panels': panels})
-    self.assertIn('60 ranks shared two', found[0][3])
+    self.assertIn('60 ranks shared 2', found[0][3])
     found = claims(ABOUT | {'application': 'co-15', 'panels': panels[:1]})
     self.assertIn('it is about 60 ranks, and there were 2', found[0][3])
 
@@ -73,6 +73,9 @@ class Applications(unittest.TestCase):
     self.assertIn('16 ranks were not measured', found[1][3])
     self.assertEqual(found[3][2:], (-100.0, 'disagrees'))  # Skylake, Open MPI
     self.assertIn('shared 2 processors', claims(data | {'processors': 2})[0][3])
+    alone = json.loads(json.dumps(data))
+    alone['panels'][0]['rows'] = rows[2:]
+    self.assertEqual(claims(alone)[0][2:], (None, 'cannot be tested here: none of these MPIs was there'))
     self.assertIn('-100.00', applications.page_of(data, False))
 
   def test_the_index_has_the_verdicts(self):
@@ -82,6 +85,9 @@ class Applications(unittest.TestCase):
       path.write_text(json.dumps(KCFA))
       self.assertIsNone(applications.index_problem(path, '| [a](bruck-12.md) | 1 agree, 2 cannot be tested here. |'))
       self.assertIn('does not say', applications.index_problem(path, '| [a](bruck-12.md) | 2 agree |'))
+      for other in ('11 agree, 2 cannot be tested here', '1 agree, 2 cannot be tested here, 3 disagree',
+                    '3 disagree, 1 agree, 2 cannot be tested here'):
+        self.assertIn('does not say', applications.index_problem(path, f'| [a](bruck-12.md) | {other}. |'))
       self.assertIn('there is no row', applications.index_problem(path, '| [a](bruck-11.md) | 2 agree |'))
 
   def test_a_page_of_other_data_is_seen(self):

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """The page of bench/gpu/gpu_report.py: verdicts from data that are made here."""
 
+import os
 import pathlib
+import signal
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'bench' / 'gpu'))
+import gpu_report  # noqa: E402  pylint: disable=wrong-import-position
 import steps as plan  # noqa: E402  pylint: disable=wrong-import-position
 import verdicts  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -79,6 +83,41 @@ class Verdicts(unittest.TestCase):
     self.assertTrue(verdicts.were_ways_tried(steps, 'alltoallv', 4))
     self.assertFalse(verdicts.were_ways_tried(steps, 'alltoallv', 8))
     self.assertEqual(verdicts.fastest_way(steps, 'alltoall', 4), 4)
+
+
+def launcher(folder, text):
+  path = pathlib.Path(folder) / 'mpirun'
+  path.write_text('#!/bin/sh\n' + text)
+  path.chmod(0o755)
+  return str(path)
+
+
+class Launchers(unittest.TestCase):
+  def test_one_that_will_not_end_is_ended(self):
+    patience, gpu_report.PATIENCE = gpu_report.PATIENCE, ((signal.SIGTERM, 0.2), (signal.SIGKILL, 0.2))
+    try:
+      with tempfile.TemporaryDirectory() as folder:
+        # It does not heed SIGTERM, and a rank in a session of its own holds its output.
+        pids = pathlib.Path(folder) / 'pids'
+        stubborn = launcher(folder, f"trap '' TERM\necho begun\nsetsid sleep 600 &\necho $$ $! >{pids}\nsleep 600; sleep 600\n")
+        status, _, _ = gpu_report.run([stubborn], {}, 0.5)
+        self.assertEqual(status, 124)
+        begun, rank = map(int, pids.read_text().split())
+        os.kill(rank, signal.SIGKILL)
+        self.assertRaises(ProcessLookupError, os.kill, begun, 0)
+    finally:
+      gpu_report.PATIENCE = patience
+
+  def test_what_one_printed_that_ends_in_time(self):
+    with tempfile.TemporaryDirectory() as folder:
+      slow = launcher(folder, "trap 'echo ended; exit 1' TERM\necho begun\nsleep 600 & wait\n")
+      self.assertEqual(gpu_report.run([slow], {}, 0.5)[:2], (124, 'begun\nended\n'))
+
+  def test_whose_it_is(self):
+    with tempfile.TemporaryDirectory() as folder:
+      self.assertTrue(gpu_report.is_hydra(launcher(folder, 'echo "HYDRA build details:"\n')))
+      self.assertFalse(gpu_report.is_hydra(launcher(folder, 'echo "mpirun (Open MPI) 5.0.8"\n')))
+      self.assertFalse(gpu_report.is_hydra(f'{folder}/none'))
 
 
 class Steps(unittest.TestCase):
