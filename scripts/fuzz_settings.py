@@ -56,7 +56,7 @@ def draw_value(draw, parameter):
     return draw.choice(parameter['names'])
   least, most = parameter['least'], parameter['most']
   return draw.choice([least, min(most, least + 1), min(most, least + draw.randrange(8)), parameter['standard'],
-                      draw.randint(least, min(most, 64)), most])
+                      draw.randint(least, min(most, max(least, 64))), most])
 
 
 def draw_algorithms(draw, by_collective):
