@@ -17,13 +17,15 @@ SECONDS ?= 3600
 RESULTS ?= build/results
 RUNS ?= 5
 SEED ?=
+# One for all parts of a run.
+DRAWN := $(or $(SEED),$(shell shuf -i 0-999999 -n 1))
 
 # As root, Open MPI asks twice.
 export OMPI_ALLOW_RUN_AS_ROOT ?= 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ?= 1
 
 CONFIGURE := cmake -S . -G Ninja
-RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --seed '$(SEED)'
+RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --seed '$(DRAWN)'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-device-all fuzz test-all bench results \
@@ -86,7 +88,8 @@ test: setup
 
 test-sanitize: setup
 	@$(MAKE) --no-print-directory build/openmpi-asan/build.ninja
-	@cmake --build build/openmpi-asan -j $(JOBS) --target quadrille_sanitized_tests
+	@cmake --build build/openmpi-asan -j $(JOBS) --target quadrille_sanitized_tests \
+	  $$([ -n '$(TESTS)' ] || python3 scripts/draw.py has tools openmpi-asan '$(DRAWN)' && echo quadrille_sanitized_tools)
 	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^(plan|run|tools|heap|mpi|device)$$'
 
 test-tsan: setup

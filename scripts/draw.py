@@ -7,10 +7,11 @@ The tests of a matrix are alike: one program with other numbers of ranks, algori
   * one of each number of ranks,
   * those of ALWAYS.
 
-Of MPICH's build, which runs the same programs, half as many run. What takes long and is about the same with both MPIs
-(WITH_EITHER) runs with one of the two.
+Of MPICH's build, which runs the same programs, half as many run; a family or number of ranks that both builds have is
+met in one of them. What takes long and is about the same with both MPIs (WITH_EITHER) runs with one of the two.
 
-Tests that need one long preparation, such as another build, run all together, or none of them (TOGETHER).
+Tests that need one long preparation, such as another build, run all together, or none of them (TOGETHER). What takes
+long and sees little that others do not (SELDOM) runs in one draw of a few.
 
 All other tests run always. The draw of a test depends on the seed, the build and its name alone, so a seed and a
 build always give the same tests, and a test that is added changes little.
@@ -19,9 +20,10 @@ build always give the same tests, and a test that is added changes little.
 import hashlib
 import random
 import re
+import sys
 
 # Labels of the matrices.
-MATRICES = {'mpi', 'examples', 'plan', 'hosts', 'run'}
+MATRICES = {'mpi', 'examples', 'plan', 'cluster', 'hosts', 'run'}
 EVERY = 16
 # Those on several hosts take seconds each: beside one of each kind few others.
 EVERY_OF = {'hosts': 50}
@@ -36,8 +38,17 @@ TIMES_IF = {f'openmpi-{SANITIZED}': 3, 'mpich': 2}
 # Programs that are drawn anew each time, crowds of processes, and what no MPI has a part in.
 EITHER = ('openmpi', 'mpich')
 WITH_EITHER = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info)_runs$|mpi\.device-huge\.)')
-# By label: one draw of so many has them. The wheel is built from nothing, for both ABIs.
+# By label: one draw of so many has them. The wheel is built from nothing, for both ABIs. With a sanitizer the command
+# line tool and the laboratory take as long to compile as all else.
 TOGETHER = {'wheel': 4}
+TOGETHER_IF = {f'openmpi-{SANITIZED}': {'tools': 3}}
+# Each of these runs in one draw of so many: a thousand ranks, computed results computed anew, the tool's long scripts, the
+# heap's tests once more with other settings, and packages.
+SELDOM = 3
+IS_SELDOM = re.compile(r'^(Crowd\..*1024|.*ThousandRanksAreProved|(BruckSimulations|CacheTables)\.AreStored|run-inbox-wrap$'
+                       r'|tools\.(gpu_figure|device|overlap|tune_neighbors|model|gpu_report|explain|report|html|tune_algorithms)_runs$'
+                       r'|tools\.bench_errors$|Progress\.Without|heap\.(with_|switched_off)|package\.|docs\.draw$|mpi\.huge'
+                       r'|mpi\.faults|cluster\.failures)')
 EVERYTHING = 'all'
 
 
@@ -65,6 +76,25 @@ def ranks(name):
   return found[1] if found else None
 
 
+def kinds_of(name, labels):
+  """Of each kind that a draw has at least one test runs."""
+  matrix = frozenset(MATRICES & labels)
+  return {(matrix, 'family', family(name)), (matrix, 'ranks', ranks(name))}
+
+
+def together(build):
+  return TOGETHER | TOGETHER_IF.get(build, {})
+
+
+def has(seed, build, label):
+  """Does a draw have the tests with this label, which run together?"""
+  return seed == EVERYTHING or part(f'{seed}/{label}', together(build).get(label, 1)) == 0
+
+
+def is_time_for(seed, build, name):
+  return not IS_SELDOM.search(name) or part(f'{seed}/{build}/{name}/seldom', SELDOM) == 0
+
+
 def is_here(seed, build, name):
   """Is a test for this one of the two builds?"""
   if build not in EITHER or not WITH_EITHER.search(name):
@@ -72,25 +102,40 @@ def is_here(seed, build, name):
   return EITHER[part(f'{seed}/{name}', len(EITHER))] == build
 
 
-def draw(seed, build, tests):
-  """The names of `tests` that run. tests: {name: set of labels}."""
+def met_elsewhere(seed, build, kind, elsewhere):
+  """Is one of this kind drawn in the other build?"""
+  return build in EITHER and kind in elsewhere and EITHER[part(f'{seed}/{sorted(kind[0])}/{kind[1:]}', len(EITHER))] != build
+
+
+def draw(seed, build, tests, others=None):
+  """The names of `tests` that run. tests: {name: set of labels}; others: those of the other build, if it is drawn, too."""
   if seed == EVERYTHING:
     return set(tests)
 
   def luck(name):
     return int.from_bytes(hashlib.sha256(f'{seed}/{build}/{name}'.encode()).digest()[:8], 'big')
 
-  left_out = {label for label, every in TOGETHER.items() if part(f'{seed}/{label}', every) != 0}
-  tests = {name: labels for name, labels in tests.items() if not labels & left_out and is_here(seed, build, name)}
+  left_out = {label for label in together(build) if not has(seed, build, label)}
+  tests = {name: labels for name, labels in tests.items()
+           if not labels & left_out and is_here(seed, build, name) and is_time_for(seed, build, name)}
+  elsewhere = {kind for name, labels in (others or {}).items() if MATRICES & labels for kind in kinds_of(name, labels)}
   times = TIMES_IF.get(build, 1)
   chosen, met = set(), set()
   # The luckiest comes first, so the first of its kind is drawn by chance, too.
   for name in sorted(tests, key=luck):
-    matrix = frozenset(MATRICES & tests[name])
-    kinds = {(matrix, 'family', family(name)), (matrix, 'ranks', ranks(name))}
-    is_first = not {kind for kind in kinds if kind[2]} <= met
-    every = max((EVERY_OF.get(label, EVERY) for label in matrix), default=1) * times
-    if is_first or ALWAYS.search(name) or luck(name) % every == 0:
+    kinds = kinds_of(name, tests[name])
+    new = {kind for kind in kinds if kind[2] and kind not in met and not met_elsewhere(seed, build, kind, elsewhere)}
+    every = max((EVERY_OF.get(label, EVERY) for label in MATRICES & tests[name]), default=1) * times
+    if new or ALWAYS.search(name) or luck(name) % every == 0:
       chosen.add(name)
       met |= kinds
   return chosen
+
+
+def main(words):
+  """draw.py has LABEL BUILD SEED: exit status 0 if the draw has these tests."""
+  return 0 if has(words[3], words[2], words[1]) else 1
+
+
+if __name__ == '__main__':
+  sys.exit(main(sys.argv[1:]))

@@ -12,6 +12,7 @@ stand-in of a driver (docs/testing.md).
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -195,6 +196,10 @@ def run_test(mpi, launcher, test, seed):
   return '' if answer.returncode == 0 else f'exit status {answer.returncode}\n{answer.stdout}'
 
 
+def word_for(wrong):
+  return 'skipped' if wrong is None else 'failed' if wrong else 'passed'
+
+
 def run_on(mpi, build, only, seed):
   """Runs the tests of one build on one MPI. Returns the number that passed, and the failures."""
   print(f'== {build.name} on {mpi.name}' + (f', seed {seed}' if mpi.label == DEVICE_LABEL else ''), flush=True)
@@ -216,17 +221,15 @@ def run_on(mpi, build, only, seed):
     if not drawn:
       return 0, [f'{mpi.name}: build {build.name} has no tests with the label {mpi.label}']
     tests = [test for test in tests if test['name'] in drawn]
-  for test in tests:
-    wrong = run_test(mpi, launcher, test, seed)
-    if wrong is None:
-      print(f'skipped {mpi.name}: {test["name"]}', flush=True)
-      continue
-    print(f'{"failed" if wrong else "passed"}  {mpi.name}: {test["name"]}', flush=True)
-    if wrong:
-      print(wrong, flush=True)
-      failures.append(f'{mpi.name}: {test["name"]}')
-    else:
-      passed += 1
+  # A launcher waits most of its time: as many side by side as there are processors.
+  with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+    results = workers.map(lambda test: run_test(mpi, launcher, test, seed), tests)
+    for test, wrong in zip(tests, results):
+      print(f'{word_for(wrong)}  {mpi.name}: {test["name"]}', flush=True)
+      if wrong:
+        print(wrong, flush=True)
+        failures.append(f'{mpi.name}: {test["name"]}')
+      passed += wrong == ''
   return passed, failures
 
 

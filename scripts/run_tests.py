@@ -129,6 +129,12 @@ def run_ctest(build, with_mpi, seed, arguments, totals):
   return names
 
 
+def other_build(build, builds):
+  """The tests of the other of two builds that are drawn together."""
+  others = [one for one in builds if one.resolve() != build and (one / 'CTestTestfile.cmake').exists()]
+  return {name: labels for one in others for name, (labels, _) in listed_tests(one).items()}
+
+
 def run_build(build, arguments, totals):
   if not (build / 'CTestTestfile.cmake').exists():
     totals.failures.append(f'{build}: there is no such build; run make build')
@@ -146,7 +152,7 @@ def run_build(build, arguments, totals):
   for name, why in defective.items():
     totals.skipped.append(f'{build.name}: {name}: {why}')
     wanted.pop(name, None)
-  names = draw.draw(arguments.seed, build.name, wanted)
+  names = draw.draw(arguments.seed, build.name, wanted, other_build(build, arguments.builds))
   print(f'== {build.name}: {len(names)} of {len(wanted)} tests drawn with seed {arguments.seed}', flush=True)
   ran = set()
   for with_mpi in (False, True):

@@ -2,6 +2,7 @@
 """What is drawn of the tests: repeatable, never empty, one of each kind, and in time everything."""
 
 import pathlib
+import re
 import sys
 import unittest
 
@@ -86,6 +87,37 @@ class Draw(unittest.TestCase):
         self.assertIn(name, draw.draw(seed, 'openmpi-asan', tests))
     self.assertEqual(len(met), 4)
     self.assertEqual(draw.draw('all', 'mpich', tests), set(tests))
+
+  def test_of_two_builds_one_meets_a_kind(self):
+    here = {name: {'mpi'} for name in MPI if not re.search(r'\.(api|dropin)\.', name)}
+    others = {**here, 'mpi.only-there.7': {'mpi'}}
+    where = set()
+    for seed in map(str, range(60)):
+      drawn = {'openmpi': draw.draw(seed, 'openmpi', here, others), 'mpich': draw.draw(seed, 'mpich', others, here)}
+      both = drawn['openmpi'] | drawn['mpich']
+      for kind in ('mpi.nodes', 'mpi.grids'):
+        self.assertIn(kind, {draw.family(name) for name in both})
+      self.assertLessEqual({'1', '2', '3', '5', '8', '16', '36'}, {draw.ranks(name) for name in both})
+      self.assertIn('mpi.only-there.7', drawn['mpich'])
+      where |= {build for build, names in drawn.items() if 'mpi.grids' not in {draw.family(name) for name in names}}
+    self.assertEqual(where, {'openmpi', 'mpich'})
+
+  def test_what_takes_long_runs_seldom(self):
+    tests = {**TESTS, **{name: {'tools'} for name in ('tools.gpu_figure_runs', 'heap.with_x', 'Crowd.OneOf1024')}}
+    for name in tests.keys() - TESTS.keys():
+      runs = sum(name in draw.draw(str(seed), 'openmpi', tests) for seed in range(200))
+      self.assertTrue(40 < runs < 100, (name, runs))
+
+  def test_the_tool_with_a_sanitizer(self):
+    tests = {**TESTS, 'tools.run_errors': {'tools'}, 'Elf.One': {'tools'}}
+    whole = 0
+    for seed in map(str, range(100)):
+      drawn = draw.draw(seed, 'openmpi-asan', tests)
+      self.assertEqual({'tools.run_errors' in drawn, 'Elf.One' in drawn}, {draw.has(seed, 'openmpi-asan', 'tools')})
+      self.assertIn('Elf.One', draw.draw(seed, 'openmpi', tests))
+      whole += 'Elf.One' in drawn
+    self.assertTrue(15 < whole < 60)
+    self.assertEqual(draw.main(['has', 'tools', 'openmpi-asan', 'all']), 0)
 
   def test_all(self):
     self.assertEqual(draw.draw('all', 'openmpi', TESTS), set(TESTS))
