@@ -143,7 +143,7 @@ TEST(SelectForDevices, TheModelWeighsTheMpisOwn) {
   m.devices.straight.mpi.alpha = m.devices.straight.mpi.beta = 1e-2;
   EXPECT_EQ(m.of("mpi").choice.algorithm->from_device, FromDevice::straight);
   m.devices.straight.quadrille = {};  // nothing is known of messages
-  EXPECT_EQ(m.choice("spread-out"), "spread-out") << "over the host";
+  EXPECT_EQ(m.choice("zero-rotation-bruck"), "zero-rotation-bruck") << "over the host";
   EXPECT_EQ(m.choice("mpi"), "cuda-aware-mpi") << "the MPI's own over the host is no other way: it gets the pointers";
   m.devices.straight.mpi = {};
   EXPECT_EQ(m.choice("spread-out"), "cuda-aware-mpi") << "nothing is known of it";
