@@ -7,7 +7,7 @@ import re
 import statistics
 import tempfile
 
-from programs.common import Application, launch, spread, times
+from programs.common import Application, in_turns, launch, spread, times
 
 SOURCE = 'Fan et al., Optimizing the Bruck Algorithm for Non-uniform All-to-all Communication (HPDC 2022), figure '
 LINES = {'MPI': 'mpi', 'two-phase': 'two-phase-bruck:radix=2,eager=0', 'two-phase, radix 4': 'two-phase-bruck:radix=4'}
@@ -18,8 +18,7 @@ LONGEST, CHAINS, TERMS = 2932, 2, 16
 GRAPHS = {'high diameter: chains': ['--generate', f'chains:{CHAINS},{LONGEST}'], 'low diameter: packages of Debian': []}
 
 
-def closure_row(options, ranks, line, graph):
-  said = [launch(options.build, ranks, ['closure', '--algorithm', LINES[line], *graph], EACH_A_NODE) for _ in range(options.runs)]
+def closure_row(ranks, line, said):
   total = [float(re.search(r'total ([0-9.]+) s', text)[1]) for text in said]
   found = re.search(r'closure: (\d+) tuples in (\d+) iterations', said[0])
   return {'line': line, 'ranks': ranks, **spread([float(re.search(r'data ([0-9.]+) s', text)[1]) for text in said]),
@@ -31,9 +30,10 @@ def measure_11(options):
   for title, graph in GRAPHS.items():
     rows = []
     for ranks in options.counts:
-      for line in LINES:
-        options.say(f'{title}, {ranks} ranks, {line}')
-        rows.append(closure_row(options, ranks, line, graph))
+      options.say(f'{title}, {ranks} ranks')
+      turns = in_turns(LINES, options.runs, lambda line: launch(  # pylint: disable=cell-var-from-loop
+          options.build, ranks, ['closure', '--algorithm', LINES[line], *graph], EACH_A_NODE))  # pylint: disable=cell-var-from-loop
+      rows += [closure_row(ranks, line, said) for line, said in turns.items()]
     panels.append({'title': title, 'x': 'ranks', 'y': 'µs in the exchanges of tuples, all iterations', 'rows': rows})
   iterations = [panel['rows'][0]['iterations'] for panel in panels]
   return (f'The closure of {CHAINS} chains, the longest of {LONGEST:,} edges, in {iterations[0]:,} iterations, and of the packages of Debian '
@@ -44,13 +44,12 @@ def measure_12(options):
   rows, ranks = [], max(options.counts)
   with tempfile.TemporaryDirectory() as folder:
     file = pathlib.Path(folder) / 'trace.csv'
-    for line, algorithm in LINES.items():
-      traces = []
-      for run in range(options.runs):
-        options.say(f'{line}, run {run + 1}')
-        words = ['kcfa', '--k', '1', '--terms', str(TERMS), '--algorithm', algorithm, '--trace', str(file)]
-        launch(options.build, ranks, words, EACH_A_NODE)
-        traces.append(list(csv.DictReader(file.open())))
+
+    def trace(line):
+      options.say(line)
+      launch(options.build, ranks, ['kcfa', '--k', '1', '--terms', str(TERMS), '--algorithm', LINES[line], '--trace', str(file)], EACH_A_NODE)
+      return list(csv.DictReader(file.open()))
+    for line, traces in in_turns(LINES, options.runs, trace).items():
       for exchange in zip(*traces):
         first = exchange[0]
         rows.append({'line': line, 'iteration': int(first['iteration']), 'ranks': ranks, 'largest': int(first['largest_block_bytes']),

@@ -47,6 +47,15 @@ def launch(build, ranks, words, settings=None, mpirun=None, bound=False, under=F
   return done.stdout
 
 
+def in_turns(lines, runs, run):
+  """{line: what each of its runs gave}; the lines take turns, so that what slows the machine for a while meets all of them."""
+  said = {line: [] for line in lines}
+  for _ in range(runs):
+    for line in lines:
+      said[line].append(run(line))
+  return said
+
+
 def processors():
   return len(os.sched_getaffinity(0))
 

@@ -8,7 +8,7 @@ import re
 import statistics
 import tempfile
 
-from programs.common import Application, ROOT, launch, processors, speedup, spread, times, totals
+from programs.common import Application, ROOT, in_turns, launch, processors, speedup, spread, times, totals
 
 SOURCE = ('Ramesh et al., HINT: Designing Cache-Efficient MPI_Alltoall using Hybrid Memory Copy Ordering and Non-Temporal Instructions, '
           'figure')
@@ -109,7 +109,7 @@ def figures(numbers, percents):
 # ---- P3DFFT ----
 
 GRIDS = ('128x256x256', '256x256x512', '256x512x512')
-LINES = {'MPI': None, 'Quadrille': ''}
+LINES = {'MPI': False, 'Quadrille': True}  # under it?
 # (ranks, grid): percent by which the whole takes less time than with Intel MPI.
 PAPER_18 = {(8, GRIDS[0]): 4.8, (8, GRIDS[1]): 15.1, (16, GRIDS[1]): 11.2, (16, GRIDS[2]): 22.2, (32, GRIDS[2]): 11.0}
 
@@ -119,13 +119,12 @@ def measure_18(options):
   for ranks in options.counts:
     rows = []
     for grid in GRIDS if ranks == 16 else GRIDS[:2]:  # the largest takes minutes, and the paper's best is with 16 ranks
-      words = ['fft3d', '--input', str(INPUT), '--size', grid, '--decomposition', 'pencil', '--repeat', '2', '--warmup', '1',
+      words = ['fft3d', '--input', str(INPUT), '--size', grid, '--decomposition', 'pencil', '--repeat', '12', '--warmup', '2',
                '--max-seconds', '20']
-      for line, algorithm in LINES.items():
-        options.say(f'fft3d {grid}, {ranks} ranks, {line}')
-        settings = {'QUADRILLE_ALGORITHM': f'alltoall={algorithm};alltoallv={algorithm}'} if algorithm else {}
-        said = [launch(options.build, ranks, words, settings, bound=ranks <= processors(), under=algorithm is not None)
-                for _ in range(options.runs)]
+      options.say(f'fft3d {grid}, {ranks} ranks')
+      turns = in_turns(LINES, options.runs, lambda line: launch(  # pylint: disable=cell-var-from-loop
+          options.build, ranks, words, bound=ranks <= processors(), under=LINES[line]))  # pylint: disable=cell-var-from-loop
+      for line, said in turns.items():
         found = [json.loads(re.search(r'^\{.*\}$', text, re.M)[0]) for text in said]
         assert all(one['error_max'] < 1e-10 for one in found)
         points = 1
@@ -134,7 +133,7 @@ def measure_18(options):
         rows.append({'line': line, 'points': points, 'grid': grid, **spread([one['alltoall_s'] for one in found]),
                      'total_us': statistics.median(one['total_s'] for one in found) * 1e6})
     panels.append({'title': f'{ranks} ranks', 'x': 'points', 'y': 'µs in the all-to-alls of a round trip', 'rows': rows, 'ranks': ranks})
-  return (f'`fft3d --decomposition pencil` on grids of {", ".join(GRIDS)} points, forward and back, as P3DFFT is measured: two exchanges each '
+  return (f'`fft3d --decomposition pencil --repeat 12` on grids of {", ".join(GRIDS)} points, forward and back, as P3DFFT is measured: two exchanges each '
           'way. The time of a round trip is the whole, with the transforms of FFTW.', panels)
 
 
