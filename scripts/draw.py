@@ -31,7 +31,7 @@ EVERY_OF = {'hosts': 50}
 # neighbours also with six, where there are grids to recognise; requests also with more ranks than processors, in orders
 # of copies, and by a thread. What they skip elsewhere runs here.
 ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|neighbor\.6'
-                    r'|requests-(copies|one-processor|by-thread-single|by-thread-multiple)\.3)$')
+                    r'|requests-(copies|one-processor|by-thread-single|by-thread-multiple)\.3|taken-check-multiple\.2)$')
 SANITIZED = 'asan'
 # By build. With AddressSanitizer a test takes ten times as long.
 TIMES_IF = {f'openmpi-{SANITIZED}': 3, 'mpich': 2}
@@ -41,6 +41,8 @@ WITH_EITHER = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|to
 # By label: one draw of so many has them. The wheel is built from nothing, for both ABIs. With a sanitizer the command
 # line tool and the laboratory take as long to compile as all else.
 TOGETHER = {'wheel': 4}
+# A browser is installed for the tests of pages in one draw of so many (.ci/run); without one they are skipped.
+BROWSER = 4
 TOGETHER_IF = {f'openmpi-{SANITIZED}': {'tools': 3}}
 # Each of these runs in one draw of so many: a thousand ranks, computed results computed anew, the tool's long scripts, the
 # heap's tests once more with other settings, and packages.
@@ -133,7 +135,9 @@ def draw(seed, build, tests, others=None):
 
 
 def main(words):
-  """draw.py has LABEL BUILD SEED: exit status 0 if the draw has these tests."""
+  """draw.py has LABEL BUILD SEED, or draw.py browser SEED: exit status 0 if the draw has these tests."""
+  if words[0] == 'browser':
+    return 0 if words[1] == EVERYTHING or part(f'{words[1]}/browser', BROWSER) == 0 else 1
   return 0 if has(words[3], words[2], words[1]) else 1
 
 

@@ -4,6 +4,7 @@
 #   setup.sh        everything
 #   setup.sh demo   for `make demo`: the same packages; of the wheels only MPICH
 #   setup.sh deb        everything, and what makes Debian packages
+#   setup.sh browser    everything, and a browser for the tests of pages
 #   setup.sh pictures   only what draws pictures: matplotlib
 #   setup.sh site       only what makes a site of the documents: mkdocs
 # A wheel that cannot be had is an error only where CI is set.
@@ -144,8 +145,8 @@ setup_wheels() {
   done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$scripts/wheels.txt")
 }
 
-[[ "$what" == all || "$what" == demo || "$what" == deb || "$what" == pictures || "$what" == site ]] ||
-  fail "unknown argument '$what'; use: setup.sh [demo|deb|pictures|site]"
+[[ "$what" == all || "$what" == demo || "$what" == deb || "$what" == browser || "$what" == pictures || "$what" == site ]] ||
+  fail "unknown argument '$what'; use: setup.sh [demo|deb|browser|pictures|site]"
 mkdir -p "$build"
 if [[ "$what" == pictures || "$what" == site ]]; then
   setup_wheels
