@@ -1,5 +1,5 @@
 // `quadrille bench --copy-phase`: the table and the file.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +9,7 @@
 
 #include "sys/sys.hpp"
 #include "lab/copy_phase/copy_phase.hpp"
+#include "tools/bench/neighborhood_text.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/statistics.hpp"
@@ -22,30 +23,71 @@ namespace {
 
 using nlohmann::ordered_json;
 
-
 struct Understood {
+  Copied what;
   std::vector<std::size_t> sizes;
   std::vector<plan::Order> orders;
 };
 
-std::string why_impossible(const BenchOptions& options, Understood& plan) {
-  if (!options.collective.empty()) {
-    return "--copy-phase is no collective: leave '" + options.collective + "' out";
+// Of a neighbour collective: who the neighbours are.
+std::string understand_torus(const BenchOptions& options, Copied& what) {
+  if (!is_neighbor(what.collective)) {
+    return options.grid.empty() ? "" : "--grid is for neighbour collectives";
   }
+  if (std::string error = parse_neighborhood(options.neighborhood, what.neighborhood); !error.empty()) return error;
+  const int dimensions = what.neighborhood.dimensions;
+  what.extents = even_extents(options.ranks, dimensions);
+  if (options.grid.empty()) return "";
+  plan::Grid grid;
+  if (std::string error = parse_grid(options.grid, grid); !error.empty()) return error;
+  what.extents = grid.extents;
+  if (!grid.is_torus()) return fmt::format("the grid '{}' is no torus; leave each 'm' out", options.grid);
+  if (static_cast<int>(grid.extents.size()) == dimensions && grid.ranks() == options.ranks) return "";
+  return fmt::format("the grid {} must have {} dimensions and {} ranks", options.grid, dimensions, options.ranks);
+}
+
+std::string understand_what(const BenchOptions& options, Copied& what) {
+  if (!options.collective.empty()) {
+    constexpr Collective known[] = {Collective::alltoall, Collective::allgather, Collective::neighbor_alltoall,
+                                    Collective::neighbor_allgather};
+    const Collective* const found =
+        std::find_if(std::begin(known), std::end(known), [&](Collective one) { return name_of(one) == options.collective; });
+    if (found == std::end(known)) {
+      return fmt::format("--copy-phase has no '{}'; known are alltoall, allgather, neighbor_alltoall, neighbor_allgather",
+                         options.collective);
+    }
+    what.collective = *found;
+  }
+  if (options.ranks < 1 || options.ranks > 4096) return "--ranks must be 1 to 4096";
+  what.ranks = options.ranks;
+  what.domains = options.domains;
+  if (options.domains < 1 || options.domains > options.ranks) return "--domains must be 1 to the number of ranks";
+  return understand_torus(options, what);
+}
+
+std::string_view usual_orders(const Copied& what) {
+  const bool has_domains = what.domains > 1;
+  if (is_neighbor(what.collective)) return has_domains ? "row,morton,row-numa,morton-numa" : "row,morton";
+  return has_domains ? "row,morton,row-numa,morton-numa" : "row,column,morton,hilbert";
+}
+
+std::string why_impossible(const BenchOptions& options, Understood& plan) {
   if (ranks_of_launcher() > 1) {
     return "--copy-phase is one process with threads: start it without a launcher";
   }
   if (std::string error = why_without_effect(options); !error.empty()) return error;
   if (std::string error = parse_sizes(options.sizes, plan.sizes); !error.empty()) return error;
-  if (std::string error = parse_orders(options.orders, plan.orders); !error.empty()) return error;
-  if (options.ranks < 1 || options.ranks > 4096) return "--ranks must be 1 to 4096";
+  if (std::string error = understand_what(options, plan.what); !error.empty()) return error;
+  const std::string_view orders = options.orders.empty() ? usual_orders(plan.what) : std::string_view(options.orders);
+  if (std::string error = parse_orders(orders, plan.what.collective, plan.orders); !error.empty()) return error;
   if (options.threads < 0 || options.threads > options.ranks) {
     return fmt::format("--threads must be 0 (one a processor) to {}, the ranks", options.ranks);
   }
   const std::size_t largest = *std::max_element(plan.sizes.begin(), plan.sizes.end());
   const auto ranks = static_cast<std::size_t>(options.ranks);
+  const auto blocks = static_cast<std::size_t>(blocks_of(plan.what).recv);
   const std::size_t have = available_memory();
-  if (have > 0 && largest > have / 4 / ranks / ranks) {
+  if (have > 0 && largest > have / 4 / ranks / blocks) {
     return fmt::format(
         "blocks of {} bytes of {} ranks need more memory than is free; take smaller "
         "--sizes",
@@ -56,6 +98,12 @@ std::string why_impossible(const BenchOptions& options, Understood& plan) {
                        options.json_file);
   }
   return "";
+}
+
+std::string described(const Copied& what) {
+  std::string text(name_of(what.collective));
+  if (!is_neighbor(what.collective)) return text;
+  return text + fmt::format(", {} neighbours on a torus of {}", what.neighborhood.size(), fmt::join(what.extents, "x"));
 }
 
 // Times of one number of threads, over all sizes.
@@ -77,7 +125,7 @@ class Table {
 
   void measure(std::size_t bytes, const std::vector<Event>& events) {
     CopyPhaseCase c;
-    c.ranks = options_.ranks;
+    c.what = plan_.what;
     c.bytes = bytes;
     c.threads = threads_;
     c.orders = plan_.orders;
@@ -95,7 +143,9 @@ class Table {
       if (bytes > 0) speedups_[o].push_back(speedup);
       text += fmt::format(" {:>12.2f} {:>6.2f}", time.median, speedup);
       ordered_json row = {
+          {"collective", name_of(plan_.what.collective)},
           {"ranks", options_.ranks},
+          {"domains", options_.domains},
           {"threads", threads_},
           {"bytes", bytes},
           {"order", name_of(plan_.orders[o])},
@@ -159,8 +209,8 @@ int copy_phase_command(const BenchOptions& options) {
   }
   ordered_json json;
   std::vector<Event> events;
-  fmt::print("# copy phase of an all-to-all, {} ranks in one process, buffers on {}{}, {}\n",
-             options.ranks, options.staggered ? "different lines of their pages" : "pages",
+  fmt::print("# copy phase of {}, {} ranks{} in one process, buffers on {}{}, {}\n", described(plan.what), options.ranks,
+             options.domains > 1 ? fmt::format(" in {} domains", options.domains) : "", options.staggered ? "different lines of their pages" : "pages",
              options.cold ? ", cold caches" : "", processor_name());
   json["header"] = {{"cpu", processor_name()}, {"what", "copy phase"}};
   if (options.counters) {

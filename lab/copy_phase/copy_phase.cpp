@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <latch>
 #include <memory>
 #include <new>
@@ -26,18 +27,26 @@ using Clock = std::chrono::steady_clock;
 // A batch lasts about this long, so that the clock and the meeting weigh little.
 constexpr double phase_batch_seconds = 200e-6;
 
+// A copy, in few bytes: the list shall not fill the caches.
+struct Step {
+  std::uint16_t source, destination, send_block, recv_block;
+};
+Step step_of(const plan::EdgeCopy& copy) {
+  const auto narrow = [](int number) { return static_cast<std::uint16_t>(number); };
+  return {narrow(copy.source), narrow(copy.destination), narrow(copy.send_block), narrow(copy.recv_block)};
+}
+
 // The buffers of all ranks, each rank's in a shared heap of its own, as peers map it: far apart, so
 // that each has page tables of its own.
 class Buffers {
  public:
-  explicit Buffers(const CopyPhaseCase& c) : ranks_(c.ranks), bytes_(c.bytes) {
+  explicit Buffers(const CopyPhaseCase& c) : blocks_(blocks_of(c.what)), bytes_(c.bytes) {
     const std::size_t page = sys::page_size();
-    const std::size_t whole =
-        (static_cast<std::size_t>(c.ranks) * c.bytes + page - 1) / page * page;
+    const std::size_t whole = (static_cast<std::size_t>(std::max(blocks_.send, blocks_.recv)) * c.bytes + page - 1) / page * page;
     const std::size_t stride = whole + (c.staggered ? page : 0);
     try {
-      for (int rank = 0; rank < c.ranks; ++rank) {
-        std::byte* heap = make_heap(2 * stride, std::max(heap_span(c.ranks), 2 * stride));
+      for (int rank = 0; rank < c.what.ranks; ++rank) {
+        std::byte* heap = make_heap(2 * stride, std::max(heap_span(c.what.ranks), 2 * stride));
         for (std::size_t which = 0; which < 2; ++which) {
           const std::size_t number = 2 * static_cast<std::size_t>(rank) + which;
           const std::size_t line = c.staggered ? number % (page / sys::cache_line) : 0;
@@ -53,48 +62,44 @@ class Buffers {
   Buffers& operator=(const Buffers&) = delete;
   ~Buffers() { unmap(); }
 
-  std::byte* send_block(int source, int destination) const {
-    return send_[static_cast<std::size_t>(source)] + static_cast<std::size_t>(destination) * bytes_;
-  }
-  std::byte* recv_block(int destination, int source) const {
-    return recv_[static_cast<std::size_t>(destination)] + static_cast<std::size_t>(source) * bytes_;
-  }
+  std::byte* send_block(std::size_t rank, std::size_t block) const { return send_[rank] + block * bytes_; }
+  std::byte* recv_block(std::size_t rank, std::size_t block) const { return recv_[rank] + block * bytes_; }
 
-  void fill(std::uint64_t call) const {
-    for (int s = 0; s < ranks_; ++s) {
-      for (int d = 0; d < ranks_; ++d) {
-        for (std::size_t i = 0; i < bytes_; ++i) {
-          send_block(s, d)[i] = byte_of(s, d, i, call);
-          recv_block(d, s)[i] = ~byte_of(s, d, i, call);
-        }
+  // What the copies send, and something else where they put it.
+  void fill(const std::vector<Step>& copies, std::uint64_t call) const {
+    for (const Step& copy : copies) {
+      for (std::size_t i = 0; i < bytes_; ++i) {
+        send_block(copy.source, copy.send_block)[i] = byte_of(copy, i, call);
+        recv_block(copy.destination, copy.recv_block)[i] = ~byte_of(copy, i, call);
       }
     }
   }
-  std::uint64_t mismatches(std::uint64_t call) const {
+  std::uint64_t mismatches(const std::vector<Step>& copies, std::uint64_t call) const {
     std::uint64_t wrong = 0;
-    for (int s = 0; s < ranks_; ++s) {
-      for (int d = 0; d < ranks_; ++d) {
-        for (std::size_t i = 0; i < bytes_; ++i) {
-          wrong += recv_block(d, s)[i] != byte_of(s, d, i, call);
-          wrong += send_block(s, d)[i] != byte_of(s, d, i, call);
-        }
+    for (const Step& copy : copies) {
+      for (std::size_t i = 0; i < bytes_; ++i) {
+        wrong += recv_block(copy.destination, copy.recv_block)[i] != byte_of(copy, i, call);
+        wrong += send_block(copy.source, copy.send_block)[i] != byte_of(copy, i, call);
       }
     }
     return wrong;
   }
   // Brings the buffers of a rank into this thread's cache.
-  void touch(int rank) const {
-    for (std::byte* buffer : {send_block(rank, 0), recv_block(rank, 0)}) {
-      volatile std::byte* bytes = buffer;
-      const std::size_t size = static_cast<std::size_t>(ranks_) * bytes_;
-      for (std::size_t i = 0; i < size; i += 32) bytes[i] = bytes[i];
-    }
+  void touch(std::size_t rank) const {
+    touch(send_block(rank, 0), blocks_.send);
+    touch(recv_block(rank, 0), blocks_.recv);
   }
 
  private:
-  static std::byte byte_of(int source, int destination, std::size_t offset, std::uint64_t call) {
-    const std::uint64_t place = (static_cast<std::uint64_t>(source) << 48) ^
-                                (static_cast<std::uint64_t>(destination) << 32) ^ offset;
+  void touch(std::byte* buffer, int blocks) const {
+    volatile std::byte* bytes = buffer;
+    const std::size_t size = static_cast<std::size_t>(blocks) * bytes_;
+    for (std::size_t i = 0; i < size; i += 32) bytes[i] = bytes[i];
+  }
+
+  // Of a block of a rank's send buffer, whoever it goes to.
+  static std::byte byte_of(const Step& copy, std::size_t offset, std::uint64_t call) {
+    const std::uint64_t place = (std::uint64_t{copy.source} << 48) ^ (std::uint64_t{copy.send_block} << 32) ^ offset;
     return static_cast<std::byte>((place + call) * 0x9e3779b97f4a7c15U >> 56);
   }
 
@@ -125,15 +130,10 @@ class Buffers {
     std::byte* base;
     std::size_t span;
   };
-  int ranks_;
+  BlocksOfRank blocks_;
   std::size_t bytes_;
   std::vector<Heap> heaps_;
   std::vector<std::byte*> send_, recv_;
-};
-
-// A copy, in few bytes: the list shall not fill the caches.
-struct Step {
-  std::uint16_t source, destination;
 };
 
 // All threads come together, again and again.
@@ -169,7 +169,7 @@ struct Times {
 struct Worker {
   int processor = -1;  // -1: wherever the system likes
   int first_rank = 0, end_rank = 0;
-  std::vector<std::vector<Step>> steps;   // [order]
+  std::vector<std::vector<std::vector<Step>>> parts;  // [order][rank - first_rank]
   std::vector<std::vector<Times>> times;  // [order][round]
   std::vector<std::vector<Count>> sums;   // [order][event]
   std::vector<unsigned char> other;       // walked through to empty the caches
@@ -183,28 +183,33 @@ std::vector<Worker> make_workers(const CopyPhaseCase& c) {
     if (!processors.empty()) {
       worker.processor = processors[static_cast<std::size_t>(t) % processors.size()];
     }
-    worker.first_rank = static_cast<int>(std::int64_t{c.ranks} * t / c.threads);
-    worker.end_rank = static_cast<int>(std::int64_t{c.ranks} * (t + 1) / c.threads);
-    for (const plan::Order order : c.orders) {
-      std::vector<Step>& steps = worker.steps.emplace_back();
+    worker.first_rank = static_cast<int>(std::int64_t{c.what.ranks} * t / c.threads);
+    worker.end_rank = static_cast<int>(std::int64_t{c.what.ranks} * (t + 1) / c.threads);
+    worker.other.resize(c.evict_bytes);
+  }
+  for (const plan::Order order : c.orders) {
+    const std::vector<std::vector<plan::EdgeCopy>> parts = parts_of(order, c.what);
+    for (Worker& worker : workers) {
+      std::vector<std::vector<Step>>& own = worker.parts.emplace_back();
       for (int rank = worker.first_rank; rank < worker.end_rank; ++rank) {
-        for (const auto [source, destination] : plan::part_of_order(order, c.ranks, rank)) {
-          steps.push_back(
-              {static_cast<std::uint16_t>(source), static_cast<std::uint16_t>(destination)});
-        }
+        std::vector<Step>& steps = own.emplace_back();
+        std::ranges::transform(parts[static_cast<std::size_t>(rank)], std::back_inserter(steps), step_of);
       }
     }
-    worker.other.resize(c.evict_bytes);
   }
   return workers;
 }
 
 void copy_part(const Buffers& buffers, std::span<const Step> steps, std::size_t bytes) {
   for (const Step step : steps) {
-    memory::copy_bytes(buffers.recv_block(step.destination, step.source),
-                       buffers.send_block(step.source, step.destination), bytes);
+    memory::copy_bytes(buffers.recv_block(step.destination, step.recv_block),
+                       buffers.send_block(step.source, step.send_block), bytes);
   }
   asm volatile("" ::: "memory");  // each call counts, though the next one overwrites it
+}
+
+void copy_parts(const Buffers& buffers, const std::vector<std::vector<Step>>& parts, std::size_t bytes) {
+  for (const std::vector<Step>& part : parts) copy_part(buffers, part, bytes);
 }
 
 // Events of a batch, added to those of earlier ones.
@@ -226,7 +231,7 @@ Times warm_calls(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker,
                  long calls, Counters& counters) {
   if (!c.events.empty()) counters.start();
   const Clock::time_point begin = Clock::now();
-  for (long call = 0; call < calls; ++call) copy_part(buffers, worker.steps[order], c.bytes);
+  for (long call = 0; call < calls; ++call) copy_parts(buffers, worker.parts[order], c.bytes);
   const Clock::time_point end = Clock::now();
   if (!c.events.empty()) {
     counters.stop();
@@ -238,16 +243,14 @@ Times warm_calls(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker,
 // Rank after rank, each with caches that hold its own buffers. Only the copies are timed.
 Times cold_call(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, std::size_t order,
                 Counters& counters) {
-  const auto pairs = static_cast<std::size_t>(c.ranks);
-  const std::span<const Step> steps = worker.steps[order];
   Times sum{};
   for (int rank = worker.first_rank; rank < worker.end_rank; ++rank) {
     for (std::size_t i = 0; i < worker.other.size(); i += sys::cache_line) ++worker.other[i];
-    buffers.touch(rank);
-    const auto part = static_cast<std::size_t>(rank - worker.first_rank);
+    buffers.touch(static_cast<std::size_t>(rank));
+    const std::vector<Step>& part = worker.parts[order][static_cast<std::size_t>(rank - worker.first_rank)];
     if (!c.events.empty()) counters.start();
     const Clock::time_point begin = Clock::now();
-    copy_part(buffers, steps.subspan(part * pairs, pairs), c.bytes);
+    copy_part(buffers, part, c.bytes);
     sum.end += Clock::now() - begin;
     if (!c.events.empty()) {
       counters.stop();
@@ -271,7 +274,7 @@ void work(const CopyPhaseCase& c, const Buffers& buffers, Worker& worker, Meetin
         worker.times[order][round] = cold_call(c, buffers, worker, order, counters);
       } else {
         // What the order before left in the caches shall not count.
-        copy_part(buffers, worker.steps[order], c.bytes);
+        copy_parts(buffers, worker.parts[order], c.bytes);
         meeting.wait();
         worker.times[order][round] = warm_calls(c, buffers, worker, order, calls, counters);
       }
@@ -316,15 +319,20 @@ double span_of(const std::vector<Worker>& workers, std::size_t order, std::size_
 // Each order alone, with fresh data.
 std::uint64_t check(const CopyPhaseCase& c, const Buffers& buffers) {
   std::uint64_t errors = 0, call = 0;
+  // Rows are by definition.
+  std::vector<Step> copies;
+  for (const std::vector<plan::EdgeCopy>& part : parts_of(plan::Order::row, c.what)) {
+    std::ranges::transform(part, std::back_inserter(copies), step_of);
+  }
   for (const plan::Order order : c.orders) {
     CopyPhaseCase one = c;
     one.orders = {order};
     one.evict_bytes = 0;
     one.events.clear();
     std::vector<Worker> workers = make_workers(one);
-    buffers.fill(++call);
+    buffers.fill(copies, ++call);
     run(one, buffers, workers, 1, 1);
-    errors += buffers.mismatches(call);
+    errors += buffers.mismatches(copies, call);
   }
   return errors;
 }
@@ -343,7 +351,7 @@ std::vector<Count> events_a_call(const std::vector<Worker>& workers, std::size_t
 
 CopyPhaseResult measure_copy_phase(const CopyPhaseCase& c) {
   CopyPhaseResult result;
-  if (c.ranks < 1 || c.threads < 1 || c.orders.empty()) return result;
+  if (c.what.ranks < 1 || c.threads < 1 || c.orders.empty()) return result;
   const Buffers buffers(c);
   result.errors = check(c, buffers);
   std::vector<Worker> workers = make_workers(c);
@@ -375,49 +383,6 @@ CopyPhaseResult measure_copy_phase(const CopyPhaseCase& c) {
   result.rounds = rounds;
   result.calls_per_batch = calls;
   return result;
-}
-
-std::string_view name_of(plan::Order order) {
-  switch (order) {
-    case plan::Order::row:
-      return "row";
-    case plan::Order::column:
-      return "column";
-    case plan::Order::morton:
-      return "morton";
-    case plan::Order::hilbert:
-      return "hilbert";
-    case plan::Order::square_and_row:
-      return "square-row";
-    case plan::Order::square_and_column:
-      return "square-column";
-    case plan::Order::square_and_morton:
-      return "square-morton";
-    default:
-      return "";  // the orders for NUMA need a map of domains
-  }
-}
-
-std::string parse_orders(std::string_view text, std::vector<plan::Order>& orders) {
-  orders.clear();
-  while (true) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const std::string_view word = text.substr(0, end);
-    bool known = false;
-    for (const plan::Order order :
-         {plan::Order::row, plan::Order::column, plan::Order::morton, plan::Order::hilbert, plan::Order::square_and_row,
-          plan::Order::square_and_column, plan::Order::square_and_morton}) {
-      if (word != name_of(order)) continue;
-      orders.push_back(order);
-      known = true;
-    }
-    if (!known) {
-      return "unknown order '" + std::string(word) +
-             "'; known are row, column, morton, hilbert, square-row, square-column, square-morton";
-    }
-    if (end == text.size()) return "";
-    text.remove_prefix(end + 1);
-  }
 }
 
 }  // namespace quadrille::tools

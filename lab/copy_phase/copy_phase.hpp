@@ -1,9 +1,9 @@
-// The copy phase of an all-to-all inside a node, alone: no MPI, no waiting for peers, one process.
+// The copy phase of a collective inside a node, alone: no MPI, no waiting for peers, one process.
 //
 // The send and recv buffers of P ranks lie in the memory of this process. Pinned threads do what
 // the ranks would do: thread t has the ranks from P t / T on, and does their parts of an order
-// (plan/order.hpp) one rank after the other. So orders are compared by nothing but the order.
-// Source: tables 1 and 2 of Li, Zhang and Hoefler count the cache misses of this phase.
+// (copies.hpp) one rank after the other. So orders are compared by nothing but the order.
+// Source: tables 1 and 2 of Li, Zhang and Hoefler count the cache misses of this phase; section 3 has it for neighbours.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/order.hpp"
+#include "lab/copy_phase/copies.hpp"
 #include "tools/machine/counters.hpp"
 
 namespace quadrille::tools {
 
 struct CopyPhaseCase {
-  int ranks = 64;
+  Copied what;
   std::size_t bytes = 8;  // of a block
   int threads = 1;
   std::vector<plan::Order> orders;
@@ -44,11 +44,6 @@ struct CopyPhaseResult {
 // In a round each order has a batch of calls; in which sequence is drawn anew for each round.
 // Throws std::bad_alloc or std::system_error if the system gives no memory or threads.
 CopyPhaseResult measure_copy_phase(const CopyPhaseCase& c);
-
-// "row", "column", "morton", "hilbert".
-std::string_view name_of(plan::Order order);
-// Reads "row,morton". Returns an empty string, or one line that says what is wrong.
-std::string parse_orders(std::string_view text, std::vector<plan::Order>& orders);
 
 // ---- The command ----
 

@@ -57,6 +57,16 @@ class Applications(unittest.TestCase):
     found = claims(ABOUT | {'application': 'co-15', 'panels': panels[:1]})
     self.assertIn('it is about 60 ranks, and there were 2', found[0][3])
 
+  def test_the_copies_alone(self):
+    rows = [{'line': line, 'bytes': size, 'us': us} for line, us in (('row', 3), ('morton', 2)) for size in (8, 4096)]
+    rows[-1]['us'] = 6
+    data = ABOUT | {'application': 'co-copies', 'panels': [{'title': 'allgather, 72 ranks', 'x': 'bytes', 'y': 'us', 'rows': rows}]}
+    self.assertEqual([claim[2:] for claim in claims(data)], [(1.5, 'agrees'), (0.5, 'disagrees')])
+    self.assertEqual(applications.summary_of(data), 'no number to compare with')
+    page = applications.page_of(data, False)
+    self.assertIn('played by one process with 2 threads', page)
+    self.assertNotIn('time slices', page)
+
   def test_blocks_have_the_papers_sizes(self):
     for ranks in (2, 8, 60, 72):
       for block in applications.cache_oblivious.CLASSES.values():

@@ -13,7 +13,7 @@ namespace {
 
 CopyPhaseCase small_case(int ranks, int threads, std::size_t bytes) {
   CopyPhaseCase c;
-  c.ranks = ranks;
+  c.what.ranks = ranks;
   c.threads = threads;
   c.bytes = bytes;
   c.orders = {plan::Order::row, plan::Order::column, plan::Order::morton, plan::Order::hilbert};
@@ -23,7 +23,7 @@ CopyPhaseCase small_case(int ranks, int threads, std::size_t bytes) {
 
 void expect_right(const CopyPhaseCase& c) {
   const CopyPhaseResult result = measure_copy_phase(c);
-  EXPECT_EQ(result.errors, 0u) << c.ranks << " ranks, " << c.threads << " threads";
+  EXPECT_EQ(result.errors, 0u) << c.what.ranks << " ranks, " << c.threads << " threads";
   ASSERT_EQ(result.microseconds.size(), c.orders.size());
   for (const std::vector<double>& times : result.microseconds) {
     EXPECT_EQ(times.size(), static_cast<std::size_t>(result.rounds));
@@ -47,6 +47,18 @@ TEST(CopyPhase, MovesThemColdAndStaggeredToo) {
   c.evict_bytes = 4096;
   expect_right(c);
   EXPECT_EQ(measure_copy_phase(c).calls_per_batch, 1);
+}
+
+TEST(CopyPhase, MovesTheBlocksOfOtherCollectives) {
+  for (const Collective collective : {Collective::allgather, Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
+    for (const std::size_t evict : {std::size_t{0}, std::size_t{4096}}) {
+      CopyPhaseCase c = small_case(12, 2, 24);
+      c.what = {collective, 12, 3, plan::moore(2, 1), {4, 3}};
+      c.orders = {plan::Order::row, plan::Order::morton, plan::Order::row_numa, plan::Order::morton_numa};
+      c.evict_bytes = evict;
+      expect_right(c);
+    }
+  }
 }
 
 TEST(CopyPhase, WithoutOrdersIsNothing) {
@@ -80,12 +92,75 @@ TEST(CopyPhase, LeavesNothingBehind) {
 
 TEST(Orders, AreReadByName) {
   std::vector<plan::Order> orders;
-  EXPECT_EQ(parse_orders("morton,row", orders), "");
+  const auto read = [&](const char* text, Collective of) { return parse_orders(text, of, orders); };
+  EXPECT_EQ(read("morton,row", Collective::alltoall), "");
   EXPECT_EQ(orders, (std::vector{plan::Order::morton, plan::Order::row}));
-  EXPECT_EQ(parse_orders("square-row,square-column,square-morton", orders), "");
+  EXPECT_EQ(read("square-row,square-column,square-morton", Collective::allgather), "");
   EXPECT_EQ(orders.size(), 3u);
-  EXPECT_THAT(parse_orders("row,", orders), testing::HasSubstr("unknown order ''"));
-  EXPECT_THAT(parse_orders("peano", orders), testing::HasSubstr("row, column, morton, hilbert"));
+  EXPECT_THAT(read("row,", Collective::alltoall), testing::HasSubstr("unknown order ''"));
+  EXPECT_THAT(read("peano", Collective::alltoall), testing::HasSubstr("row, column, morton, hilbert"));
+  EXPECT_EQ(read("row-numa,morton-numa", Collective::neighbor_allgather), "");
+  EXPECT_THAT(read("hilbert", Collective::neighbor_alltoall),
+              testing::EndsWith("for neighbours are row, morton, row-numa, morton-numa"));
+}
+
+std::vector<plan::EdgeCopy> all_of(plan::Order order, const Copied& what) {
+  std::vector<plan::EdgeCopy> all;
+  for (const std::vector<plan::EdgeCopy>& part : parts_of(order, what)) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+Copied among(Collective collective, int ranks, int domains = 1) {
+  Copied what{collective, ranks, domains, plan::moore(2, 1), {}};
+  what.extents = even_extents(ranks, 2);
+  return what;
+}
+
+constexpr Collective copied[] = {Collective::alltoall, Collective::allgather, Collective::neighbor_alltoall,
+                                 Collective::neighbor_allgather};
+
+TEST(Copied, EachOrderHasTheSameCopies) {
+  for (const Collective collective : copied) {
+    for (const int ranks : {1, 2, 6, 20}) {
+      const Copied what = among(collective, ranks, std::min(ranks, 3));
+      const std::vector<plan::EdgeCopy> rows = all_of(plan::Order::row, what);
+      const auto [send, recv] = blocks_of(what);
+      EXPECT_EQ(rows.size(), static_cast<std::size_t>(ranks * recv));
+      for (const plan::EdgeCopy& copy : rows) EXPECT_TRUE(copy.send_block < send && copy.recv_block < recv);
+      for (const plan::Order order : {plan::Order::morton, plan::Order::row_numa, plan::Order::morton_numa}) {
+        EXPECT_THAT(all_of(order, what), testing::UnorderedElementsAreArray(rows)) << name_of(order);
+      }
+    }
+  }
+}
+
+TEST(Copied, OrdersForNumaHeedTheDomains) {
+  for (const Collective collective : copied) {
+    const auto one = parts_of(plan::Order::morton_numa, among(collective, 12));
+    const auto three = parts_of(plan::Order::morton_numa, among(collective, 12, 3));
+    EXPECT_NE(one, three);
+    // A rank of the second domain writes there alone.
+    for (const plan::EdgeCopy& copy : three[5]) EXPECT_EQ(copy.destination / 4, 1);
+    EXPECT_EQ(parts_of(plan::Order::morton, among(collective, 12)), parts_of(plan::Order::morton, among(collective, 12, 3)));
+  }
+}
+
+TEST(Copied, BlocksOfEachKind) {
+  const auto sides = [](Collective collective) {
+    const BlocksOfRank blocks = blocks_of(among(collective, 6));
+    return std::pair(blocks.send, blocks.recv);
+  };
+  EXPECT_EQ(sides(Collective::alltoall), std::pair(6, 6));
+  EXPECT_EQ(sides(Collective::allgather), std::pair(1, 6));
+  EXPECT_EQ(sides(Collective::neighbor_alltoall), std::pair(8, 8));
+  EXPECT_EQ(sides(Collective::neighbor_allgather), std::pair(1, 8));
+}
+
+TEST(Copied, ExtentsAreEven) {
+  EXPECT_EQ(even_extents(60, 2), (std::vector{10, 6}));
+  EXPECT_EQ(even_extents(72, 3), (std::vector{6, 4, 3}));
+  EXPECT_EQ(even_extents(64, 3), (std::vector{4, 4, 4}));
+  EXPECT_EQ(even_extents(7, 2), (std::vector{7, 1}));
 }
 
 }  // namespace

@@ -198,7 +198,14 @@ PYTHON
 expect 0 0 "cold caches" "$TOOL" bench --copy-phase --ranks 4 --sizes 8 --orders morton --cold --threads 1
 expect 2 1 "known are row" "$TOOL" bench --copy-phase --orders peano
 expect 2 1 "--threads must be" "$TOOL" bench --copy-phase --ranks 2 --threads 3
-expect 2 1 "leave 'alltoall' out" "$TOOL" bench alltoall --copy-phase
+expect 0 0 "copy phase of allgather, 6 ranks in 2 domains" "$TOOL" bench allgather --copy-phase --ranks 6 --domains 2 --sizes 8 --json "$work/g.json"
+grep -q '"order": "morton-numa"' "$work/g.json" || fail "no orders for NUMA in the copy phase with domains"
+expect 0 0 "8 neighbours on a torus of 3x2" "$TOOL" bench neighbor_alltoall --copy-phase --ranks 6 --neighborhood moore:2,1 --sizes 8
+expect 2 1 "has no 'alltoallv'; known are alltoall, allgather" "$TOOL" bench alltoallv --copy-phase
+expect 2 1 "for neighbours are row, morton" "$TOOL" bench neighbor_allgather --copy-phase --orders hilbert
+expect 2 1 "--domains must be 1 to" "$TOOL" bench --copy-phase --ranks 4 --domains 5
+expect 2 1 "3 dimensions and 6 ranks" "$TOOL" bench neighbor_alltoall --copy-phase --ranks 6 --grid 3x2
+expect 2 1 "--grid is for neighbour" "$TOOL" bench --copy-phase --ranks 6 --grid 3x2
 expect 2 1 "need more memory" "$TOOL" bench --copy-phase --sizes 1G
 expect 2 1 "--figure, --csv have no effect with --copy-phase" "$TOOL" bench --copy-phase --csv a --figure co-10
 expect 2 1 "--overlap, --tests have no effect with --copy-phase" "$TOOL" bench --copy-phase --overlap --tests 1

@@ -187,12 +187,13 @@ constexpr Effect effects[] = {
     {"--panel", false, false, true, false},       {"--counters", true, false, true, true},
     {"--memory", true, true, true, false},        {"--in-place", true, true, true, false},
     {"--datatype", true, true, true, false},      {"--distribution", true, true, false, false},
-    {"--neighborhood", true, true, false, false}, {"--grid", true, true, false, false},
+    {"--neighborhood", true, true, false, true},  {"--grid", true, true, false, true},
     {"--overlap", true, true, false, false},      {"--tests", false, true, false, false},
     {"--figure", true, false, true, false},       {"--results", false, false, true, false},
     {"--runs", false, false, true, false},        {"--progress", true, true, true, false},
     {"--ranks", false, false, false, true},       {"--orders", false, false, false, true},
     {"--threads", false, false, false, true},     {"--staggered", false, false, false, true},
+    {"--domains", false, false, false, true},
     {"--seed", true, true, true, false},          {"--json", true, true, false, true},
     {"--csv", true, true, false, false}};
 
@@ -446,11 +447,17 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_flag_callback("--progress", show_progress_always,
                             "Say every three seconds on stderr what is done, also without a terminal");
   command.add_flag("--copy-phase", options.copy_phase,
-                   "Only the copies of an all-to-all inside a node, in one process without MPI: "
-                   "compares orders");
+                   "Only the copies of a collective inside a node, in one process without MPI: compares orders. Of "
+                   "alltoall (if none is named), allgather, neighbor_alltoall, neighbor_allgather");
   command.add_option("--ranks", options.ranks, "Copy phase: ranks")->default_str("64");
-  command.add_option("--orders", options.orders, "Copy phase: orders, compared with the first")
-      ->default_str("row,column,morton,hilbert");
+  command.add_option("--orders", options.orders,
+                     "Copy phase: orders, compared with the first: row, column, morton, hilbert, row-numa, morton-numa, "
+                     "square-row, square-column, square-morton; of neighbours row, morton, row-numa, morton-numa (those that "
+                     "matter for so many domains)");
+  command
+      .add_option("--domains", options.domains,
+                  "Copy phase: NUMA domains, each of ranks that follow each other; row-numa and morton-numa heed them")
+      ->default_str("1");
   command
       .add_option("--threads", options.threads,
                   "Copy phase: threads; 0 measures one a processor, then one alone")

@@ -63,7 +63,8 @@ struct BenchOptions {
   std::string results = "results";  // folder of its page and data
   // For --copy-phase.
   bool copy_phase = false, staggered = false;
-  std::string orders = "row,column,morton,hilbert";
+  std::string orders;  // empty: the usual ones
+  int domains = 1;
   int ranks = 64, threads = 0;
   std::vector<std::string> given;  // the options that the command line has, as "--sizes"
 };
