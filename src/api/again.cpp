@@ -253,6 +253,12 @@ bool served_again(Of<Collective::allgatherv>, const void* sendbuf, Count sendcou
   return served(*last, error);
 }
 
+Engine engine_again(Collective collective, MPI_Count count) {
+  const Remembered& last = remembered[static_cast<std::size_t>(collective)];
+  const bool by_inbox = is_regular(collective) ? is_small(count, last) : !last.by_pairs;
+  return by_inbox ? Engine::inbox : Engine::exchange;
+}
+
 template bool served_again(Of<Collective::alltoallv>, const void*, const int*, const int*, MPI_Datatype, void*,
                            const int*, const int*, MPI_Datatype, MPI_Comm, int&);
 template bool served_again(Of<Collective::alltoallv>, const void*, const MPI_Count*, const MPI_Aint*, MPI_Datatype,

@@ -40,6 +40,10 @@ bool served_again(Of<Collective::allgatherv>, const void* sendbuf, Count sendcou
                   void* recvbuf, const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
                   MPI_Comm comm, int& error);
 
+// By which engine served_again() has served the last call of this thread. `count`: of the elements of its blocks, if
+// they have one size.
+choose::Engine engine_again(Collective collective, MPI_Count count = 0);
+
 // Which collectives have this way, in whatever form their counts have.
 constexpr bool has_short_way(Collective collective) { return is_dense(collective) && !is_typed(collective); }
 

@@ -99,6 +99,15 @@ bool passed_again(const Arguments&... arguments) {
   }
 }
 
+template <Collective collective, class... Arguments>
+choose::Engine engine_again(const Arguments&... arguments) {
+  if constexpr (is_regular(collective)) {
+    return engine_again(collective, std::get<sizeof...(Arguments) - 3>(std::tie(arguments...)));
+  } else {
+    return engine_again(collective);
+  }
+}
+
 // The MPI's function: a member of its table, looked up when it is needed, or what stands in for one.
 template <class Native>
 auto function_of(Native native) {
@@ -173,7 +182,7 @@ template <Collective collective, class Native, class... Arguments>
   if constexpr (has_short_way(collective)) {
     int error = MPI_SUCCESS;
     if (served_again(Of<collective>(), arguments..., error)) {
-      record::by_the_short_way();
+      if (record::on) record::by_the_short_way(engine_again<collective>(arguments...));
       return error;
     }
   }

@@ -106,7 +106,7 @@ bool has_gaps(const run::Side& side, int blocks, const std::vector<int>* list) {
 
 void free_staging_at_end() {
   static std::once_flag once;
-  std::call_once(once, [] { team::before_end(memory::free_staging); });
+  std::call_once(once, [] { team::before_end(team::AtEnd::staging, memory::free_staging); });
 }
 
 OnHost::OnHost(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver,

@@ -85,7 +85,7 @@ bool has_spare_processor() {
 void make_thread(With with) {
   try {
     progress_thread = new ProgressThread(with, has_spare_processor());
-    team::before_end(end_progress_thread);
+    team::before_end(team::AtEnd::progress_thread, end_progress_thread);
   } catch (const std::system_error&) {
     progress_thread = nullptr;
   }

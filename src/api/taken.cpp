@@ -166,7 +166,7 @@ void end_all() {
 
 void prepare_end() {
   static std::once_flag once;
-  std::call_once(once, [] { team::before_end(end_all); });
+  std::call_once(once, [] { team::before_end(team::AtEnd::requests, end_all); });
 }
 
 int make_and_start(State* made, MPI_Request* request) {

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 
 namespace quadrille::sys {
@@ -34,12 +35,15 @@ std::byte* make_file_memory(const std::string& path, std::size_t bytes) {
   if (file < 0) return nullptr;
   // A page that the disk has no room for would be a bus error when it is written.
   void* base = MAP_FAILED;
-  if (posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0) {
+  int error = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  if (error == 0) {
     base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    error = errno;
   }
   close(file);
   if (base != MAP_FAILED) return static_cast<std::byte*>(base);
   unlink(path.c_str());
+  errno = error;
   return nullptr;
 }
 

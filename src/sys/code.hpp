@@ -26,8 +26,8 @@ CodePlace place_in_code(const void* address);
 
 std::string host_name();
 
-// A new file of `bytes` zeros as memory: what is written there is in the file, however this process ends. Null if it is there
-// already, cannot be made, or the disk has no room for all of it. Never unmapped.
+// A new file of `bytes` zeros as memory: what is written there is in the file, however this process ends. Null, and why
+// in errno, if it is there already (EEXIST), cannot be made, or the disk has no room for all of it. Never unmapped.
 std::byte* make_file_memory(const std::string& path, std::size_t bytes);
 
 }  // namespace quadrille::sys

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -23,12 +25,14 @@ namespace {
 constexpr std::uint64_t short_call = 10'000;
 constexpr std::uint64_t timed_first = 8, timed_one_of = 17;
 
-constexpr int by_mpi = -1, by_short_way = -2;
+// In the place of a name's number; that of one that has no room is by_unknown, too.
+constexpr int by_unknown = -1, by_mpi = -2, by_short_way = -3;
 
 // Of the call that this thread is in.
 struct Here {
   bool inside = false;
   int name = by_mpi;
+  choose::Engine engine{};  // of the short way
 };
 thread_local Here here;
 
@@ -48,9 +52,10 @@ struct Known {
 constexpr std::size_t known_places = 16;
 thread_local Known known[known_places];
 
+// Has nothing to destroy, and nothing to make: a call may come when there is no memory left, or late.
+constinit std::mutex mutex;
 std::unique_lock<std::mutex> held() {
-  static auto* const mutex = new std::mutex;
-  return run::UnderWay::here().has_threads() ? std::unique_lock(*mutex) : std::unique_lock<std::mutex>();
+  return run::UnderWay::here().has_threads() ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
 }
 
 // The side that says what this rank sends.
@@ -65,8 +70,8 @@ std::ptrdiff_t count_of(const run::Call& call, int rank) {
 }
 
 Known& place_of(const Key& key) {
-  const auto mixed = (reinterpret_cast<std::uintptr_t>(key.site) >> 2) + key.count + static_cast<std::size_t>(key.collective);
-  return known[mixed % known_places];
+  const std::uintptr_t site = reinterpret_cast<std::uintptr_t>(key.site) >> 2;
+  return known[(site + key.count + static_cast<std::size_t>(key.collective)) % known_places];
 }
 
 bool is_for(const Known& last, const Key& key) {
@@ -157,9 +162,11 @@ Blocks blocks_of(const run::Call& call, const Known& at) {
   return blocks;
 }
 
-// Of calls whose ranks do not know all sizes: those number 1, 2, 4, 8 and so on; the last few of these are kept. All ranks
-// keep the same ones, as they make the same calls.
+// Of calls whose ranks do not know all sizes: those number 1, 2, 4, 8 and so on; the last few of these are kept. All
+// ranks keep the same ones, as they make the same calls. The others are calls on several communicators, and an array
+// has as many numbers as the one that it was made for has ranks.
 void keep_sample(const run::Call& call, const Known& at, Entry& entry) {
+  if (entry.communicator < 0) return;
   if (!is_dense(call.collective) || is_regular(call.collective)) return;
   if (at.communicator == nullptr || at.communicator->sent == nullptr || !std::has_single_bit(entry.calls)) return;
   const run::Side& side = sent_side(call);
@@ -168,9 +175,9 @@ void keep_sample(const run::Call& call, const Known& at, Entry& entry) {
   Sample& sample = entry.samples[std::countr_zero(entry.calls) % most_samples];
   std::uint64_t* const bytes = Tables::here().array(sample.bytes, at.communicator->ranks);
   if (bytes == nullptr) return;
+  const std::ptrdiff_t count = one ? std::max<std::ptrdiff_t>(count_of(call, at.communicator->rank), 0) : 0;
   for (int b = 0; b < at.communicator->ranks; ++b) {
-    bytes[b] = one ? static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(count_of(call, at.communicator->rank), 0)) * at.type_size
-                   : bytes_of_block(side, b, at);
+    bytes[b] = one ? static_cast<std::uint64_t>(count) * at.type_size : bytes_of_block(side, b, at);
   }
   sample.call = entry.calls;
 }
@@ -209,30 +216,39 @@ void begin() {
   mpi().Comm_size(mpi().comm_world, &ranks);
   const team::Team* const world = team::find_team(mpi().comm_world);
   const int node = world != nullptr && world->ready ? world->nodes.node_of[static_cast<std::size_t>(rank)] : -1;
-  if (!Tables::here().make(folder, rank, ranks, node)) {
-    if (rank == 0) team::say("calls are not recorded: cannot write in " + folder);
+  if (const int error = Tables::here().make(folder, rank, ranks, node); error != 0) {
+    if (rank != 0) return;
+    // Of the programs that one command starts one after the other the first is recorded.
+    team::say(error == EEXIST ? "calls are not recorded: an earlier program has left its record in " + folder
+                              : "calls are not recorded: cannot write in " + folder + ": " + std::strerror(error));
     return;
   }
-  team::before_end(finish);
+  team::before_end(team::AtEnd::record, finish);
   on = true;
 }
 
-void by(const choose::Choice& choice) {
+namespace {
+
+// A name that there is no memory for is not written down.
+template <class Name>
+void by_name(const Name& name) {
   if (!here.inside) return;
   const auto lock = held();
-  here.name = Tables::here().name_of(choice);
+  int found = by_unknown;
+  static_cast<void>(thrown_by([&] { found = Tables::here().name_of(name); }));
+  here.name = found;
 }
 
-void by(std::string_view name) {
-  if (!here.inside) return;
-  const auto lock = held();
-  here.name = Tables::here().name_of(name);
-}
+}  // namespace
 
-void by_the_short_way() { here.name = by_short_way; }
+void by(const choose::Choice& choice) { by_name(choice); }
+
+void by(std::string_view name) { by_name(name); }
+
+void by_the_short_way(choose::Engine engine) { here.name = by_short_way, here.engine = engine; }
 
 Recorded::Recorded() : outermost_(!here.inside) {
-  if (outermost_) here = {true, by_mpi};
+  if (outermost_) here = {true};
 }
 
 void Recorded::start_clock() {
@@ -244,7 +260,8 @@ bool Recorded::begin_like(const Key& key) {
   if (!outermost_) return true;
   const Known& at = place_of(key);
   // An entry of others has calls of many sizes, and a count that is no size is the MPI's to look at.
-  if (!is_for(at, key) || at.communicator == nullptr || at.entry->communicator < 0 || static_cast<std::ptrdiff_t>(key.count) < 0) return false;
+  if (!is_for(at, key) || at.communicator == nullptr || at.entry->communicator < 0) return false;
+  if (static_cast<std::ptrdiff_t>(key.count) < 0) return false;
   const auto lock = held();
   Entry& entry = *at.entry;
   ++entry.calls;
@@ -268,7 +285,7 @@ void Recorded::begin(const run::Call& call, Form form, const void* site) {
     const Blocks blocks = blocks_of(call, at);
     entry.bytes += blocks.bytes;
     if (blocks.least != UINT64_MAX) {
-      entry.least_block = entry.calls == 1 ? blocks.least : std::min(entry.least_block, blocks.least);
+      entry.least_block = std::min(entry.least_block, blocks.least);
       entry.most_block = std::max(entry.most_block, blocks.most);
     }
     keep_sample(call, at, entry);
@@ -284,7 +301,12 @@ Recorded::~Recorded() {
   if (entry_ == nullptr) return;
   const auto lock = held();
   Tables& tables = Tables::here();
-  const int name = here.name == by_mpi ? tables.name_of_mpi() : here.name == by_short_way ? tables.last_name(*entry_) : here.name;
+  int name = here.name;
+  if (name == by_mpi) name = tables.name_of_mpi();
+  if (name == by_short_way) {
+    name = by_unknown;
+    static_cast<void>(thrown_by([&] { name = tables.name_of(here.engine); }));
+  }
   Way* const way = tables.way_of(*entry_, name);
   if (way != nullptr) ++way->calls;
   if (timed_ == Timed::no) return;

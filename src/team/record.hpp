@@ -1,5 +1,5 @@
-// Writes down what calls a program makes, for `quadrille report`: how many, how long, how large, from where, and by which
-// algorithm. A call costs some tens of nanoseconds: what is alike is added up in memory that was made in MPI_Init
+// Writes down what calls a program makes, for `quadrille report`: how many, how long, how large, from where, and by
+// which algorithm. A call costs some tens of nanoseconds: what is alike is added up in memory that was made in MPI_Init
 // (record_file.hpp), and of short calls only some are timed.
 #pragma once
 
@@ -21,8 +21,8 @@ void begin();
 // What carries out the call that this thread is in. Without a word the MPI does.
 void by(const choose::Choice& choice);
 void by(std::string_view name);
-// It goes as an earlier one like it did.
-void by_the_short_way();
+// It goes as an earlier one like it did: by this engine, of which there is one algorithm.
+void by_the_short_way(choose::Engine engine);
 
 // What calls have in common that need not be looked at again.
 struct Key {
@@ -41,7 +41,8 @@ class Recorded {
  public:
   Recorded();
   void begin(const run::Call& call, Form form, const void* site);
-  // The same of a blocking call with one size, which is dense. False, and nothing is begun, unless an earlier one was like it.
+  // The same of a blocking call with one size, which is dense. False, and nothing is begun, unless an earlier one was
+  // like it.
   bool begin_like(const Key& key);
   Recorded(const Recorded&) = delete;
   Recorded& operator=(const Recorded&) = delete;

@@ -1,9 +1,9 @@
-// What `quadrille report` has a program write down of its calls: a file of each rank, which is memory while the program runs.
-// Numbers and short texts at fixed places: nothing is allocated, and nothing grows. Read by src/tools/report/.
+// What `quadrille report` has a program write down of its calls: a file of each rank, which is memory while the program
+// runs. Numbers and short texts at fixed places: nothing is allocated, and nothing grows. Read by src/tools/report/.
 //
-// Calls that are alike share an entry: of one collective and form, on one communicator, from one place in the program, with
-// blocks of about one size. What has no room left is added up in the entries of `others`, which have no communicator and no
-// place; so no call is lost, however different they all are.
+// Calls that are alike share an entry: of one collective and form, on one communicator, from one place in the program,
+// with blocks of about one size. What has no room left is added up in the entries of `others`, which have no
+// communicator and no place; so no call is lost, however different they all are.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace quadrille::record {
 
-inline constexpr std::uint64_t magic = 0x3144524f43455251;  // "QRECORD1"
+inline constexpr std::uint64_t magic = 0x3244524f43455251;  // "QRECORD2"
 
 enum class Form : std::uint8_t { blocking, nonblocking, persistent };
 
@@ -45,8 +45,8 @@ struct Name {
   char text[64] = {};
 };
 
-// How long calls took. First each is timed, and later, if they are short, one of many of the rest: the first ones, which may take
-// long, do not count for more than they are.
+// How long calls took. First each is timed, and later, if they are short, one of many of the rest: the first ones,
+// which may take long, do not count for more than they are.
 struct Times {
   std::uint64_t timed = 0, nanoseconds = 0;                  // of those of which each was timed
   std::uint64_t sampled = 0, sampled_nanoseconds = 0;        // of the rest
@@ -70,11 +70,11 @@ struct Entry {
   std::uint8_t collective = 0;
   Form form = Form::blocking;
   std::uint8_t size_class = 0;  // of collectives whose ranks all know the size
-  std::uint8_t used = 0;
   std::int16_t communicator = -1, site = -1;
   std::uint64_t calls = 0, longest = 0;
   Times times;
-  std::uint64_t bytes = 0, least_block = 0, most_block = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t least_block = UINT64_MAX, most_block = 0;  // the former, while no call had a block
   std::uint32_t ways_used = 0, ways_lost = 0;
   Way ways[most_ways];
   Sample samples[most_samples];
@@ -82,7 +82,7 @@ struct Entry {
 
 struct Header {
   std::uint64_t magic = 0;
-  std::int32_t rank = 0, ranks = 0, node = -1, process = 0;
+  std::int32_t rank = 0, ranks = 0, node = -1;
   char host[64] = {};
   std::uint64_t begin = 0, end = 0;  // when MPI_Init was done and MPI_Finalize began, in nanoseconds; 0: it never began
   std::uint64_t latest = 0;          // the end of the last call that was timed

@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <new>
 
 #include "sys/code.hpp"
 #include "team/neighbors.hpp"
 #include "team/world.hpp"
+#include "text/cut.hpp"
 #include "text/hash.hpp"
 
 namespace quadrille::record {
@@ -16,9 +18,12 @@ namespace {
 
 constexpr std::uint64_t room_of_all = 64 * 1024, room_of_a_rank = 256;
 
+// Where a longer one may have stood before.
 template <std::size_t size>
 void write_text(char (&to)[size], std::string_view text) {
-  std::memcpy(to, text.data(), std::min(size - 1, text.size()));
+  const std::string_view fits = text::beginning_of(text, size - 1);
+  std::memcpy(to, fits.data(), fits.size());
+  std::memset(to + fits.size(), 0, size - fits.size());
 }
 
 // The end of a path says more than its beginning.
@@ -46,11 +51,11 @@ Tables& Tables::here() {
   return *tables;
 }
 
-bool Tables::make(const std::string& folder, int rank, int ranks, int node) {
+int Tables::make(const std::string& folder, int rank, int ranks, int node) {
   const auto drawn = static_cast<std::uint64_t>(std::min(ranks, most_ranks_with_matrix));
   const std::uint64_t room = room_of_all + drawn * room_of_a_rank;
   std::byte* const memory = sys::make_file_memory(fmt::format("{}/rank-{}", folder, rank), sizeof(File) + room);
-  if (memory == nullptr) return false;
+  if (memory == nullptr) return errno;
   file_ = new (memory) File;
   Header& header = file_->header;
   header.rank = rank;
@@ -63,7 +68,7 @@ bool Tables::make(const std::string& folder, int rank, int ranks, int node) {
   header.begin = sys::nanoseconds();
   name_of("mpi");
   header.magic = magic;
-  return true;
+  return 0;
 }
 
 std::uint64_t* Tables::array(std::uint64_t& offset, int numbers) {
@@ -207,7 +212,8 @@ Entry* Tables::entry_of(Collective collective, Form form, const CommunicatorHere
 
 int Tables::name_of(const choose::Choice& choice) {
   for (std::size_t i = 0; i < named_.size(); ++i) {
-    if (named_[i].algorithm == choice.algorithm && named_[i].parameters == choice.parameters) return static_cast<int>(i);
+    const Named& one = named_[i];
+    if (one.algorithm == choice.algorithm && one.parameters == choice.parameters) return static_cast<int>(i);
   }
   const std::size_t before = named_.size();
   const int name = name_of(choose::to_string(choice));
@@ -216,9 +222,17 @@ int Tables::name_of(const choose::Choice& choice) {
   return name;
 }
 
+int Tables::name_of(choose::Engine engine) {
+  int& name = engine_names_[static_cast<std::size_t>(engine)];
+  if (name >= 0) return name;
+  const auto& all = choose::algorithms();
+  const auto its = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.engine == engine; });
+  return name = its != all.end() ? name_of(its->name) : -1;
+}
+
 int Tables::name_of(std::string_view text) {
   for (std::size_t i = 0; i < named_.size(); ++i) {
-    if (std::string_view(file_->names[i].text) == text.substr(0, sizeof(Name) - 1)) return static_cast<int>(i);
+    if (file_->names[i].text == text::beginning_of(text, sizeof(Name) - 1)) return static_cast<int>(i);
   }
   if (named_.size() == most_names) {
     ++file_->header.names_lost;
@@ -232,7 +246,6 @@ int Tables::name_of(std::string_view text) {
 
 Way* Tables::way_of(Entry& entry, int name) {
   if (name < 0) return ++entry.ways_lost, nullptr;
-  if (name != name_of_mpi()) last_names_[index_of(entry)] = name;
   for (std::uint32_t w = 0; w < entry.ways_used; ++w) {
     if (entry.ways[w].name == name) return &entry.ways[w];
   }

@@ -1,6 +1,7 @@
 // The tables of record_file.hpp while they are written, and what this process knows beside them.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -38,8 +39,9 @@ class Tables {
  public:
   static Tables& here();
 
-  // Makes the file of this rank in a folder. False if that cannot be.
-  bool make(const std::string& folder, int rank, int ranks, int node);
+  // Makes the file of this rank in a folder. What was in the way as in errno: EEXIST, if there is one already; 0:
+  // nothing.
+  int make(const std::string& folder, int rank, int ranks, int node);
   File& file() { return *file_; }
 
   // Null if there is no room for one more.
@@ -47,19 +49,20 @@ class Tables {
   // -1 if there is no room.
   int site_of(const void* address);
   // Where there is no room, that of the others.
-  Entry* entry_of(Collective collective, Form form, const CommunicatorHere* communicator, int site, std::uint8_t size_class);
+  Entry* entry_of(Collective collective, Form form, const CommunicatorHere* communicator, int site,
+                  std::uint8_t size_class);
+  // -1 if there is no room.
   int name_of(const choose::Choice& choice);
   int name_of(std::string_view text);
+  // Of one that has a single algorithm, without parameters.
+  int name_of(choose::Engine engine);
   int name_of_mpi() const { return 0; }
-  // By what calls of the entry were carried out last, as far as that was said.
-  int last_name(const Entry& entry) const { return last_names_[index_of(entry)]; }
   // Null if there is no room.
   Way* way_of(Entry& entry, int name);
   // An array of numbers behind the tables, made when `offset` is 0; null if there is no room.
   std::uint64_t* array(std::uint64_t& offset, int numbers);
 
  private:
-  std::size_t index_of(const Entry& entry) const { return static_cast<std::size_t>(&entry - file_->entries); }
   CommunicatorHere* add_communicator(MPI_Comm comm);
   int number_of_group(std::uint64_t group);
   void describe(Communicator& told, MPI_Comm comm, const std::vector<int>& world_ranks);
@@ -67,14 +70,19 @@ class Tables {
   static int keyval();
 
   File* file_ = nullptr;
-  bool is_there_[most_communicators] = {};
+  // Written without the lock where a communicator is freed: the MPI may hold locks of its own then.
+  std::atomic<bool> is_there_[most_communicators] = {};
   std::vector<const void*> sites_;
   struct Named {
     const choose::Algorithm* algorithm;
     plan::Parameters parameters;
   };
   std::vector<Named> named_;  // by name; without algorithm: not a choice
-  int last_names_[most_entries] = {};
+  std::array<int, choose::engine_count> engine_names_ = [] {
+    std::array<int, choose::engine_count> none{};
+    none.fill(-1);
+    return none;
+  }();
 };
 
 }  // namespace quadrille::record

@@ -148,8 +148,7 @@ void print_summary(int rank) {
   for (const std::string& line : summary_lines(parts, !all_explain && ranks > 1)) say(line);
 }
 
-constexpr std::size_t most_works_before_end = 4;
-std::array<std::atomic<void (*)()>, most_works_before_end> works_before_end{};
+std::array<std::atomic<void (*)()>, ends_count> works_before_end{};
 
 // Runs at the start of MPI_Finalize, when MPI still works: MPI_COMM_SELF loses its attributes first.
 int at_finalize(MPI_Comm, int, void*, void*) {
@@ -268,12 +267,7 @@ void explain_mapping_watch(memory::MappingWatch watch) {
 
 }  // namespace
 
-void before_end(void (*work)()) {
-  for (auto& slot : works_before_end) {
-    void (*free)() = nullptr;
-    if (slot.compare_exchange_strong(free, work)) return;
-  }
-}
+void before_end(AtEnd whose, void (*work)()) { works_before_end[static_cast<std::size_t>(whose)] = work; }
 
 MPI_Comm Team::own() const {
   return user == mpi().comm_world && quiet != nullptr && quiet->as_world ? quiet->comm : user;

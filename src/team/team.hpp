@@ -219,8 +219,11 @@ inline constexpr const char* no_communicator = "the MPI has no communicator left
 
 inline constexpr const char* no_memory_for_leaders = "there is no shared memory left for leaders";
 
-// Each of up to four is called at the start of MPI_Finalize, once, in this order.
-void before_end(void (*work)());
+// What is done at the start of MPI_Finalize, in this order. Each has a place of its own, so that none is left out.
+enum class AtEnd : std::uint8_t { record, progress_thread, requests, staging };
+inline constexpr std::size_t ends_count = static_cast<std::size_t>(AtEnd::staging) + 1;
+// Is done once.
+void before_end(AtEnd whose, void (*work)());
 
 // Prints a line, once a process.
 void say_once(const std::string& line);

@@ -1,5 +1,6 @@
 # `quadrille bench` measures every collective, finds no error, and writes what it promises.
 . "$(dirname "$0")/common.sh"
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 bench="$MPIRUN -n 2 $TOOL bench"
 short="--iterations 20 --warmup 1"
 

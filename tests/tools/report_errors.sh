@@ -16,6 +16,8 @@ expect 2 1 "cannot write '/nowhere/data.json'" $report --output "$page" --data /
 expect 2 1 "cannot read '$work/none.json'" $report --data "$work/none.json"
 echo '{"format": 99}' >"$work/other.json"
 expect 2 1 "is no data of this version's" $report --data "$work/other.json" --output "$page"
+echo '{"format": "1"}' >"$work/other.json"
+expect 2 1 "is no data of this version's" $report --data "$work/other.json" --output "$page"
 echo 'no JSON' >"$work/other.json"
 expect 2 1 "is no data of this version's" $report --data "$work/other.json" --output "$page"
 [ -e "$page" ] && fail "a page is there though nothing was recorded"
@@ -25,6 +27,11 @@ expect 1 - "nothing recorded: the program made no call" $report $one "$MPIRUN" -
 expect 7 - "nothing recorded: the command ended with status 7" $report $one "$MPIRUN" -n 2 sh -c 'exit 7'
 [ -e "$page" ] && fail "a page is there though nothing was recorded"
 expect 7 - "the report is in" $report $one "$MPIRUN" -n 2 "$PROGRAM" fail
+rm -f "$page"
+
+# Of two programs of one command the first is recorded.
+expect 0 - "an earlier program has left its record in" $report --mpi "$ABI" $one \
+  sh -c '"$0" -n 2 "$1" names && "$0" -n 2 "$1" many' "$MPIRUN" "$REPORT_PROGRAM"
 rm -f "$page"
 
 # SIGTERM: the launcher gets it, the page has what was recorded until then, and the folder goes.

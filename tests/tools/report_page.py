@@ -6,6 +6,7 @@
 Numbers are computed here from what the program's source says.
 """
 import json
+import os
 import re
 import sys
 
@@ -45,11 +46,15 @@ def ring(ranks, block):
   return matrix
 
 
-def only(data, collective, form='blocking', least=None):
+def only(data, collective, form='blocking', least=None, calls=None):
   found = [call for call in data['calls'] if call['collective'] == collective and call['form'] == form and
-           (least is None or call['least'] == least)]
-  assert len(found) == 1, (collective, form, least, found)
+           (least is None or call['least'] == least) and (calls is None or call['calls'] == calls)]
+  assert len(found) == 1, (collective, form, least, calls, found)
   return found[0]
+
+
+def names(call):
+  return {by['name'] for by in call['by']}
 
 
 def check_call(data, call, calls, bytes_of_all, least, most):
@@ -62,10 +67,27 @@ def check_call(data, call, calls, bytes_of_all, least, most):
   assert sum(by['calls'] for by in call['by']) <= calls + 1e-9 and call['by'], call['by']
 
 
+def check_names(data, first, others):
+  """What carried calls out is known where they are like earlier ones, of another place or size, that went the whole way."""
+  if len(set(data['node_of'])) > 1 and os.environ.get('QUADRILLE') != 'off':
+    return  # of each size the first calls try several ways
+  expected = 'inbox'
+  if os.environ.get('QUADRILLE') == 'off':
+    expected = 'mpi'
+  elif 'QUADRILLE_ALGORITHM' in os.environ:
+    expected = os.environ['QUADRILLE_ALGORITHM'].split('=')[1]
+  for call in [first] + others:
+    assert names(call) == {expected} and call['by'][0]['calls'] == call['calls'], (call, expected)
+
+
 def check_first(data, ranks):
   """The calls that all actions make: on the world."""
-  first, vector = only(data, 'alltoall', least=16 * INT), only(data, 'alltoallv')
+  first, vector = only(data, 'alltoall', least=16 * INT, calls=100), only(data, 'alltoallv')
   check_call(data, first, 100, 100 * 16 * INT * ranks * ranks, 16 * INT, 16 * INT)
+  others = [only(data, 'alltoall', least=count * INT, calls=20) for count in (16, 5)]
+  for other, count in zip(others, (16, 5)):
+    check_call(data, other, 20, 20 * count * INT * ranks * ranks, count * INT, count * INT)
+  check_names(data, first, others)
   moved = uneven(ranks, 50)
   check_call(data, vector, 50, sum(map(sum, moved)), 0, 4 * INT)
   assert first['communicator'] == vector['communicator'] and first['told'] == ranks, first
@@ -75,7 +97,7 @@ def check_first(data, ranks):
   for sample in vector['samples']:
     c = sample['call'] - 1
     assert sample['bytes'] == [[(a + 2 * b + c) % 5 * INT for b in range(ranks)] for a in range(ranks)], sample
-  return plus(same(ranks, 100 * 16 * INT), moved)
+  return plus(same(ranks, (120 * 16 + 20 * 5) * INT), moved)
 
 
 def check_all(data, ranks):
@@ -120,6 +142,24 @@ def check_many(data, ranks):
   assert data['left_out']['communicators'] > 0 and data['left_out']['entries'] > 0
 
 
+def check_full(data, ranks):
+  """280 sizes on 28 communicators, and then Alltoallv on two ranks, and on all: of these there is no room for a row."""
+  assert sum(call['calls'] for call in data['calls'] if call['collective'] == 'alltoall') == 280
+  others = only(data, 'alltoallv')
+  assert others['communicator'] < 0 and not others['samples'], others
+  world = next(one for one in data['communicators'] if one['name'] == 'MPI_COMM_WORLD')
+  assert world['world_ranks'] == list(range(ranks)), world
+  assert world['bytes'] == uneven(ranks, 15), world
+  assert data['left_out']['entries'] > 0 and data['left_out']['communicators'] == 0, data['left_out']
+
+
+def check_names_of_communicators(data):
+  """One is cut where it has no room, but not in a character; one has nothing of that which stood there before."""
+  assert sorted(one['name'] for one in data['communicators']) == ['p', 15 * chr(0xfc)], data['communicators']
+  # The argument is no UTF-8.
+  assert data['command'][-1] == 'gr' + chr(0xfffd) + 'n', data['command']
+
+
 def check_replay(data):
   cases, advice = data['replay']['cases'], data['advice']
   measured = [case for case in cases if 'times' in case]
@@ -139,6 +179,16 @@ def check_replay(data):
     call = data['calls'][case['call']]
     if call['form'] != 'blocking' or call['collective'].startswith('neighbor') or call['least'] == INT:
       assert 'why' in case, case
+  # Whatever was set in the run, Quadrille chooses.
+  set_in_run = [f'{name}={os.environ[name]}' for name in ('QUADRILLE', 'QUADRILLE_ALGORITHM') if name in os.environ]
+  assert data['replay']['without'] == set_in_run, (data['replay']['without'], set_in_run)
+  assert set(set_in_run) <= set(data['settings']), data['settings']
+  assert any(case['times'][1]['by'] != 'mpi' for case in measured), measured
+  if 'QUADRILLE_ALGORITHM' in os.environ:
+    collective, forced = os.environ['QUADRILLE_ALGORITHM'].split('=')
+    by = [case['times'][1]['by'] for case in measured if data['calls'][case['call']]['collective'] == collective]
+    assert forced not in by, (by, forced)
+  assert any(len(case['times']) > 2 for case in measured), measured
 
 
 def main(data_file, page, action, ranks, nodes=1):
@@ -155,6 +205,10 @@ def main(data_file, page, action, ranks, nodes=1):
     check_all(data, ranks)
   elif action == 'many':
     check_many(data, ranks)
+  elif action == 'full':
+    check_full(data, ranks)
+  elif action == 'names':
+    check_names_of_communicators(data)
   else:
     check_first(data, ranks)
     assert data['finished'] == 0

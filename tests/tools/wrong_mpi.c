@@ -1,5 +1,6 @@
-/* An MPI whose Alltoallv delivers a wrong byte in call number WRONG_CALL, for tests of what looks for wrong bytes: this
-   library stands before the real one, to which it is linked. */
+/* An MPI whose Alltoallv delivers a wrong byte in call number WRONG_CALL, for tests of what looks for wrong bytes; and
+   which has no communicator for rank 1 of the world from call number WRONG_SPLIT of Comm_split on, or WRONG_CREATE of
+   Comm_create. This library stands before the real one, to which it is linked. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -17,6 +18,32 @@ int PMPI_Alltoallv(const void *send, const int *send_counts, const int *send_pla
                          comm);
   if (wrong != NULL && ++calls == atol(wrong)) ((char *)receive)[receive_places[0]] ^= 1;
   return error;
+}
+
+/* What the real one has made for the others is never freed. */
+static int lack(const char *variable, long *calls, int error, MPI_Comm *made) {
+  const char *wrong = getenv(variable);
+  int (*const next)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))dlsym(RTLD_NEXT, "PMPI_Comm_rank");
+  int rank = 0;
+  if (wrong == NULL || ++*calls < atol(wrong) || error != MPI_SUCCESS) return error;
+  next(MPI_COMM_WORLD, &rank);
+  if (rank != 1) return error;
+  *made = MPI_COMM_NULL;
+  return MPI_ERR_OTHER;
+}
+
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made) {
+  static long calls = 0;
+  int (*const next)(MPI_Comm, int, int, MPI_Comm *) =
+      (int (*)(MPI_Comm, int, int, MPI_Comm *))dlsym(RTLD_NEXT, "PMPI_Comm_split");
+  return lack("WRONG_SPLIT", &calls, next(comm, color, key, made), made);
+}
+
+int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *made) {
+  static long calls = 0;
+  int (*const next)(MPI_Comm, MPI_Group, MPI_Comm *) =
+      (int (*)(MPI_Comm, MPI_Group, MPI_Comm *))dlsym(RTLD_NEXT, "PMPI_Comm_create");
+  return lack("WRONG_CREATE", &calls, next(comm, group, made), made);
 }
 
 /* By this one the library is found. */

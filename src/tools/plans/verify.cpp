@@ -1,4 +1,3 @@
-#include "tools/line/progress.hpp"
 #include "tools/plans/verify.hpp"
 
 #include <fmt/core.h>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tools/line/progress.hpp"
 #include "tools/plans/verify_cases.hpp"
 
 namespace quadrille::tools {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace quadrille::tools {
@@ -26,7 +27,20 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-std::string seconds_text(double seconds) { return seconds >= 1 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.3g} ms", seconds * 1e3); }
+std::string seconds_text(double seconds) {
+  return seconds >= 1 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.3g} ms", seconds * 1e3);
+}
+
+// What was the fastest at which block size, of one collective.
+using Winners = std::set<std::pair<std::uint64_t, std::string>>;
+
+// Is there one of a size that is not that of another size?
+bool differ_by_size(const Winners& winners) {
+  return std::any_of(winners.begin(), winners.end(), [&](const auto& one) {
+    return std::any_of(winners.begin(), winners.end(),
+                       [&](const auto& other) { return one.first != other.first && one.second != other.second; });
+  });
+}
 
 // One way to carry out all replayed calls.
 struct Total {
@@ -56,14 +70,19 @@ class Adviser {
     if (quadrille_.cases == 0) return all;
     all.push_back(about_quadrille());
     if (const std::string forced = forced_algorithms(); !forced.empty()) {
-      all.push_back({{"text", fmt::format("Forced for these collectives, other algorithms were faster than what Quadrille chooses: about {} less of a rank's "
-                                          "time in the calls that were made again. The choice is for this number of ranks and these sizes.",
-                                          seconds_text(saved_by_force()))},
-                     {"lines", {fmt::format("export QUADRILLE_ALGORITHM='{}'", forced), "quadrille run -- " + command_}}});
+      ReportData lines = with_quadrille();
+      lines.insert(lines.end() - 1, fmt::format("export QUADRILLE_ALGORITHM='{}'", forced));
+      const std::string saves =
+          fmt::format("Forced for these collectives, other algorithms were faster than what Quadrille chooses: about {} "
+                      "less of a rank's time in the calls that were made again. The choice is for this number of ranks "
+                      "and these sizes.",
+                      seconds_text(saved_by_force()));
+      all.push_back({{"text", saves}, {"lines", std::move(lines)}});
     }
-    if (best_.size() > 1) {
-      all.push_back({{"text", "At different block sizes different algorithms were the fastest. A tuning table of this machine chooses by size; it is written once, "
-                              "with the launcher and ranks of the program, and found by itself from then on."},
+    if (std::any_of(best_.begin(), best_.end(), [](const auto& one) { return differ_by_size(one.second); })) {
+      all.push_back({{"text", "At different block sizes different algorithms were the fastest. A tuning table of this "
+                              "machine chooses by size; it is written once, with the launcher and ranks of the "
+                              "program, and found by itself from then on."},
                      {"lines", {fmt::format("{} quadrille tune --algorithms --sizes {}", launcher_, sizes())}}});
     }
     return all;
@@ -77,25 +96,52 @@ class Adviser {
     const double calls = call["calls"], mpi = times[0]["microseconds"], ours = times[1]["microseconds"];
     quadrille_.add(calls, mpi, times[1]["to_mpi"]);
     ++cases_[collective];
+    const ReportData* best = nullptr;
     for (std::size_t i = 2; i < times.size(); ++i) {
       const auto& time = times[i];
       forced_[collective][time["name"]].add(calls, ours, time["to_default"]);
-      if (i == 2 && call["least"] == call["most"] && (collective == "alltoall" || collective == "allgather") &&
-          time["to_default"][2].get<double>() < gain) {
-        best_.insert(collective + time["name"].get<std::string>());
-      }
+      if (time["to_default"][2].get<double>() >= gain) continue;
+      if (best == nullptr || time["to_default"][1] < (*best)["to_default"][1]) best = &time;
     }
-    if (call["least"] == call["most"] && call["most"] > 0) sizes_.insert(call["most"].get<std::uint64_t>());
+    // What a tuning table is for.
+    const bool has_table = collective == "alltoall" || collective == "allgather";
+    if (!has_table || call["least"] != call["most"] || call["most"] == 0) return;
+    const auto size = call["most"].get<std::uint64_t>();
+    sizes_.insert(size);
+    if (best != nullptr) best_[collective].emplace(size, (*best)["name"].get<std::string>());
+  }
+
+  // The command with Quadrille as the calls were made again: without what was set in the run and would keep it from
+  // choosing, as far as that was set outside the command.
+  ReportData with_quadrille() const {
+    const auto is_among = [](const ReportData& list, const std::string& setting) {
+      return std::find(list.begin(), list.end(), setting) != list.end();
+    };
+    std::string names;
+    const ReportData none = ReportData::array();
+    for (const auto& one : data_["replay"].value("without", none)) {
+      const std::string setting = one;
+      const std::string name = setting.substr(0, setting.find('='));
+      const bool steers = name == "QUADRILLE" || name == "QUADRILLE_ALGORITHM";
+      if (steers && is_among(data_.value("settings", none), setting)) names += " " + name;
+    }
+    ReportData lines = ReportData::array();
+    if (!names.empty()) lines.push_back("unset" + names);
+    lines.push_back("quadrille run -- " + command_);
+    return lines;
   }
 
   ReportData about_quadrille() const {
-    const std::string times = fmt::format("The calls that were made again take {} of a rank in the run by the MPI alone, {} by Quadrille", seconds_text(quadrille_.before),
-                                          seconds_text(quadrille_.after));
-    if (quadrille_.gains() && quadrille_.worse == 0) return {{"text", times + "."}, {"lines", {"quadrille run -- " + command_}}};
+    const std::string times =
+        fmt::format("The calls that were made again take {} of a rank in the run by the MPI alone, {} by Quadrille",
+                    seconds_text(quadrille_.before), seconds_text(quadrille_.after));
     if (quadrille_.gains()) {
-      return {{"text", times + "; not each of them is faster."}, {"lines", {"quadrille run -- " + command_}}};
+      const std::string each = quadrille_.worse == 0 ? "." : "; not each of them is faster.";
+      return {{"text", times + each}, {"lines", with_quadrille()}};
     }
-    if (quadrille_.worse > 0 && quadrille_.after > loss * quadrille_.before) return {{"text", times + ": without Quadrille this program is faster."}, {"lines", {command_}}};
+    if (quadrille_.worse > 0 && quadrille_.after > loss * quadrille_.before) {
+      return {{"text", times + ": without Quadrille this program is faster."}, {"lines", {command_}}};
+    }
     return {{"text", times + ": no difference that counts."}, {"lines", ReportData::array()}};
   }
 
@@ -113,7 +159,9 @@ class Adviser {
   }
   std::string forced_algorithms() const {
     std::string text;
-    for (const auto& [collective, winner] : winners()) text += (text.empty() ? "" : ";") + collective + "=" + winner.first;
+    for (const auto& [collective, winner] : winners()) {
+      text += (text.empty() ? "" : ";") + collective + "=" + winner.first;
+    }
     return text;
   }
   double saved_by_force() const {
@@ -131,9 +179,9 @@ class Adviser {
   const ReportData& data_;
   const std::string launcher_, command_;
   Total quadrille_;
-  std::map<std::string, int> cases_;                           // by collective
+  std::map<std::string, int> cases_;                            // by collective
   std::map<std::string, std::map<std::string, Total>> forced_;  // by collective and algorithm
-  std::set<std::string> best_;
+  std::map<std::string, Winners> best_;  // by collective
   std::set<std::uint64_t> sizes_;
 };
 

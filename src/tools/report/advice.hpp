@@ -11,7 +11,8 @@ namespace quadrille::tools {
 // Words of a command as a shell reads them.
 std::string as_line(const std::vector<std::string>& words);
 
-// [ { "text": "...", "lines": [ "export ..." ] } ]; the data have the replay. `launcher`: the command up to the program.
+// [ { "text": "...", "lines": [ "export ..." ] } ]; the data have the replay. `launcher`: the command up to the
+// program.
 ReportData advice_from(const ReportData& data, const std::string& launcher);
 
 }  // namespace quadrille::tools

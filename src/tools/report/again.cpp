@@ -26,11 +26,13 @@ std::string last_line(const std::string& path) {
 
 // The words with the settings that other hosts need.
 std::vector<std::string> with_settings(const std::vector<std::string>& words, Abi launcher) {
-  return with_exports(words, read_command(words, resolve_executable), launcher == Abi::openmpi, "", quadrille_variables());
+  const Command command = read_command(words, resolve_executable);
+  return with_exports(words, command, launcher == Abi::openmpi, "", quadrille_variables());
 }
 
 // Makes them; `problem` says why that could not be.
-ReportData times_of(const RunOptions& run, const std::string& folder, const std::vector<ReplayedCalls>& replayed, std::string& problem) {
+ReportData times_of(const RunOptions& run, const std::string& folder, const std::vector<ReplayedCalls>& replayed,
+                    std::string& problem) {
   const std::string cases = folder + "/cases.json", times = folder + "/times.json", output = folder + "/output";
   ReportData work = {{"cases", ReportData::array()}};
   for (const ReplayedCalls& one : replayed) {
@@ -44,23 +46,27 @@ ReportData times_of(const RunOptions& run, const std::string& folder, const std:
     problem = fmt::format("there is no tool for {} here", title_of(prepared.abi));
     return nullptr;
   }
-  const auto words = words_in_place(run.command, prepared.command, {tool, "report", "--replay-cases", cases, "--replay-times", times});
+  const auto words = words_in_place(run.command, prepared.command,
+                                    {tool, "report", "--replay-cases", cases, "--replay-times", times});
   if (words.empty()) {
     problem = "the command does not say where its program stands";
     return nullptr;
   }
   Progress progress(true);
-  const int status = run_quietly(with_settings(words, prepared.launcher_abi), output, seconds_of_replay,
-                                 [&](int seconds) { progress.show(fmt::format("making the calls again, {} s: {}", seconds, last_line(output))); });
+  const auto show = [&](int seconds) {
+    progress.show(fmt::format("making the calls again, {} s: {}", seconds, last_line(output)));
+  };
+  const int status = run_quietly(with_settings(words, prepared.launcher_abi), output, seconds_of_replay, show);
   progress.clear();
   std::string text;
-  ReportData told = status == 0 && read_whole(times, text).empty() ? ReportData::parse(text, nullptr, false) : ReportData(nullptr);
-  if (!told.is_object()) {
-    problem = Signals::received() != 0 ? "it was interrupted" : status < 0 ? "it took too long, or could not be started"
-                                                                           : fmt::format("it ended with status {}: {}", status, last_line(output));
-    return nullptr;
+  if (status == 0 && read_whole(times, text).empty()) {
+    ReportData told = ReportData::parse(text, nullptr, false);
+    if (told.is_object()) return told;
   }
-  return told;
+  problem = Signals::received() != 0 ? "it was interrupted"
+            : status < 0             ? "it took too long, or could not be started"
+                                     : fmt::format("it ended with status {}: {}", status, last_line(output));
+  return nullptr;
 }
 
 }  // namespace
@@ -69,14 +75,12 @@ std::vector<std::string> words_in_place(const std::vector<std::string>& words, c
                                         const std::vector<std::string>& instead) {
   std::vector<std::string> changed;
   if (command.programs.empty() || command.programs.size() != command.contexts.size()) return changed;
-  std::size_t at = 0;
+  auto at = words.begin();
   for (const CommandProgram& program : command.programs) {
-    if (program.word < 0) return {};
-    const auto word = static_cast<std::size_t>(program.word);
-    changed.insert(changed.end(), words.begin() + static_cast<std::ptrdiff_t>(at), words.begin() + static_cast<std::ptrdiff_t>(word));
+    const auto word = words.begin() + program.word;
+    changed.insert(changed.end(), at, word);
     changed.insert(changed.end(), instead.begin(), instead.end());
-    const auto end = &program == &command.programs.back() ? words.end() : std::find(words.begin() + static_cast<std::ptrdiff_t>(word), words.end(), ":");
-    at = static_cast<std::size_t>(end - words.begin());
+    at = &program == &command.programs.back() ? words.end() : std::find(word, words.end(), ":");
   }
   return changed;
 }

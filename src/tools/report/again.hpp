@@ -9,8 +9,8 @@
 
 namespace quadrille::tools {
 
-// "mpirun -n 4 --bind-to core tool report --replay-cases ..." for "mpirun -n 4 --bind-to core ./app in.txt", and so for each part of
-// a command with several. Empty if the command does not say where its programs stand.
+// "mpirun -n 4 --bind-to core tool report --replay-cases ..." for "mpirun -n 4 --bind-to core ./app in.txt", and so for
+// each part of a command with several. Empty if the command does not say where its programs stand.
 std::vector<std::string> words_in_place(const std::vector<std::string>& words, const Command& command,
                                         const std::vector<std::string>& instead);
 

@@ -15,17 +15,29 @@ constexpr std::size_t most_cases = 8;
 constexpr double first_calls = 10;
 constexpr double least_share = 0.01;  // of the time in all calls
 
+// Do all of these ranks have a number in the program's MPI_COMM_WORLD? Not so where one program has started another.
+bool are_of_the_world(const ReportData& data, const ReportData& world_ranks) {
+  const int ranks = data["ranks"];
+  return std::all_of(world_ranks.begin(), world_ranks.end(), [&](const auto& one) {
+    const int rank = one.template get<int>();
+    return rank >= 0 && rank < ranks;
+  });
+}
+
 // Empty if the call can be made again.
 std::string why_not_again(const ReportData& data, const ReportData& call) {
   const int number = call["communicator"];
   Collective collective{};
   if (!choose::collective_from_name(call["collective"].get<std::string>(), collective)) return "an unknown collective";
   if (number < 0) return "calls of several kinds, which had no room of their own";
-  if (call["form"] != "blocking") return "nonblocking and persistent calls are not made again: what they cost shows where they are waited for";
+  if (call["form"] != "blocking") {
+    return "nonblocking and persistent calls are not made again: what they cost shows where they are waited for";
+  }
   if (!is_dense(collective)) return "collectives between neighbours are not made again: see 'quadrille bench'";
   const ReportData& communicator = data["communicators"][static_cast<std::size_t>(number)];
   if (communicator["inter"].get<bool>()) return "an intercommunicator";
   if (communicator["world_ranks"].empty()) return "a communicator of so many ranks that they were not recorded";
+  if (!are_of_the_world(data, communicator["world_ranks"])) return "a communicator with ranks of several programs";
   if (communicator["ranks"] == 1) return "a communicator of one rank";
   if (communicator["made"] > 1 && call["calls"].get<double>() <= first_calls * communicator["made"].get<double>()) {
     return "communicators that live for a few calls: the first calls on one go to the MPI (QUADRILLE_SETUP_AFTER)";
@@ -38,7 +50,8 @@ std::string why_not_again(const ReportData& data, const ReportData& call) {
 bool are_apart(const ReportData& groups, const ReportData& group) {
   std::set<int> taken;
   for (const auto& one : groups) taken.insert(one.begin(), one.end());
-  return std::none_of(group.begin(), group.end(), [&](const auto& rank) { return taken.contains(rank.template get<int>()); });
+  return std::none_of(group.begin(), group.end(),
+                      [&](const auto& rank) { return taken.contains(rank.template get<int>()); });
 }
 
 ReportData work_of(const ReportData& data, const ReportData& call) {
@@ -78,7 +91,8 @@ std::vector<ReplayedCalls> calls_to_replay(const ReportData& data) {
   for (std::size_t c = 0; c < data["calls"].size(); ++c) {
     const ReportData& call = data["calls"][c];
     const std::string why = why_not_again(data, call);
-    const auto same = std::find_if(all.begin(), all.end(), [&](const ReplayedCalls& one) { return why.empty() && joins(data, one, call); });
+    const auto same = std::find_if(all.begin(), all.end(),
+                                   [&](const ReplayedCalls& one) { return why.empty() && joins(data, one, call); });
     if (same != all.end()) {
       same->calls.push_back(c);
       same->work["groups"].push_back(work_of(data, call)["groups"][0]);
@@ -111,7 +125,7 @@ ReportData replay_of(const ReportData& data, const std::vector<ReplayedCalls>& r
     }
     cases.push_back(std::move(told));
   }
-  return {{"cases", std::move(cases)}};
+  return {{"cases", std::move(cases)}, {"without", times.value("without", ReportData::array())}};
 }
 
 }  // namespace quadrille::tools

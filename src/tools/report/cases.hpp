@@ -2,14 +2,18 @@
 //
 // A case, as the ranks that make it again read it, and their times, as they write them:
 //
-//   { "collective": "alltoallv", "groups": [[0,2],[1,3]], "block": 64 }     or, of blocks that differ, in place of "block"
-//                                                         "bytes": [[...]]  from each rank of the group to each other
+//   { "collective": "alltoallv", "groups": [[0,2],[1,3]], "block": 64 }
+//                       or, of blocks that differ, in place of "block"
+//                       "bytes": [[...]]  from each rank of the group to each other
 //   { "times": [ { "name": "mpi", "microseconds" },
 //                { "name": "default", "by": "inbox", "microseconds", "to_mpi": [least, median, most] },
-//                { "name": "bruck:radix=4", "microseconds", "to_mpi": [...], "to_default": [...] } ] }     or { "why": "..." }
+//                { "name": "bruck:radix=4", "microseconds", "to_mpi": [...], "to_default": [...] } ] }
+//                       or { "why": "..." }
 //
-// Ratios are of times in the same round: the median over all rounds of a repeat; of the repeats the least, the median and the most.
-// Several groups make the call at the same time, as they did in the program.
+// Ratios are of times in the same round: the median over all rounds of a repeat; of the repeats the least, the median
+// and the most. Several groups make the call at the same time, as they did in the program.
+//
+// The ranks write { "cases": [...], "without": ["QUADRILLE=off"] }: and what was set in the run but not here.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +32,8 @@ struct ReplayedCalls {
 // Those that take the most time, at most eight.
 std::vector<ReplayedCalls> calls_to_replay(const ReportData& data);
 
-// { "cases": [ { "call": 0, "calls": [0, 4], "why" or "times": [ { ..., "saved": seconds in the run } ] } ] }
+// { "cases": [ { "call": 0, "calls": [0, 4], "why" or "times": [ { ..., "saved": seconds in the run } ] } ],
+//   "without": as in `times` }
 ReportData replay_of(const ReportData& data, const std::vector<ReplayedCalls>& replayed, const ReportData& times);
 
 }  // namespace quadrille::tools

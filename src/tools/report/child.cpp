@@ -20,6 +20,7 @@ constexpr std::size_t count_of_passed_on = sizeof passed_on / sizeof *passed_on;
 std::atomic<pid_t> child = 0;        // negative: a group of processes
 std::atomic<int> last_signal = 0;
 struct sigaction before[count_of_passed_on];
+struct sigaction before_of_children;
 
 void pass_on_signal(int number, siginfo_t* info, void*) {
   const int error = errno;
@@ -35,6 +36,7 @@ int status_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128
 
 // As a program that is started finds them.
 void put_signals_back() {
+  sigaction(SIGCHLD, &before_of_children, nullptr);
   for (std::size_t s = 0; s < count_of_passed_on; ++s) sigaction(passed_on[s], &before[s], nullptr);
 }
 
@@ -53,6 +55,10 @@ OwnFolder::~OwnFolder() {
 }
 
 Signals::Signals() {
+  // Where whoever started us ignores it, nobody would learn how a child has ended.
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &usual, &before_of_children);
   struct sigaction action {};
   action.sa_sigaction = pass_on_signal;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -83,13 +89,15 @@ int wait_for(const std::function<int()>& work) {
   sigprocmask(SIG_SETMASK, &old, nullptr);
   if (made < 0) return -1;
   int status = 0;
-  while (waitpid(made, &status, 0) < 0 && errno == EINTR) {
+  pid_t done = 0;
+  while ((done = waitpid(made, &status, 0)) < 0 && errno == EINTR) {
   }
   child = 0;
-  return status_of(status);
+  return done == made ? status_of(status) : -1;
 }
 
-int run_quietly(const std::vector<std::string>& words, const std::string& output, int seconds, const std::function<void(int)>& watch) {
+int run_quietly(const std::vector<std::string>& words, const std::string& output, int seconds,
+                const std::function<void(int)>& watch) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -111,7 +119,8 @@ int run_quietly(const std::vector<std::string>& words, const std::string& output
   pid_t done = 0;
   int told = 0;
   while ((done = waitpid(made, &status, WNOHANG)) == 0 || (done < 0 && errno == EINTR)) {
-    const auto passed = static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin).count());
+    const auto since = std::chrono::steady_clock::now() - begin;
+    const auto passed = static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(since).count());
     if (passed > seconds || Signals::received() != 0) break;
     if (passed > told) watch(told = passed);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -21,8 +21,8 @@ class OwnFolder {
   std::string path_;
 };
 
-// While there is one, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end this process: they go on to its child. What a terminal
-// sends to all of its processes the child has got by itself.
+// While there is one, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end this process: they go on to its child. What a
+// terminal sends to all of its processes the child has got by itself. And how a child ends is told.
 class Signals {
  public:
   Signals();
@@ -33,12 +33,14 @@ class Signals {
   static int received();
 };
 
-// Does `work` in a child, which ends with what that returns; the status is as a shell has it. -1: there is no child.
+// Does `work` in a child, which ends with what that returns; the status is as a shell has it. -1: there is no child, or
+// nobody knows how it has ended.
 int wait_for(const std::function<int()>& work);
 
-// Runs a program in the background, its output in a file, for so many seconds at most; what it started ends with it. -1: it
-// took too long, or could not be started.
+// Runs a program in the background, its output in a file, for so many seconds at most; what it started ends with it.
+// -1: it took too long, or could not be started.
 // `watch` is called now and then, with the seconds that have passed.
-int run_quietly(const std::vector<std::string>& words, const std::string& output, int seconds, const std::function<void(int)>& watch);
+int run_quietly(const std::vector<std::string>& words, const std::string& output, int seconds,
+                const std::function<void(int)>& watch);
 
 }  // namespace quadrille::tools

@@ -8,7 +8,8 @@ namespace quadrille::tools {
 std::string page_of(const ReportData& data) {
   std::string text(report_page);
   constexpr std::string_view mark = "%REPORT%";
-  text.replace(text.find(mark), mark.size(), for_script(data.dump(-1, ' ', false, ReportData::error_handler_t::replace)));
+  const std::string written = data.dump(-1, ' ', false, ReportData::error_handler_t::replace);
+  text.replace(text.find(mark), mark.size(), for_script(written));
   return text;
 }
 

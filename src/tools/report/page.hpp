@@ -1,4 +1,5 @@
-// The page of `quadrille report`: one file that needs no other. It holds the data (read.hpp) as JSON, and draws them itself.
+// The page of `quadrille report`: one file that needs no other. It holds the data (read.hpp) as JSON, and draws them
+// itself.
 #pragma once
 
 #include <string>

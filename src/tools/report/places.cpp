@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "text/cut.hpp"
 #include "tools/launch/command.hpp"
 #include "tools/launch/process.hpp"
 
@@ -29,8 +30,11 @@ std::map<std::uint64_t, Place> ask_of(const std::string& object, const std::set<
     Place place;
     if (!std::getline(output, place.symbol) || !std::getline(output, place.line)) break;
     if (place.symbol.starts_with("??")) place.symbol.clear();
-    if (place.symbol.size() > most_letters) place.symbol = place.symbol.substr(0, most_letters) + "...";  // names of templates
-    place.line = place.line.starts_with("??") ? "" : std::string(base_name(place.line.substr(0, place.line.find(" ("))));
+    if (place.symbol.size() > most_letters) {  // names of templates
+      place.symbol = std::string(text::beginning_of(place.symbol, most_letters)) + "...";
+    }
+    const std::string line = place.line.substr(0, place.line.find(" ("));
+    place.line = line.starts_with("??") ? "" : std::string(base_name(line));
     if (place.line.ends_with(":?") || place.line.ends_with(":0")) place.line.clear();
     places[address] = place;
   }
@@ -52,7 +56,8 @@ std::vector<ReportData> describe_places(const std::vector<CodeAddress>& addresse
   for (const CodeAddress& one : addresses) {
     Place place = known[one.object][one.address];
     const std::string exported = one.symbol.empty() ? "" : fmt::format("{}+{:#x}", one.symbol, one.behind);
-    if (place.symbol.empty()) place.symbol = !exported.empty() || one.address == 0 ? exported : fmt::format("{:#x}", one.address);
+    const bool has_address_alone = exported.empty() && one.address != 0;
+    if (place.symbol.empty()) place.symbol = has_address_alone ? fmt::format("{:#x}", one.address) : exported;
     places.push_back({{"object", base_name(one.object)}, {"symbol", place.symbol}, {"line", place.line}});
   }
   return places;

@@ -15,8 +15,8 @@ struct CodeAddress {
   std::uint64_t address = 0, behind = 0;
 };
 
-// { "object": "app", "symbol": "exchange", "line": "app.c:120" } of each; what is not known is empty. Functions that are not
-// exported, and lines, are asked of addr2line, where that is installed and the program has its symbols.
+// { "object": "app", "symbol": "exchange", "line": "app.c:120" } of each; what is not known is empty. Functions that
+// are not exported, and lines, are asked of addr2line, where that is installed and the program has its symbols.
 std::vector<ReportData> describe_places(const std::vector<CodeAddress>& addresses);
 
 }  // namespace quadrille::tools

@@ -54,7 +54,8 @@ std::vector<RankFile> read_files(const std::string& folder) {
     RankFile one;
     if (read_whole(entry.path().string(), one.bytes).empty() && is_whole(one)) files.push_back(std::move(one));
   }
-  std::sort(files.begin(), files.end(), [](const RankFile& a, const RankFile& b) { return a.header().rank < b.header().rank; });
+  std::sort(files.begin(), files.end(),
+            [](const RankFile& a, const RankFile& b) { return a.header().rank < b.header().rank; });
   return files;
 }
 
@@ -64,7 +65,8 @@ std::string text_of(const char (&text)[size]) {
 }
 
 double mean_of_samples(const record::Times& times) {
-  return times.sampled == 0 ? 0 : static_cast<double>(times.sampled_nanoseconds) * 1e-9 / static_cast<double>(times.sampled);
+  if (times.sampled == 0) return 0;
+  return static_cast<double>(times.sampled_nanoseconds) * 1e-9 / static_cast<double>(times.sampled);
 }
 
 // Of the calls that were not timed each is taken to last as long as `mean`.
@@ -113,6 +115,11 @@ class Merger {
     nodes_.assign(static_cast<std::size_t>(ranks), -1);
   }
 
+  // Of all ranks before anything is added: a rank that had no room for who is in a communicator has that from another.
+  void know_communicators(const RankFile& one) {
+    for (std::uint32_t c = 0; c < one.header().communicators; ++c) know(one, one.file().communicators[c]);
+  }
+
   void add(const RankFile& one) {
     const record::File& file = one.file();
     const auto rank = static_cast<std::size_t>(file.header.rank);
@@ -123,7 +130,9 @@ class Merger {
     finished_ += file.header.end != 0 ? 1 : 0;
     ++told_;
     numbers_.clear();
-    for (std::uint32_t c = 0; c < file.header.communicators; ++c) numbers_.push_back(add_communicator(one, file.communicators[c]));
+    for (std::uint32_t c = 0; c < file.header.communicators; ++c) {
+      numbers_.push_back(add_communicator(one, file.communicators[c]));
+    }
     for (std::uint32_t e = 0; e < file.header.entries; ++e) {
       if (file.entries[e].calls > 0) add_entry(one, file.entries[e]);
     }
@@ -139,50 +148,65 @@ class Merger {
   ReportData take() {
     // A sample that was interrupted may count for more time than there was.
     for (std::size_t r = 0; r < in_calls_.size(); ++r) in_calls_[r] = std::min(in_calls_[r], seconds_[r]);
-    ReportData data = {{"ranks", ranks_}, {"told", told_}, {"finished", finished_}, {"hosts", hosts_}, {"node_of", nodes_},
-                       {"seconds", seconds_}, {"in_calls", in_calls_}};
+    ReportData data = {{"ranks", ranks_}, {"told", told_},       {"finished", finished_}, {"hosts", hosts_},
+                       {"node_of", nodes_}, {"seconds", seconds_}, {"in_calls", in_calls_}};
     data["communicators"] = ReportData::array();
     for (const MergedCommunicator& one : communicators_) data["communicators"].push_back(told_of(one));
     data["traffic"] = traffic_.json();
     data["calls"] = calls();
-    data["left_out"] = {{"communicators", left_out_.communicators}, {"sites", left_out_.sites}, {"entries", left_out_.entries},
-                        {"names", left_out_.names}, {"bytes", left_out_.bytes}};
+    data["left_out"] = {{"communicators", left_out_.communicators},
+                        {"sites", left_out_.sites},
+                        {"entries", left_out_.entries},
+                        {"names", left_out_.names},
+                        {"bytes", left_out_.bytes}};
     return data;
   }
 
  private:
-  int add_communicator(const RankFile& one, const record::Communicator& told) {
+  int know(const RankFile& one, const record::Communicator& told) {
     const std::pair key(told.group, told.turn);
     const auto [at, is_new] = by_group_.try_emplace(key, static_cast<int>(communicators_.size()));
     if (is_new) {
       MergedCommunicator& made = communicators_.emplace_back();
       made.ranks = told.ranks;
       made.inter = told.is_inter != 0;
-      if (const auto* world = one.array<std::int32_t>(told.world_ranks, told.ranks)) made.world_ranks.assign(world, world + told.ranks);
-      made.matrix = Matrix(told.ranks, !made.world_ranks.empty());
+      made.matrix = Matrix(told.ranks, false);
     }
     MergedCommunicator& merged = communicators_[static_cast<std::size_t>(at->second)];
+    const auto* const world = one.array<std::int32_t>(told.world_ranks, told.ranks);
+    if (merged.world_ranks.empty() && world != nullptr && told.ranks == merged.ranks) {
+      merged.world_ranks.assign(world, world + told.ranks);
+      merged.matrix = Matrix(told.ranks, true);
+    }
+    return at->second;
+  }
+
+  int add_communicator(const RankFile& one, const record::Communicator& told) {
+    const int number = know(one, told);
+    MergedCommunicator& merged = communicators_[static_cast<std::size_t>(number)];
     ++merged.told;
     merged.made = std::max(merged.made, told.made);
     if (merged.name.empty()) merged.name = text_of(told.name);
     if (const auto* sent = one.array<std::uint64_t>(told.sent, told.ranks)) {
       for (int to = 0; to < told.ranks; ++to) add_bytes(merged, told.rank, to, sent[to]);
     }
-    return at->second;
+    return number;
   }
 
   void add_bytes(MergedCommunicator& merged, int from, int to, std::uint64_t bytes) {
     if (bytes == 0 || merged.world_ranks.empty()) return;
     merged.matrix.add(from, to, bytes);
-    const int world_from = merged.world_ranks[static_cast<std::size_t>(from)], world_to = merged.world_ranks[static_cast<std::size_t>(to)];
-    if (world_from >= 0 && world_to >= 0 && world_from < ranks_ && world_to < ranks_) traffic_.add(world_from, world_to, bytes);
+    const int world_from = merged.world_ranks[static_cast<std::size_t>(from)];
+    const int world_to = merged.world_ranks[static_cast<std::size_t>(to)];
+    const auto is_known = [&](int rank) { return rank >= 0 && rank < ranks_; };
+    if (is_known(world_from) && is_known(world_to)) traffic_.add(world_from, world_to, bytes);
   }
 
   void add_entry(const RankFile& one, const record::Entry& entry) {
     const record::File& file = one.file();
     const bool known = entry.communicator >= 0 && static_cast<std::size_t>(entry.communicator) < numbers_.size();
-    CallKey key{known ? numbers_[static_cast<std::size_t>(entry.communicator)] : -1, entry.collective, entry.form, entry.size_class,
-                {}, {}, 0, 0};
+    const int number = known ? numbers_[static_cast<std::size_t>(entry.communicator)] : -1;
+    CallKey key{number, entry.collective, entry.form, entry.size_class, {}, {}, 0, 0};
     if (entry.site >= 0 && static_cast<std::uint32_t>(entry.site) < file.header.sites) {
       const record::Site& site = file.sites[entry.site];
       key.object = text_of(site.object), key.symbol = text_of(site.symbol);
@@ -198,7 +222,8 @@ class Merger {
     for (std::uint32_t w = 0; w < std::min<std::uint32_t>(entry.ways_used, record::most_ways); ++w) {
       const record::Way& way = entry.ways[w];
       MergedWay& merged = call.ways[text_of(file.names[way.name].text)];
-      merged.calls += static_cast<double>(way.calls), merged.seconds += seconds_of(way.times, way.calls, mean_of_samples(way.times.sampled > 0 ? way.times : entry.times));
+      const double mean = mean_of_samples(way.times.sampled > 0 ? way.times : entry.times);
+      merged.calls += static_cast<double>(way.calls), merged.seconds += seconds_of(way.times, way.calls, mean);
     }
     if (!known) return;
     MergedCommunicator& communicator = communicators_[static_cast<std::size_t>(key.communicator)];
@@ -216,8 +241,8 @@ class Merger {
   }
 
   ReportData told_of(const MergedCommunicator& one) const {
-    ReportData told = {{"name", one.name}, {"ranks", one.ranks}, {"made", one.made}, {"inter", one.inter}, {"told", one.told},
-                       {"world_ranks", one.world_ranks}};
+    ReportData told = {{"name", one.name},   {"ranks", one.ranks}, {"made", one.made},
+                       {"inter", one.inter}, {"told", one.told},   {"world_ranks", one.world_ranks}};
     told.update(one.matrix.json());
     return told;
   }
@@ -248,7 +273,9 @@ class Merger {
       double sum = 0;
       for (const double seconds : call.seconds) sum += seconds;
       ReportData by = ReportData::array();
-      for (const auto& [name, way] : call.ways) by.push_back({{"name", name}, {"calls", way.calls / told}, {"seconds", way.seconds / told}});
+      for (const auto& [name, way] : call.ways) {
+        by.push_back({{"name", name}, {"calls", way.calls / told}, {"seconds", way.seconds / told}});
+      }
       std::stable_sort(by.begin(), by.end(), [](const auto& a, const auto& b) { return a["calls"] > b["calls"]; });
       const char* const forms[] = {"blocking", "nonblocking", "persistent"};
       all.push_back({{"collective", name_of(static_cast<Collective>(key.collective))},
@@ -267,7 +294,8 @@ class Merger {
                      {"by", std::move(by)},
                      {"samples", samples_of(key, call)}});
     }
-    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a["seconds"][1] > b["seconds"][1]; });
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return a["seconds"][1] > b["seconds"][1]; });
     return all;
   }
 
@@ -292,8 +320,14 @@ ReportData read_recorded(const std::string& folder) {
   const std::vector<RankFile> files = read_files(folder);
   if (files.empty()) return nullptr;
   Merger merger(files.front().header().ranks);
+  const auto is_of_the_program = [&](const RankFile& one) {
+    return one.header().ranks == files.front().header().ranks;
+  };
   for (const RankFile& one : files) {
-    if (one.header().ranks == files.front().header().ranks) merger.add(one);
+    if (is_of_the_program(one)) merger.know_communicators(one);
+  }
+  for (const RankFile& one : files) {
+    if (is_of_the_program(one)) merger.add(one);
   }
   return merger.is_empty() ? ReportData(nullptr) : merger.take();
 }

@@ -1,12 +1,14 @@
 // What the ranks have written down, put together. As JSON, which is also what the page holds and what --data keeps:
 //
-//   { "format": 1, "version", "date", "command": [...], "status": 0, "ranks": 8, "told": 8, "finished": 8,
-//     "hosts": [...], "node_of": [...],                     of each rank; -1: it told nothing
-//     "seconds": [...], "in_calls": [...],                  of each rank: from MPI_Init to MPI_Finalize, and in the calls
-//     "communicators": [ { "name", "ranks", "made", "inter", "told", "world_ranks": [...], "bin": 1, "bytes": [[...]] } ],
-//     "traffic": { "bin": 1, "bytes": [[...]] },            all communicators, by ranks of the world
-//     "calls": [ { "collective", "form", "communicator": 0, "where": { "object", "symbol", "line" }, "told": 8, "calls": 100,
-//                  "bytes", "least", "most", "seconds": [least, mean, most], "longest", "timed": 0.1,
+//   { "format": 1, "version", "date", "command": [...], "settings": ["QUADRILLE=off"], "status": 0,
+//     "ranks": 8, "told": 8, "finished": 8,
+//     "hosts": [...], "node_of": [...],             of each rank; -1: it told nothing
+//     "seconds": [...], "in_calls": [...],          of each rank: from MPI_Init to MPI_Finalize, and in the calls
+//     "communicators": [ { "name", "ranks", "made", "inter", "told", "world_ranks": [...],
+//                          "bin": 1, "bytes": [[...]] } ],
+//     "traffic": { "bin": 1, "bytes": [[...]] },    all communicators, by ranks of the world
+//     "calls": [ { "collective", "form", "communicator": 0, "where": { "object", "symbol", "line" }, "told": 8,
+//                  "calls": 100, "bytes", "least", "most", "seconds": [least, mean, most], "longest", "timed": 0.1,
 //                  "by": [ { "name", "calls", "seconds" } ], "samples": [ { "call", "bytes": [[...]] } ] } ],
 //     "left_out": { "communicators", "sites", "entries", "names", "bytes" } }
 //

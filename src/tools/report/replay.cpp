@@ -1,11 +1,13 @@
-// Idea    The calls are made by the MPI, by Quadrille as it chooses, and by every algorithm that may be worth it, in turns.
-//         What was the fastest of many is partly lucky: it meets the MPI and Quadrille's choice again, in several repeats.
+// Idea    The calls are made by the MPI, by Quadrille as it chooses, and by every algorithm that may be worth it, in
+//         turns. What was the fastest of many is partly lucky: it meets the MPI and Quadrille's choice again, in
+//         several repeats.
 // Cost    About 4 s a case; less than two minutes in all, unless single calls take seconds.
 #include "tools/report/replay.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "choose/candidates.hpp"
+#include "mpi/errors.hpp"
 #include "quadrille.h"
 #include "team/same_plans.hpp"
 #include "team/selections.hpp"
@@ -36,6 +39,37 @@ constexpr double seconds_of_screening = 0.06, seconds_of_repeat = 0.25, seconds_
 constexpr int repeats = 3;
 constexpr std::size_t most_contenders = 12;
 
+constexpr const char* no_communicator = "the MPI has no communicator left";
+
+// With these Quadrille would not choose, or would have more to do than in a run without them. What was set, as
+// "QUADRILLE=off"; before anything reads it.
+std::vector<std::string> take_settings_away() {
+  std::vector<std::string> taken;
+  for (const char* const name : {"QUADRILLE", "QUADRILLE_ALGORITHM", "QUADRILLE_CHECK", "QUADRILLE_EXPLAIN"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr) continue;
+    taken.push_back(fmt::format("{}={}", name, value));
+    unsetenv(name);
+  }
+  return taken;
+}
+
+// The communicator that `make` makes of `comm`, with its error handler. Null where there is none left.
+template <class Make>
+MPI_Comm made_of(MPI_Comm comm, const Make& make) {
+  MPI_Comm made = mpi().comm_null;
+  {
+    const ErrorsReturned returned(comm);
+    made = make();
+  }
+  MPI_Errhandler handler;
+  if (made != mpi().comm_null && mpi().Comm_get_errhandler(comm, &handler) == MPI_SUCCESS) {
+    mpi().Comm_set_errhandler(made, handler);
+    mpi().Errhandler_free(&handler);
+  }
+  return made;
+}
+
 // A text that rank `root` has.
 void share_text(std::string& text, int root, const World& world) {
   std::uint64_t length = text.size();
@@ -56,7 +90,13 @@ class Case {
       ++group;
     }
     root_ = work["groups"][0][0];
-    mpi().Comm_split(world.comm, mine < 0 ? MPI_UNDEFINED : mine, at, &comm_);
+    comm_ = made_of(world.comm, [&] {
+      MPI_Comm comm = mpi().comm_null;
+      const int error = mpi().Comm_split(world.comm, mine < 0 ? MPI_UNDEFINED : mine, at, &comm);
+      return error == MPI_SUCCESS ? comm : mpi().comm_null;
+    });
+    is_split_ = have_all(mine < 0 || is_member());
+    if (!is_split_) comm_ = mpi().comm_null;  // to free it takes all of its ranks
     case_.collective = collective_;
     case_.ranks = static_cast<int>(work["groups"][0].size());
     case_.me = at;
@@ -75,13 +115,13 @@ class Case {
 
   // The same on all ranks; empty if the case can be measured.
   std::string prepare() {
+    if (!is_split_) return no_communicator;
     const std::size_t have = available_memory();
     const std::size_t need = is_member() ? 3 * buffer_bytes(case_) * static_cast<std::size_t>(world_.ranks_here) : 0;
     const bool fits = why_too_large(case_).empty() && (have == 0 || need < have / 10 * 9);
     if (sum_over_ranks(fits ? 0 : 1, world_) > 0) return "there is not enough memory for it";
     if (is_member()) data_.emplace(case_);
-    names_ = {"mpi", "default"};
-    if (!add("mpi", true) || !add("default", false)) return "the MPI has no communicator left";
+    if (!add("mpi") || !add("default")) return no_communicator;
     return wrong_bytes() > 0 ? "wrong bytes were delivered" : "";
   }
 
@@ -93,10 +133,11 @@ class Case {
     }
     share_text(text, root_, world_);
     const double call = seconds_of_call();
-    const auto most = static_cast<std::size_t>(std::clamp(3.0 / (8 * std::max(call, 1e-9)), 2.0, static_cast<double>(most_contenders)));
+    const double there_is_time_for = 3.0 / (8 * std::max(call, 1e-9));
+    const auto most = static_cast<std::size_t>(std::clamp<double>(there_is_time_for, 2, most_contenders));
     for (std::size_t at = 0; at < text.size() && names_.size() < most + 2;) {
       const std::size_t end = text.find('\n', at);
-      if (!add(text.substr(at, end - at), false)) break;
+      if (!add(text.substr(at, end - at))) break;
       at = end + 1;
     }
   }
@@ -128,20 +169,39 @@ class Case {
   // What Quadrille chose, on the first group.
   std::string chosen() {
     std::string text;
-    if (const team::CachedSelection* used = is_member() ? selection() : nullptr) text = choose::to_string(used->selection.choice);
+    const team::CachedSelection* const used = is_member() ? selection() : nullptr;
+    if (used != nullptr) text = choose::to_string(used->selection.choice);
     if (text.empty()) text = "mpi";
     share_text(text, root_, world_);
     return text;
   }
 
-  Collective collective() const { return collective_; }
   const std::vector<std::string>& names() const { return names_; }
+
+  // "mpi", "default", or an algorithm. Collective over all groups. False on all ranks if there is no communicator.
+  bool add(const std::string& name) {
+    Implementation made{name, all_.empty(), mpi().comm_null};
+    if (is_member()) {
+      World group = world_;
+      group.comm = comm_;
+      made.comm = made_of(comm_, [&] { return make_comm(group); });
+    }
+    if (!have_all(!is_member() || made.comm != mpi().comm_null)) return false;
+    if (is_member() && !made.native) {
+      const char* const forced = name == "default" ? "" : name.c_str();
+      Quadrille_Set_algorithm(made.comm, std::string(name_of(collective_)).c_str(), forced);
+    }
+    all_.push_back(made);
+    names_.push_back(name);
+    return true;
+  }
 
  private:
   static void free_comm(MPI_Comm comm) {
     if (comm != mpi().comm_null) mpi().Comm_free(&comm);
   }
   bool is_member() const { return comm_ != mpi().comm_null; }
+  bool have_all(bool mine) const { return sum_over_ranks(mine ? 0 : 1, world_) == 0; }
 
   void take_matrix(const Json& rows) {
     auto matrix = std::make_shared<TrafficMatrix>();
@@ -157,31 +217,19 @@ class Case {
     case_.traffic.matrix = std::move(matrix);
   }
 
-  // Collective over all groups. False on all ranks if there is no communicator.
-  bool add(const std::string& name, bool native) {
-    Implementation made{name, native, mpi().comm_null};
-    if (is_member()) {
-      World group = world_;
-      group.comm = comm_;
-      made.comm = make_comm(group);
-      const bool forced = !native && name != "default";
-      if (!native) Quadrille_Set_algorithm(made.comm, std::string(name_of(collective_)).c_str(), forced ? name.c_str() : "");
-    }
-    all_.push_back(made);
-    if (all_.size() > names_.size()) names_.push_back(name);
-    return true;
-  }
-
   std::vector<choose::Choice> contenders() {
     team::Team* const team = team::team_of(all_[1].comm);
     if (team == nullptr || !team->ready) return {};
-    return team::without_twins(*team, collective_,
-                               choose::measured_candidates(collective_, team->group.ranks, team->nodes.nodes, team->nodes.ranks_on_fullest_node()));
+    const plan::NodeMap& nodes = team->nodes;
+    return team::without_twins(
+        *team, collective_,
+        choose::measured_candidates(collective_, team->group.ranks, nodes.nodes, nodes.ranks_on_fullest_node()));
   }
 
   const team::CachedSelection* selection() const {
     const team::Team* const team = team::team_of(all_[1].comm);
-    return team != nullptr && team->ready ? team->chosen.selections[static_cast<std::size_t>(collective_)].last() : nullptr;
+    if (team == nullptr || !team->ready) return nullptr;
+    return team->chosen.selections[static_cast<std::size_t>(collective_)].last();
   }
 
   // Of one call of each, over all ranks.
@@ -208,6 +256,7 @@ class Case {
   Collective collective_{};
   int root_ = 0;
   MPI_Comm comm_ = mpi().comm_null;
+  bool is_split_ = false;
   BenchCase case_;
   std::optional<BenchData> data_;
   std::vector<Implementation> all_;
@@ -215,12 +264,14 @@ class Case {
 };
 
 Json three(const std::vector<double>& values) {
-  return {*std::min_element(values.begin(), values.end()), quantile(values, 0.5), *std::max_element(values.begin(), values.end())};
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return {*least, quantile(values, 0.5), *most};
 }
 
 class Replay {
  public:
-  Replay(const Json& cases, const World& world) : cases_(cases), world_(world), end_(mpi().Wtime() + seconds_in_all) {}
+  Replay(const Json& cases, const World& world)
+      : cases_(cases), world_(world), end_(mpi().Wtime() + seconds_in_all) {}
 
   Json run() {
     std::vector<Json> found;
@@ -274,7 +325,8 @@ class Replay {
       const std::string& name = replayed.names()[i];
       const double median = quantile(timing.microseconds[i], 0.5);
       one.microseconds[name] = median;
-      if (name == chosen || (!one.best.empty() && median >= least)) continue;
+      // Both of these are measured in any case.
+      if (name == chosen || name == replayed.names().front() || (!one.best.empty() && median >= least)) continue;
       one.best = name;
       least = median;
     }
@@ -290,7 +342,10 @@ class Replay {
       ++cases[one.collective];
       double least = one.microseconds.begin()->second;
       for (const auto& [name, time] : one.microseconds) least = std::min(least, time);
-      for (const auto& [name, time] : one.microseconds) sums[one.collective][name] += time / std::max(least, 1e-9), ++counts[one.collective][name];
+      for (const auto& [name, time] : one.microseconds) {
+        sums[one.collective][name] += time / std::max(least, 1e-9);
+        ++counts[one.collective][name];
+      }
     }
     for (const auto& [collective, those] : sums) {
       double least = 0;
@@ -307,7 +362,9 @@ class Replay {
     Case replayed(work, world_);
     if (std::string why = replayed.prepare(); !why.empty()) return {{"why", why}};
     replayed.end_trials();
-    const std::vector<std::size_t> who = finalists(replayed, screened);
+    if (!add_finalists(replayed, screened)) return {{"why", no_communicator}};
+    std::vector<std::size_t> who(replayed.names().size());
+    for (std::size_t i = 0; i < who.size(); ++i) who[i] = i;
     std::vector<std::vector<double>> micros(who.size()), to_mpi(who.size()), to_default(who.size());
     for (int repeat = 0; repeat < repeats; ++repeat) {
       const Timing timing = replayed.time(who, seconds_of_repeat);
@@ -319,7 +376,7 @@ class Replay {
     }
     Json times = Json::array();
     for (std::size_t i = 0; i < who.size(); ++i) {
-      Json time = {{"name", replayed.names()[who[i]]}};
+      Json time = {{"name", replayed.names()[i]}};
       if (i == 1) time["by"] = replayed.chosen();
       time["microseconds"] = quantile(micros[i], 0.5);
       if (i > 0) time["to_mpi"] = three(to_mpi[i]);
@@ -329,19 +386,16 @@ class Replay {
     return {{"times", std::move(times)}};
   }
 
-  // The MPI, Quadrille's choice, and what was the best here, and of all cases of the collective.
-  std::vector<std::size_t> finalists(Case& replayed, const Screened& screened) const {
+  // Beside the MPI and Quadrille's choice what was the best here, and of all cases of the collective. False on all
+  // ranks if there is no communicator for one of them.
+  bool add_finalists(Case& replayed, const Screened& screened) const {
     const auto picked = picked_.find(screened.collective);
-    std::vector<std::string> wanted = {screened.best};
-    if (picked != picked_.end()) wanted.push_back(picked->second);
-    replayed.add_contenders();
-    std::vector<std::size_t> who = {0, 1};
-    for (const std::string& name : wanted) {
+    for (const std::string& name : {screened.best, picked != picked_.end() ? picked->second : std::string()}) {
       const auto& names = replayed.names();
-      const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-      if (at > 1 && at < names.size() && std::find(who.begin(), who.end(), at) == who.end()) who.push_back(at);
+      if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) continue;
+      if (!replayed.add(name)) return false;
     }
-    return who;
+    return true;
   }
 
   const Json& cases_;
@@ -354,6 +408,7 @@ class Replay {
 }  // namespace
 
 int replay_command(const std::string& cases, const std::string& times) {
+  const std::vector<std::string> without = take_settings_away();
   if (const std::string problem = start_mpi(); !problem.empty()) {
     complain_once(problem);
     return bad_options;
@@ -365,11 +420,12 @@ int replay_command(const std::string& cases, const std::string& times) {
   if (sum_over_ranks(problem.empty() ? 0 : 1, world) == 0) {
     share_text(text, 0, world);
     const Json work = Json::parse(text);
-    const Json told = Replay(work["cases"], world).run();
+    Json told = Replay(work["cases"], world).run();
+    told["without"] = without;
     status = 0;
     if (world.rank == 0) {
       std::ofstream out(times);
-      out << told.dump();
+      out << told.dump(-1, ' ', false, Json::error_handler_t::replace);
       out.close();
       if (!out) status = wrong_result;
     }

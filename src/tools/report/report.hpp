@@ -16,8 +16,8 @@ struct ReportOptions {
   std::string replay_cases, replay_times;
 };
 
-// Ends with the status of the program. 1: nothing was recorded, or a file could not be written; 2: a command that cannot be
-// read.
+// Ends with the status of the program. 1: nothing was recorded, or a file could not be written; 2: a command that
+// cannot be read.
 int report_command(const ReportOptions& options);
 
 }  // namespace quadrille::tools

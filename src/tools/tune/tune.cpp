@@ -5,7 +5,6 @@
 //         memory. The send buffer is written before every other call, which is part of the time of both
 //         ways.
 // Cost    Some seconds. The sizes include some that are not powers of two.
-#include "tools/line/progress.hpp"
 #include "tools/tune/tune.hpp"
 
 #include <fmt/core.h>
@@ -32,6 +31,7 @@
 #include "tools/bench/status.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
+#include "tools/line/progress.hpp"
 #include "tools/tune/batch.hpp"
 #include "tools/tune/tune_algorithms.hpp"
 #include "tools/tune/tune_inside.hpp"

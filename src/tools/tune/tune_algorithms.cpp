@@ -7,7 +7,6 @@
 // Source  Ramesh et al., HINT, section V.D: the offline choice.
 // Cost    algorithms * sizes * batches * 2 ms at most, and half as much again where something is faster; where a call
 //         takes longer, fewer batches.
-#include "tools/line/progress.hpp"
 #include "tools/tune/tune_algorithms.hpp"
 
 #include <fmt/core.h>
@@ -28,6 +27,7 @@
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/turns.hpp"
+#include "tools/line/progress.hpp"
 #include "tools/tune/batch.hpp"
 #include "tools/tune/contenders.hpp"
 #include "tools/tune/tuned_buffers.hpp"

@@ -6,7 +6,6 @@
 //         With the data in a device's memory likewise, by what moves them straight, and then the bus: what the ranks take
 //         together to bring a little, and much, to the host and back.
 // Cost    About 20 algorithms * 9 sizes * batches * 2 ms; where a call takes longer, that of a call.
-#include "tools/line/progress.hpp"
 #include "tools/tune/tune_model.hpp"
 
 #include <fmt/core.h>
@@ -25,6 +24,7 @@
 #include "team/switch_points.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/statistics.hpp"
+#include "tools/line/progress.hpp"
 #include "tools/tune/batch.hpp"
 #include "tools/tune/eager_limit.hpp"
 #include "tools/tune/fit.hpp"

@@ -1,0 +1,269 @@
+// What is written down of calls (team/record.hpp), over an MPI of this file whose communicators are what a test says.
+#include "team/record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "fake_mpi.hpp"
+#include "team/record_tables.hpp"
+
+#if !defined(OPEN_MPI)
+#error "handles of communicators are addresses here"
+#endif
+
+namespace quadrille::record {
+namespace {
+
+// Its handle is its address, as in Open MPI. The world ranks of its ranks are their own numbers.
+struct FakeComm {
+  int ranks = 1;
+  std::string name;
+  void* attribute = nullptr;
+  MPI_Comm handle() { return reinterpret_cast<MPI_Comm>(this); }
+};
+FakeComm& of(MPI_Comm comm) { return *reinterpret_cast<FakeComm*>(comm); }
+
+FakeComm the_world{16, "world", nullptr};
+MPI_Comm_delete_attr_function* on_free = nullptr;
+
+const Mpi* with_communicators() {
+  auto* const t = new Mpi(mpi());
+  t->comm_world = the_world.handle();
+  t->comm_null = nullptr;
+  t->Comm_create_keyval = [](MPI_Comm_copy_attr_function*, MPI_Comm_delete_attr_function* free, int* keyval, void*) {
+    on_free = free;
+    *keyval = 1;
+    return MPI_SUCCESS;
+  };
+  t->Comm_get_attr = [](MPI_Comm comm, int, void* value, int* found) {
+    *static_cast<void**>(value) = of(comm).attribute;
+    *found = of(comm).attribute != nullptr ? 1 : 0;
+    return MPI_SUCCESS;
+  };
+  t->Comm_set_attr = [](MPI_Comm comm, int, void* value) {
+    of(comm).attribute = value;
+    return MPI_SUCCESS;
+  };
+  t->Comm_test_inter = [](MPI_Comm, int* inter) {
+    *inter = 0;
+    return MPI_SUCCESS;
+  };
+  t->Comm_size = [](MPI_Comm comm, int* ranks) {
+    *ranks = of(comm).ranks;
+    return MPI_SUCCESS;
+  };
+  t->Comm_rank = [](MPI_Comm, int* rank) {
+    *rank = 0;
+    return MPI_SUCCESS;
+  };
+  t->Topo_test = [](MPI_Comm, int* topology) {
+    *topology = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+  };
+  t->Comm_get_name = [](MPI_Comm comm, char* name, int* length) {
+    *length = static_cast<int>(of(comm).name.size());
+    std::memcpy(name, of(comm).name.c_str(), of(comm).name.size() + 1);
+    return MPI_SUCCESS;
+  };
+  t->Comm_group = [](MPI_Comm, MPI_Group* group) {
+    *group = nullptr;
+    return MPI_SUCCESS;
+  };
+  t->Group_free = [](MPI_Group*) { return MPI_SUCCESS; };
+  t->Group_translate_ranks = [](MPI_Group, int count, const int* ranks, MPI_Group, int* translated) {
+    std::copy_n(ranks, count, translated);
+    return MPI_SUCCESS;
+  };
+  return t;
+}
+
+class RecordTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    test::use_fake_mpi();
+    static const Mpi* const table = with_communicators();
+    quadrille::detail::mpi_table.store(table, std::memory_order_release);
+    folder_ = (std::filesystem::temp_directory_path() / "quadrille-XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    // As in a new process.
+    Tables& tables = Tables::here();
+    tables.~Tables();
+    new (&tables) Tables;
+    communicators_changed.fetch_add(1);
+    ASSERT_EQ(tables.make(folder_, 0, 16, 0), 0);
+  }
+  void TearDown() override {
+    for (FakeComm& comm : comms_) free(comm);
+    test::use_fake_mpi();
+    std::filesystem::remove_all(folder_);
+  }
+
+  FakeComm& comm_of(int ranks, const std::string& name = "") { return comms_.emplace_back(FakeComm{ranks, name}); }
+  static void free(FakeComm& comm) {
+    if (comm.attribute != nullptr) on_free(comm.handle(), 1, comm.attribute, nullptr);
+    comm.attribute = nullptr;
+  }
+
+  static const void* site(std::size_t number) { return reinterpret_cast<const void*>(64 * (number + 1)); }
+
+  static run::Call alltoall(FakeComm& comm, std::size_t count) {
+    run::Call call{Collective::alltoall, {}, {}, false, comm.handle()};
+    call.send.count = call.recv.count = count;
+    call.send.type = call.recv.type = mpi().int_type;
+    return call;
+  }
+  // `counts` null: as in a program that is wrong.
+  static run::Call alltoallv(FakeComm& comm, const int* counts) {
+    run::Call call{Collective::alltoallv, {}, {}, false, comm.handle()};
+    call.send.counts = call.recv.counts = counts;
+    call.send.type = call.recv.type = mpi().int_type;
+    return call;
+  }
+  static void make(const run::Call& call, std::size_t from = 0) {
+    Recorded recorded;
+    recorded.begin(call, Form::blocking, site(from));
+  }
+
+  static File& file() { return Tables::here().file(); }
+  // The entry that is not one of the others.
+  static const Entry& first_entry() { return file().entries[collective_count]; }
+  static std::string way(const Entry& entry, int number) { return file().names[entry.ways[number].name].text; }
+
+  std::string folder_;
+  std::deque<FakeComm> comms_;
+};
+
+// So many that there is no room for one more.
+constexpr std::size_t rows = most_entries - collective_count;
+
+TEST_F(RecordTest, WhatHasNoRoomKeepsNoCountsOfACall) {
+  FakeComm &two = comm_of(2), &eight = comm_of(8);
+  for (std::size_t r = 0; r < rows; ++r) make(alltoall(two, r % 2 == 0 ? 1 : 1024), r / 2);
+  ASSERT_EQ(file().header.entries, std::uint32_t{most_entries});
+  const std::vector<int> counts(8, 3);
+  make(alltoallv(two, counts.data()));
+  for (int call = 1; call < 16; ++call) make(alltoallv(eight, counts.data()));
+  const Entry& others = file().entries[static_cast<int>(Collective::alltoallv)];
+  EXPECT_EQ(others.calls, 16U);
+  EXPECT_EQ(others.bytes, (2U + 15 * 8) * 12);
+  for (const Sample& sample : others.samples) EXPECT_EQ(sample.call, 0U);
+  // Behind what two ranks need stands what is known of eight.
+  const auto* const ranks = reinterpret_cast<const int*>(reinterpret_cast<const char*>(&file()) +
+                                                         file().communicators[1].world_ranks);
+  std::vector<int> own(8);
+  std::iota(own.begin(), own.end(), 0);
+  EXPECT_EQ(std::vector<int>(ranks, ranks + 8), own);
+}
+
+TEST_F(RecordTest, CountsOfACallAreKeptOfTheFirstTheSecondTheFourth) {
+  FakeComm& three = comm_of(3);
+  for (int call = 1; call <= 5; ++call) {
+    const int counts[] = {call, 0, 2};
+    make(alltoallv(three, counts));
+  }
+  const int expected[] = {1, 2, 4, 0};
+  for (int s = 0; s < most_samples; ++s) {
+    const Sample& sample = first_entry().samples[s];
+    EXPECT_EQ(sample.call, static_cast<std::uint64_t>(expected[s]));
+    if (sample.call == 0) continue;
+    const auto* bytes = reinterpret_cast<const std::uint64_t*>(reinterpret_cast<const char*>(&file()) + sample.bytes);
+    EXPECT_EQ(bytes[0], sample.call * 4);
+    EXPECT_EQ(bytes[2], 8U);
+  }
+}
+
+TEST_F(RecordTest, TheShortWayHasTheNameOfItsEngine) {
+  FakeComm& four = comm_of(4);
+  for (const choose::Engine engine : {choose::Engine::inbox, choose::Engine::exchange}) {
+    Recorded recorded;
+    recorded.begin(alltoall(four, 1), Form::blocking, site(0));
+    by_the_short_way(engine);
+  }
+  make(alltoall(four, 1));
+  ASSERT_EQ(first_entry().ways_used, 3U);
+  EXPECT_EQ(way(first_entry(), 0), "inbox");
+  EXPECT_EQ(way(first_entry(), 1), "single-copy");
+  EXPECT_EQ(way(first_entry(), 2), "mpi");
+}
+
+TEST_F(RecordTest, ANameThatHasNoRoomIsNotTheMpi) {
+  FakeComm& four = comm_of(4);
+  for (int name = 1; name < most_names; ++name) Tables::here().name_of("name " + std::to_string(name));
+  {
+    Recorded recorded;
+    recorded.begin(alltoall(four, 1), Form::blocking, site(0));
+    by("one more");
+  }
+  EXPECT_EQ(first_entry().calls, 1U);
+  EXPECT_EQ(first_entry().ways_used, 0U);
+  EXPECT_EQ(first_entry().ways_lost, 1U);
+  EXPECT_EQ(file().header.names_lost, 1U);
+}
+
+TEST_F(RecordTest, TheLeastBlockIsThatOfACallWithBlocks) {
+  FakeComm& two = comm_of(2);
+  make(alltoallv(two, nullptr));
+  EXPECT_EQ(first_entry().least_block, UINT64_MAX);
+  const int counts[] = {5, 7};
+  make(alltoallv(two, counts));
+  EXPECT_EQ(first_entry().calls, 2U);
+  EXPECT_EQ(first_entry().least_block, 20U);
+  EXPECT_EQ(first_entry().most_block, 28U);
+}
+
+TEST_F(RecordTest, AnAllgathervInPlaceWithoutItsCountsIsLeftToTheMpi) {
+  FakeComm& two = comm_of(2);
+  run::Call call = alltoallv(two, nullptr);
+  call.collective = Collective::allgatherv;
+  call.in_place = true;
+  make(call);
+  EXPECT_EQ(first_entry().calls, 1U);
+  EXPECT_EQ(first_entry().bytes, 0U);
+}
+
+TEST_F(RecordTest, TheNextOfTheSameRanksHasTheSamePlaceAndItsOwnName) {
+  FakeComm& kept = comm_of(2, "kept");
+  make(alltoall(kept, 1));
+  for (const char* const name : {"velocity", "p"}) {
+    FakeComm& comm = comm_of(2, name);
+    make(alltoall(comm, 1));
+    free(comm);
+  }
+  ASSERT_EQ(file().header.communicators, 2U);
+  EXPECT_EQ(file().communicators[0].made, 1U);
+  EXPECT_EQ(file().communicators[1].made, 2U);
+  EXPECT_STREQ(file().communicators[0].name, "kept");
+  EXPECT_STREQ(file().communicators[1].name, "p");
+}
+
+TEST_F(RecordTest, ATextIsNotCutInsideACharacter) {
+  constexpr std::size_t most = sizeof(Communicator::name) - 1;
+  std::string letters, other;
+  for (std::size_t l = 0; l < most; ++l) letters += "\xc3\xbc";
+  make(alltoall(comm_of(2, letters), 1));
+  EXPECT_EQ(file().communicators[0].name, letters.substr(0, most - most % 2));
+  // In another code nothing is known of characters.
+  other.assign(2 * most, '\xbc');
+  make(alltoall(comm_of(3, other), 1));
+  EXPECT_EQ(file().communicators[1].name, other.substr(0, most));
+}
+
+TEST_F(RecordTest, ARecordThatIsThereIsKept) {
+  Tables other;
+  EXPECT_EQ(other.make(folder_, 0, 16, 0), EEXIST);
+  EXPECT_EQ(other.make(folder_ + "/nowhere", 0, 16, 0), ENOENT);
+}
+
+}  // namespace
+}  // namespace quadrille::record

@@ -1,0 +1,31 @@
+# `quadrille report`: the calls are made again as they should be, whatever was set in the run, and where an MPI has not enough.
+. "$(dirname "$0")/common.sh"
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+here=$(dirname "$0")
+report="$TOOL report"
+page="$work/page.html" data="$work/data.json"
+
+# By the MPI, and by Quadrille as it chooses, also if the run was by the MPI alone, or by one algorithm; wherever that was said.
+for setting in QUADRILLE=off QUADRILLE_ALGORITHM=alltoall=pairwise; do
+  export "$setting"
+  expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 4 "$REPORT_PROGRAM" all
+  python3 "$here/report_page.py" "$data" "$page" replay 4 >"$work/checked" 2>&1 ||
+    fail "replay, $setting: $(tail -n 3 "$work/checked")"
+  unset "${setting%%=*}"
+done
+expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- \
+  "$MPIRUN" -n 4 env QUADRILLE=off "$REPORT_PROGRAM" all
+python3 - "$data" 2>"$work/checked" <<'PYTHON' || fail "QUADRILLE=off in the command: $(tail -n 1 "$work/checked")"
+import json, sys
+replay = json.load(open(sys.argv[1]))['replay']
+assert replay['without'] == ['QUADRILLE=off'], replay
+assert any(len(case.get('times', [])) > 2 for case in replay['cases']), replay
+PYTHON
+# A rank gets no communicator: all ranks go on, and say so.
+for lack in WRONG_SPLIT=1 WRONG_CREATE=1 WRONG_CREATE=4; do
+  expect 0 - "the report is in '$page'" env QUADRILLE_LIBMPI="$WRONG_MPI" "$lack" $report --output "$page" --data "$data" -- \
+    "$MPIRUN" -n 4 "$REPORT_PROGRAM" all
+  grep -q '"why": "the MPI has no communicator left"' "$data" || fail "$lack: the data do not say so"
+  grep -q '"problem"' "$data" && fail "$lack: $(grep '"problem"' "$data")"
+done
+finish

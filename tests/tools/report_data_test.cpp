@@ -1,0 +1,305 @@
+// What `quadrille report` makes of what was recorded: what is read, which calls are made again, and what is advised.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "team/record_file.hpp"
+#include "tools/report/advice.hpp"
+#include "tools/report/cases.hpp"
+#include "tools/report/child.hpp"
+#include "tools/report/read.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+// ---- Reading ----
+
+class Folder {
+ public:
+  Folder() { EXPECT_NE(mkdtemp(path_.data()), nullptr); }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = (std::filesystem::temp_directory_path() / "quadrille-XXXXXX").string();
+};
+
+// The record of a rank of two, with one communicator of both and one call of Alltoall on it: 8 bytes to each.
+struct Recording {
+  explicit Recording(int rank) : bytes(sizeof(record::File) + 64) {
+    file = new (bytes.data()) record::File;
+    record::Header& header = file->header;
+    header.magic = record::magic;
+    header.rank = rank, header.ranks = 2;
+    header.begin = 1, header.end = 1'000'000'000;
+    header.communicators = header.names = 1, header.entries = 1;
+    record::Communicator& both = file->communicators[0];
+    both.group = 7, both.ranks = 2, both.rank = rank, both.made = 1;
+    record::Entry& entry = file->entries[0];
+    entry.communicator = 0, entry.calls = 1, entry.bytes = 16, entry.least_block = entry.most_block = 8;
+  }
+  void know_world_ranks() {
+    file->communicators[0].world_ranks = sizeof(record::File);
+    const std::int32_t ranks[] = {0, 1};
+    std::memcpy(bytes.data() + sizeof(record::File), ranks, sizeof ranks);
+  }
+  void write(const Folder& folder) const {
+    std::ofstream out(folder.path() + "/rank-" + std::to_string(file->header.rank), std::ios::binary);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+  std::vector<char> bytes;
+  record::File* file;
+};
+
+TEST(ReportRead, AnyRankKnowsWhoIsInACommunicator) {
+  const Folder folder;
+  Recording first(0), second(1);
+  second.know_world_ranks();
+  first.write(folder), second.write(folder);
+  const ReportData data = read_recorded(folder.path());
+  ASSERT_THAT(data["communicators"], SizeIs(1));
+  EXPECT_EQ(data["communicators"][0]["world_ranks"], (ReportData{0, 1}));
+  EXPECT_EQ(data["communicators"][0]["told"], 2);
+  EXPECT_EQ(data["communicators"][0]["bytes"], (ReportData{{8, 8}, {8, 8}}));
+  EXPECT_EQ(data["traffic"]["bytes"], (ReportData{{8, 8}, {8, 8}}));
+}
+
+TEST(ReportRead, WithoutABlockTheLeastIsNone) {
+  const Folder folder;
+  for (const int rank : {0, 1}) {
+    Recording one(rank);
+    one.file->entries[0].bytes = one.file->entries[0].most_block = 0;
+    one.file->entries[0].least_block = record::Entry().least_block;
+    one.write(folder);
+  }
+  const ReportData data = read_recorded(folder.path());
+  ASSERT_THAT(data["calls"], SizeIs(1));
+  EXPECT_EQ(data["calls"][0]["least"], 0);
+  EXPECT_EQ(data["calls"][0]["most"], 0);
+}
+
+// ---- Which calls are made again ----
+
+ReportData communicator(const std::vector<int>& world_ranks) {
+  return {{"name", ""}, {"ranks", world_ranks.size()}, {"made", 1}, {"inter", false}, {"world_ranks", world_ranks}};
+}
+
+ReportData call(const std::string& collective, int communicator, std::uint64_t block, double seconds = 1) {
+  return {{"collective", collective},
+          {"form", "blocking"},
+          {"communicator", communicator},
+          {"where", {{"object", "app"}, {"symbol", "main"}, {"line", ""}}},
+          {"told", 2},
+          {"calls", 100.0},
+          {"bytes", block * 100 * 2 * 2},
+          {"least", block},
+          {"most", block},
+          {"seconds", {seconds, seconds, seconds}},
+          {"samples", ReportData::array()}};
+}
+
+ReportData four_ranks(const std::vector<ReportData>& communicators, const std::vector<ReportData>& calls) {
+  return {{"ranks", 4},
+          {"command", {"mpirun", "-n", "4", "./app"}},
+          {"communicators", communicators},
+          {"calls", calls}};
+}
+
+TEST(ReportCases, CallsOnApartCommunicatorsAreMadeAtTheSameTime) {
+  const ReportData data = four_ranks({communicator({0, 2}), communicator({1, 3}), communicator({0, 1})},
+                                     {call("alltoall", 0, 64), call("alltoall", 1, 64), call("alltoall", 2, 64)});
+  const auto all = calls_to_replay(data);
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_THAT(all[0].calls, ElementsAre(0U, 1U));
+  EXPECT_EQ(all[0].work, (ReportData{{"collective", "alltoall"}, {"groups", {{0, 2}, {1, 3}}}, {"block", 64}}));
+  EXPECT_THAT(all[1].calls, ElementsAre(2U));
+}
+
+TEST(ReportCases, RanksOfOtherProgramsAreNotThere) {
+  constexpr int undefined = -32766;
+  for (const int rank : {undefined, 4}) {
+    const auto all = calls_to_replay(four_ranks({communicator({0, rank})}, {call("alltoall", 0, 64)}));
+    ASSERT_THAT(all, SizeIs(1));
+    EXPECT_TRUE(all[0].work.is_null());
+    EXPECT_EQ(all[0].why, "a communicator with ranks of several programs");
+  }
+}
+
+TEST(ReportCases, WhatCannotBeMadeAgainSaysWhy) {
+  ReportData nonblocking = call("alltoall", 0, 64), inter = communicator({0, 1}), short_lived = communicator({0, 1});
+  nonblocking["form"] = "nonblocking";
+  inter["inter"] = true;
+  short_lived["made"] = 50;
+  const ReportData data = four_ranks(
+      {communicator({0, 1}), inter, communicator({}), communicator({1}), short_lived},
+      {call("alltoall", -1, 64), nonblocking, call("neighbor_alltoall", 0, 64), call("alltoall", 1, 64),
+       call("alltoall", 2, 64), call("alltoall", 3, 64), call("alltoall", 4, 64), call("alltoallv", 0, 64)});
+  const auto all = calls_to_replay(data);
+  const std::vector<std::string> words = {"several kinds", "nonblocking", "neighbours", "intercommunicator",
+                                          "so many ranks", "one rank",    "a few calls", "counts of one call"};
+  ASSERT_EQ(all.size(), words.size());
+  for (std::size_t c = 0; c < all.size(); ++c) EXPECT_THAT(all[c].why, HasSubstr(words[c]));
+}
+
+TEST(ReportCases, OnlyEightAndNoneOfAHundredthOfTheTime) {
+  std::vector<ReportData> calls;
+  for (int c = 0; c < 10; ++c) calls.push_back(call("alltoall", 0, std::uint64_t{64} << c));
+  EXPECT_THAT(calls_to_replay(four_ranks({communicator({0, 1})}, calls)), SizeIs(8));
+  calls = {call("alltoall", 0, 64, 1), call("alltoall", 0, 128, 0.001)};
+  EXPECT_THAT(calls_to_replay(four_ranks({communicator({0, 1})}, calls)), SizeIs(1));
+}
+
+// ---- What was measured, and advice ----
+
+// Another algorithm: of Quadrille's own time the least, the median and the most of the repeats.
+struct Other {
+  std::string name;
+  std::vector<double> to_default;
+};
+
+// Of a call that takes the MPI 10 microseconds.
+ReportData times_of(const std::vector<double>& to_mpi, const std::vector<Other>& others) {
+  const double ours = 10 * to_mpi[1];
+  ReportData times = {{{"name", "mpi"}, {"microseconds", 10.0}},
+                      {{"name", "default"}, {"by", "inbox"}, {"microseconds", ours}, {"to_mpi", to_mpi}}};
+  for (const Other& one : others) {
+    times.push_back({{"name", one.name},
+                     {"microseconds", ours * one.to_default[1]},
+                     {"to_mpi", to_mpi},
+                     {"to_default", one.to_default}});
+  }
+  return {{"times", times}};
+}
+
+const std::vector<double> half = {0.49, 0.5, 0.51}, alike = {0.99, 1, 1.01}, twice = {1.9, 2, 2.1};
+
+// With the replay of all calls.
+ReportData replayed(ReportData data, const std::vector<ReportData>& cases,
+                    const ReportData& without = ReportData::array()) {
+  const std::vector<ReplayedCalls> calls = calls_to_replay(data);
+  data["replay"] = replay_of(data, calls, {{"cases", cases}, {"without", without}});
+  return data;
+}
+
+bool advises_a_table(const ReportData& data) {
+  const ReportData advice = advice_from(data, "mpirun -n 4");
+  return advice.dump().find("quadrille tune --algorithms") != std::string::npos;
+}
+
+TEST(ReportReplay, SavesWhatEveryRepeatSaves) {
+  const ReportData data = replayed(four_ranks({communicator({0, 1})}, {call("alltoall", 0, 64)}),
+                                   {times_of(half, {{"pairwise", alike}, {"ring", half}})}, {"QUADRILLE=off"});
+  const ReportData& times = data["replay"]["cases"][0]["times"];
+  EXPECT_DOUBLE_EQ(times[1]["saved"].get<double>(), 100 * 5e-6);
+  EXPECT_DOUBLE_EQ(times[2]["saved"].get<double>(), 0);
+  EXPECT_DOUBLE_EQ(times[3]["saved"].get<double>(), 100 * 2.5e-6);
+  EXPECT_EQ(data["replay"]["without"], ReportData{"QUADRILLE=off"});
+}
+
+TEST(ReportAdvice, OneWinnerOfEachCollectiveIsNoChoiceBySize) {
+  const auto calls = {call("alltoall", 0, 64), call("allgather", 0, 4096)};
+  const auto data = four_ranks({communicator({0, 1})}, calls);
+  const auto cases = {times_of(alike, {{"pairwise", half}}), times_of(alike, {{"ring", half}})};
+  EXPECT_FALSE(advises_a_table(replayed(data, cases)));
+}
+
+TEST(ReportAdvice, AWinnerThatChangesWithTheSizeIs) {
+  const auto calls = {call("alltoall", 0, 64), call("alltoall", 0, 4096), call("alltoallv", 0, 64)};
+  auto data = four_ranks({communicator({0, 1})}, calls);
+  data["calls"][2]["samples"] = {{{"call", 1}, {"bytes", {{0, 64}, {64, 0}}}}};
+  data = replayed(data, {times_of(alike, {{"pairwise", half}}), times_of(alike, {{"pairwise", alike}, {"ring", half}}),
+                         times_of(alike, {})});
+  EXPECT_TRUE(advises_a_table(data));
+  EXPECT_THAT(advice_from(data, "mpirun -n 4").dump(),
+              HasSubstr("mpirun -n 4 quadrille tune --algorithms --sizes 64,4096\""));
+}
+
+TEST(ReportAdvice, TwoWinnersOfOneSizeAreNone) {
+  const auto calls = {call("alltoall", 0, 64), call("alltoall", 1, 64)};
+  const auto data = four_ranks({communicator({0, 1}), communicator({0, 2})}, calls);
+  const auto cases = {times_of(alike, {{"pairwise", half}}), times_of(alike, {{"ring", half}})};
+  EXPECT_FALSE(advises_a_table(replayed(data, cases)));
+}
+
+TEST(ReportAdvice, TheFastestIsTheWinnerWhereverItStands) {
+  const auto calls = {call("alltoall", 0, 64), call("alltoall", 0, 4096)};
+  const auto data = four_ranks({communicator({0, 1})}, calls);
+  const std::vector<double> faster = {0.3, 0.3, 0.3};
+  EXPECT_FALSE(advises_a_table(replayed(data, {times_of(alike, {{"pairwise", half}, {"ring", faster}}),
+                                               times_of(alike, {{"ring", half}, {"pairwise", alike}})})));
+}
+
+TEST(ReportAdvice, AnAlgorithmIsForcedOnlyIfItIsFasterInAll) {
+  const auto calls = {call("alltoall", 0, 64), call("alltoall", 0, 4096)};
+  const auto data = four_ranks({communicator({0, 1})}, calls);
+  const auto text = [&](const std::vector<double>& second) {
+    const auto cases = {times_of(alike, {{"pairwise", half}}), times_of(alike, {{"pairwise", second}})};
+    return advice_from(replayed(data, cases), "mpirun -n 4").dump();
+  };
+  EXPECT_THAT(text(half), HasSubstr("export QUADRILLE_ALGORITHM='alltoall=pairwise'"));
+  EXPECT_THAT(text(alike), HasSubstr("export QUADRILLE_ALGORITHM='alltoall=pairwise'"));
+  EXPECT_THAT(text(twice), testing::Not(HasSubstr("export")));
+}
+
+TEST(ReportAdvice, SaysWhetherQuadrilleIsFaster) {
+  const auto advice = [](const std::vector<double>& to_mpi) {
+    const auto data = four_ranks({communicator({0, 1})}, {call("alltoall", 0, 64)});
+    return advice_from(replayed(data, {times_of(to_mpi, {})}), "mpirun -n 4");
+  };
+  EXPECT_EQ(advice(half)[0]["lines"], ReportData{"quadrille run -- mpirun -n 4 ./app"});
+  EXPECT_EQ(advice(twice)[0]["lines"], ReportData{"mpirun -n 4 ./app"});
+  EXPECT_THAT(advice(alike)[0]["text"].get<std::string>(), HasSubstr("no difference that counts"));
+  EXPECT_THAT(advice(alike)[0]["lines"], SizeIs(0));
+}
+
+TEST(ReportAdvice, WhatWasSetInTheRunIsUnset) {
+  ReportData data = four_ranks({communicator({0, 1})}, {call("alltoall", 0, 64)});
+  data["settings"] = {"QUADRILLE=off", "QUADRILLE_EXPLAIN=1"};
+  // One that the command sets itself cannot be unset before it.
+  const ReportData without = {"QUADRILLE=off", "QUADRILLE_ALGORITHM=alltoall=ring", "QUADRILLE_EXPLAIN=1"};
+  const ReportData advice = advice_from(replayed(data, {times_of(half, {{"pairwise", half}})}, without), "mpirun -n 4");
+  EXPECT_EQ(advice[0]["lines"], (ReportData{"unset QUADRILLE", "quadrille run -- mpirun -n 4 ./app"}));
+  EXPECT_EQ(advice[1]["lines"], (ReportData{"unset QUADRILLE", "export QUADRILLE_ALGORITHM='alltoall=pairwise'",
+                                            "quadrille run -- mpirun -n 4 ./app"}));
+}
+
+TEST(ReportAdvice, WithoutTimesThereIsNone) {
+  const auto data = four_ranks({communicator({1})}, {call("alltoall", 0, 64)});
+  EXPECT_THAT(advice_from(replayed(data, {}), "mpirun -n 4"), SizeIs(0));
+}
+
+// ---- Children ----
+
+TEST(ReportChild, HowItEndsIsKnownAlsoWhereThatIsIgnored) {
+  struct sigaction before {}, ignored {}, after {};
+  ignored.sa_handler = SIG_IGN;
+  sigaction(SIGCHLD, &ignored, &before);
+  {
+    const Signals signals;
+    EXPECT_EQ(wait_for([] { return 7; }), 7);
+    // It finds what this process has found.
+    EXPECT_EQ(wait_for([] {
+      struct sigaction there {};
+      sigaction(SIGCHLD, nullptr, &there);
+      return there.sa_handler == SIG_IGN ? 3 : 4;
+    }), 3);
+    EXPECT_EQ(run_quietly({"sh", "-c", "exit 5"}, "/dev/null", 60, [](int) {}), 5);
+  }
+  sigaction(SIGCHLD, &before, &after);
+  EXPECT_EQ(after.sa_handler, SIG_IGN);
+}
+
+}  // namespace
+}  // namespace quadrille::tools
