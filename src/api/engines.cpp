@@ -94,7 +94,7 @@ constexpr auto table = std::to_array<EngineWork>({
     {Engine::node_neighbors, to_other_nodes, by_rings, make_rings},
     {Engine::neighbor_copies, always, by_neighbor_copies, make_rings_instead},
     {Engine::pull, to_other_nodes, by_pull, make_pull},
-    {Engine::pipeline, to_other_nodes, by_pipeline, make_in_node},
+    {Engine::pipeline, to_other_nodes, by_pipeline, make_pipeline, prepare_pipeline},
     {Engine::staged, never, nullptr, nullptr},
     {Engine::mpi, never, nullptr, make_of_the_mpi},
 });

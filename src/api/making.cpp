@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "api/engines.hpp"
 #include "choose/select.hpp"
 #include "mpi/tags.hpp"
 #include "team/apart.hpp"
@@ -311,6 +312,20 @@ int make_pull(Making& m, team::CachedSelection& selected) {
   if (m.enqueued || m.must_serve() || !by_pull(m, selection.choice)) return make_in_node(m, selected);
   explain_selected(m, selection);
   return MPI_SUCCESS;
+}
+
+int make_pipeline(Making& m, team::CachedSelection& selected) {
+  if (m.team.nodes.nodes == 1) return make_in_node(m, selected);
+  const choose::Selection& selection = selected.selection;
+  team::CachedSelection inner;
+  inner.bytes = selected.bytes;
+  inner.selection.choice = choose::inner_of(m.call.collective, selection.choice);
+  inner.selection.choice.buffers = choose::HostBuffers::kept;
+  inner.selection.why = fmt::format("for {}: {}", choose::to_string(selection.choice), selection.why);
+  const choose::Choice* const before = std::exchange(m.choice, &inner.selection.choice);
+  const int error = work_of(inner.selection.choice).make(m, inner);
+  m.choice = before;
+  return error;
 }
 
 namespace {

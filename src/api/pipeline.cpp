@@ -1,11 +1,22 @@
 #include "api/pipeline.hpp"
 
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
+#include "api/engines.hpp"
 #include "api/pull.hpp"
 #include "api/serve.hpp"
 #include "memory/device.hpp"
+#include "memory/staging.hpp"
+#include "mpi/errors.hpp"
 #include "run/device_pipeline.hpp"
+#include "run/device_rounds.hpp"
+#include "run/native_run.hpp"
+#include "team/ask.hpp"
+#include "team/config.hpp"
 #include "team/own_rings.hpp"
 
 namespace quadrille::api {
@@ -13,17 +24,24 @@ namespace {
 
 using Outcome = run::DevicePipeline::Outcome;
 
+std::size_t number_in(const choose::Choice& choice, const char* name) {
+  return static_cast<std::size_t>(plan::value_of(choice.parameters, name, 1));
+}
+
 void explain_pipeline(Collective collective, const choose::Choice& choice, team::Team& team, bool piped) {
   bool& explained = piped ? team.counted.pipeline_explained : team.counted.no_pipeline_explained;
   if (!team.counted.explains || std::exchange(explained, true)) return;
+  const bool one_node = team.nodes.nodes == 1;
+  const char* const how = one_node ? "the device's data go over the host in chunks, both ways at once"
+                                   : "the device's data go over the host in rounds, which are exchanged meanwhile";
   team::explain(team, collective, 0, choose::to_string(choice),
-                piped ? "the device's data go over the host in chunks, both ways at once"
-                      : "some rank cannot bring its data over in chunks; they go over the host as a whole");
+                piped ? how : "some rank cannot bring its data over in chunks; they go over the host as a whole");
 }
 
+// ---- Inside a node ----
+
 Outcome run_in_chunks(const run::Call& call, const choose::Choice& choice, team::Team& team, int& error) {
-  const auto value = [&](const char* name) { return static_cast<std::size_t>(plan::value_of(choice.parameters, name, 1)); };
-  const run::PipelineWays ways{value("chunk"), value("depth")};
+  const run::PipelineWays ways{number_in(choice, "chunk"), number_in(choice, "depth")};
   team::OwnChunks* const chunks = team::chunks_of(team, ways.chunk * ways.depth);
   if (chunks == nullptr) return Outcome::never;
   run::DevicePipeline in_chunks(call, team.group, {team.group.pairs, *chunks->rings, chunks->out, chunks->in},
@@ -33,15 +51,122 @@ Outcome run_in_chunks(const run::Call& call, const choose::Choice& choice, team:
   return outcome;
 }
 
+// ---- Between nodes ----
+
+// What exchanges the data on the host.
+class Inner {
+ public:
+  Inner(Collective collective, const choose::Choice& choice, team::Team& team)
+      : choice_(choice), on_(team::prepare(team, collective, choice)), engine_(work_of(choice)), team_(team) {}
+  int operator()(const run::Call& call) const {
+    if (engine_.run != nullptr) return engine_.run(call, {choice_, on_}, team_);
+    const ErrorsReturned guard(team_.own());  // they are raised when the call is over
+    return run::run_native(call, team_.own());
+  }
+
+ private:
+  const choose::Choice choice_;
+  const team::Prepared on_;
+  const EngineWork& engine_;
+  team::Team& team_;
+};
+
+// What the MPI's functions without large counts take.
+bool has_ints(const run::Call& call) {
+  for (const run::Side* side : {&call.send, &call.recv}) {
+    if (side == &call.send && call.in_place) continue;
+    if (side->counts_large != nullptr || side->displacements_large != nullptr || side->count > INT_MAX) return false;
+  }
+  return true;
+}
+
+// What all ranks say.
+struct Said {
+  run::DeviceRounds::Offer offer;
+  bool ints = true;
+};
+
+// Where each rank knows the largest block, a rank that knows another one is a mistake, by which numbers of bytes differ.
+Said hear_all(const Said& mine, bool sized, team::Team& team) {
+  const auto& [offer, ints] = mine;
+  Said all = mine;
+  if (!sized) team::largest_of_all(team, {&offer.largest, 1}, {&all.offer.largest, 1});
+  const std::uint64_t said[] = {offer.has_device, offer.cannot, offer.never_can, offer.differs, ints ? 0U : 1U};
+  std::uint64_t sums[std::size(said)] = {};
+  team::sum_of_all(team, said, sums);
+  all.offer = {all.offer.largest, sums[0], sums[1], sums[2], sums[3]};
+  all.ints = sums[4] == 0;
+  return all;
+}
+
+// Slots of a rank take no more memory than is kept for later calls.
+run::RoundWays ways_of_rounds(const choose::Choice& choice, const team::Team& team) {
+  constexpr std::size_t least_depth = 2;
+  const std::size_t depth = std::max(number_in(choice, "depth"), least_depth);
+  const std::size_t piece = plan::piece_within(
+      number_in(choice, "chunk"), depth, static_cast<std::uint64_t>(team.group.ranks), memory::Staging::most_kept);
+  return {piece, depth, team::config().device_kernels};
+}
+
+// True if all ranks have made it so; then `error` says how. Else all make it in another way, and know what all have
+// said.
+bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const Inner& inner, team::Team& team,
+                   Said& said, int& error) {
+  said = {{}, has_ints(call)};
+  team::OwnChunks* const streams = team::streams_for_rounds(team);
+  if (streams == nullptr) {
+    said.offer.cannot = 1;
+    said = hear_all(said, is_sized(call.collective), team);
+    return false;
+  }
+  run::DeviceRounds rounds(call, team.group, streams->out, streams->in, memory::device_driver(),
+                           ways_of_rounds(choice, team));
+  said.offer = rounds.offer();
+  said = hear_all(said, is_sized(call.collective), team);
+  if (said.offer.cannot != 0 || said.offer.differs != 0 || said.offer.has_device == 0) return false;
+  const bool good = rounds.run(said.offer.largest, [&](const run::Call& round) { return inner(round); });
+  error = team::true_on_all(team, good) ? rounds.error() : MPI_ERR_OTHER;
+  return true;
+}
+
+int run_as_a_whole(const run::Call& call, const Inner& inner, team::Team& team) {
+  const memory::DeviceDriver* const driver = memory::device_driver();
+  if (driver == nullptr) return with_failed_copies(&team, inner(call), false, false);
+  OnHost on_host(call, used_blocks(call, team), *driver, choose::HostBuffers::kept);
+  return run_over_host(on_host, team, false, [&] { return inner(on_host.call()); });
+}
+
+int pipeline_between_nodes(const run::Call& call, const choose::Choice& choice, team::Team& team) {
+  free_staging_at_end();
+  const choose::Choice named = choose::inner_of(call.collective, choice);
+  const Inner inner(call.collective, named, team);
+  Said said;
+  int error = MPI_SUCCESS;
+  const bool piped = run_in_rounds(call, choice, inner, team, said, error);
+  if (said.offer.never_can != 0) team::refuse_chunks(team);
+  if (memory::device_driver() != nullptr) explain_pipeline(call.collective, choice, team, piped);
+  if (piped) return error;
+  if (said.ints || !choose::is_of_the_mpi(*named.algorithm)) return run_as_a_whole(call, inner, team);
+  return run_as_a_whole(call, Inner(call.collective, choose::plain(call.collective, "spread-out"), team), team);
+}
+
 }  // namespace
 
 int pipeline(const run::Call& call, const choose::Choice& choice, team::Team& team) {
+  if (team.nodes.nodes > 1) return pipeline_between_nodes(call, choice, team);
   int error = MPI_SUCCESS;
   const Outcome outcome = run_in_chunks(call, choice, team, error);
   if (outcome == Outcome::never) team::refuse_chunks(team);
   if (memory::device_driver() != nullptr) explain_pipeline(call.collective, choice, team, outcome == Outcome::done);
   if (outcome == Outcome::done) return error;
   return outcome == Outcome::lost ? MPI_ERR_OTHER : exchange_over_host(call, team);
+}
+
+bool prepare_pipeline(team::Team& team, Collective collective, const choose::Choice& choice) {
+  if (team.nodes.nodes == 1) return true;
+  const choose::Choice inner = choose::inner_of(collective, choice);
+  const EngineWork& engine = work_of(inner);
+  return engine.prepare == nullptr || engine.prepare(team, collective, inner);
 }
 
 }  // namespace quadrille::api

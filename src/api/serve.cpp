@@ -266,7 +266,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
     return pass(team, Passed::other);
   }
   // What nonblocking calls by leaders need is made here, as they may not wait.
-  if (engine.prepare != nullptr && attempt.choice == nullptr && team.taken.ready)
+  if (engine.engine == choose::Engine::leaders && attempt.choice == nullptr && team.taken.ready)
     team::prepare_lanes(team, call.collective, choice);
   team::explain(team, call.collective, cached);
   if (engine.run == nullptr) {

@@ -285,11 +285,13 @@ const run::Call& on_host(const State& request) { return request.on_host->call();
 
 namespace {
 
-// What copy-to-cpu asks for, where it is forced.
+// What copy-to-cpu asks for, or what goes over to it, where that is forced.
 choose::HostBuffers forced_buffers(const run::Call& call) {
   const Team* const team = team::find_team(call.comm);
   const choose::Forced& forced = team != nullptr && team->ready ? team->agreed().forced : team::config().forced;
-  return forced.by_collective[static_cast<std::size_t>(call.collective)].buffers;
+  const choose::Choice& choice = forced.by_collective[static_cast<std::size_t>(call.collective)];
+  const bool goes_over = choice.algorithm != nullptr && choice.algorithm->engine == choose::Engine::pipeline;
+  return goes_over ? choose::HostBuffers::kept : choice.buffers;
 }
 
 }  // namespace

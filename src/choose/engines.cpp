@@ -20,6 +20,9 @@ std::string why_no_leaders(const GlobalKey& key) {
   return key.ranks > most_ranks ? fmt::format("more than {} ranks", most_ranks) : why_not_direct(key);
 }
 
+// Between nodes the data go over memory of each rank's own.
+std::string why_no_pipeline(const GlobalKey& key) { return key.nodes == 1 ? why_not_direct(key) : ""; }
+
 constexpr auto table = std::to_array<EngineRow>({
     {Engine::schedule, "schedule", Plans::messages, Measured::on_several_nodes, Tried::with_one_rank_a_node,
      Answer::ours},
@@ -40,7 +43,7 @@ constexpr auto table = std::to_array<EngineRow>({
      Answer::ours_for_once},
     {Engine::pull, "device-pull", Plans::none, Measured::nowhere, Tried::nowhere, Answer::ours_for_once, why_not_direct},
     {Engine::pipeline, "device-pipeline", Plans::none, Measured::nowhere, Tried::nowhere, Answer::ours_for_once,
-     why_not_direct},
+     why_no_pipeline},
     {Engine::staged, "copy-to-cpu", Plans::none, Measured::nowhere, Tried::nowhere, Answer::ours_for_once},
     {Engine::mpi, "mpi", Plans::none, Measured::everywhere, Tried::everywhere, Answer::mpi},
 });

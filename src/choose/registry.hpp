@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -78,7 +79,7 @@ struct TrialFacts {
 enum class FromDevice : std::uint8_t {
   over_host,  // they are brought to the host before, and back
   shared,     // ranks of a node open each other's memory; where they cannot, over the host
-  pipelined,  // over the host in chunks, by the algorithm itself
+  pipelined,  // over the host in chunks or rounds, by the algorithm itself
   straight,   // its messages go from and to that memory, if the MPI takes it: Namugwanya et al., section 3, CUDA-aware
 };
 
@@ -106,6 +107,11 @@ inline bool sees_to_devices(const Algorithm& algorithm) {
 // Why not, of what needs that.
 inline constexpr std::string_view no_device_mpi =
     "the MPI does not say that its collectives take a device's memory (QUADRILLE_MPI_DEVICE=1 says so)";
+
+// May another algorithm have it exchange what is on the host?
+inline bool is_of_the_host(const Algorithm& algorithm) {
+  return algorithm.engine != Engine::staged && !sees_to_devices(algorithm) && !algorithm.needs.device_mpi;
+}
 
 // The MPI's own collective.
 inline bool is_of_the_mpi(const Algorithm& algorithm) { return algorithm.engine == Engine::mpi; }
@@ -136,7 +142,12 @@ struct Choice {
   plan::Parameters parameters;  // complete: every parameter of the entry has a value, in its order
   // Of copy-to-cpu, whose inner algorithm this is: over which memory. Else as suits.
   HostBuffers buffers = HostBuffers::as_suits;
+  // Of pipelined-copy-to-cpu: what exchanges the data of a round between nodes. Null: the MPI's own collective.
+  std::shared_ptr<const Choice> inner = nullptr;
 };
+
+// What exchanges the data of a round between nodes, by a choice of pipelined-copy-to-cpu.
+Choice inner_of(Collective collective, const Choice& choice);
 
 // "zero-rotation-bruck:radix=4", "copy-to-cpu:buffers=kept,inner=waitany-stride,stride=5". The inverse of parse_choice.
 std::string to_string(const Choice& choice);

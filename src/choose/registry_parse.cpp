@@ -126,43 +126,86 @@ std::string_view name_of(HostBuffers buffers) {
   return find(Collective::alltoall, "copy-to-cpu")->parameters[0].names[static_cast<std::size_t>(buffers) - 1];
 }
 
-// "buffers=fresh,inner=waitany-stride,stride=3": what is not a parameter of copy-to-cpu is one of the inner algorithm,
-// which may be written with a colon, too.
-std::string parse_staged(const Algorithm& staged, Collective collective, std::string_view list, Choice& choice) {
-  const ParameterRange& buffers = staged.parameters[0];
-  std::string inner;
+// An algorithm around another one: its last parameter names that.
+bool has_inner(const Algorithm& algorithm) {
+  return algorithm.engine == Engine::staged || algorithm.engine == Engine::pipeline;
+}
+
+std::string lacks_value(const Algorithm& algorithm, std::string_view name, std::string_view example) {
+  return fmt::format("{}: parameter {} has no value; write {}:{}={}", algorithm.name, name, algorithm.name, name, example);
+}
+
+// "buffers=fresh,inner=waitany-stride,stride=3": what is not a parameter of the algorithm itself is one of the inner
+// algorithm, which may be written with a colon, too. Fills in the values of the parameters but the last, as far as they are
+// given, and the text of the inner algorithm.
+std::string split_around(const Algorithm& around, std::string_view list, plan::Parameters& values, std::string& inner) {
+  const std::size_t own = around.parameters.size() - 1;
+  std::vector<bool> given(own, false);
   std::string of_inner;
-  std::int64_t over = -1;
   while (!trim(list).empty()) {
     const std::string_view part = next_part(list, ',');
     std::string_view value = part;
+    const bool has_value = value.find('=') != std::string_view::npos;
     const std::string_view name = next_part(value, '=');
-    if (name == buffers.name) {
-      if (over >= 0) return fmt::format("{}: parameter {} is given twice", staged.name, name);
-      if (std::string error = parse_value(staged, buffers, trim(value), over); !error.empty()) return error;
-    } else if (name == staged.parameters[1].name) {
-      if (!inner.empty()) return fmt::format("{}: parameter {} is given twice", staged.name, name);
-      inner = trim(value);
-      if (inner.empty()) return fmt::format("{}: parameter {} has no value; write {}:{}=pairwise", staged.name, name, staged.name, name);
-    } else {
+    std::size_t at = 0;
+    while (at <= own && around.parameters[at].name != name) ++at;
+    if (at > own) {
       of_inner += (of_inner.empty() ? "" : ",") + std::string(part);
+    } else if (at == own ? !inner.empty() : given[at]) {
+      return fmt::format("{}: parameter {} is given twice", around.name, name);
+    } else if (at == own) {
+      inner = trim(value);
+      if (inner.empty()) return lacks_value(around, name, "pairwise");
+    } else {
+      const ParameterRange& range = around.parameters[at];
+      if (!has_value) return lacks_value(around, name, value_text(range, range.standard));
+      if (std::string error = parse_value(around, range, trim(value), values[at].value); !error.empty()) return error;
+      given[at] = true;
     }
   }
-  if (inner.empty() && !of_inner.empty()) return unknown_parameter(staged, of_inner.substr(0, of_inner.find('=')));
+  if (inner.empty() && !of_inner.empty()) return unknown_parameter(around, of_inner.substr(0, of_inner.find('=')));
   if (inner.empty()) inner = "mpi";
   if (!of_inner.empty()) inner += (inner.find(':') == std::string::npos ? ":" : ",") + of_inner;
-  Choice result;
-  const Algorithm* const of_host = find(collective, std::string_view(inner).substr(0, inner.find(':')));
-  const bool is_of_devices = of_host != nullptr && (of_host->engine == Engine::staged || of_host->engine == Engine::pull ||
-                                                    of_host->engine == Engine::pipeline ||
-                                                    of_host->needs.device_mpi);
-  if (is_of_devices) {
-    return fmt::format("{}: its inner algorithm is one of the host, not {}", staged.name, of_host->name);
+  return {};
+}
+
+plan::Parameters standard_values(const Algorithm& algorithm) {
+  plan::Parameters values;
+  for (const ParameterRange& range : algorithm.parameters) values.push_back({std::string(range.name), range.standard});
+  return values;
+}
+
+std::string parse_around(const Algorithm& around, Collective collective, std::string_view list, Choice& choice) {
+  plan::Parameters values = standard_values(around);
+  std::string text;
+  if (std::string error = split_around(around, list, values, text); !error.empty()) return error;
+  const Algorithm* const of_host = find(collective, std::string_view(text).substr(0, text.find(':')));
+  if (of_host != nullptr && !is_of_the_host(*of_host)) {
+    return fmt::format("{}: its inner algorithm is one of the host, not {}", around.name, of_host->name);
   }
-  if (std::string error = parse_choice(collective, inner, result); !error.empty()) return error;
-  result.buffers = buffers_named[std::max<std::int64_t>(over, 0)];
+  Choice inner;
+  if (std::string error = parse_choice(collective, text, inner); !error.empty()) return error;
+  if (around.engine == Engine::staged) {
+    choice = std::move(inner);
+    choice.buffers = buffers_named[static_cast<std::size_t>(values[0].value)];
+    return {};
+  }
+  Choice result{&around, std::move(values)};
+  if (!is_of_the_mpi(*inner.algorithm)) result.inner = std::make_shared<const Choice>(std::move(inner));
   choice = std::move(result);
   return {};
+}
+
+// "stride=5,radix=2", each with what is to stand before it.
+std::string parameters_text(const Choice& choice, char separator) {
+  std::string text;
+  for (std::size_t i = 0; i < choice.parameters.size(); ++i) {
+    const plan::Parameter& parameter = choice.parameters[i];
+    const ParameterRange& range = choice.algorithm->parameters[i];
+    text += fmt::format("{}{}={}", separator, parameter.name, value_text(range, parameter.value));
+    separator = ',';
+  }
+  return text;
 }
 
 }  // namespace
@@ -197,28 +240,27 @@ std::string to_string(const Choice& choice) {
     text = fmt::format("copy-to-cpu:buffers={},inner={}", name_of(choice.buffers), choice.algorithm->name);
     separator = ',';
   }
-  for (std::size_t i = 0; i < choice.parameters.size(); ++i) {
-    const plan::Parameter& parameter = choice.parameters[i];
-    const ParameterRange& range = choice.algorithm->parameters[i];
-    text += fmt::format("{}{}={}", separator, parameter.name, value_text(range, parameter.value));
-    separator = ',';
-  }
-  return text;
+  text += parameters_text(choice, separator);
+  if (choice.inner == nullptr) return text;
+  // The last one is "inner=mpi".
+  text.resize(text.rfind('=') + 1);
+  return text + std::string(choice.inner->algorithm->name) + parameters_text(*choice.inner, ',');
+}
+
+Choice inner_of(Collective collective, const Choice& choice) {
+  if (choice.inner != nullptr) return *choice.inner;
+  return {find(collective, "mpi"), {}};
 }
 
 std::string parse_choice(Collective collective, std::string_view text, Choice& choice) {
   const std::size_t colon = text.find(':');
   const std::string_view name = trim(text.substr(0, colon));
   const Algorithm* const named = find(collective, name);
-  if (named != nullptr && named->engine == Engine::staged) {
-    return parse_staged(*named, collective, colon == std::string_view::npos ? "" : text.substr(colon + 1), choice);
+  if (named == nullptr) return unknown_algorithm(collective, name);
+  if (has_inner(*named)) {
+    return parse_around(*named, collective, colon == std::string_view::npos ? "" : text.substr(colon + 1), choice);
   }
-  Choice result;
-  result.algorithm = find(collective, name);
-  if (result.algorithm == nullptr) return unknown_algorithm(collective, name);
-  for (const ParameterRange& range : result.algorithm->parameters) {
-    result.parameters.push_back({std::string(range.name), range.standard});
-  }
+  Choice result{named, standard_values(*named)};
   if (colon != std::string_view::npos) {
     std::string error = parse_parameters(text.substr(colon + 1), result);
     if (!error.empty()) return error;

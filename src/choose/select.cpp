@@ -102,7 +102,7 @@ Selection select_measured(const GlobalKey& key) {
   const SizedChoice* found = key.measured == nullptr ? nullptr : choice_for(*key.measured, key.bytes);
   if (found == nullptr) return {};
   const Algorithm* algorithm = found->choice.algorithm;
-  const std::string obstacle = algorithm == nullptr ? "" : why_not(*algorithm, key);
+  const std::string obstacle = algorithm == nullptr ? "" : why_not(found->choice, key);
   if (algorithm != nullptr && obstacle.empty()) return {found->choice, "measured before, says the tuning table"};
   GlobalKey known = key;
   known.tries = known.tries_between = false;
@@ -127,6 +127,13 @@ std::string why_not(const Algorithm& algorithm, const GlobalKey& key) {
   return key.load_store ? "" : "not all ranks of a node reach each other's memory by load and store";
 }
 
+std::string why_not(const Choice& choice, const GlobalKey& key) {
+  std::string why = why_not(*choice.algorithm, key);
+  if (!why.empty() || choice.inner == nullptr || key.nodes == 1) return why;
+  why = why_not(*choice.inner->algorithm, key);
+  return why.empty() ? why : fmt::format("{} cannot exchange its rounds: {}", choice.inner->algorithm->name, why);
+}
+
 Choice plain(Collective collective, std::string_view name) {
   Choice choice;
   parse_choice(collective, name, choice);
@@ -140,7 +147,7 @@ Priced fastest(const GlobalKey& key, const Load& load) {
 
 Selection select(const GlobalKey& key, const Choice& forced) {
   if (forced.algorithm != nullptr) {
-    const std::string obstacle = why_not(*forced.algorithm, key);
+    const std::string obstacle = why_not(forced, key);
     if (obstacle.empty()) return {forced, "forced"};
     return {plain(key.collective, "mpi"),
             fmt::format("the forced {} cannot serve it: {}", forced.algorithm->name, obstacle)};

@@ -51,6 +51,9 @@ struct Selection {
 // Empty if this algorithm can serve the call, else why not.
 std::string why_not(const Algorithm& algorithm, const GlobalKey& key);
 
+// The same of a choice with its parameters, and of what it has exchange its data.
+std::string why_not(const Choice& choice, const GlobalKey& key);
+
 // The algorithm of this name, which must exist, with the standard values of its parameters.
 Choice plain(Collective collective, std::string_view name);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "choose/candidates.hpp"
@@ -21,10 +22,21 @@ bool may_serve_devices(const Algorithm& one, const Key& key) {
   return may_move && serves(one, key.collective) && why_not(one, key).empty();
 }
 
-// With the standard values of its parameters; by leaders, too, where it knows them, as several ranks may share a device.
-std::vector<Choice> values_of(const Algorithm& one, Collective collective) {
-  if (sees_to_devices(one)) return variants_on_devices(one);
-  return {plain(collective, one.name)};
+bool is_between_nodes(const GlobalKey& key) { return key.nodes > 1; }
+bool is_between_nodes(const NeighborKey&) { return false; }
+
+// With the standard values of its parameters; by leaders, too, where it knows them, as several ranks may share a device. What
+// has another algorithm exchange its data between nodes has the MPI's own do it, or what serves the host.
+template <class Key>
+std::vector<Choice> values_of(const Algorithm& one, const Key& key, const Choice& host) {
+  if (!sees_to_devices(one)) return {plain(key.collective, one.name)};
+  std::vector<Choice> all = variants_on_devices(one);
+  const bool has_inner = one.from_device == FromDevice::pipelined && is_between_nodes(key);
+  if (has_inner && !is_of_the_mpi(*host.algorithm) && is_of_the_host(*host.algorithm)) {
+    all.push_back(all.front());
+    all.back().inner = std::make_shared<const Choice>(Choice{host.algorithm, host.parameters});
+  }
+  return all;
 }
 
 // What stands at first, and what is to be tried against it.
@@ -42,7 +54,7 @@ Selection untried(const Key& key, const Choice& host, bool by_the_mpi, bool may_
   if (!may_try) return selection;
   for (const Algorithm& one : algorithms()) {
     if (!may_serve_devices(one, key)) continue;
-    for (const Choice& choice : values_of(one, key.collective)) {
+    for (const Choice& choice : values_of(one, key, host)) {
       if (to_string(choice) != to_string(host)) selection.rivals.push_back(choice);
     }
   }
@@ -129,7 +141,7 @@ const SizedChoice* measured_for(const GlobalKey& key, const SizedChoices* measur
   if (measured == nullptr || !is_sized(key.collective)) return nullptr;
   const SizedChoice* const found = choice_for(*measured, key.bytes);
   if (found == nullptr || found->choice.algorithm == nullptr) return nullptr;
-  return why_not(*found->choice.algorithm, key).empty() ? found : nullptr;
+  return why_not(found->choice, key).empty() ? found : nullptr;
 }
 
 }  // namespace

@@ -63,13 +63,16 @@ void forget_first(Kept& list, const DeviceDriver& driver) {
 }
 
 // Of the pieces that are kept, the one that fits best.
-bool find_kept(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, Piece& found) {
+bool find_kept(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, bool must_be_pinned,
+               Piece& found) {
   Kept& list = kept();
   const std::lock_guard lock(list.mutex);
   while (true) {
     auto best = list.pieces.end();
     for (auto at = list.pieces.begin(); at != list.pieces.end(); ++at) {
-      const bool fits = at->place == place && at->bytes >= bytes && at->bytes <= std::max(2 * bytes, least_bytes);
+      const bool is_kind = at->pinned || !must_be_pinned;
+      const bool fits =
+          is_kind && at->place == place && at->bytes >= bytes && at->bytes <= std::max(2 * bytes, least_bytes);
       if (fits && (best == list.pieces.end() || at->bytes <= best->bytes)) best = at;
     }
     if (best == list.pieces.end()) return false;
@@ -89,16 +92,16 @@ std::byte* allocate_ordinary(std::size_t bytes) {
 void Staging::take(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, Kind kind) {
   give_back();
   driver_ = &driver;
-  keeps_ = kind == Kind::kept;
+  keeps_ = kind == Kind::kept || kind == Kind::pinned;
   if (kind == Kind::ordinary) {
     piece_ = {allocate_ordinary(bytes), bytes, false, 0, place};
     return;
   }
-  if (keeps_ && find_kept(driver, place, bytes, piece_)) return;
+  if (keeps_ && find_kept(driver, place, bytes, kind == Kind::pinned, piece_)) return;
   bytes = rounded(bytes);
   if (void* memory = allocate_pinned(driver, bytes)) {
     piece_ = {static_cast<std::byte*>(memory), bytes, true, memory_id(driver, memory), place};
-  } else {
+  } else if (kind != Kind::pinned) {
     piece_ = {allocate_ordinary(bytes), bytes, false, 0, place};
   }
 }

@@ -5,12 +5,9 @@
 #include <new>
 #include <utility>
 
-#include "memory/device_streams.hpp"
-
 namespace quadrille::run {
 namespace {
 
-using memory::AtDevice;
 using memory::Owned;
 
 std::uintptr_t at_number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
@@ -31,6 +28,7 @@ DevicePipeline::DevicePipeline(const Call& call, Group& group, const PipelineMea
       gather_(is_allgather(call.collective)),
       send_(call.in_place ? call.recv : call.send),
       recv_(call.recv),
+      copies_(driver),
       exchange_({group.me, group.ranks, ways.chunk, ways.depth, gather_, overwrites()}) {}
 
 DevicePipeline::Outcome DevicePipeline::run() {
@@ -50,23 +48,10 @@ DevicePipeline::Outcome DevicePipeline::run() {
 
 // ---- What this rank offers ----
 
-DevicePipeline::End DevicePipeline::look_at(const Blocks& blocks, int count, int only) const {
-  End end;
-  for (int b = 0; b < count; ++b) {
-    if (only >= 0 && b != only) continue;
-    const Block block = blocks[b];
-    if (block.bytes() == 0) continue;
-    end.has_gaps = end.has_gaps || !block.info.dense;
-    if (end.has_bytes || end.has_gaps) continue;
-    end.has_bytes = true;
-    end.on_device = driver_ != nullptr && memory::find_device(*driver_, block.address, end.place);
-  }
-  return end;
-}
-
 void DevicePipeline::look_at_ends() {
-  received_ = look_at(recv_, group_.ranks, -1);
-  sent_ = call_.in_place ? look_at(recv_, group_.ranks, gather_ ? group_.me : -1) : look_at(send_, sends(), -1);
+  received_ = look_at_end(recv_, group_.ranks, -1, driver_);
+  sent_ = call_.in_place ? look_at_end(recv_, group_.ranks, gather_ ? group_.me : -1, driver_)
+                         : look_at_end(send_, sends(), -1, driver_);
 }
 
 bool DevicePipeline::offer() {
@@ -78,9 +63,9 @@ bool DevicePipeline::offer() {
     said_ |= never_can;
     return false;
   }
-  const bool settled = !sent_.on_device || settle(sent_.place);
-  return settled &&
-         (!received_.on_device || (sent_.on_device && sent_.place == received_.place) || settle(received_.place));
+  const bool settled = !sent_.on_device || settle(*driver_, sent_.place);
+  const bool is_other = received_.on_device && !(sent_.on_device && sent_.place == received_.place);
+  return settled && (!is_other || settle(*driver_, received_.place));
 }
 
 bool DevicePipeline::take_lanes() {
@@ -88,12 +73,6 @@ bool DevicePipeline::take_lanes() {
   if (!means_.rings.register_with(*driver_, place)) return false;
   return (!sent_.on_device || means_.out.take(*driver_, sent_.place, ways_.depth)) &&
          (!received_.on_device || means_.in.take(*driver_, received_.place, takes));
-}
-
-// What the program has put into the NULL stream there is done; the streams of the lanes do not go along with it.
-bool DevicePipeline::settle(const memory::DevicePlace& place) const {
-  const AtDevice at(*driver_, place);
-  return memory::wait_for_stream(*driver_, nullptr);
 }
 
 void DevicePipeline::write_down() {
@@ -153,12 +132,7 @@ void DevicePipeline::copy_own() {
     std::memmove(to.address, from.address, bytes);
     return;
   }
-  const memory::CopyLane& lane = received_.on_device ? means_.in : means_.out;
-  const AtDevice at(*driver_, lane.place());
-  const memory::BesideCapture beside(*driver_);
-  memory::DeviceCopies copies(*driver_, lane.stream());
-  copies.copy(to.address, from.address, bytes);
-  failed_ = !copies.leave() || failed_;
+  copies_.copy(received_.on_device ? means_.in : means_.out, to.address, from.address, bytes);
 }
 
 bool DevicePipeline::move() {
@@ -176,28 +150,6 @@ bool DevicePipeline::move() {
   if (!all || !taking_.empty()) return moved;
   phase_ = Phase::settling;
   return true;
-}
-
-// What is in the batch, with a mark behind it. True if it is on its way.
-bool DevicePipeline::submit(memory::CopyLane& lane, std::uint64_t mark) {
-  if (failed_ || batch_.size() == 0) return false;
-  const AtDevice at(*driver_, lane.place());
-  const memory::BesideCapture beside(*driver_);
-  failed_ = !batch_.submit(*driver_, lane.stream());
-  // Some of it may be under way after a refusal, too.
-  const bool marked = lane.mark(mark);
-  failed_ = failed_ || !marked;
-  return marked;
-}
-
-// Is what lies before a mark done? What fails is as good as done, so that nobody waits for it.
-bool DevicePipeline::look_at(const memory::CopyLane& lane, std::uint64_t mark, bool is_marked) {
-  if (!is_marked) return true;
-  const AtDevice at(*driver_, lane.place());
-  const memory::BesideCapture beside(*driver_);
-  const Look look = lane.look(mark);
-  failed_ = failed_ || look == Look::failed;
-  return look != Look::not_yet;
 }
 
 bool DevicePipeline::put_one() {
@@ -229,7 +181,7 @@ bool DevicePipeline::put_one() {
   copy();
   const std::uint64_t mark = number % ways_.depth;
   const std::uint64_t bit = std::uint64_t{1} << mark;
-  unmarked_ = submit(means_.out, mark) ? unmarked_ & ~bit : unmarked_ | bit;
+  unmarked_ = copies_.submit(batch_, means_.out, mark) ? unmarked_ & ~bit : unmarked_ | bit;
   exchange_.put();
   return true;
 }
@@ -238,7 +190,7 @@ bool DevicePipeline::publish_one() {
   const std::uint64_t number = exchange_.next_published();
   if (number == exchange_.next_put()) return false;
   const std::uint64_t mark = number % ways_.depth;
-  if (!look_at(means_.out, mark, (unmarked_ >> mark & 1U) == 0)) return false;
+  if (!copies_.is_done(means_.out, mark, (unmarked_ >> mark & 1U) == 0)) return false;
   exchange_.publish();
   means_.rings.published(group_.me).store(exchange_.next_published(), std::memory_order_release);
   return true;
@@ -259,7 +211,7 @@ bool DevicePipeline::take_one(int from) {
     batch_.add(at_number(block.address + piece.in_block), at_number(place), fits);
   }
   const std::uint64_t mark = marks_ % takes;
-  const bool is_marked = submit(means_.in, mark);
+  const bool is_marked = copies_.submit(batch_, means_.in, mark);
   if (is_marked) ++marks_;
   exchange_.take(from);
   taking_.push_back({from, exchange_.next_take(from), mark, is_marked});
@@ -269,7 +221,7 @@ bool DevicePipeline::take_one(int from) {
 bool DevicePipeline::release_one() {
   if (taking_.empty()) return false;
   const Taking& first = taking_.front();
-  if (!look_at(means_.in, first.mark, first.is_marked)) return false;
+  if (!copies_.is_done(means_.in, first.mark, first.is_marked)) return false;
   means_.rings.taken(group_.me, first.from).store(first.next, std::memory_order_release);
   taking_.pop_front();
   return true;
@@ -278,12 +230,9 @@ bool DevicePipeline::release_one() {
 // Nothing may be under way when the others are told that this rank is done, also after an error.
 bool DevicePipeline::has_settled() {
   for (const auto& [end, lane] : {std::pair(&sent_, &means_.out), std::pair(&received_, &means_.in)}) {
-    if (!end->on_device) continue;
-    const Look look = lane->look_at_all();
-    if (look == Look::not_yet) return false;
-    failed_ = failed_ || look == Look::failed;
+    if (end->on_device && !copies_.is_at_rest(*lane)) return false;
   }
-  finish(!failed_);
+  finish(!copies_.failed());
   return true;
 }
 

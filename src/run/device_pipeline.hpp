@@ -26,6 +26,7 @@
 #include "run/blocks.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
+#include "run/lane_copies.hpp"
 
 namespace quadrille::run {
 
@@ -59,12 +60,7 @@ class DevicePipeline {
   int error() const { return error_; }
 
  private:
-  using Look = memory::OwnStream::Look;
   enum class Phase : std::uint8_t { over, entering, moving, settling, finishing };
-  struct End {
-    bool has_bytes = false, on_device = false, has_gaps = false;
-    memory::DevicePlace place;
-  };
   // A chunk that is on its way out of a ring.
   struct Taking {
     int from;
@@ -81,10 +77,8 @@ class DevicePipeline {
     return means_.rings.ring(rank) + number % ways_.depth * ways_.chunk;
   }
 
-  End look_at(const Blocks& blocks, int count, int only) const;
   void look_at_ends();
   bool offer();
-  bool settle(const memory::DevicePlace& place) const;
   bool take_lanes();
   void write_down();
 
@@ -99,8 +93,6 @@ class DevicePipeline {
   bool has_settled();
   void finish(bool yes);
   void end(bool all);
-  bool look_at(const memory::CopyLane& lane, std::uint64_t mark, bool is_marked);
-  bool submit(memory::CopyLane& lane, std::uint64_t mark);
 
   const Call& call_;
   Group& group_;
@@ -110,9 +102,10 @@ class DevicePipeline {
   const PipelineWays ways_;
   const bool gather_;
   const Blocks send_, recv_;
+  LaneCopies copies_;
   plan::ChunkExchange exchange_;
   memory::DeviceBatch batch_;
-  End sent_, received_;
+  DeviceEnd sent_, received_;
   Phase phase_ = Phase::over;
   Outcome outcome_ = Outcome::another_way;
   std::uint64_t said_ = 0;     // of this rank, when it comes
@@ -121,7 +114,6 @@ class DevicePipeline {
   std::deque<Taking> taking_;
   bool begun_ = false;
   bool overwritten_ = false;   // some rank's data would be
-  bool failed_ = false;
   int error_ = MPI_SUCCESS;
 };
 

@@ -13,6 +13,10 @@ namespace {
   auto nonblocking(Of<Collective::collective>) { return mpi().I##collective; }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_NONBLOCKING)
 #undef QUADRILLE_NONBLOCKING
+#define QUADRILLE_BLOCKING(collective, Name, ...) \
+  auto blocking(Of<Collective::collective>) { return mpi().Name; }
+QUADRILLE_DENSE_COLLECTIVES(QUADRILLE_BLOCKING)
+#undef QUADRILLE_BLOCKING
 
 NativeRun::Arguments arguments_of(const void* buffer, const Side& side) {
   return {const_cast<void*>(buffer), static_cast<int>(side.count), side.type,
@@ -72,6 +76,22 @@ int NativeRun::start_allgatherw(Arguments send, const Arguments& recv, MPI_Comm 
   types_.assign(places, send.type);
   send.counts = counts_.data(), send.addresses = displacements_.data(), send.types = types_.data();
   return call_with<Collective::neighbor_alltoallw>(mpi().Ineighbor_alltoallw, send, recv, comm, &request_);
+}
+
+int run_native(const Call& given, MPI_Comm comm) {
+  const Call call = with_any_send_type(given);
+  const NativeRun::Arguments send = arguments_of(call.in_place ? MPI_IN_PLACE : call.send.base, call.send);
+  const NativeRun::Arguments recv = arguments_of(call.recv.base, call.recv);
+  return do_as(
+      call.collective,
+      [&](auto collective) {
+        if constexpr (is_dense(collective)) {
+          return call_with<collective>(blocking(collective), send, recv, comm);
+        } else {
+          return MPI_ERR_OTHER;
+        }
+      },
+      MPI_ERR_OTHER);
 }
 
 int NativeRun::advance() {

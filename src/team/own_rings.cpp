@@ -171,6 +171,11 @@ OwnChunks* chunks_of(Team& team, std::size_t ring_bytes) {
   return team.chunks.get();
 }
 
+OwnChunks* streams_for_rounds(Team& team) {
+  if (team.chunks == nullptr) team.chunks = std::make_shared<OwnChunks>();
+  return team.chunks->refused ? nullptr : team.chunks.get();
+}
+
 void refuse_chunks(Team& team) {
   if (team.chunks != nullptr && team.chunks->refused) return;
   team.chunks = std::make_shared<OwnChunks>();

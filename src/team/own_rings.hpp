@@ -64,6 +64,8 @@ struct OwnChunks {
 // With rings of at least so many bytes. Collective over a team whose ranks share a node, if it has none that are large enough.
 // Null, on all ranks, if there is no memory for them, or calls are not to be made so.
 OwnChunks* chunks_of(Team& team, std::size_t ring_bytes);
+// The same where the ranks are on several nodes, which need streams alone; all ranks have them until they are refused.
+OwnChunks* streams_for_rounds(Team& team);
 // From now on they are not to be made so, on all ranks. What there is for them is given back.
 void refuse_chunks(Team& team);
 

@@ -366,8 +366,9 @@ int setup_by(Team& team, Telling& telling) {
     if (wish.mode == memory::StreamWish::Mode::choose && measured != 0) wish = {memory::StreamWish::Mode::from, measured};
     group.copying = memory::copy_plan(wish, second_cache, node_ranks);
   }
-  // On one node there is something to choose whatever the MPI takes.
-  team.change_agreed().follows_devices = expects && (use != DeviceUse::none || (team.nodes.nodes == 1 && group.reach().direct));
+  // There is something to choose whatever the MPI takes: between nodes, and on one where memory can be shared.
+  const bool has_ways = use != DeviceUse::none || team.nodes.nodes > 1 || group.reach().direct;
+  team.change_agreed().follows_devices = expects && has_ways;
   group.change_reach().slot_limit = std::min(settings.inbox_limit, group.inbox.capacity());
   // What the user set comes before the table.
   if (settings.inbox_limit != SIZE_MAX) {

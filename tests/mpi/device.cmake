@@ -167,6 +167,47 @@ endforeach()
 quadrille_device_pipeline_test(hip-left 3 hip left :chunk=4096,depth=2)
 quadrille_device_pipeline_test(hip-devices 4 hip devices :chunk=4096,depth=2)
 
+# The same between nodes, in rounds. What exchanges them: the MPI's own, messages, rounds of store and forward, leaders, shared
+# memory inside the nodes.
+quadrille_mpi_program(quadrille_device_rounds_check device_rounds_check.cpp)
+add_dependencies(quadrille_device_rounds_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
+set(inner_mpi mpi mpi mpi mpi mpi)
+set(inner_messages spread-out waitany-stride,stride=2 pairwise spread-out ring)
+set(inner_bruck zero-rotation-bruck,radix=3 two-phase-bruck padded-bruck bruck mn-co)
+set(inner_leaders leaders leaders,leaders=2 leaders leaders leaders,leaders=2)
+set(inner_shared hint-network,exchange=bruck single-copy sh-co hint-row single-copy)
+function(quadrille_device_rounds_test name ranks driver case inner depth nodes)
+  set(forced)
+  foreach(collective algorithm IN ZIP_LISTS collectives_of_rounds inner_${inner})
+    list(APPEND forced ${collective}=pipelined-copy-to-cpu:chunk=4096,depth=${depth},inner=${algorithm})
+  endforeach()
+  list(JOIN forced "$<SEMICOLON>" forced)
+  quadrille_mpi_test(mpi.device-pipeline-nodes-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_rounds_check PRELOAD
+                     ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_NODES=${nodes} "QUADRILLE_ALGORITHM=${forced}"
+                     QUADRILLE_DEVICE_KERNELS=${kernels_of_rounds}  # the stand-in interprets them, which takes long
+                     ${ARGN} ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${case})
+endfunction()
+set(collectives_of_rounds alltoall alltoallv alltoallw allgather allgatherv)
+set(kernels_of_rounds off)
+foreach(streams IN LISTS device_streams)
+  set(setting QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
+  foreach(ranks 2 3 5)
+    quadrille_device_rounds_test(${streams} ${ranks} cuda plain messages 2 blocked:1 ${setting})
+  endforeach()
+  quadrille_device_rounds_test(mpi-${streams} 3 cuda whole mpi 3 roundrobin:2 ${setting})
+  quadrille_device_rounds_test(bruck-${streams} 5 cuda whole bruck 2 blocked:1 ${setting})
+  quadrille_device_rounds_test(leaders-${streams} 5 cuda plain leaders 2 ragged:2,3 ${setting})
+  quadrille_device_rounds_test(shared-${streams} 5 cuda plain shared 4 roundrobin:2 ${setting})
+  quadrille_device_rounds_test(hip-${streams} 3 hip plain messages 2 blocked:1 ${setting})
+endforeach()
+set_property(TEST mpi.device-pipeline-nodes-lazy.3 APPEND PROPERTY LABELS mpi-core)
+foreach(case devices left)
+  quadrille_device_rounds_test(${case} 4 cuda ${case} messages 2 blocked:2 QUADRILLE_STANDIN_STREAMS=lazy)
+endforeach()
+quadrille_device_rounds_test(hip-devices 4 hip devices messages 2 roundrobin:2)
+set(kernels_of_rounds on)
+quadrille_device_rounds_test(kernels 5 cuda kernels messages 2 blocked:1 QUADRILLE_STANDIN_STREAMS=lazy)
+
 # Small blocks, which one kernel reads where they are.
 quadrille_mpi_program(quadrille_device_gather_check device_gather_check.cpp)
 target_include_directories(quadrille_device_gather_check PRIVATE ${PROJECT_SOURCE_DIR}/include)
@@ -231,6 +272,14 @@ set(device_algorithms
     "over-host-waitany copy-to-cpu:inner=waitany-stride ${to_all}"
     "over-host-inbox copy-to-cpu:inner=inbox,buffers=fresh ${to_all} ${gathers}"
     "over-host-direct copy-to-cpu:inner=direct,buffers=pageable ${to_neighbors}")
+function(quadrille_device_aware_test test ranks streams says forced)
+  list(JOIN forced "$<SEMICOLON>" forced)
+  quadrille_mpi_test(${test}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_aware_tests
+                     WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh ${says} --
+                     SETTINGS QUADRILLE_EXPLAIN=1 QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda>
+                     QUADRILLE_STANDIN_STREAMS=${streams_${streams}} "QUADRILLE_ALGORITHM=${forced}" ${ARGN})
+  set_property(TEST ${test}.${ranks} APPEND PROPERTY LABELS mpi-device)
+endfunction()
 foreach(line IN LISTS device_algorithms)
   separate_arguments(words UNIX_COMMAND "${line}")
   list(POP_FRONT words name algorithm)
@@ -248,13 +297,33 @@ foreach(line IN LISTS device_algorithms)
   endforeach()
   foreach(streams IN LISTS device_streams)
     foreach(ranks 2 3 4 5)
-      set(test mpi.device-aware-${name}-${streams}.${ranks})
-      quadrille_mpi_test(${test} RANKS ${ranks} PROGRAM quadrille_device_aware_tests
-                         WRAPPER sh ${CMAKE_CURRENT_SOURCE_DIR}/says.sh ${says} --
-                         SETTINGS QUADRILLE_EXPLAIN=1 QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda>
-                         QUADRILLE_STANDIN_STREAMS=${streams_${streams}} "QUADRILLE_ALGORITHM=${forced}")
-      set_property(TEST ${test} APPEND PROPERTY LABELS mpi-device)
+      quadrille_device_aware_test(mpi.device-aware-${name}-${streams} ${ranks} ${streams} "${says}" "${forced}")
     endforeach()
+  endforeach()
+endforeach()
+
+# Between nodes, in rounds. What cannot go so, and all other forms, go over the host by what exchanges these.
+foreach(inner mpi pairwise ring leaders)
+  set(collectives alltoall allgather allgatherv)
+  if(inner STREQUAL "pairwise")
+    set(collectives alltoall alltoallv alltoallw)
+  elseif(inner STREQUAL "ring")
+    set(collectives allgather allgatherv)
+  elseif(inner STREQUAL "leaders")
+    set(collectives alltoall alltoallv alltoallw allgather allgatherv)
+  endif()
+  set(forced)
+  set(says)
+  foreach(collective IN LISTS collectives)
+    list(APPEND forced ${collective}=pipelined-copy-to-cpu:chunk=4096,depth=2,inner=${inner})
+    list(APPEND says "quadrille: ${collective} on . ranks, .* -> pipelined-copy-to-cpu.*,inner=${inner}.*: .*forced")
+  endforeach()
+  list(APPEND says "pipelined-copy-to-cpu.*: .* go over the host in rounds")
+  foreach(streams IN LISTS device_streams)
+    quadrille_device_aware_test(mpi.device-aware-rounds-${inner}-${streams} 3 ${streams} "${says}" "${forced}"
+                                QUADRILLE_NODES=blocked:1)
+    quadrille_device_aware_test(mpi.device-aware-rounds-${inner}-${streams} 5 ${streams} "${says}" "${forced}"
+                                QUADRILLE_NODES=ragged:2,3)
   endforeach()
 endforeach()
 
@@ -262,17 +331,21 @@ endforeach()
 quadrille_mpi_program(quadrille_device_choice_check device_choice_check.cpp device_memory.cpp $<TARGET_OBJECTS:quadrille_api>)
 target_link_libraries(quadrille_device_choice_check PRIVATE quadrille_core)
 add_dependencies(quadrille_device_choice_check quadrille_standin_cuda)
-foreach(case slow fast messages pull piped)
+foreach(case slow fast messages pull piped rounds)
   set(takes 1)
+  set(nodes)
   if(case STREQUAL "messages")
     set(takes messages)
-  elseif(case MATCHES "pull|piped")
+  elseif(case MATCHES "pull|piped|rounds")
     set(takes 0)
+  endif()
+  if(case STREQUAL "rounds")
+    set(nodes QUADRILLE_NODES=blocked:2)
   endif()
   foreach(ranks 3 4)
     quadrille_mpi_test(mpi.device-choice-${case}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_choice_check
                        ARGUMENTS ${case}
-                       SETTINGS QUADRILLE_MPI_DEVICE=${takes} QUADRILLE_TRIALS=on QUADRILLE_TUNING=none
+                       SETTINGS QUADRILLE_MPI_DEVICE=${takes} QUADRILLE_TRIALS=on QUADRILLE_TUNING=none ${nodes}
                                 QUADRILLE_DEVICE_KERNELS=off  # the stand-in interprets them: hundreds take long
                                 QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_standin_cuda>)
   endforeach()

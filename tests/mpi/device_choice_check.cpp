@@ -6,6 +6,7 @@
 //   messages   the MPI's collectives may see no device's memory (QUADRILLE_MPI_DEVICE=messages)
 //   pull       the MPI may see none at all (QUADRILLE_MPI_DEVICE=0); the ranks' copies from each other show the least time
 //   piped      likewise, and calls in chunks show less
+//   rounds     likewise, between nodes
 //   model      likewise `messages`, each rank on a node; nothing is tried, but the tuning table has models by which the way
 //              over the host is dear
 // With QUADRILLE_TEST_LEARNED a tuning table has it all, and nothing may be tried.
@@ -43,7 +44,7 @@ constexpr int enough = 400, block = 600;
 
 std::string name;
 int rank = 0, ranks = 1, failures = 0;
-bool is_in_node() { return name == "pull" || name == "piped"; }
+bool takes_none() { return name == "pull" || name == "piped" || name == "rounds"; }
 
 Mpi real;  // the MPI's functions as they are
 
@@ -64,7 +65,7 @@ const void* seen(const void* buffer) {
   if (buffer == nullptr || buffer == MPI_IN_PLACE) return buffer;
   const void* const host = behind(reinterpret_cast<quadrille::standin::Address>(buffer), 1);
   if (host != nullptr && host != buffer && !in_collective) from_device = true;
-  const bool is_none_of_its = is_in_node() || ((name == "messages" || name == "model") && in_collective);
+  const bool is_none_of_its = takes_none() || ((name == "messages" || name == "model") && in_collective);
   if (host != nullptr && host != buffer && is_none_of_its) fail("the MPI was given a device's memory\n");
   return host != nullptr ? host : buffer;
 }
@@ -78,7 +79,7 @@ Argument seen(Argument argument) {
 double shown = 0;
 int shown_by_mpi = 0;
 double of_ours() { return name == "slow" ? 1e-4 : 1e-3; }
-double of_the_mpi() { return name == "slow" ? 1e-3 : 1e-4; }
+double of_the_mpi() { return name == "slow" || name == "rounds" ? 1e-3 : 1e-4; }
 // Of those that submit their copies to a device at once, a tenth; of those whose messages go from there, a fifth.
 unsigned long submitted = 0, marked = 0;
 double show() {
@@ -87,7 +88,7 @@ double show() {
   const unsigned long now = quadrille::test::count_calls("cuMemcpyBatchAsync_v2", nullptr);
   const double straight = std::exchange(from_device, false) ? of_ours() / 5 : of_ours();
   const bool at_once = std::exchange(submitted, now) != now;
-  if (std::exchange(marked, marks) != marks) return shown += name == "piped" ? of_ours() / 20 : of_ours();
+  if (std::exchange(marked, marks) != marks) return shown += name == "piped" || name == "rounds" ? of_ours() / 20 : of_ours();
   return shown += at_once ? of_ours() / 10 : straight;
 }
 
@@ -211,7 +212,7 @@ unsigned char received_byte(Collective collective, int b, int call) {
 // As many calls; with a device's memory on every second rank, if there is any.
 void exchange(Collective collective, bool on_devices, int calls, MPI_Comm comm) {
   const auto bytes = static_cast<std::size_t>(blocks_of(collective)) * block;
-  const MemoryKind kind = on_devices && (rank % 2 == 0 || is_in_node()) ? MemoryKind::device : MemoryKind::host;
+  const MemoryKind kind = on_devices && (rank % 2 == 0 || takes_none()) ? MemoryKind::device : MemoryKind::host;
   const auto send = allocate(kind, bytes), recv = allocate(kind, bytes);
   std::vector<unsigned char> sent(bytes), came(bytes);
   for (int call = 0; call < calls; ++call) {
@@ -241,7 +242,7 @@ bool may_be_the_mpis(Collective collective, MPI_Comm comm) {
 bool is_best(Collective collective, const choose::Choice& choice, MPI_Comm comm) {
   const std::string chosen = choose::to_string(choice);
   if (name == "pull") return chosen == "ipc-pull:leader=0";
-  if (name == "piped") return choice.algorithm->name == "pipelined-copy-to-cpu";
+  if (name == "piped" || name == "rounds") return choice.algorithm->name == "pipelined-copy-to-cpu";
   const bool by_the_mpi = name == "fast" && may_be_the_mpis(collective, comm);
   return by_the_mpi ? chosen == "cuda-aware-mpi" : choice.algorithm->from_device == choose::FromDevice::straight;
 }
@@ -262,14 +263,14 @@ void expect_tried(Collective collective, MPI_Comm comm) {
     return std::any_of(all.begin(), all.end(), [&](const auto& c) { return c.algorithm->name == one; });
   };
   if (of.trial == nullptr) return fail("rank %d: nothing was tried\n", rank);
-  const bool expects_the_mpis = name != "messages" && !is_in_node() && may_be_the_mpis(collective, comm);
+  const bool expects_the_mpis = name != "messages" && !takes_none() && may_be_the_mpis(collective, comm);
   if (is_tried("cuda-aware-mpi") != expects_the_mpis) fail("rank %d: the MPI's own\n", rank);
-  if (!is_in_node() && is_neighbor(collective)) {
+  if (!takes_none() && is_neighbor(collective)) {
     if (!is_tried("direct") || is_tried("straightforward")) fail("rank %d: not tried straight\n", rank);
     return;
   }
   if (is_tried("ipc-pull") != (team::team_of(comm)->nodes.nodes == 1)) fail("rank %d: no copies were tried\n", rank);
-  if (is_in_node()) return;
+  if (takes_none()) return;
   if (!is_tried("spread-out") || of.trial->candidates.size() < 3) fail("rank %d: not tried straight\n", rank);
 }
 
@@ -298,6 +299,9 @@ void check(Collective collective, MPI_Comm comm) {
 // What carries out a request by a choice for devices.
 std::string carrier_of(Collective collective, const choose::Choice& choice) {
   if (choice.algorithm->from_device == choose::FromDevice::straight) return "messages";
+  // Between nodes by what exchanges the rounds; nothing persistent is the MPI's.
+  const bool by_the_mpi = name == "rounds" && is_of_the_mpi(*choose::inner_of(collective, choice).algorithm);
+  if (name == "rounds") return by_the_mpi && how == How::nonblocking ? "mpi" : "messages";
   if (!choose::is_of_the_mpi(*choice.algorithm)) return "";
   if (how == How::nonblocking) return "mpi";
   return is_neighbor(collective) ? "messages" : "";  // nothing persistent is the MPI's
@@ -345,7 +349,7 @@ void check_neighbors(MPI_Comm comm) {
   for (const Collective collective : {Collective::neighbor_alltoall, Collective::neighbor_alltoallv, Collective::neighbor_alltoallw,
                                       Collective::neighbor_allgather, Collective::neighbor_allgatherv}) {
     exchange(collective, true, enough, comm);
-    if (is_in_node()) {  // there is no choice among neighbours, and nobody asks
+    if (takes_none()) {  // there is no choice among neighbours, and nobody asks
       if (selection(collective, comm).load == team::on_devices) fail("rank %d: a choice for devices\n", rank);
       continue;
     }
@@ -410,7 +414,7 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   for (const Collective collective : quadrille::those(quadrille::is_dense)) {
     check(collective, MPI_COMM_WORLD);
-    if (!is_in_node()) check_requests(collective, selection(collective, MPI_COMM_WORLD).selection.choice, MPI_COMM_WORLD);
+    if (!takes_none() || name == "rounds") check_requests(collective, selection(collective, MPI_COMM_WORLD).selection.choice, MPI_COMM_WORLD);
     // What was found holds there, too.
     exchange(collective, true, 1, other);
     expect_choice(collective, true, other);

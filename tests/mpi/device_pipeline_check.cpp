@@ -6,39 +6,11 @@
 //                                         broken, where the last rank's device fails in the end
 #include <memory>
 
-#include "device_buffers.hpp"
+#include "piped_calls.hpp"
 
 using namespace quadrille::test;
 
 namespace {
-
-// ---- What the library has made of the driver, and given back ----
-
-unsigned long of(const char* cuda, const char* hip) { return count(is_cuda ? cuda : hip); }
-unsigned long registered() { return of("cuMemHostRegister_v2", "hipHostRegister"); }
-unsigned long streams() { return of("cuStreamCreate", "hipStreamCreateWithFlags"); }
-unsigned long marks() { return of("cuEventRecord", "hipEventRecord"); }
-unsigned long events() { return of("cuEventCreate", "hipEventCreateWithFlags"); }
-unsigned long waits() { return of("cuStreamSynchronize", "hipStreamSynchronize"); }
-unsigned long pinned() { return of("cuMemAllocHost_v2", "hipHostMalloc"); }
-
-unsigned long alive(const char* what) { return driver.count(what, nullptr); }
-// Of the library alone, as the test makes none.
-void check_given_back(const char* what) {
-  check(alive("registrations") == 0, what);
-  check(alive("streams") == 0, what);
-  check(alive("events") == 0, what);
-}
-
-// Were calls made in chunks, in which this rank sends or receives some? Only they mark what is in a stream. And they wait once,
-// for what the program has put into the NULL stream; what goes over the host as a whole waits for it to come there, too.
-struct Piped {
-  unsigned long before = marks(), waited = waits();
-  void expect(bool piped, unsigned long calls, const char* what) const {
-    check((marks() > before) == piped, what);
-    if (piped) check(waits() - waited <= calls, "what went in chunks went again");
-  }
-};
 
 bool is_lonely(const Buffers& one) { return one.on.ranks < 2; }
 bool is_refused() { return name == "refused"; }
@@ -115,24 +87,6 @@ void check_repeated(const On& on) {
   check(is_refused() || registered() == 1, "one registration for a communicator");
 }
 
-// Blocks that ranks send to themselves are there when the call returns, also if nothing comes after them. Rank 0 sends to rank 1.
-void check_own_blocks(const On& on) {
-  constexpr int n = 5000;
-  const auto ranks = static_cast<std::size_t>(on.ranks), me = static_cast<std::size_t>(on.me);
-  Ints send(Where::device, 2 * n), recv(Where::device, 2 * n);
-  std::vector<int> sends(ranks, 0), receives(ranks, 0), places(ranks, 0), in_places(ranks, 0);
-  sends[me] = receives[me] = n;
-  if (on.me == 0) sends[1] = n, places[1] = n;
-  if (on.me == 1) receives[0] = n, in_places[0] = n;
-  for (int i = 0; i < 2 * n; ++i) send.view[i] = value(on.me, i / n, i, 0);
-  recv.fill(-5);
-  const Piped piped;
-  MPI_Alltoallv(send.data, sends.data(), places.data(), MPI_INT, recv.data, receives.data(), in_places.data(), MPI_INT, on.comm);
-  for (int i = 0; i < n; ++i) check(recv.view[i] == value(on.me, 0, i, 0), "a rank's own block");
-  for (int i = 0; i < n && on.me == 1; ++i) check(recv.view[n + i] == value(0, 1, n + i, 0), "a block beside own ones");
-  piped.expect(!is_refused() && on.me < 2, 1, "only ranks 0 and 1 have something to mark");
-}
-
 // A context, and all in it, goes; the next one may be where it was.
 void check_contexts(const On& on) {
   if (!is_cuda) return;
@@ -176,19 +130,6 @@ void check_communicators() {
     MPI_Comm_free(&half);
     check(alive("registrations") == before, "what was freed is registered");
   }
-}
-
-// What all ranks return.
-bool all_return(int error, const On& on) {
-  int least = error, most = error;
-  MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, on.comm);
-  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, on.comm);
-  check(least == most, "ranks return different errors");
-  return error == MPI_SUCCESS;
-}
-
-void fail(const On& on, const char* what) {
-  if (on.me == on.ranks - 1) must(driver.set("FAIL", what), "FAIL");
 }
 
 // One rank's driver registers nothing, or has no streams: all go over the host as a whole, and do not try again.
@@ -264,21 +205,6 @@ void check_broken(const On& on) {
   fail(on, "");
 }
 
-// More is sent than its receiver expects: the mistake that the MPI reports, and nobody hangs.
-void check_too_long(const On& on) {
-  const auto ranks = static_cast<std::size_t>(on.ranks);
-  constexpr int n = 3000;
-  Ints send(Where::device, ranks * n), recv(Where::device, ranks * n);
-  std::vector<int> sends(ranks, n), receives(ranks, n), places(ranks);
-  for (std::size_t to = 0; to < ranks; ++to) places[to] = static_cast<int>(to) * n;
-  if (on.me == 0) receives[1] = n / 3;
-  recv.fill(-5);
-  send.fill(8);
-  const int error = MPI_Alltoallv(send.data, sends.data(), places.data(), MPI_INT, recv.data, receives.data(), places.data(), MPI_INT, on.comm);
-  check((error != MPI_SUCCESS) == (on.me == 0), "a block that is too long");
-  for (int i = n / 3; i < n && on.me == 0; ++i) check(recv.view[n + i] == -5, "written beyond a block");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -302,7 +228,7 @@ int main(int argc, char** argv) {
     check_kinds(world);
     check_repeated(world);
     check_null_stream(world, 5000);
-    check_own_blocks(world);
+    check_own_blocks(world, !is_refused());
     check_communicators();
     if (!is_refused()) check_refusals(world);
     MPI_Comm_set_errhandler(world.comm, MPI_ERRORS_RETURN);

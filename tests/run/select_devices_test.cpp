@@ -10,10 +10,13 @@ namespace {
 
 GlobalKey node_key(Collective collective, std::size_t bytes) { return {collective, 4, 1, bytes, true, 4096, 4096}; }
 
+std::string piped_by(const char* inner) { return std::string("pipelined-copy-to-cpu:chunk=524288,depth=4,inner=") + inner; }
+
 // What stands at first, and what is tried against it.
 template <class Key>
 std::string candidates(const Key& k, const char* host) {
   const Selection of = select_for_devices(k, plain(k.collective, host));
+  for (const Choice& rival : of.rivals) EXPECT_EQ(to_string(plain(k.collective, to_string(rival))), to_string(rival));
   std::string all = to_string(of.choice);
   for (const Choice& rival : of.rivals) all += " " + to_string(rival);
   return all;
@@ -26,7 +29,7 @@ TEST(SelectForDevices, TriesBothFamilies) {
   k.tries = true;
   EXPECT_EQ(candidates(k, "inbox"), "inbox") << "nor is there anything to try";
   k.direct = true;
-  EXPECT_EQ(candidates(k, "inbox"), "inbox ipc-pull:leader=0 ipc-pull:leader=1 pipelined-copy-to-cpu:chunk=524288,depth=4");
+  EXPECT_EQ(candidates(k, "inbox"), "inbox ipc-pull:leader=0 ipc-pull:leader=1 " + piped_by("mpi"));
   k.direct = false, k.mpi_sends_devices = true;
   EXPECT_EQ(candidates(k, "inbox"), "inbox spread-out pairwise waitany-stride:stride=5");
   EXPECT_EQ(candidates(k, "spread-out"), "spread-out pairwise waitany-stride:stride=5");
@@ -36,9 +39,14 @@ TEST(SelectForDevices, TriesBothFamilies) {
   k.tries = false;
   EXPECT_EQ(candidates(k, "inbox"), "cuda-aware-mpi");
   k.nodes = 2, k.tries_between = k.direct = true;
-  EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out pairwise waitany-stride:stride=5");
+  EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out pairwise waitany-stride:stride=5 " + piped_by("mpi"));
   k.collective = Collective::allgather;
-  EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out ring");
+  EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out ring " + piped_by("mpi"));
+  // Also by what serves the host.
+  EXPECT_EQ(candidates(k, "bruck:radix=3"),
+            "cuda-aware-mpi bruck:radix=3 spread-out ring " + piped_by("mpi") + " " + piped_by("bruck,radix=3"));
+  k.tries_between = false;
+  EXPECT_EQ(candidates(k, "bruck:radix=3"), "cuda-aware-mpi");
 }
 
 // Among neighbours likewise. Where the MPI may be wrong its own does not come into question.

@@ -254,7 +254,7 @@ std::string answer(const ExplainOptions& options, const Question& question, Answ
     for (const std::string& text : options.algorithms) {
       choose::Choice choice;
       if (std::string problem = parse_choice(question.collective, text, choice); !problem.empty()) return problem;
-      std::string why = why_not(*choice.algorithm, key);
+      std::string why = why_not(choice, key);
       if (why.empty()) why = choose::why_no_cost(*choice.algorithm);
       if (why.empty()) {
         result.ranking.push_back(price(choice, question.load, question.model, costs));

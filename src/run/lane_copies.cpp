@@ -1,0 +1,63 @@
+#include "run/lane_copies.hpp"
+
+#include "memory/device_streams.hpp"
+
+namespace quadrille::run {
+
+using memory::AtDevice;
+using memory::BesideCapture;
+
+DeviceEnd look_at_end(const Blocks& blocks, int count, int only, const memory::DeviceDriver* driver) {
+  DeviceEnd end;
+  for (int b = 0; b < count; ++b) {
+    if (only >= 0 && b != only) continue;
+    const Block block = blocks[b];
+    if (block.bytes() == 0) continue;
+    end.has_gaps = end.has_gaps || !block.info.dense;
+    if (end.has_bytes || end.has_gaps) continue;
+    end.has_bytes = true;
+    end.on_device = driver != nullptr && memory::find_device(*driver, block.address, end.place);
+  }
+  return end;
+}
+
+bool settle(const memory::DeviceDriver& driver, const memory::DevicePlace& place) {
+  const AtDevice at(driver, place);
+  return memory::wait_for_stream(driver, nullptr);
+}
+
+bool LaneCopies::submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std::uint64_t mark) {
+  if (failed_ || batch.size() == 0) return false;
+  const AtDevice at(*driver_, lane.place());
+  const BesideCapture beside(*driver_);
+  failed_ = !batch.submit(*driver_, lane.stream());
+  // Some of it may be under way after a refusal, too.
+  const bool marked = lane.mark(mark);
+  failed_ = failed_ || !marked;
+  return marked;
+}
+
+void LaneCopies::copy(const memory::CopyLane& lane, void* to, const void* from, std::size_t bytes) {
+  const AtDevice at(*driver_, lane.place());
+  const BesideCapture beside(*driver_);
+  memory::DeviceCopies copies(*driver_, lane.stream());
+  copies.copy(to, from, bytes);
+  failed_ = !copies.leave() || failed_;
+}
+
+bool LaneCopies::is_done(const memory::CopyLane& lane, std::uint64_t mark, bool is_marked) {
+  if (!is_marked) return true;
+  const AtDevice at(*driver_, lane.place());
+  const BesideCapture beside(*driver_);
+  const Look look = lane.look(mark);
+  failed_ = failed_ || look == Look::failed;
+  return look != Look::not_yet;
+}
+
+bool LaneCopies::is_at_rest(const memory::CopyLane& lane) {
+  const Look look = lane.look_at_all();
+  failed_ = failed_ || look == Look::failed;
+  return look != Look::not_yet;
+}
+
+}  // namespace quadrille::run

@@ -1,0 +1,48 @@
+// What of one side of a call is on a device, and the copies that a rank makes of it in streams of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "memory/chunk_rings.hpp"
+#include "memory/device.hpp"
+#include "memory/device_batch.hpp"
+#include "run/blocks.hpp"
+
+namespace quadrille::run {
+
+struct DeviceEnd {
+  bool has_bytes = false, on_device = false, has_gaps = false;
+  memory::DevicePlace place;
+};
+// The first `count` blocks, or `only` one of them. `driver` is null if the program has loaded none. The blocks of a
+// side are memory of one place, so one of them tells; it is not asked for where there are gaps.
+DeviceEnd look_at_end(const Blocks& blocks, int count, int only, const memory::DeviceDriver* driver);
+
+// Waits for what the program has put into the NULL stream there, with which the lanes' streams do not go along. False
+// if the driver refuses.
+bool settle(const memory::DeviceDriver& driver, const memory::DevicePlace& place);
+
+// After a failure nothing more is submitted, and all is as good as done, so that nobody waits for it.
+class LaneCopies {
+ public:
+  explicit LaneCopies(const memory::DeviceDriver* driver) : driver_(driver) {}
+  bool failed() const { return failed_; }
+  void fail() { failed_ = true; }
+
+  // With a mark behind it. True if it is on its way; there is no mark else.
+  bool submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std::uint64_t mark);
+  // One of the two is of a device.
+  void copy(const memory::CopyLane& lane, void* to, const void* from, std::size_t bytes);
+  // Is what lies before a mark done?
+  bool is_done(const memory::CopyLane& lane, std::uint64_t mark, bool is_marked);
+  // Nothing is under way there, also after a failure.
+  bool is_at_rest(const memory::CopyLane& lane);
+
+ private:
+  using Look = memory::CopyLane::Look;
+  const memory::DeviceDriver* const driver_;
+  bool failed_ = false;
+};
+
+}  // namespace quadrille::run
