@@ -86,7 +86,8 @@ struct Said {
   bool ints = true;
 };
 
-// Where each rank knows the largest block, a rank that knows another one is a mistake, by which numbers of bytes differ.
+// Where each rank knows the largest block, a rank that knows another one is a mistake, by which numbers of bytes
+// differ.
 Said hear_all(const Said& mine, bool sized, team::Team& team) {
   const auto& [offer, ints] = mine;
   Said all = mine;

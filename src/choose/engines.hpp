@@ -32,8 +32,8 @@ enum class Engine : std::uint8_t {
   node_neighbors,  // blocks to the neighbours inside one node (run/node_neighbor_exchange.hpp)
   neighbor_copies,  // copies between the buffers of a node's ranks, by the schedule that `build_edges` returns
   pull,      // from other ranks' memory of a device inside one node (run/device_pull.hpp)
-  pipeline,  // over memory of the host in chunks, from and to devices' memory (run/device_pipeline.hpp); between nodes in
-             // rounds, which another algorithm exchanges (run/device_rounds.hpp)
+  pipeline,  // over memory of the host in chunks, from and to devices' memory (run/device_pipeline.hpp); between nodes
+             // in rounds, which another algorithm exchanges (run/device_rounds.hpp)
   staged,    // another algorithm, with the data of a device's memory on the host: a choice holds that one
   mpi,       // the MPI's own collective; always possible, except for the sparse exchange
 };

@@ -62,10 +62,10 @@ constexpr ParameterRange kInner = {"inner", 0, 0, 0, "or any other algorithm of 
 // chunks keep a bus busy, and four also while their takers are late. Estimates: not measured on a device.
 constexpr ParameterRange kChunk = {"chunk", 4096, std::int64_t{16} << 20, std::int64_t{512} << 10,
                                    "bytes that are copied at a time; between nodes of each block"};
-constexpr ParameterRange kDepth = {"depth", 1, 16, 4, "chunks of a rank that are under way; between nodes rounds, at least two"};
-constexpr ParameterRange kInnerOfRounds = {"inner", 0, 0, 0,
-                                           "between nodes, or any other algorithm of the collective; its parameters follow",
-                                           kOfTheMpi};
+constexpr ParameterRange kDepth = {"depth", 1, 16, 4,
+                                   "chunks of a rank that are under way; between nodes rounds, at least two"};
+constexpr ParameterRange kInnerOfRounds = {
+    "inner", 0, 0, 0, "between nodes, or any other algorithm of the collective; its parameters follow", kOfTheMpi};
 constexpr std::string_view kRests[] = {"row", "column", "morton"};
 constexpr ParameterRange kRest = {"rest", 0, 2, 0, "order of the rest of the square", kRests};
 
@@ -466,8 +466,8 @@ std::vector<Algorithm> make_table() {
        Engine::pipeline,
        {},
        {kChunk, kDepth, kInnerOfRounds},
-       "chunk by chunk over memory of the host that the driver knows, both ways of the bus at once; between nodes in rounds, "
-       "each exchanged by another algorithm",
+       "chunk by chunk over memory of the host that the driver knows, both ways of the bus at once; between nodes in "
+       "rounds, each exchanged by another algorithm",
        "Quadrille; copy-to-CPU (Namugwanya et al., section 3.2), pipelined",
        nullptr,
        nullptr,

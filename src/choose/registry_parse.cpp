@@ -132,12 +132,13 @@ bool has_inner(const Algorithm& algorithm) {
 }
 
 std::string lacks_value(const Algorithm& algorithm, std::string_view name, std::string_view example) {
-  return fmt::format("{}: parameter {} has no value; write {}:{}={}", algorithm.name, name, algorithm.name, name, example);
+  return fmt::format("{}: parameter {} has no value; write {}:{}={}", algorithm.name, name, algorithm.name, name,
+                     example);
 }
 
 // "buffers=fresh,inner=waitany-stride,stride=3": what is not a parameter of the algorithm itself is one of the inner
-// algorithm, which may be written with a colon, too. Fills in the values of the parameters but the last, as far as they are
-// given, and the text of the inner algorithm.
+// algorithm, which may be written with a colon, too. Fills in the values of the parameters but the last, as far as they
+// are given, and the text of the inner algorithm.
 std::string split_around(const Algorithm& around, std::string_view list, plan::Parameters& values, std::string& inner) {
   const std::size_t own = around.parameters.size() - 1;
   std::vector<bool> given(own, false);

@@ -24,8 +24,8 @@ class Staging {
     fresh,     // pinned anew, and given back
     ordinary,  // what of it is not used costs nothing
   };
-  // At least `bytes` bytes with undefined content; ordinary memory if the driver has no other, unless it must be pinned.
-  // While AtDevice of this place lives. Throws std::bad_alloc.
+  // At least `bytes` bytes with undefined content; ordinary memory if the driver has no other, unless it must be
+  // pinned. While AtDevice of this place lives. Throws std::bad_alloc.
   void take(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, Kind kind);
   std::byte* data() const { return piece_.memory; }  // null: there is none
   bool is_pinned() const { return piece_.pinned; }

@@ -39,8 +39,8 @@ class NativeRun {
   bool under_way_ = false;
 };
 
-// The MPI's own blocking function on that communicator, with the buffers and counts of a dense call, which are ints. Returns an
-// MPI error code.
+// The MPI's own blocking function on that communicator, with the buffers and counts of a dense call, which are ints.
+// Returns an MPI error code.
 int run_native(const Call& call, MPI_Comm comm);
 
 }  // namespace quadrille::run

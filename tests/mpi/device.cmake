@@ -167,8 +167,8 @@ endforeach()
 quadrille_device_pipeline_test(hip-left 3 hip left :chunk=4096,depth=2)
 quadrille_device_pipeline_test(hip-devices 4 hip devices :chunk=4096,depth=2)
 
-# The same between nodes, in rounds. What exchanges them: the MPI's own, messages, rounds of store and forward, leaders, shared
-# memory inside the nodes.
+# The same between nodes, in rounds. What exchanges them: the MPI's own, messages, rounds of store and forward, leaders,
+# shared memory inside the nodes.
 quadrille_mpi_program(quadrille_device_rounds_check device_rounds_check.cpp)
 add_dependencies(quadrille_device_rounds_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
 set(inner_mpi mpi mpi mpi mpi mpi)
@@ -182,8 +182,9 @@ function(quadrille_device_rounds_test name ranks driver case inner depth nodes)
     list(APPEND forced ${collective}=pipelined-copy-to-cpu:chunk=4096,depth=${depth},inner=${algorithm})
   endforeach()
   list(JOIN forced "$<SEMICOLON>" forced)
-  quadrille_mpi_test(mpi.device-pipeline-nodes-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_rounds_check PRELOAD
-                     ${device_doors} SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_NODES=${nodes} "QUADRILLE_ALGORITHM=${forced}"
+  quadrille_mpi_test(mpi.device-pipeline-nodes-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_device_rounds_check
+                     PRELOAD ${device_doors}
+                     SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_NODES=${nodes} "QUADRILLE_ALGORITHM=${forced}"
                      QUADRILLE_DEVICE_KERNELS=${kernels_of_rounds}  # the stand-in interprets them, which takes long
                      ${ARGN} ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${case})
 endfunction()

@@ -44,7 +44,8 @@ constexpr int enough = 400, block = 600;
 
 std::string name;
 int rank = 0, ranks = 1, failures = 0;
-bool takes_none() { return name == "pull" || name == "piped" || name == "rounds"; }
+bool is_piped() { return name == "piped" || name == "rounds"; }
+bool takes_none() { return name == "pull" || is_piped(); }
 
 Mpi real;  // the MPI's functions as they are
 
@@ -88,7 +89,7 @@ double show() {
   const unsigned long now = quadrille::test::count_calls("cuMemcpyBatchAsync_v2", nullptr);
   const double straight = std::exchange(from_device, false) ? of_ours() / 5 : of_ours();
   const bool at_once = std::exchange(submitted, now) != now;
-  if (std::exchange(marked, marks) != marks) return shown += name == "piped" || name == "rounds" ? of_ours() / 20 : of_ours();
+  if (std::exchange(marked, marks) != marks) return shown += is_piped() ? of_ours() / 20 : of_ours();
   return shown += at_once ? of_ours() / 10 : straight;
 }
 
@@ -242,7 +243,7 @@ bool may_be_the_mpis(Collective collective, MPI_Comm comm) {
 bool is_best(Collective collective, const choose::Choice& choice, MPI_Comm comm) {
   const std::string chosen = choose::to_string(choice);
   if (name == "pull") return chosen == "ipc-pull:leader=0";
-  if (name == "piped" || name == "rounds") return choice.algorithm->name == "pipelined-copy-to-cpu";
+  if (is_piped()) return choice.algorithm->name == "pipelined-copy-to-cpu";
   const bool by_the_mpi = name == "fast" && may_be_the_mpis(collective, comm);
   return by_the_mpi ? chosen == "cuda-aware-mpi" : choice.algorithm->from_device == choose::FromDevice::straight;
 }
@@ -414,7 +415,8 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   for (const Collective collective : quadrille::those(quadrille::is_dense)) {
     check(collective, MPI_COMM_WORLD);
-    if (!takes_none() || name == "rounds") check_requests(collective, selection(collective, MPI_COMM_WORLD).selection.choice, MPI_COMM_WORLD);
+    const bool has_requests = !takes_none() || name == "rounds";
+    if (has_requests) check_requests(collective, selection(collective, MPI_COMM_WORLD).selection.choice, MPI_COMM_WORLD);
     // What was found holds there, too.
     exchange(collective, true, 1, other);
     expect_choice(collective, true, other);

@@ -229,20 +229,24 @@ TEST(RegistryTest, ReadsWhatExchangesTheRoundsOfAPipeline) {
     EXPECT_EQ(to_string(again), to_string(choice));
     return to_string(choice);
   };
-  for (const char* text : {"pipelined-copy-to-cpu", "pipelined-copy-to-cpu:inner=mpi", "pipelined-copy-to-cpu:depth=4"}) {
+  for (const char* text :
+       {"pipelined-copy-to-cpu", "pipelined-copy-to-cpu:inner=mpi", "pipelined-copy-to-cpu:depth=4"}) {
     EXPECT_EQ(read(Collective::alltoall, text), "pipelined-copy-to-cpu:chunk=524288,depth=4,inner=mpi") << text;
   }
   EXPECT_EQ(read(Collective::allgatherv, "pipelined-copy-to-cpu:inner=ring,chunk=5000"),
             "pipelined-copy-to-cpu:chunk=5000,depth=4,inner=ring");
   for (const char* text : {"pipelined-copy-to-cpu:depth=2,inner=waitany-stride,stride=3",
                            "pipelined-copy-to-cpu:inner=waitany-stride:stride=3,depth=2"}) {
-    EXPECT_EQ(read(Collective::alltoallv, text), "pipelined-copy-to-cpu:chunk=524288,depth=2,inner=waitany-stride,stride=3");
+    EXPECT_EQ(read(Collective::alltoallv, text),
+              "pipelined-copy-to-cpu:chunk=524288,depth=2,inner=waitany-stride,stride=3");
   }
-  EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:chunk=1"), HasSubstr("chunk must be a number from 4096"));
+  EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:chunk=1"),
+              HasSubstr("chunk must be a number from 4096"));
   EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:depth"), HasSubstr("depth has no value"));
   EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:depth=2,depth=3"), HasSubstr("given twice"));
   EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:stride=3"), HasSubstr("unknown parameter \"stride\""));
-  EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:inner=pipelined-copy-to-cpu"), HasSubstr("one of the host"));
+  EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:inner=pipelined-copy-to-cpu"),
+              HasSubstr("one of the host"));
   EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:inner=ipc-pull"), HasSubstr("one of the host"));
   EXPECT_THAT(read(Collective::alltoall, "copy-to-cpu:inner=pipelined-copy-to-cpu"), HasSubstr("one of the host"));
 }
