@@ -23,7 +23,7 @@ ENGINES = {
     'node-neighbors': 'shared memory inside a node',
     'neighbor-copies': 'copies between the ranks of a node',
     'copy-to-cpu': 'its inner algorithm',
-    'device-pipeline': 'copies over shared memory of a node, in chunks, from and to the memory of devices',
+    'device-pipeline': 'copies over memory of the host, in chunks, from and to the memory of devices',
     'device-pull': 'copies between the ranks of a node, in the memory of devices',
     'mpi': "the MPI's own collective",
 }
