@@ -44,8 +44,8 @@ Outcome run_in_chunks(const run::Call& call, const choose::Choice& choice, team:
   const run::PipelineWays ways{number_in(choice, "chunk"), number_in(choice, "depth")};
   team::OwnChunks* const chunks = team::chunks_of(team, ways.chunk * ways.depth);
   if (chunks == nullptr) return Outcome::never;
-  run::DevicePipeline in_chunks(call, team.group, {team.group.pairs, *chunks->rings, chunks->out, chunks->in},
-                                memory::device_driver(), ways);
+  const run::PipelineMeans means{team.group.pairs, *chunks->rings, chunks->out, chunks->in, chunks->room};
+  run::DevicePipeline in_chunks(call, team.group, means, memory::device_driver(), ways);
   const Outcome outcome = in_chunks.run();
   error = in_chunks.error();
   return outcome;

@@ -17,6 +17,8 @@ struct DeviceDriver;
 class DeviceBatch {
  public:
   void clear() { to_.clear(), from_.clear(), bytes_.clear(), pieces_.forget(), graph_.forget(); }
+  // No more than so many will be added at a time: then add() does not throw.
+  void reserve(std::size_t copies) { to_.reserve(copies), from_.reserve(copies), bytes_.reserve(copies); }
   void add(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
     to_.push_back(to), from_.push_back(from), bytes_.push_back(bytes);
   }

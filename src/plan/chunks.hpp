@@ -54,11 +54,13 @@ class ChunkExchange {
     bool overwrites = false;  // in place: what comes from a rank overwrites what it is sent
   };
   static constexpr int everybody = -1;
-  // Throws std::bad_alloc.
-  explicit ChunkExchange(const Shape& shape)
-      : shape_(shape), sent_(static_cast<std::size_t>(shape.ranks)), sources_(static_cast<std::size_t>(shape.ranks)) {
+  // Has room for so many ranks, and needs no more memory. Throws std::bad_alloc.
+  explicit ChunkExchange(int ranks)
+      : sent_(static_cast<std::size_t>(ranks)), sources_(static_cast<std::size_t>(ranks)) {
     parts_.reserve(sent_.size());
   }
+  explicit ChunkExchange(const Shape& shape) : ChunkExchange(shape.ranks) { begin(shape); }
+  void begin(const Shape& shape) { shape_ = shape; }
 
   // This rank's chunks begin with number `first`; bytes_to(rank) is how large its block for that one is.
   template <class BytesTo>
@@ -154,7 +156,7 @@ class ChunkExchange {
     return true;
   }
 
-  const Shape shape_;
+  Shape shape_;
   std::vector<Part> parts_;       // that have bytes, in their order
   std::vector<ChunkSpan> sent_;   // [rank]
   std::vector<Source> sources_;   // [rank]

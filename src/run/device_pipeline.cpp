@@ -29,7 +29,10 @@ DevicePipeline::DevicePipeline(const Call& call, Group& group, const PipelineMea
       send_(call.in_place ? call.recv : call.send),
       recv_(call.recv),
       copies_(driver),
-      exchange_({group.me, group.ranks, ways.chunk, ways.depth, gather_, overwrites()}) {}
+      exchange_(means.room.exchange),
+      batch_(means.room.batch) {
+  exchange_.begin({group.me, group.ranks, ways.chunk, ways.depth, gather_, overwrites()});
+}
 
 DevicePipeline::Outcome DevicePipeline::run() {
   bool offered = false;
@@ -140,14 +143,14 @@ bool DevicePipeline::move() {
   while (publish_one()) moved = true;
   while (release_one()) moved = true;
   while (put_one()) moved = true;
-  bool all = exchange_.has_published_all() && taking_.empty();
+  bool all = exchange_.has_published_all() && takings_ == 0;
   for (int round = 0; round < group_.ranks; ++round) {
     const int from = plan::partner_in_round(group_.me, round, group_.ranks);
     if (from == group_.me) continue;
     while (take_one(from)) moved = true;
     all = all && exchange_.has_all_of(from);
   }
-  if (!all || !taking_.empty()) return moved;
+  if (!all || takings_ != 0) return moved;
   phase_ = Phase::settling;
   return true;
 }
@@ -197,7 +200,7 @@ bool DevicePipeline::publish_one() {
 }
 
 bool DevicePipeline::take_one(int from) {
-  if (taking_.size() == takes || exchange_.has_all_of(from)) return false;
+  if (takings_ == takes || exchange_.has_all_of(from)) return false;
   if (!exchange_.may_take(from, means_.rings.published(from).load(std::memory_order_acquire))) return false;
   const plan::ChunkPiece piece = exchange_.next_piece(from);
   const Block block = recv_[from];
@@ -214,16 +217,17 @@ bool DevicePipeline::take_one(int from) {
   const bool is_marked = copies_.submit(batch_, means_.in, mark);
   if (is_marked) ++marks_;
   exchange_.take(from);
-  taking_.push_back({from, exchange_.next_take(from), mark, is_marked});
+  taking_[(first_taking_ + takings_++) % takes] = {from, exchange_.next_take(from), mark, is_marked};
   return true;
 }
 
 bool DevicePipeline::release_one() {
-  if (taking_.empty()) return false;
-  const Taking& first = taking_.front();
+  if (takings_ == 0) return false;
+  const Taking& first = taking_[first_taking_];
   if (!copies_.is_done(means_.in, first.mark, first.is_marked)) return false;
   means_.rings.taken(group_.me, first.from).store(first.next, std::memory_order_release);
-  taking_.pop_front();
+  first_taking_ = (first_taking_ + 1) % takes;
+  --takings_;
   return true;
 }
 

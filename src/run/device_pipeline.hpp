@@ -15,9 +15,9 @@
 // in another way, or, if some sent in place and its data are overwritten, all return an error.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 
 #include "memory/chunk_rings.hpp"
 #include "memory/device.hpp"
@@ -30,10 +30,18 @@
 
 namespace quadrille::run {
 
+// What is kept from call to call, so that none needs memory when others wait for this rank.
+struct PipelineRoom {
+  explicit PipelineRoom(int ranks) : exchange(ranks) { batch.reserve(static_cast<std::size_t>(ranks)); }
+  plan::ChunkExchange exchange;
+  memory::DeviceBatch batch;  // a chunk has a part for each rank at most
+};
+
 struct PipelineMeans {
   memory::Pairs& pairs;
   memory::ChunkRings& rings;
   memory::CopyLane &out, &in;
+  PipelineRoom& room;
 };
 
 struct PipelineWays {
@@ -49,7 +57,7 @@ class DevicePipeline {
     never,        // likewise, and so are all later ones on the communicator
     lost,         // what was to be sent is not there any more
   };
-  // `driver` is null if this rank's program has loaded none. All of these must outlive it. Throws std::bad_alloc.
+  // `driver` is null if this rank's program has loaded none. All of these must outlive it.
   DevicePipeline(const Call& call, Group& group, const PipelineMeans& means, const memory::DeviceDriver* driver,
                  const PipelineWays& ways);
   DevicePipeline(const DevicePipeline&) = delete;
@@ -63,10 +71,10 @@ class DevicePipeline {
   enum class Phase : std::uint8_t { over, entering, moving, settling, finishing };
   // A chunk that is on its way out of a ring.
   struct Taking {
-    int from;
-    std::uint64_t next;   // what is taken when it is done
-    std::uint64_t mark;
-    bool is_marked;
+    int from = 0;
+    std::uint64_t next = 0;  // what is taken when it is done
+    std::uint64_t mark = 0;
+    bool is_marked = false;
   };
   static constexpr std::size_t takes = 16;  // at most so many are on their way in: a stream is kept busy by two
 
@@ -103,15 +111,16 @@ class DevicePipeline {
   const bool gather_;
   const Blocks send_, recv_;
   LaneCopies copies_;
-  plan::ChunkExchange exchange_;
-  memory::DeviceBatch batch_;
+  plan::ChunkExchange& exchange_;
+  memory::DeviceBatch& batch_;
   DeviceEnd sent_, received_;
   Phase phase_ = Phase::over;
   Outcome outcome_ = Outcome::another_way;
   std::uint64_t said_ = 0;     // of this rank, when it comes
   std::uint64_t marks_ = 0;    // of copies in
   std::uint64_t unmarked_ = 0; // chunks that were put so far without a mark: bits by place
-  std::deque<Taking> taking_;
+  std::array<Taking, takes> taking_;  // those on their way in, in a ring
+  std::size_t first_taking_ = 0, takings_ = 0;
   bool begun_ = false;
   bool overwritten_ = false;   // some rank's data would be
   int error_ = MPI_SUCCESS;

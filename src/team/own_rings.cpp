@@ -7,6 +7,7 @@
 #include "team/own_rings.hpp"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -110,17 +111,19 @@ std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, 
 
 namespace {
 
-// An area of so many bytes for all ranks. Collective.
-std::optional<memory::ControlArea> own_area(Team& team, std::size_t bytes) {
+// An area of so many bytes for all ranks, if all is well on each. Collective.
+std::optional<memory::ControlArea> own_area(Team& team, std::size_t bytes, bool is_well = true) {
   run::Group& group = team.group;
-  Verdict verdict{-1, 1};
+  Verdict verdict{-1, is_well ? std::uint64_t{1} : std::uint64_t{0}};
   if (group.me == 0) {
     const std::optional<std::size_t> taken = team.area.pool()->take(bytes, group.ranks);
     if (taken.has_value()) verdict.chunk = static_cast<std::int64_t>(*taken);
   }
-  const std::int64_t chunk = gather(verdict, group)[0].chunk;
-  if (chunk < 0) return std::nullopt;
-  return memory::ControlArea(team.area.pool(), static_cast<std::size_t>(chunk), bytes);
+  const std::vector<Verdict> verdicts = gather(verdict, group);
+  if (verdicts[0].chunk < 0) return std::nullopt;
+  memory::ControlArea area(team.area.pool(), static_cast<std::size_t>(verdicts[0].chunk), bytes);
+  if (!std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.fits != 0; })) return std::nullopt;
+  return area;
 }
 
 }  // namespace
@@ -154,32 +157,46 @@ std::optional<OwnPull> own_pull(Team& team) {
   return own;
 }
 
+namespace {
+
+// Null if this rank has no memory.
+std::shared_ptr<OwnChunks> make_chunks(const Team& team) {
+  try {
+    return std::make_shared<OwnChunks>(team.group.ranks);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
 OwnChunks* chunks_of(Team& team, std::size_t ring_bytes) {
-  const bool is_there = team.chunks != nullptr;
-  if (is_there && team.chunks->refused) return nullptr;
-  if (is_there && team.chunks->rings->ring_bytes() >= ring_bytes) return team.chunks.get();
-  team.chunks.reset();
+  if (team.refuses_chunks) return nullptr;
+  if (team.chunks != nullptr && team.chunks->rings->ring_bytes() >= ring_bytes) return team.chunks.get();
+  // What the others wait for comes after what may fail. The area of before is given back when there is another: so what
+  // there is room for does not depend on when each rank gives it back.
+  std::shared_ptr<OwnChunks> made = make_chunks(team);
   const int ranks = team.group.ranks;
-  std::optional<memory::ControlArea> area = own_area(team, memory::ChunkRings::bytes(ranks, ring_bytes));
+  std::optional<memory::ControlArea> area =
+      own_area(team, memory::ChunkRings::bytes(ranks, ring_bytes), made != nullptr);
   if (!area) {
     refuse_chunks(team);
     return nullptr;
   }
-  team.chunks = std::make_shared<OwnChunks>();
-  team.chunks->area = std::move(*area);
-  team.chunks->rings.emplace(team.chunks->area.base(), ranks, ring_bytes);
+  made->area = std::move(*area);
+  made->rings.emplace(made->area.base(), ranks, ring_bytes);
+  team.chunks = std::move(made);
   return team.chunks.get();
 }
 
 OwnChunks* streams_for_rounds(Team& team) {
-  if (team.chunks == nullptr) team.chunks = std::make_shared<OwnChunks>();
-  return team.chunks->refused ? nullptr : team.chunks.get();
+  if (team.chunks == nullptr && !team.refuses_chunks) team.chunks = make_chunks(team);
+  return team.chunks.get();
 }
 
 void refuse_chunks(Team& team) {
-  if (team.chunks != nullptr && team.chunks->refused) return;
-  team.chunks = std::make_shared<OwnChunks>();
-  team.chunks->refused = true;
+  team.chunks.reset();
+  team.refuses_chunks = true;
 }
 
 namespace {

@@ -17,6 +17,7 @@
 #include "memory/own_stream.hpp"
 #include "memory/pairs.hpp"
 #include "run/call.hpp"
+#include "run/device_pipeline.hpp"
 #include "run/node_neighbors.hpp"
 #include "run/under_way.hpp"
 #include "team/team.hpp"
@@ -56,15 +57,17 @@ std::optional<OwnPull> own_pull(Team& team);
 
 // What calls need in which data of devices go over memory of the node in chunks (run/device_pipeline.hpp).
 struct OwnChunks {
+  explicit OwnChunks(int ranks) : room(ranks) {}
   memory::ControlArea area;
   std::optional<memory::ChunkRings> rings;  // goes before the area
   memory::CopyLane out, in;
-  bool refused = false;  // no call is made so any more; the same on all ranks
+  run::PipelineRoom room;
 };
 // With rings of at least so many bytes. Collective over a team whose ranks share a node, if it has none that are large enough.
 // Null, on all ranks, if there is no memory for them, or calls are not to be made so.
 OwnChunks* chunks_of(Team& team, std::size_t ring_bytes);
-// The same where the ranks are on several nodes, which need streams alone; all ranks have them until they are refused.
+// The same where the ranks are on several nodes, which need streams alone. Null if this rank has no memory, and on all
+// ranks when they were refused.
 OwnChunks* streams_for_rounds(Team& team);
 // From now on they are not to be made so, on all ranks. What there is for them is given back.
 void refuse_chunks(Team& team);

@@ -124,6 +124,7 @@ struct Team {
   std::shared_ptr<Neighbors> neighbors;  // null until first asked for, or without a topology
   std::shared_ptr<Lanes> lanes;          // null until the first nonblocking call
   std::shared_ptr<OwnChunks> chunks;     // null until the first call that needs them
+  bool refuses_chunks = false;           // no call is made so any more; the same on all ranks
   std::vector<std::shared_ptr<LeadersMemory>> leaders;  // for each size of groups
   std::atomic<int> enqueue_error = 0;    // the first of calls that streams of a device ordered: an MPI error code
   bool lost = false;           // this rank does not know what the others go by: team/ask.hpp

@@ -23,6 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "device_buffers.hpp"
+
 namespace {
 
 using LackFrom = long (*)(long at, long count, std::size_t bytes);
@@ -31,6 +33,37 @@ int rank = 0, size = 1;
 MPI_Comm control;  // the MPI's own, untouched by Quadrille
 LackFrom lack_from = nullptr;
 char now[200];  // what is being done, for who waits in vain
+
+// Buffers are in the memory of a device, which a stand-in of a driver has.
+bool on_devices = false;
+
+// Ints in that memory.
+class OnDevice {
+ public:
+  OnDevice() = default;
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  ~OnDevice() { release(); }
+  void take(const std::vector<int>& ints) {
+    release();
+    bytes_ = ints.size() * sizeof(int);
+    quadrille::test::must(driver().cuMemAlloc_v2(&at_, bytes_) == 0, "cuMemAlloc");
+    quadrille::test::must(driver().cuMemcpyHtoD_v2(at_, ints.data(), bytes_) == 0, "cuMemcpyHtoD");
+  }
+  void bring(std::vector<int>& ints) const {
+    quadrille::test::must(driver().cuMemcpyDtoH_v2(ints.data(), at_, bytes_) == 0, "cuMemcpyDtoH");
+  }
+  int* data() const { return reinterpret_cast<int*>(at_); }
+
+ private:
+  static quadrille::test::Driver& driver() { return quadrille::test::driver; }
+  void release() {
+    if (at_ != 0) driver().cuMemFree_v2(at_);
+    at_ = 0;
+  }
+  quadrille::standin::Address at_ = 0;
+  std::size_t bytes_ = 0;
+};
 
 enum class Form { blocking, nonblocking, persistent };
 
@@ -90,6 +123,14 @@ class Data {
 
   // Makes the call, however it is made. Returns its error.
   int make() {
+    if (!on_devices) return make_here();
+    sent_there_.take(send_), received_there_.take(recv_);
+    const int error = make_here();
+    received_there_.bring(recv_);
+    return error;
+  }
+
+  int make_here() {
     Quadrille_Request request = QUADRILLE_REQUEST_NULL;
     Quadrille_Request* const handle = what_.form == Form::blocking ? nullptr : &request;
     int error = begin(handle);
@@ -182,8 +223,9 @@ class Data {
 
   // The arrays must outlive a request: no longer than the call that makes it.
   int begin(Quadrille_Request* request) {
-    const void* send = what_.in_place ? MPI_IN_PLACE : send_.data();
-    int* recv = recv_.data();
+    const void* const given = on_devices ? sent_there_.data() : send_.data();
+    const void* send = what_.in_place ? MPI_IN_PLACE : given;
+    int* recv = on_devices ? received_there_.data() : recv_.data();
     const int n = what_.ints, mine = ints(rank, 0);
     const std::string& c = what_.collective;
     if (c == "alltoall") return BY_FORM(Alltoall, send, n, type_, recv, n, type_);
@@ -211,6 +253,7 @@ class Data {
   std::vector<int> sent_, sent_at_, received_, received_at_;  // ints
   std::vector<MPI_Datatype> send_types_, recv_types_;
   std::vector<int> send_, recv_;
+  OnDevice sent_there_, received_there_;
 };
 
 MPI_Comm new_comm(const Case& what) {
@@ -406,6 +449,15 @@ std::vector<Case> network_cases() {
   return cases;
 }
 
+// With data in a device's memory: inside a node in chunks, between nodes in rounds.
+std::vector<Case> pipeline_cases() {
+  std::vector<Case> cases;
+  for (const char* collective : {"alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"}) {
+    cases.push_back({"", collective, "pipelined-copy-to-cpu:chunk=4096"});
+  }
+  return cases;
+}
+
 std::vector<Case> leaders_cases() {
   std::vector<Case> cases;
   const std::pair<const char*, const char*> all[] = {
@@ -476,6 +528,7 @@ int run(const std::string& which, const char* only) {
   const std::vector<Case> bases = which == "dense"     ? dense_cases()
                                   : which == "leaders" ? leaders_cases()
                                   : which == "network" ? network_cases()
+                                  : which == "pipeline" ? pipeline_cases()
                                                        : neighbor_cases();
   int bad = 0, runs = 0;
   // Small blocks, and large ones of which only the large requests get no memory.
@@ -512,7 +565,10 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_dup(MPI_COMM_WORLD, &control);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const int bad = run(argc > 1 ? argv[1] : "dense", argc > 2 ? argv[2] : nullptr);
+  on_devices = argc > 2 && std::strcmp(argv[1], "pipeline") == 0;
+  if (on_devices) quadrille::test::load_driver(argv[2]);
+  const int first = on_devices ? 3 : 2;
+  const int bad = run(argc > 1 ? argv[1] : "dense", argc > first ? argv[first] : nullptr);
   MPI_Comm_free(&control);
   MPI_Finalize();
   return bad == 0 ? 0 : 1;

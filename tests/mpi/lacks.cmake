@@ -25,6 +25,10 @@ quadrille_lacking_rank_test(neighbors 3 ARGUMENTS neighbors)
 quadrille_lacking_rank_test(nodes 4 QUADRILLE_NODES=blocked:2 ARGUMENTS dense)
 quadrille_lacking_rank_test(leaders 4 QUADRILLE_NODES=blocked:2 ARGUMENTS leaders)
 quadrille_lacking_rank_test(network 4 ${standin} QUADRILLE_NODES=blocked:2 ARGUMENTS network)
+set(pipeline ARGUMENTS pipeline $<TARGET_FILE:quadrille_standin_cuda>)
+quadrille_lacking_rank_test(pipeline 3 ${pipeline})
+quadrille_lacking_rank_test(pipeline-nodes 4 QUADRILLE_NODES=blocked:2 ${pipeline})
+add_dependencies(quadrille_lacking_rank_check quadrille_standin_cuda)
 quadrille_lacking_rank_test(nodes-neighbors 4 QUADRILLE_NODES=blocked:2 ARGUMENTS neighbors)
 
 # A program has as many communicators as without Quadrille.
