@@ -28,14 +28,17 @@ std::size_t number_in(const choose::Choice& choice, const char* name) {
   return static_cast<std::size_t>(plan::value_of(choice.parameters, name, 1));
 }
 
-void explain_pipeline(Collective collective, const choose::Choice& choice, team::Team& team, bool piped) {
+// Says once for each way how calls are made.
+void tell(Collective collective, const choose::Choice& choice, team::Team& team, bool piped) {
+  team.counted.piped = piped;
+  if (memory::device_driver() == nullptr) return;
   bool& explained = piped ? team.counted.pipeline_explained : team.counted.no_pipeline_explained;
   if (!team.counted.explains || std::exchange(explained, true)) return;
   const bool one_node = team.nodes.nodes == 1;
   const char* const how = one_node ? "the device's data go over the host in chunks, both ways at once"
                                    : "the device's data go over the host in rounds, which are exchanged meanwhile";
   team::explain(team, collective, 0, choose::to_string(choice),
-                piped ? how : "some rank cannot bring its data over in chunks; they go over the host as a whole");
+                piped ? how : "not in chunks: a rank cannot, or no data are on a device, or have gaps; they go over the host as a whole");
 }
 
 // ---- Inside a node ----
@@ -145,7 +148,7 @@ int pipeline_between_nodes(const run::Call& call, const choose::Choice& choice, 
   int error = MPI_SUCCESS;
   const bool piped = run_in_rounds(call, choice, inner, team, said, error);
   if (said.offer.never_can != 0) team::refuse_chunks(team);
-  if (memory::device_driver() != nullptr) explain_pipeline(call.collective, choice, team, piped);
+  tell(call.collective, choice, team, piped);
   if (piped) return error;
   if (said.ints || !choose::is_of_the_mpi(*named.algorithm)) return run_as_a_whole(call, inner, team);
   return run_as_a_whole(call, Inner(call.collective, choose::plain(call.collective, "spread-out"), team), team);
@@ -158,7 +161,7 @@ int pipeline(const run::Call& call, const choose::Choice& choice, team::Team& te
   int error = MPI_SUCCESS;
   const Outcome outcome = run_in_chunks(call, choice, team, error);
   if (outcome == Outcome::never) team::refuse_chunks(team);
-  if (memory::device_driver() != nullptr) explain_pipeline(call.collective, choice, team, outcome == Outcome::done);
+  tell(call.collective, choice, team, outcome == Outcome::done);
   if (outcome == Outcome::done) return error;
   return outcome == Outcome::lost ? MPI_ERR_OTHER : exchange_over_host(call, team);
 }

@@ -98,6 +98,7 @@ struct Counted {
   bool pull_explained = false, no_pull_explained = false;  // api/pull.hpp
   bool pulled = false;  // the last call by ipc-pull was carried out by it
   bool pipeline_explained = false, no_pipeline_explained = false;  // api/pipeline.cpp
+  bool piped = false;  // the last call by pipelined-copy-to-cpu was carried out by it, and not as a whole
   Counters counters;
   Tally tally;                  // where the user wants to know
 };

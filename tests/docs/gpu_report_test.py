@@ -69,6 +69,12 @@ class Verdicts(unittest.TestCase):
     self.assertNotIn('at least 1.5', text)
     self.assertIn('| paper-alltoallv-2 | 139 |', text)
 
+  def test_chunks_that_were_refused_are_not_judged(self):
+    rows = [row('pipelined-copy-to-cpu', path='in chunks', ceiling_by='bus', ceiling_part=0.9)]
+    self.assertIn('staged-alltoallv-2', page({'staged-alltoallv-2': step(rows)}).split('| step |')[0])
+    rows[0]['path'] = 'over host'
+    self.assertEqual(verdicts.rows_of({'staged-alltoallv-2': step(rows)}, 'staged-alltoallv-2'), [])
+
   def test_a_standin_reaches_nothing(self):
     text = page({'small-alltoall-2': step([row()], name='Stand-in 0')})
     self.assertIn('cannot be tested here: a stand-in of a driver', text)

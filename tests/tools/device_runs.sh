@@ -94,6 +94,17 @@ assert [row["path"] for row in rows] == ["straight" if sys.argv[2] == "none:1" e
 PYTHON
 done
 
+# In chunks, if the driver of all ranks knows the host's memory; else as a whole, and the rows say so.
+for fails in none:1 cuMemHostRegister_v2:1+; do
+  expect 0 - "pipelined-copy-to-cpu" $cuda QUADRILLE_STANDIN_FAIL=$fails $MPIRUN -n 2 "$TOOL" bench alltoall --device cuda --sizes 500 \
+    --algorithms pipelined-copy-to-cpu,copy-to-cpu $short --json "$work/a.json"
+  python3 - "$work/a.json" $fails <<'PYTHON' || fail "the ways in chunks with $fails: $(cat "$work/a.json")"
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+assert [row["path"] for row in rows] == ["in chunks" if sys.argv[2] == "none:1" else "over host", "over host"], rows
+PYTHON
+done
+
 # What is measured with a device's memory goes into the table for such calls alone, and they go by it.
 tune="$TOOL tune --algorithms --batches 1 --sizes 64,1000 --file $work/table.json"
 expect 0 - "Stand-in 0; this is no GPU, and its times say nothing" $cuda $MPIRUN -n 2 $tune --device cuda

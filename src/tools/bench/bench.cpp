@@ -62,7 +62,7 @@ void set_node_map(const BenchOptions& options) {
   if (!options.nodes.empty()) setenv("QUADRILLE_NODES", options.nodes.c_str(), 1);
 }
 
-constexpr const char *straight = "straight", *over_host = "over host";
+constexpr const char *straight = "straight", *over_host = "over host", *in_chunks = "in chunks";
 
 class Bench {
  public:
@@ -391,6 +391,7 @@ class Bench {
       return use == DeviceUse::all && choice.buffers == choose::HostBuffers::as_suits ? straight : over_host;
     }
     if (choice.algorithm->from_device == choose::FromDevice::shared) return team.counted.pulled ? straight : over_host;
+    if (choice.algorithm->from_device == choose::FromDevice::pipelined) return team.counted.piped ? in_chunks : over_host;
     // Blocks with gaps and calls in place go over the host (docs/gpu.md).
     const bool plain = plan_.element != ElementKind::strided && !options_.in_place;
     return plain && may_stay_on_device(team, choice) ? straight : over_host;

@@ -24,7 +24,7 @@ struct BenchRow {
   int nodes = 1;
   std::string algorithm;  // as asked for
   std::string served_by;  // what carried the calls out
-  std::string path{};     // of data in a GPU's memory: "straight" from and to it, or "over host"
+  std::string path{};     // of data in a GPU's memory: "straight" from and to it, "over host", or "in chunks" over it
   Summary mpi, quadrille;
   double ratio = 0;            // of the medians
   double pair_ratio = 0;       // median over the rounds
