@@ -13,6 +13,8 @@ bool ContextToken::take(const DeviceDriver& driver, const DevicePlace& place) {
   place_ = place;
   memory_ = allocate_pinned(driver, few_bytes);
   if (memory_ != nullptr) id_ = memory_id(driver, memory_);
+  // Without a number it would never be known to be alive, and all that goes with it would be made anew in each call.
+  if (memory_ != nullptr && id_ == 0) give_back();
   return memory_ != nullptr;
 }
 

@@ -13,7 +13,7 @@ class ContextToken {
   ContextToken() = default;
   ContextToken(const ContextToken&) = delete;
   ContextToken& operator=(const ContextToken&) = delete;
-  // While AtDevice of the place lives. False if the driver has no memory for it.
+  // While AtDevice of the place lives. False if the driver has no memory for it, or no number of it.
   bool take(const DeviceDriver& driver, const DevicePlace& place);
   bool is_taken() const { return memory_ != nullptr; }
   bool is_alive() const;
