@@ -49,7 +49,7 @@ TOGETHER_IF = {f'openmpi-{SANITIZED}': {'tools': 3}}
 SELDOM = 3
 IS_SELDOM = re.compile(r'^(Crowd\..*1024|.*ThousandRanksAreProved|(BruckSimulations|CacheTables)\.AreStored|run-inbox-wrap$'
                        r'|tools\.(gpu_figure|device|overlap|tune_neighbors|model|gpu_report|explain|report|html|tune_algorithms)_runs$'
-                       r'|tools\.bench_errors$|Progress\.Without|heap\.(with_|switched_off)|package\.|docs\.draw$|mpi\.huge'
+                       r'|tools\.(bench_errors|report_again)$|Progress\.Without|heap\.(with_|switched_off)|package\.|docs\.draw$|mpi\.huge'
                        r'|mpi\.faults|cluster\.failures)')
 EVERYTHING = 'all'
 
