@@ -41,9 +41,9 @@ WITH_EITHER = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|to
 # By label: one draw of so many has them. The wheel is built from nothing, for both ABIs. With a sanitizer the command
 # line tool and the laboratory take as long to compile as all else.
 TOGETHER = {'wheel': 4}
+TOGETHER_IF = {f'openmpi-{SANITIZED}': {'tools': 3}}
 # A browser is installed for the tests of pages in one draw of so many (.ci/run); without one they are skipped.
 BROWSER = 4
-TOGETHER_IF = {f'openmpi-{SANITIZED}': {'tools': 3}}
 # Each of these runs in one draw of so many: a thousand ranks, computed results computed anew, the tool's long scripts, the
 # heap's tests once more with other settings, and packages.
 SELDOM = 3

@@ -50,11 +50,12 @@ std::string understand_what(const BenchOptions& options, Copied& what) {
   if (!options.collective.empty()) {
     constexpr Collective known[] = {Collective::alltoall, Collective::allgather, Collective::neighbor_alltoall,
                                     Collective::neighbor_allgather};
-    const Collective* const found =
-        std::find_if(std::begin(known), std::end(known), [&](Collective one) { return name_of(one) == options.collective; });
+    const Collective* const found = std::find_if(std::begin(known), std::end(known), [&](Collective one) {
+      return name_of(one) == options.collective;
+    });
     if (found == std::end(known)) {
-      return fmt::format("--copy-phase has no '{}'; known are alltoall, allgather, neighbor_alltoall, neighbor_allgather",
-                         options.collective);
+      return fmt::format("--copy-phase has no '{}'; known are alltoall, allgather, neighbor_alltoall, "
+                         "neighbor_allgather", options.collective);
     }
     what.collective = *found;
   }
@@ -209,8 +210,9 @@ int copy_phase_command(const BenchOptions& options) {
   }
   ordered_json json;
   std::vector<Event> events;
-  fmt::print("# copy phase of {}, {} ranks{} in one process, buffers on {}{}, {}\n", described(plan.what), options.ranks,
-             options.domains > 1 ? fmt::format(" in {} domains", options.domains) : "", options.staggered ? "different lines of their pages" : "pages",
+  const std::string domains = options.domains > 1 ? fmt::format(" in {} domains", options.domains) : "";
+  fmt::print("# copy phase of {}, {} ranks{} in one process, buffers on {}{}, {}\n", described(plan.what),
+             options.ranks, domains, options.staggered ? "different lines of their pages" : "pages",
              options.cold ? ", cold caches" : "", processor_name());
   json["header"] = {{"cpu", processor_name()}, {"what", "copy phase"}};
   if (options.counters) {

@@ -90,7 +90,8 @@ std::vector<int> even_extents(int ranks, int dimensions) {
 }
 
 std::string_view name_of(plan::Order order) {
-  return std::find_if(named_orders.begin(), named_orders.end(), [&](const NamedOrder& one) { return one.order == order; })->name;
+  return std::find_if(named_orders.begin(), named_orders.end(),
+                      [&](const NamedOrder& one) { return one.order == order; })->name;
 }
 
 std::string parse_orders(std::string_view text, Collective collective, std::vector<plan::Order>& orders) {

@@ -42,7 +42,8 @@ class Buffers {
  public:
   explicit Buffers(const CopyPhaseCase& c) : blocks_(blocks_of(c.what)), bytes_(c.bytes) {
     const std::size_t page = sys::page_size();
-    const std::size_t whole = (static_cast<std::size_t>(std::max(blocks_.send, blocks_.recv)) * c.bytes + page - 1) / page * page;
+    const auto blocks = static_cast<std::size_t>(std::max(blocks_.send, blocks_.recv));
+    const std::size_t whole = (blocks * c.bytes + page - 1) / page * page;
     const std::size_t stride = whole + (c.staggered ? page : 0);
     try {
       for (int rank = 0; rank < c.what.ranks; ++rank) {

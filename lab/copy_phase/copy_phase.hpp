@@ -3,7 +3,8 @@
 // The send and recv buffers of P ranks lie in the memory of this process. Pinned threads do what
 // the ranks would do: thread t has the ranks from P t / T on, and does their parts of an order
 // (copies.hpp) one rank after the other. So orders are compared by nothing but the order.
-// Source: tables 1 and 2 of Li, Zhang and Hoefler count the cache misses of this phase; section 3 has it for neighbours.
+// Source: tables 1 and 2 of Li, Zhang and Hoefler count the cache misses of this phase; section 3 has it for
+// neighbours.
 #pragma once
 
 #include <cstddef>

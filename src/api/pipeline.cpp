@@ -37,8 +37,9 @@ void tell(Collective collective, const choose::Choice& choice, team::Team& team,
   const bool one_node = team.nodes.nodes == 1;
   const char* const how = one_node ? "the device's data go over the host in chunks, both ways at once"
                                    : "the device's data go over the host in rounds, which are exchanged meanwhile";
-  team::explain(team, collective, 0, choose::to_string(choice),
-                piped ? how : "not in chunks: a rank cannot, or no data are on a device, or have gaps; they go over the host as a whole");
+  const char* const why_not =
+      "not in chunks: a rank cannot, or no data are on a device, or have gaps; they go over the host as a whole";
+  team::explain(team, collective, 0, choose::to_string(choice), piped ? how : why_not);
 }
 
 // ---- Inside a node ----

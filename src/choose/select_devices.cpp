@@ -83,8 +83,8 @@ Load load_of(const GlobalKey& key) {
   return {bytes, bytes};
 }
 
-// What serves the host: messages go straight, if the MPI takes them. Else what a rank sends goes to the host, and what it
-// receives comes back, each once.
+// What serves the host: messages go straight, if the MPI takes them. Else what a rank sends goes to the host, and what
+// it receives comes back, each once.
 Timed as_on_the_host(const GlobalKey& key, const Choice& host) {
   if (!why_no_cost(*host.algorithm).empty()) return {};
   const Model& straight = key.device_model->straight;

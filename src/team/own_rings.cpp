@@ -79,36 +79,6 @@ std::size_t ring_bytes_for(const run::Call& call, const run::NeighborPair& pair,
   return 4 * bytes;
 }
 
-std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const RingBytes& bytes_for) {
-  run::Group& group = team.group;
-  const std::vector<Told> told = what_to_tell(group, edges, bytes_for), heard = exchange(told, group);
-  std::vector<std::size_t> first(heard.size());  // [rank] where the rings begin that it writes to
-  std::transform_exclusive_scan(heard.begin(), heard.end(), first.begin(), std::size_t{0}, std::plus<>(),
-                                [](const Told& one) { return one.all; });
-  const std::size_t total = std::max<std::size_t>(first.back() + heard.back().all, 1);
-  Verdict verdict{-1, 1};
-  for (const run::NeighborPair& pair : edges.pairs) {
-    // A graph whose ranks disagree about an edge.
-    if (heard[static_cast<std::size_t>(pair.peer)].bytes == 0) verdict.fits = 0;
-  }
-  if (group.me == 0) {
-    const std::optional<std::size_t> taken = team.area.pool()->take(total, group.ranks);
-    if (taken.has_value()) verdict.chunk = static_cast<std::int64_t>(*taken);
-  }
-  const std::vector<Verdict> verdicts = gather(verdict, group);
-  if (verdicts[0].chunk < 0) return std::nullopt;
-
-  run::OwnRings rings{{team.area.pool(), static_cast<std::size_t>(verdicts[0].chunk), total}, {}};
-  if (!std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.fits != 0; })) return std::nullopt;
-  for (const run::NeighborPair& pair : edges.pairs) {
-    const auto peer = static_cast<std::size_t>(pair.peer);
-    std::byte* const base = rings.area.base();
-    rings.pairs.push_back({ring_at(base + first[static_cast<std::size_t>(group.me)] + told[peer].at, told[peer].bytes),
-                           ring_at(base + first[peer] + heard[peer].at, heard[peer].bytes)});
-  }
-  return rings;
-}
-
 namespace {
 
 // An area of so many bytes for all ranks, if all is well on each. Collective.
@@ -127,6 +97,29 @@ std::optional<memory::ControlArea> own_area(Team& team, std::size_t bytes, bool 
 }
 
 }  // namespace
+
+std::optional<run::OwnRings> own_rings(Team& team, const run::NodeEdges& edges, const RingBytes& bytes_for) {
+  run::Group& group = team.group;
+  const std::vector<Told> told = what_to_tell(group, edges, bytes_for), heard = exchange(told, group);
+  std::vector<std::size_t> first(heard.size());  // [rank] where the rings begin that it writes to
+  std::transform_exclusive_scan(heard.begin(), heard.end(), first.begin(), std::size_t{0}, std::plus<>(),
+                                [](const Told& one) { return one.all; });
+  const std::size_t total = std::max<std::size_t>(first.back() + heard.back().all, 1);
+  // Unless it is a graph whose ranks disagree about an edge.
+  const bool fits = std::all_of(edges.pairs.begin(), edges.pairs.end(), [&](const run::NeighborPair& pair) {
+    return heard[static_cast<std::size_t>(pair.peer)].bytes != 0;
+  });
+  std::optional<memory::ControlArea> area = own_area(team, total, fits);
+  if (!area) return std::nullopt;
+  run::OwnRings rings{std::move(*area), {}};
+  for (const run::NeighborPair& pair : edges.pairs) {
+    const auto peer = static_cast<std::size_t>(pair.peer);
+    std::byte* const base = rings.area.base();
+    rings.pairs.push_back({ring_at(base + first[static_cast<std::size_t>(group.me)] + told[peer].at, told[peer].bytes),
+                           ring_at(base + first[peer] + heard[peer].at, heard[peer].bytes)});
+  }
+  return rings;
+}
 
 std::optional<OwnInbox> own_inbox(Team& team, std::size_t bytes) {
   const memory::InboxLayout layout = memory::inbox_layout_for(team.group.ranks, bytes);

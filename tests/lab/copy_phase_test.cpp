@@ -50,7 +50,8 @@ TEST(CopyPhase, MovesThemColdAndStaggeredToo) {
 }
 
 TEST(CopyPhase, MovesTheBlocksOfOtherCollectives) {
-  for (const Collective collective : {Collective::allgather, Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
+  for (const Collective collective :
+       {Collective::allgather, Collective::neighbor_alltoall, Collective::neighbor_allgather}) {
     for (const std::size_t evict : {std::size_t{0}, std::size_t{4096}}) {
       CopyPhaseCase c = small_case(12, 2, 24);
       c.what = {collective, 12, 3, plan::moore(2, 1), {4, 3}};
@@ -141,7 +142,8 @@ TEST(Copied, OrdersForNumaHeedTheDomains) {
     EXPECT_NE(one, three);
     // A rank of the second domain writes there alone.
     for (const plan::EdgeCopy& copy : three[5]) EXPECT_EQ(copy.destination / 4, 1);
-    EXPECT_EQ(parts_of(plan::Order::morton, among(collective, 12)), parts_of(plan::Order::morton, among(collective, 12, 3)));
+    EXPECT_EQ(parts_of(plan::Order::morton, among(collective, 12)),
+              parts_of(plan::Order::morton, among(collective, 12, 3)));
   }
 }
 

@@ -316,6 +316,18 @@ struct Buffers {
   }
 };
 
+// Calls with the same buffers, again and again: of uneven blocks, of small ones in place, and an allgather.
+struct Repeated {
+  Buffers uneven, small, gathered;
+  Repeated(const On& on, int n, int gathered_n)
+      : uneven({Form::alltoallv, n, false, true}, on),
+        small({Form::alltoall, 40, true}, on),
+        gathered({Form::allgather, gathered_n}, on) {}
+  void make() {
+    for (Buffers* const one : {&uneven, &small, &gathered}) one->check_calls(1, "repeated");
+  }
+};
+
 inline void make_type_with_gaps() {
   MPI_Datatype two, three;
   MPI_Type_vector(1, 2, 3, MPI_INT, &two);
@@ -334,6 +346,18 @@ inline void begin_pulling(const char* library, const char* of) {
   is_led = forced != nullptr && std::strstr(forced, "leader=1") != nullptr;
   load_driver(library);
   make_type_with_gaps();
+}
+
+// The same at the end, with MPI_Finalize.
+inline void end_pulling() {
+  MPI_Type_free(&with_gaps);
+  check(driver.count("stale", nullptr) == 0, "freed memory was used");
+  MPI_Finalize();
+}
+// The exit status.
+inline int say_verdict() {
+  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
+  return wrong == 0 ? 0 : 1;
 }
 
 inline void wait_for_null_stream() { must((is_cuda ? driver.cuStreamSynchronize(nullptr) : driver.hipStreamSynchronize(nullptr)) == 0, "wait"); }

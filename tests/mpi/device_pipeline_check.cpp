@@ -71,16 +71,10 @@ void check_kinds(const On& on) {
 
 // What was made once is kept, and no buffer is on the host as a whole.
 void check_repeated(const On& on) {
-  Buffers first({Form::alltoallv, 6000, false, true}, on), second({Form::alltoall, 40, true}, on);
-  Buffers third({Form::allgather, 5000}, on);
-  const auto all = [&] {
-    first.check_calls(1, "repeated");
-    second.check_calls(1, "repeated");
-    third.check_calls(1, "repeated");
-  };
-  all();
+  Repeated calls_of_all(on, 6000, 5000);
+  calls_of_all.make();
   const unsigned long made[] = {registered(), streams(), events(), pinned(), count("allocations")};
-  for (int turn = 0; turn < 5; ++turn) all();
+  for (int turn = 0; turn < 5; ++turn) calls_of_all.make();
   check(made[0] == registered(), "registered again");
   check(made[1] == streams() && made[2] == events(), "streams or events are made again");
   check(made[3] == pinned() && made[4] == count("allocations"), "memory is taken again");
@@ -178,13 +172,7 @@ void check_failures(const On& on) {
     for (const bool in_place : {false, true}) {
       for (const std::string& one : cases) {
         Buffers buffers({form, 5000, in_place}, on);
-        MPI_Barrier(on.comm);
-        fail(on, one.c_str());
-        const int error = buffers.make(1);
-        fail(on, "");
-        int kind = MPI_SUCCESS;
-        if (error != MPI_SUCCESS) MPI_Error_class(error, &kind);
-        const bool good = all_return(kind, on);
+        const auto [kind, good] = make_failing(buffers, on, one);
         check(good || (in_place && !gathers(form) && kind == MPI_ERR_OTHER), one.c_str());
         if (good) buffers.look(1, "after what one rank could not do");
         buffers.check_calls(2, "after failures");
@@ -237,16 +225,13 @@ int main(int argc, char** argv) {
     check_contexts(world);
     MPI_Comm_free(&left);
   }
-  MPI_Type_free(&with_gaps);
-  check(driver.count("stale", nullptr) == 0, "freed memory was used");
   if (name == "broken") {
     check_broken(world);
   } else {
     wait_for_null_stream();
     check(driver.count("pending", nullptr) == 0, "work is left in streams");
   }
-  MPI_Finalize();
+  end_pulling();
   if (name != "broken") check_given_back("left behind");
-  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
-  return wrong == 0 ? 0 : 1;
+  return say_verdict();
 }

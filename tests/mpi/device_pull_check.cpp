@@ -66,23 +66,17 @@ void check_kinds(const On& on) {
 
 // What was listed and opened once is not again, and nothing is allocated.
 void check_repeated(const On& on) {
-  Buffers first({Form::alltoallv, 300, false, true}, on), second({Form::alltoall, 40, true}, on);
-  Buffers third({Form::allgather, 500}, on);
-  const auto all = [&] {
-    first.check_calls(1, "repeated");
-    second.check_calls(1, "repeated");
-    third.check_calls(1, "repeated");
-  };
-  all();
+  Repeated calls_of_all(on, 300, 500);
+  calls_of_all.make();
   const unsigned long opened = opens(), allocations = count("allocations");
   const unsigned long handles = count(is_cuda ? "cuIpcGetMemHandle" : "hipIpcGetMemHandle");
-  for (int turn = 0; turn < 5; ++turn) all();
+  for (int turn = 0; turn < 5; ++turn) calls_of_all.make();
   check(opens() == opened, "opened again");
   check(count("allocations") == allocations, "memory is taken again");
   check(count(is_cuda ? "cuIpcGetMemHandle" : "hipIpcGetMemHandle") == handles, "exported again");
   if (!is_cuda || name == "chosen") return;
   int synchronous = 0;
-  must(driver.cuPointerGetAttribute(&synchronous, 6, reinterpret_cast<Address>(first.send.data)) == 0, "attribute");
+  must(driver.cuPointerGetAttribute(&synchronous, 6, reinterpret_cast<Address>(calls_of_all.uneven.send.data)) == 0, "attribute");
   check(synchronous == 1, "what is exported is used synchronously");
 }
 
@@ -291,14 +285,11 @@ int main(int argc, char** argv) {
   check_requests(world);
   check_communicators();
   if (name != "hidden") check_failures(world);
-  MPI_Type_free(&with_gaps);
   const unsigned long opened = opens();
   if (name == "hidden") check(opened > 0, "the test: nobody tried");
   if ((name == "plain" || name == "devices") && leads()) check(opened > 0, "nothing was opened");
-  check(driver.count("stale", nullptr) == 0, "freed memory was used");
-  MPI_Finalize();
+  end_pulling();
   // But for what went with its context, and what one rank was refused.
   if (name == "plain" && !is_cuda && rank > 0 && rank < size - 1) check(opens() == closes(), "all is closed");
-  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
-  return wrong == 0 ? 0 : 1;
+  return say_verdict();
 }

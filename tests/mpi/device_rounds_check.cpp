@@ -133,16 +133,10 @@ void check_sparse(const On& on) {
 
 // What was made once is kept, and no buffer is on the host as a whole.
 void check_repeated(const On& on) {
-  Buffers first({Form::alltoallv, 6000, false, true}, on), second({Form::alltoall, 40, true}, on);
-  Buffers third({Form::allgather, 5000}, on);
-  const auto all = [&] {
-    first.check_calls(1, "repeated");
-    second.check_calls(1, "repeated");
-    third.check_calls(1, "repeated");
-  };
-  all();
+  Repeated calls_of_all(on, 6000, 5000);
+  calls_of_all.make();
   const unsigned long made[] = {streams(), events(), pinned(), count("allocations")};
-  for (int turn = 0; turn < 5; ++turn) all();
+  for (int turn = 0; turn < 5; ++turn) calls_of_all.make();
   check(made[0] == streams() && made[1] == events(), "streams or events are made again");
   check(made[2] == pinned() && made[3] == count("allocations"), "memory is taken again");
   check(registered() == 0, "nothing is registered");
@@ -247,13 +241,7 @@ void check_failures(const On& on) {
     for (const bool in_place : {false, true}) {
       for (const Case& one : cases) {
         Buffers buffers({form, 5000, in_place}, on);
-        MPI_Barrier(on.comm);
-        fail(on, one.what.c_str());
-        const int error = buffers.make(1);
-        fail(on, "");
-        int kind = MPI_SUCCESS;
-        if (error != MPI_SUCCESS) MPI_Error_class(error, &kind);
-        const bool good = all_return(kind, on);
+        const auto [kind, good] = make_failing(buffers, on, one.what);
         check(good ? !one.must_fail : kind == MPI_ERR_OTHER, one.what.c_str());
         if (good) buffers.look(1, "after what one rank could not do");
         const Piped piped;
@@ -323,12 +311,9 @@ int main(int argc, char** argv) {
     check_failures(world);
     check_contexts(world);
   }
-  MPI_Type_free(&with_gaps);
-  check(driver.count("stale", nullptr) == 0, "freed memory was used");
   wait_for_null_stream();
   check(driver.count("pending", nullptr) == 0, "work is left in streams");
-  MPI_Finalize();
+  end_pulling();
   check_given_back("left behind");
-  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
-  return wrong == 0 ? 0 : 1;
+  return say_verdict();
 }

@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -36,34 +37,6 @@ char now[200];  // what is being done, for who waits in vain
 
 // Buffers are in the memory of a device, which a stand-in of a driver has.
 bool on_devices = false;
-
-// Ints in that memory.
-class OnDevice {
- public:
-  OnDevice() = default;
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-  ~OnDevice() { release(); }
-  void take(const std::vector<int>& ints) {
-    release();
-    bytes_ = ints.size() * sizeof(int);
-    quadrille::test::must(driver().cuMemAlloc_v2(&at_, bytes_) == 0, "cuMemAlloc");
-    quadrille::test::must(driver().cuMemcpyHtoD_v2(at_, ints.data(), bytes_) == 0, "cuMemcpyHtoD");
-  }
-  void bring(std::vector<int>& ints) const {
-    quadrille::test::must(driver().cuMemcpyDtoH_v2(ints.data(), at_, bytes_) == 0, "cuMemcpyDtoH");
-  }
-  int* data() const { return reinterpret_cast<int*>(at_); }
-
- private:
-  static quadrille::test::Driver& driver() { return quadrille::test::driver; }
-  void release() {
-    if (at_ != 0) driver().cuMemFree_v2(at_);
-    at_ = 0;
-  }
-  quadrille::standin::Address at_ = 0;
-  std::size_t bytes_ = 0;
-};
 
 enum class Form { blocking, nonblocking, persistent };
 
@@ -124,9 +97,12 @@ class Data {
   // Makes the call, however it is made. Returns its error.
   int make() {
     if (!on_devices) return make_here();
-    sent_there_.take(send_), received_there_.take(recv_);
+    sent_there_.emplace(quadrille::test::Where::device, send_.size());
+    received_there_.emplace(quadrille::test::Where::device, recv_.size());
+    std::copy(send_.begin(), send_.end(), sent_there_->view);
+    std::copy(recv_.begin(), recv_.end(), received_there_->view);
     const int error = make_here();
-    received_there_.bring(recv_);
+    std::copy_n(received_there_->view, recv_.size(), recv_.begin());
     return error;
   }
 
@@ -223,9 +199,9 @@ class Data {
 
   // The arrays must outlive a request: no longer than the call that makes it.
   int begin(Quadrille_Request* request) {
-    const void* const given = on_devices ? sent_there_.data() : send_.data();
+    const void* const given = on_devices ? sent_there_->data : send_.data();
     const void* send = what_.in_place ? MPI_IN_PLACE : given;
-    int* recv = on_devices ? received_there_.data() : recv_.data();
+    int* recv = on_devices ? received_there_->data : recv_.data();
     const int n = what_.ints, mine = ints(rank, 0);
     const std::string& c = what_.collective;
     if (c == "alltoall") return BY_FORM(Alltoall, send, n, type_, recv, n, type_);
@@ -253,7 +229,7 @@ class Data {
   std::vector<int> sent_, sent_at_, received_, received_at_;  // ints
   std::vector<MPI_Datatype> send_types_, recv_types_;
   std::vector<int> send_, recv_;
-  OnDevice sent_there_, received_there_;
+  std::optional<quadrille::test::Ints> sent_there_, received_there_;  // where data are on devices
 };
 
 MPI_Comm new_comm(const Case& what) {

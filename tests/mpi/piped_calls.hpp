@@ -48,6 +48,21 @@ inline void fail(const On& on, const char* what) {
   if (on.me == on.ranks - 1) must(driver.set("FAIL", what), "FAIL");
 }
 
+struct Failed {
+  int kind;   // class of the error
+  bool good;  // there was none, on any rank
+};
+// A call of the last rank's driver fails meanwhile.
+inline Failed make_failing(Buffers& buffers, const On& on, const std::string& what) {
+  MPI_Barrier(on.comm);
+  fail(on, what.c_str());
+  const int error = buffers.make(1);
+  fail(on, "");
+  int kind = MPI_SUCCESS;
+  if (error != MPI_SUCCESS) MPI_Error_class(error, &kind);
+  return {kind, all_return(kind, on)};
+}
+
 // ---- Cases ----
 
 // Blocks that ranks send to themselves are there when the call returns, also if nothing comes after them. Rank 0 sends

@@ -390,8 +390,9 @@ class Bench {
     if (is_of_the_mpi(*choice.algorithm)) {
       return use == DeviceUse::all && choice.buffers == choose::HostBuffers::as_suits ? straight : over_host;
     }
-    if (choice.algorithm->from_device == choose::FromDevice::shared) return team.counted.pulled ? straight : over_host;
-    if (choice.algorithm->from_device == choose::FromDevice::pipelined) return team.counted.piped ? in_chunks : over_host;
+    const choose::FromDevice from = choice.algorithm->from_device;
+    if (from == choose::FromDevice::shared) return team.counted.pulled ? straight : over_host;
+    if (from == choose::FromDevice::pipelined) return team.counted.piped ? in_chunks : over_host;
     // Blocks with gaps and calls in place go over the host (docs/gpu.md).
     const bool plain = plan_.element != ElementKind::strided && !options_.in_place;
     return plain && may_stay_on_device(team, choice) ? straight : over_host;

@@ -451,9 +451,9 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
                    "alltoall (if none is named), allgather, neighbor_alltoall, neighbor_allgather");
   command.add_option("--ranks", options.ranks, "Copy phase: ranks")->default_str("64");
   command.add_option("--orders", options.orders,
-                     "Copy phase: orders, compared with the first: row, column, morton, hilbert, row-numa, morton-numa, "
-                     "square-row, square-column, square-morton; of neighbours row, morton, row-numa, morton-numa (those that "
-                     "matter for so many domains)");
+                     "Copy phase: orders, compared with the first: row, column, morton, hilbert, row-numa, "
+                     "morton-numa, square-row, square-column, square-morton; of neighbours row, morton, row-numa, "
+                     "morton-numa (those that matter for so many domains)");
   command
       .add_option("--domains", options.domains,
                   "Copy phase: NUMA domains, each of ranks that follow each other; row-numa and morton-numa heed them")
