@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "../temp_folder.hpp"
 #include "lab/figure/runs.hpp"
 #include "lab/figure/same.hpp"
 #include "lab/figure/stored.hpp"
@@ -304,7 +305,8 @@ TEST_F(Stored, DataOfAnOlderFigureAreFound) {
 
 // Files are checked as they are stored: whatever is changed in the page, in the claims or in a time is seen.
 TEST_F(Stored, FilesAreChecked) {
-  const std::string base = testing::TempDir() + "hint-8";
+  const test::TempFolder folder;
+  const std::string base = folder.file("hint-8");
   const auto write = [&](const std::string& ending, const std::string& text) { std::ofstream(base + ending) << text; };
   const std::string page = figure_page(figure_, run_, plots_);
   const auto check = [&] { return pages_command({base + ".json"}, true); };

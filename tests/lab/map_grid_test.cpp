@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <fstream>
+
+#include "../temp_folder.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -36,9 +37,9 @@ TEST(MapGrid, KeepsTheFastest) {
 
 class MeasuredMap : public testing::Test {
  protected:
-  std::string file_ = testing::TempDir() + "map_grid_test.json";
+  test::TempFolder folder_;
+  std::string file_ = folder_.file("map.json");
   void write(const std::string& text) { std::ofstream(file_) << text; }
-  void TearDown() override { std::remove(file_.c_str()); }
   Measured measured_;
 };
 

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "../temp_folder.hpp"
 #include "choose/registry.hpp"
 #include "plan/order.hpp"
 #include "plan/problem.hpp"
@@ -142,7 +143,8 @@ std::string draw_into_file(const ShowOptions& options) {
 
 TEST(SvgTest, TheCommandDrawsWhatTheAlgorithmIs) {
   ShowOptions options;
-  options.svg = testing::TempDir() + "show.svg";
+  const test::TempFolder folder;
+  options.svg = folder.file("show.svg");
   options.ranks = 4;
   options.algorithm = "pairwise";
   EXPECT_EQ(shapes(draw_into_file(options), "message").size(), 12u);
@@ -159,7 +161,8 @@ TEST(SvgTest, TheCommandDrawsWhatTheAlgorithmIs) {
 
 TEST(SvgTest, WhatIsNotForLookingAtIsRefused) {
   ShowOptions options;
-  options.svg = testing::TempDir() + "show.svg";
+  const test::TempFolder folder;
+  options.svg = folder.file("show.svg");
   const auto refused = [&] {
     testing::internal::CaptureStderr();
     const int status = show_command(options);
@@ -170,7 +173,7 @@ TEST(SvgTest, WhatIsNotForLookingAtIsRefused) {
   options.ranks = 4;
   options.svg = "/nowhere/show.svg";
   EXPECT_THAT(refused(), HasSubstr("cannot write '/nowhere/show.svg'"));
-  options.svg = testing::TempDir() + "show.svg";
+  options.svg = folder.file("show.svg");
   options.collective = "neighbor_alltoall";
   options.neighborhood = "moore:3,1";
   EXPECT_THAT(refused(), HasSubstr("one or two dimensions"));

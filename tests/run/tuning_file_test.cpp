@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 
+#include "../temp_folder.hpp"
 #include "choose/tuning.hpp"
 
 namespace quadrille::choose {
@@ -44,20 +45,14 @@ TEST(TuningFile, IsWhereTheUserSays) {
   EXPECT_EQ(tuning_path(get), "");
 }
 
-struct Folder {
-  Folder() { path = mkdtemp(name); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::recursive_directory_iterator(path),
-                                                  std::filesystem::recursive_directory_iterator()));
-  }
-  char name[32] = "/tmp/tuning_test_XXXXXX";
-  std::string path;
-};
+std::ptrdiff_t files(const test::TempFolder& folder) {
+  return std::distance(std::filesystem::recursive_directory_iterator(folder.path()),
+                       std::filesystem::recursive_directory_iterator());
+}
 
 TEST(TuningFile, IsWrittenWholeInAFolderThatMayBeNew) {
-  const Folder folder;
-  const std::string path = folder.path + "/a/b/tuning.json";
+  const test::TempFolder folder;
+  const std::string path = folder.path() + "/a/b/tuning.json";
   TuningTable table, read;
   ASSERT_EQ(parse_tuning(file_text, table), "");
   std::string why;
@@ -68,14 +63,14 @@ TEST(TuningFile, IsWrittenWholeInAFolderThatMayBeNew) {
   EXPECT_EQ(read_tuning_file(path, read, why), FileState::good) << why;
   EXPECT_EQ(read.entries, table.entries);
   EXPECT_EQ(read.machine, table.machine);
-  EXPECT_EQ(folder.files(), 3U) << "two folders and one file, nothing beside it";
+  EXPECT_EQ(files(folder), 3) << "two folders and one file, nothing beside it";
 }
 
 const Machine here{"A \"fast\" one", 2};
 
 TEST(TuningFile, SeveralProgramsMayAddToIt) {
-  const Folder folder;
-  const std::string path = folder.path + "/a/tuning.json";
+  const test::TempFolder folder;
+  const std::string path = folder.path() + "/a/tuning.json";
   constexpr int programs = 6, entries = 8;
   std::vector<pid_t> children;
   for (int p = 0; p < programs; ++p) {
@@ -97,12 +92,12 @@ TEST(TuningFile, SeveralProgramsMayAddToIt) {
   std::string why;
   ASSERT_EQ(read_tuning_file(path, table, why), FileState::good) << why;
   EXPECT_EQ(table.entries.size(), std::size_t{programs * entries}) << "none is lost";
-  EXPECT_EQ(folder.files(), 3U) << "the folder, the table and its lock";
+  EXPECT_EQ(files(folder), 3) << "the folder, the table and its lock";
 }
 
 TEST(TuningFile, IsNotAddedToWhereThatIsNotRight) {
-  const Folder folder;
-  const std::string path = folder.path + "/tuning.json";
+  const test::TempFolder folder;
+  const std::string path = folder.path() + "/tuning.json";
   int added = 0;
   const auto add = [&](TuningTable&) { ++added; };
   const auto whole = [&] {
@@ -136,11 +131,11 @@ TEST(TuningFile, IsNotAddedToWhereThatIsNotRight) {
 }
 
 TEST(TuningFile, WhatCannotBeReadIsBad) {
-  const Folder folder;
+  const test::TempFolder folder;
   TuningTable table;
   std::string why;
-  EXPECT_EQ(read_tuning_file(folder.path, table, why), FileState::bad) << "a folder";
-  const std::string pipe = folder.path + "/pipe", large = folder.path + "/large";
+  EXPECT_EQ(read_tuning_file(folder.path(), table, why), FileState::bad) << "a folder";
+  const std::string pipe = folder.path() + "/pipe", large = folder.path() + "/large";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(read_tuning_file(pipe, table, why), FileState::bad) << "would wait for ever";
   std::ofstream(large) << std::string(2 << 20, ' ') << file_text;
@@ -167,11 +162,11 @@ TEST(TuningFile, FilesOfTheSystemAreBad) {
 }
 
 TEST(TuningFile, AFailedWriteLeavesTheOldOne) {
-  const Folder folder;
-  const std::string path = folder.path + "/taken";
+  const test::TempFolder folder;
+  const std::string path = folder.path() + "/taken";
   std::filesystem::create_directory(path);  // a file cannot take its name
   EXPECT_NE(write_tuning_file(path, {}), "");
-  EXPECT_EQ(folder.files(), 1U) << "nothing is left behind";
+  EXPECT_EQ(files(folder), 1) << "nothing is left behind";
 }
 
 }  // namespace

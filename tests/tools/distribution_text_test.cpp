@@ -1,11 +1,10 @@
 // Mistakes in a distribution or in a traffic matrix are one line that says where they are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 
+#include "../temp_folder.hpp"
 #include "tools/bench/distribution.hpp"
 
 namespace quadrille::tools {
@@ -96,15 +95,14 @@ TEST(TrafficMatrixText, AFileIsReadOrNamed) {
   EXPECT_THAT(read_matrix("/nowhere/m", 2, matrix),
               HasSubstr("cannot read the traffic matrix '/nowhere/m': No such file"));
   EXPECT_THAT(read_matrix("/", 2, matrix), HasSubstr("cannot read the traffic matrix '/'"));
-  std::string file = (std::filesystem::temp_directory_path() / "quadrille-XXXXXX").string();
-  close(mkstemp(file.data()));
+  const test::TempFolder folder;
+  const std::string file = folder.file("matrix");
   std::ofstream(file) << "1 2\n3 4\n";
   EXPECT_EQ(read_matrix(file, 2, matrix), "");
   EXPECT_THAT(matrix.bytes, ElementsAre(1, 2, 3, 4));
   std::ofstream(file) << "1 2\n3 x\n";
   EXPECT_EQ(read_matrix(file, 2, matrix),
             file + ", line 2, column 3: 'x' is no number of bytes from 0 to 2^46");
-  std::filesystem::remove(file);
 }
 
 }  // namespace

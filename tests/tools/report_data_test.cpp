@@ -5,12 +5,12 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "../temp_folder.hpp"
 #include "team/record_file.hpp"
 #include "tools/report/advice.hpp"
 #include "tools/report/cases.hpp"
@@ -25,16 +25,6 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 // ---- Reading ----
-
-class Folder {
- public:
-  Folder() { EXPECT_NE(mkdtemp(path_.data()), nullptr); }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_ = (std::filesystem::temp_directory_path() / "quadrille-XXXXXX").string();
-};
 
 // The record of a rank of two, with one communicator of both and one call of Alltoall on it: 8 bytes to each.
 struct Recording {
@@ -55,7 +45,7 @@ struct Recording {
     const std::int32_t ranks[] = {0, 1};
     std::memcpy(bytes.data() + sizeof(record::File), ranks, sizeof ranks);
   }
-  void write(const Folder& folder) const {
+  void write(const test::TempFolder& folder) const {
     std::ofstream out(folder.path() + "/rank-" + std::to_string(file->header.rank), std::ios::binary);
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
@@ -64,7 +54,7 @@ struct Recording {
 };
 
 TEST(ReportRead, AnyRankKnowsWhoIsInACommunicator) {
-  const Folder folder;
+  const test::TempFolder folder;
   Recording first(0), second(1);
   second.know_world_ranks();
   first.write(folder), second.write(folder);
@@ -77,7 +67,7 @@ TEST(ReportRead, AnyRankKnowsWhoIsInACommunicator) {
 }
 
 TEST(ReportRead, WithoutABlockTheLeastIsNone) {
-  const Folder folder;
+  const test::TempFolder folder;
   for (const int rank : {0, 1}) {
     Recording one(rank);
     one.file->entries[0].bytes = one.file->entries[0].most_block = 0;

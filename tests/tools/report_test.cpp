@@ -2,16 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <thread>
 
+#include "../temp_folder.hpp"
 #include "tools/line/progress.hpp"
 
 namespace quadrille::tools {
@@ -41,8 +40,8 @@ TEST(Report, BandwidthIsMegabytesASecond) {
 }
 
 TEST(Report, CsvHasTheColumnsOfJsonAndQuotesCommas) {
-  std::string file = (std::filesystem::temp_directory_path() / "quadrille-XXXXXX").string();
-  close(mkstemp(file.data()));
+  const test::TempFolder folder;
+  const std::string file = folder.file("rows");
   ASSERT_EQ(write_csv(file, {row()}), "");
   std::istringstream lines(content(file));
   std::string head, line;
@@ -58,7 +57,6 @@ TEST(Report, CsvHasTheColumnsOfJsonAndQuotesCommas) {
   EXPECT_EQ(read["header"]["mpi"], "m");
   EXPECT_EQ(read["rows"].size(), 2u);
   EXPECT_EQ(read["rows"][0]["quadrille_MBps"], 300);
-  std::filesystem::remove(file);
 }
 
 TEST(Report, VariedBlocksShowTheirMeanAndMost) {
@@ -92,11 +90,10 @@ TEST(Report, TheCeilingIsThereOrMissing) {
   EXPECT_THAT(table_line(row()), testing::HasSubstr("-       -      0\n"));
   EXPECT_TRUE(to_json(row())["ceiling_us"].is_null());
 
-  std::string file = (std::filesystem::temp_directory_path() / "quadrille-XXXXXX").string();
-  close(mkstemp(file.data()));
+  const test::TempFolder folder;
+  const std::string file = folder.file("rows");
   ASSERT_EQ(write_csv(file, {row()}), "");
   EXPECT_TRUE(content(file).ends_with(",,,\n"));  // what is missing is empty in CSV
-  std::filesystem::remove(file);
 }
 
 TEST(Report, CountedEventsAreColumnsAndALine) {
