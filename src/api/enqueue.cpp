@@ -36,7 +36,20 @@ void await_turns_before_staging_goes() {
 memory::DevicePlace place_for(const State& request, const memory::DeviceDriver& driver, void* stream) {
   const memory::DevicePlace place = memory::place_of_stream(driver, stream);
   const bool is_known = place.context != nullptr || place.device >= 0;
-  return is_known || request.on_host == nullptr ? place : request.on_host->place();
+  if (is_known) return place;
+  if (const auto* pull = std::get_if<PullRequest>(&request.run)) return pull->place();
+  return request.on_host == nullptr ? place : request.on_host->place();
+}
+
+// Nothing: what carries it out can do so in a stream.
+const char* why_its_run_waits(const State& request, const memory::DevicePlace& place) {
+  if (const auto* pull = std::get_if<PullRequest>(&request.run)) return pull->why_not_in_stream(place);
+  if (request.on_device) return "the MPI gets its blocks as they lie in the device's memory";
+  if (request.on_host != nullptr && !request.on_host->is_pinned()) {
+    return "there is no pinned memory for its blocks, or they lie far apart";
+  }
+  if (request.on_host != nullptr && !request.on_host->is_at(place)) return "the stream is not of the buffers' context";
+  return nullptr;
 }
 
 // Nothing: it goes in the stream, and has words. Else why it does not; a fact of this rank alone.
@@ -45,12 +58,7 @@ const char* why_it_waits(State& request, const memory::DeviceDriver* driver, voi
   if (driver == nullptr) return "the program has loaded no driver of a device";
   if (!start_progress_thread())
     return "there is no thread that may call the MPI, for which MPI_THREAD_MULTIPLE is needed";
-  if (std::holds_alternative<PullRequest>(request.run)) return "the ranks copy from each other's memory of a device";
-  if (request.on_device) return "the MPI gets its blocks as they lie in the device's memory";
-  if (request.on_host != nullptr && !request.on_host->is_pinned()) {
-    return "there is no pinned memory for its blocks, or they lie far apart";
-  }
-  if (request.on_host != nullptr && !request.on_host->is_at(place)) return "the stream is not of the buffers' context";
+  if (const char* const why = why_its_run_waits(request, place)) return why;
   StreamTurn& turn = *request.turn;
   if (turn.is_broken) return "the driver has refused to go on";
   if (turn.words != nullptr) return nullptr;
@@ -59,6 +67,7 @@ const char* why_it_waits(State& request, const memory::DeviceDriver* driver, voi
   if (turn.words == nullptr) return "the driver's streams cannot wait for the host";
   turn.driver = driver;
   turn.now = turn.last = turn.words->over.load(std::memory_order_relaxed);
+  for (std::atomic<std::uint32_t>* unused : {&turn.words->go, &turn.words->copied}) unused->store(turn.last);
   return nullptr;
 }
 
@@ -98,6 +107,16 @@ void go_without_stream(State& request) {
   if (request.turn->now != request.turn->last) request.error = MPI_ERR_OTHER;
 }
 
+// Before the others can see that it has come, and behind that. False if the driver refuses.
+bool bring(State& request, void* stream) {
+  if (auto* pull = std::get_if<PullRequest>(&request.run)) return pull->pack_in(stream);
+  return request.on_host == nullptr || request.on_host->fetch_in(stream);
+}
+bool copy(State& request, void* stream) {
+  auto* const pull = std::get_if<PullRequest>(&request.run);
+  return pull == nullptr || pull->copy_in(stream, *request.turn->words, request.turn->last);
+}
+
 int put_into_stream(State& request, void* stream, const memory::DevicePlace& place) {
   StreamTurn& turn = *request.turn;
   const memory::DeviceDriver& driver = *turn.driver;
@@ -110,9 +129,8 @@ int put_into_stream(State& request, void* stream, const memory::DevicePlace& pla
   // Another stream may have the turn before this one.
   const bool is_first = words.over.load(std::memory_order_acquire) == number - 1;
   const bool comes = (is_first || memory::wait_in_stream(driver, stream, words, Word::over, number - 1)) &&
-                     (request.on_host == nullptr || request.on_host->fetch_in(stream)) &&
-                     memory::write_in_stream(driver, stream, words, Word::ready, number);
-  const bool waits = comes && memory::wait_in_stream(driver, stream, words, Word::done, number);
+                     bring(request, stream) && memory::write_in_stream(driver, stream, words, Word::ready, number);
+  const bool waits = comes && copy(request, stream) && memory::wait_in_stream(driver, stream, words, Word::done, number);
   const bool returns = waits && (request.on_host == nullptr || request.on_host->finish_in(stream));
   const bool ends = waits && memory::write_in_stream(driver, stream, words, Word::over, number);
   if (!ends) go_without_stream(request);

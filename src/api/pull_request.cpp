@@ -35,8 +35,29 @@ int PullRequest::start() {
     return error;
   }
   phase_ = Phase::pulling;
-  pull_.begin();
+  if (request_.in_stream) {
+    const StreamTurn& turn = *request_.turn;
+    pull_.begin_in_stream({turn.words, turn.now, &turn.is_broken});
+  } else {
+    pull_.begin();
+  }
   return advance();
+}
+
+const char* PullRequest::why_not_in_stream(const memory::DevicePlace& place) const {
+  if (instead_) return "the ranks could not copy from each other's memory of a device in an earlier start";
+  if (!pull_.can_be_in_stream()) {
+    return "the ranks copy from each other's memory of a device, and one launch cannot make all copies";
+  }
+  if (pull_.has_place() && pull_.place().context != place.context) return "the stream is not of the buffers' context";
+  return nullptr;
+}
+
+bool PullRequest::copy_in(void* stream, const memory::StreamWords& words, std::uint32_t number) {
+  using memory::Word;
+  if (!pull_.copies_in_stream()) return true;
+  return memory::wait_in_stream(*driver_, stream, words, Word::go, number) && pull_.copy_in(stream) &&
+         memory::write_in_stream(*driver_, stream, words, Word::copied, number);
 }
 
 int PullRequest::advance() {
@@ -44,9 +65,9 @@ int PullRequest::advance() {
     if (!goes_on()) return MPI_SUCCESS;
     team_.counted.pulled = pull_.pulled();
     if (driver_ != nullptr) explain_pull(call_.call().collective, choice_, team_, pull_.pulled());
-    if (!pull_.pulled()) return go_over_host();
+    if (!pull_.pulled() && !pull_.was_in_streams()) return go_over_host();
     phase_ = Phase::over;
-    return pull_.error();
+    return pull_.pulled() ? pull_.error() : MPI_ERR_OTHER;
   }
   if (phase_ == Phase::by_rings) {
     const int error = instead_->advance();
@@ -59,7 +80,7 @@ int PullRequest::advance() {
 // Pulls as far as it can without waiting; true if it is done. A capture of the program is not disturbed.
 bool PullRequest::goes_on() {
   std::optional<memory::BesideCapture> beside;
-  if (driver_ != nullptr) beside.emplace(*driver_);
+  if (driver_ != nullptr && !request_.in_stream) beside.emplace(*driver_);
   while (!pull_.done()) {
     if (!pull_.advance()) return false;
   }

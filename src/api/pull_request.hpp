@@ -45,6 +45,17 @@ class PullRequest {
   int start();
   int advance();
   bool done() const { return phase_ == Phase::over; }
+
+  // ---- In the order of a stream (api/enqueue.hpp); of a persistent one ----
+
+  // Nothing: its starts can be in a stream of that place.
+  const char* why_not_in_stream(const memory::DevicePlace& place) const;
+  // Where it has data; no place if it has none.
+  memory::DevicePlace place() const { return pull_.has_place() ? pull_.place() : memory::DevicePlace(); }
+  // Put into the stream what comes before the write of `ready`, and what comes behind it. False if the driver refuses.
+  bool pack_in(void* stream) { return pull_.pack_in(stream); }
+  bool copy_in(void* stream, const memory::StreamWords& words, std::uint32_t number);
+
   bool calls_mpi() const { return true; }  // where it goes through rings
 
  private:

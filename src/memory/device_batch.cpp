@@ -27,12 +27,17 @@ void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& pla
 }
 
 void DeviceBatch::make_graph(const DeviceDriver& driver, const DevicePlace& place) {
-  if (!pieces_.are_there() && size() > 1) graph_.make(driver, place, to_, from_, bytes_);
+  constexpr std::size_t most_nodes = 4096;  // an estimate: many more take long to make
+  if (!pieces_.are_there() && size() > 0 && size() <= most_nodes) graph_.make(driver, place, to_, from_, bytes_);
+}
+
+bool DeviceBatch::launch(const DeviceDriver& driver, void* stream) const {
+  if (pieces_.are_there() && pieces_.submit(driver, stream)) return true;
+  return size() == 0 || (graph_.is_there() && graph_.launch(driver, stream));
 }
 
 bool DeviceBatch::submit(const DeviceDriver& driver, void* stream) {
-  if (pieces_.are_there() && pieces_.submit(driver, stream)) return true;
-  if (graph_.is_there() && graph_.launch(driver, stream)) return true;
+  if (is_one_launch() && launch(driver, stream)) return true;
   if (size() > 1 && stream != nullptr && submit_at_once(driver, stream)) return true;
   DeviceCopies one_by_one(driver, stream);
   for (std::size_t i = 0; i < size(); ++i) {

@@ -23,6 +23,10 @@ class DeviceBatch {
     to_.push_back(to), from_.push_back(from), bytes_.push_back(bytes);
   }
   std::size_t size() const { return bytes_.size(); }
+  // Only the first so many stay, and no kernel or graph.
+  void keep(std::size_t copies) {
+    to_.resize(copies), from_.resize(copies), bytes_.resize(copies), pieces_.forget(), graph_.forget();
+  }
   // When all were added: looks whether a kernel of that place is to make them, and has it loaded. What it reads is kept until
   // the next time, and was to be done by then. While AtDevice lives. Throws std::bad_alloc.
   void take_kernel(const DeviceDriver& driver, const DevicePlace& place);
@@ -32,6 +36,11 @@ class DeviceBatch {
   // stream goes along with, or nobody does, and not the NULL stream itself, which drivers refuse. False if one was refused;
   // then some may be under way. While AtDevice lives.
   bool submit(const DeviceDriver& driver, void* stream);
+  // Can they be put there by one launch of a kernel or a graph, if by anything? A launch waits for nothing, where a copy of
+  // memory that other processes have open may wait for the stream to come to it.
+  bool is_one_launch() const { return size() == 0 || pieces_.are_there() || graph_.is_there(); }
+  // False if it was refused; then nothing is under way. While AtDevice lives.
+  bool launch(const DeviceDriver& driver, void* stream) const;
 
  private:
   bool submit_at_once(const DeviceDriver& driver, void* stream);

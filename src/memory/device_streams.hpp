@@ -14,14 +14,17 @@
 
 namespace quadrille::memory {
 
-// What streams write and wait for. One call at a time uses it, and puts its number into each in turn.
+// What streams write and wait for. One call at a time uses it, and puts its number into those that it needs, in turn.
 struct alignas(64) StreamWords {
   std::atomic<std::uint32_t> ready = 0;  // by the stream: what lies before the call is done
   std::atomic<std::uint32_t> done = 0;   // by the host, for which the stream waits: so is the call
   std::atomic<std::uint32_t> over = 0;   // by the stream: the call's memory is not used any more
+  // Where the stream itself copies from other ranks' memory:
+  std::atomic<std::uint32_t> go = 0;      // by the host, for which the stream waits: it may
+  std::atomic<std::uint32_t> copied = 0;  // by the stream: it has
   std::uintptr_t on_device = 0;          // where the device finds `ready`; the others follow it
 };
-enum class Word : std::uint8_t { ready, done, over };
+enum class Word : std::uint8_t { ready, done, over, go, copied };
 
 // Whether work can be put into a stream: it is none of the driver's, or what is put into it now is captured, or
 // something else is that it would wait for. Asking does not disturb a capture.

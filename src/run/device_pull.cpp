@@ -76,6 +76,23 @@ void copy_elements(const Block& block, std::size_t count, std::uintptr_t packed,
   }
 }
 
+// The same, piece by piece, so that a kernel or a graph can make all.
+void add_elements(const Block& block, std::size_t count, std::uintptr_t packed, bool packs, memory::DeviceBatch& batch) {
+  for (std::size_t e = 0; e < count; ++e) {
+    const std::uintptr_t element =
+        number(block.address) + static_cast<std::uintptr_t>(static_cast<std::ptrdiff_t>(e) * block.info.extent);
+    for (const TypeRun& run : *block.info.runs) {
+      const std::uintptr_t at = element + static_cast<std::uintptr_t>(run.at);
+      batch.add(packs ? packed : at, packs ? at : packed, run.bytes);
+      packed += run.bytes;
+    }
+  }
+}
+std::size_t pieces_of(const Block& block, std::size_t count) {
+  return block.info.dense ? 1 : block.info.runs->size() * count;
+}
+constexpr std::size_t most_pieces = std::size_t{1} << 16;  // of a launch: what tells a kernel of them takes 3 MiB
+
 // A rank without memory says no where the others wait for what it says.
 template <class Work>
 bool unless_out_of_memory(Work&& work) {
@@ -120,7 +137,8 @@ bool DevicePull::prepare() {
 
 void DevicePull::begin() {
   meeting_.begin();
-  offered_ = packs_ = submitted_ = may_ = has_opened_ = false;
+  offered_ = packs_ = submitted_ = may_ = has_opened_ = was_in_streams_ = false;
+  turn_ = {};
   if (!is_prepared_) {
     sharing_.begin();
     error_ = MPI_SUCCESS;
@@ -168,6 +186,7 @@ DevicePull::Look DevicePull::look_at_program() const {
 }
 
 DevicePull::Look DevicePull::look_at_copies() const {
+  if (is_in_stream()) return look_at_stream();
   if (!waits()) return own_->look();
   const AtDevice at(*driver_, place_);
   return memory::wait_for_stream(*driver_, stream()) ? Look::done : Look::failed;
@@ -193,15 +212,15 @@ bool DevicePull::advance_packing() {
 
 // Comes, and says whether it can take part.
 void DevicePull::enter() {
-  meeting_.come(offered_, 0);
+  meeting_.come(offered_, is_in_stream() ? in_a_stream : on_the_host);
   phase_ = Phase::entering;
 }
 
 // Has every rank opened what the others send from? All ranks have seen the same lists in the same calls, so they remember
 // the same.
 void DevicePull::entered() {
-  if (!meeting_.all_say_so()) return finish(false);
-  if (is_prepared_) return agreed(true);
+  if (is_prepared_) look_who_is_in_streams();
+  if (is_prepared_ || !meeting_.all_say_so()) return agreed(meeting_.all_say_so());
   if (const bool* known = sharing_.answer(sharing_.all_listed())) return agreed(*known);
   has_opened_ = true;
   offered_ = open();
@@ -225,6 +244,7 @@ void DevicePull::opened() {
 
 void DevicePull::agreed(bool may) {
   may_ = may;
+  if (is_in_stream()) return let_stream_copy(may);
   if (!may) return finish(false);
   const bool listed = is_prepared_ || unless_out_of_memory([&] { return list(); });
   if (prepares_ || !copies_here()) return finish(listed);
@@ -248,9 +268,9 @@ void DevicePull::finish(bool yes) {
 }
 
 void DevicePull::end(bool all) {
-  if (may_ && !all && !prepares_) put_back();
+  if (may_ && !all && !prepares_ && !is_in_stream()) put_back();
   if (has_opened_) sharing_.free_old_bounces();
-  if (!all) error_ = MPI_SUCCESS;  // who makes the call finds it again
+  if (!all && !was_in_streams_) error_ = MPI_SUCCESS;  // who makes the call finds it again
   pulled_ = all;
   phase_ = Phase::over;
 }
@@ -366,9 +386,34 @@ void DevicePull::list_packing() {
   }
   // Of memory of the host, which may be sent as well, a kernel reads only what is pinned.
   const AtDevice at(*driver_, place_);
-  const bool is_there = sent_.on_device && sent_.place == place_;
-  if (ways_.kernels && is_there) packing.take_kernel(*driver_, place_);
-  if (prepares_ && is_there) packing.make_graph(*driver_, place_);
+  packs_gapped_ = true;
+  if (!sent_.on_device || !(sent_.place == place_)) return;
+  if (prepares_) list_gapped_packing();
+  if (!packing.is_one_launch()) take_launch(packing);
+}
+
+// Of a persistent request also those with gaps, if one launch can make all.
+void DevicePull::list_gapped_packing() {
+  memory::DeviceBatch& packing = sharing_.packing();
+  const std::size_t dense = packing.size();
+  std::size_t pieces = 0;
+  for (int to = 0; to < sends(); ++to) pieces += send_at(to).bytes() > 0 ? pieces_of(send_at(to), send_at(to).count) : 0;
+  if (pieces > most_pieces) return;
+  std::uintptr_t next = base_;
+  for (int to = 0; to < sends(); ++to) {
+    const Block block = send_at(to);
+    if (block.bytes() > 0 && !block.info.dense) add_elements(block, block.count, next, true, packing);
+    next += block.bytes();
+  }
+  packs_gapped_ = packing.size() > dense && !take_launch(packing);
+  if (packs_gapped_) packing.keep(dense);
+}
+
+// True if there is nothing, or one launch makes all of it.
+bool DevicePull::take_launch(memory::DeviceBatch& batch) {
+  if (ways_.kernels) batch.take_kernel(*driver_, place_);
+  if (prepares_) batch.make_graph(*driver_, place_);
+  return batch.is_one_launch();
 }
 
 // Into memory of ours. A call that waits goes along with the NULL stream, of one place alone.
@@ -381,7 +426,7 @@ bool DevicePull::pack() {
   std::uintptr_t next = base_;
   for (int to = 0; to < sends(); ++to) {
     const Block block = send_at(to);
-    if (block.bytes() > 0 && !block.info.dense) copy_elements(block, block.count, next, true, copies);
+    if (packs_gapped_ && block.bytes() > 0 && !block.info.dense) copy_elements(block, block.count, next, true, copies);
     next += block.bytes();
   }
   const bool submitted = sharing_.packing().submit(*driver_, stream);
@@ -432,9 +477,24 @@ bool DevicePull::list() {
   }
   // Memory of the host, where it may be received as well, a kernel writes to only if it is pinned.
   const AtDevice at(*driver_, place_);
-  if (ways_.kernels && received_.on_device) sharing_.batch().take_kernel(*driver_, place_);
-  if (prepares_ && received_.on_device) sharing_.batch().make_graph(*driver_, place_);
+  if (received_.on_device && prepares_ && !gapped_.empty()) list_gapped();
+  if (received_.on_device && !sharing_.batch().is_one_launch()) take_launch(sharing_.batch());
   return reached;
+}
+
+// Of a persistent request also blocks with gaps, if one launch can make all.
+void DevicePull::list_gapped() {
+  memory::DeviceBatch& batch = sharing_.batch();
+  const std::size_t plain = batch.size();
+  std::size_t pieces = plain;
+  for (const Gapped& one : gapped_) pieces += pieces_of(recv_[one.block], one.bytes / recv_[one.block].info.size);
+  if (pieces > most_pieces) return;
+  for (const Gapped& one : gapped_) {
+    const Block to = recv_[one.block];
+    add_elements(to, one.bytes / to.info.size, one.from, false, batch);
+  }
+  if (take_launch(batch)) return gapped_.clear();
+  batch.keep(plain);
 }
 
 bool DevicePull::submit() {

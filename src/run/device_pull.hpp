@@ -19,6 +19,11 @@
 //         the places are told, the memory is opened and the copies are listed once (prepare()). Then a start takes two
 //         meetings: all have come, all have copied.
 //
+// Streams A start of a persistent request may be in a stream of the program. Then its copies lie in that stream, behind a
+//         wait for a word that the host writes when all have come, and before another word, at which the host tells the
+//         others that they are done. Who goes on with the start calls no driver. So a failure cannot be mended: if it
+//         comes to that in a start that is in some rank's stream, it is an error on all ranks.
+//
 // Nothing is written to a receive buffer before all ranks have said that they can take part: each has its data in a
 // device's memory, or has none, and has opened what the others list. What they have said is kept for calls with the same
 // memory, and all ranks keep the same. If a copy then fails all the same, all ranks hear of it at the end. In both cases all
@@ -33,6 +38,7 @@
 #include "memory/device.hpp"
 #include "memory/device_batch.hpp"
 #include "memory/device_sharing.hpp"
+#include "memory/device_streams.hpp"
 #include "memory/own_stream.hpp"
 #include "run/blocks.hpp"
 #include "run/call.hpp"
@@ -50,6 +56,13 @@ struct PullMeans {
 struct PullWays {
   bool by_leaders = false;  // of the ranks that share a device, one makes the copies; on all ranks or none
   bool kernels = true;      // a kernel may make those of small blocks
+};
+
+// How a start that is in a program's stream and its host tell each other how far they are.
+struct PullTurn {
+  memory::StreamWords* words = nullptr;  // none: it is not in a stream
+  std::uint32_t number = 0;              // of the start, for the words
+  const bool* is_broken = nullptr;       // what the driver has refused does not get further
 };
 
 class DevicePull {
@@ -74,7 +87,23 @@ class DevicePull {
   // start so. Then each begin() is a start.
   bool prepare();
 
+  // A start in the order of a program's stream, if it can be, and the stream is of this place, if there is one. What
+  // follows is put into it, in this order: the work of pack_in(), that the start has come, and, if copies_in_stream(), a
+  // wait for `go`, the work of copy_in(), and the write of `copied`. Both are false if the driver refuses. When the start
+  // has come it begins.
+  bool can_be_in_stream() const;
+  bool has_place() const { return sent_.on_device || received_.on_device; }
+  const memory::DevicePlace& place() const { return place_; }
+  bool copies_in_stream() const { return copies_here(); }
+  bool pack_in(void* stream);
+  bool copy_in(void* stream);
+  void begin_in_stream(const PullTurn& turn);
+  // When it is done: was the start in some rank's stream? All ranks say the same.
+  bool was_in_streams() const { return was_in_streams_; }
+
  private:
+  // What a rank says of a start when it comes.
+  static constexpr std::uint64_t on_the_host = 0, in_a_stream = 1;
   enum class Phase : std::uint8_t { over, settling, packing, entering, opening, entering_again, copying, finishing };
   struct End {
     bool has_bytes = false, on_device = false;
@@ -92,13 +121,16 @@ class DevicePull {
   Block send_at(int to) const { return gather_ && call_.in_place ? recv_[group_.me] : send_[to]; }
   int sends() const { return gather_ ? 1 : group_.ranks; }
   bool overwrites() const { return call_.in_place && !gather_; }
-  bool has_place() const { return sent_.on_device || received_.on_device; }
   bool waits() const { return own_ == nullptr; }
   void* stream() const { return waits() ? sharing_.stream(place_) : own_->stream(); }
 
   using Look = memory::OwnStream::Look;
   Look look_at_program() const;
   Look look_at_copies() const;
+  bool is_in_stream() const { return turn_.words != nullptr; }
+  Look look_at_stream() const;
+  void let_stream_copy(bool may);
+  void look_who_is_in_streams();
   bool advance_settling();
   bool advance_packing();
   void enter();
@@ -115,12 +147,15 @@ class DevicePull {
   bool let_be_led();
   void list_packing();
   bool pack();
+  bool take_launch(memory::DeviceBatch& batch);
+  void list_gapped_packing();
   bool settle(const memory::DevicePlace& place) const;
   void write_down(memory::Owned side, int block, std::uintptr_t at, std::size_t bytes);
   bool copies_here() const { return received_.has_bytes && !sharing_.is_led(); }
   bool open() const;
   bool list();
   bool list_for_me();
+  void list_gapped();
   bool list_for(int to);
   bool submit();
   void look_what_comes();
@@ -148,6 +183,7 @@ class DevicePull {
   std::uintptr_t base_ = 0;       // of the allocation from which the others copy
   std::uintptr_t recv_base_ = 0;  // and of that which another rank may write to
   std::vector<Gapped> gapped_;    // what is to be copied beside the batch
+  bool packs_gapped_ = false;     // blocks with gaps are packed beside the batch
   Phase phase_ = Phase::over;
   bool prepares_ = false, is_prepared_ = false;
   bool offered_ = false;    // this rank can take part
@@ -157,6 +193,8 @@ class DevicePull {
   bool is_bounced_ = false;
   bool has_opened_ = false;
   bool pulled_ = false;
+  PullTurn turn_;  // of the start that is under way
+  bool was_in_streams_ = false;
   int error_ = MPI_SUCCESS;
 };
 

@@ -137,6 +137,30 @@ quadrille_device_requests_test(devices-led 4 cuda devices 1)
 quadrille_device_requests_test(hidden 3 cuda hidden 0)
 set_property(TEST mpi.device-pull-requests-lazy.3 APPEND PROPERTY LABELS mpi-core)
 
+# And their starts in the order of the program's streams.
+quadrille_mpi_program(quadrille_enqueued_pull_check enqueued_pull_check.cpp)
+target_link_libraries(quadrille_enqueued_pull_check PRIVATE quadrille_so)
+add_dependencies(quadrille_enqueued_pull_check quadrille_standin_cuda quadrille_standin_hip)
+function(quadrille_enqueued_pull_test name ranks driver case leader)
+  quadrille_mpi_test(mpi.device-enqueue-pull-${name}.${ranks} RANKS ${ranks} PROGRAM quadrille_enqueued_pull_check
+                     SETTINGS QUADRILLE_SETUP_AFTER=0 "QUADRILLE_ALGORITHM=${pulled_${leader}}" ${ARGN}
+                     ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}> ${case})
+endfunction()
+foreach(streams IN LISTS device_streams)
+  set(setting QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
+  foreach(ranks 2 3 5)
+    quadrille_enqueued_pull_test(${streams} ${ranks} cuda plain 0 ${setting})
+    quadrille_enqueued_pull_test(led-${streams} ${ranks} cuda led 1 ${setting})
+  endforeach()
+  quadrille_enqueued_pull_test(hip-${streams} 3 hip plain 0 ${setting})
+endforeach()
+quadrille_enqueued_pull_test(tree 5 cuda plain 0 QUADRILLE_NODE_TREE=2)
+quadrille_enqueued_pull_test(copies 3 cuda plain 0 QUADRILLE_DEVICE_KERNELS=off QUADRILLE_STANDIN_STREAMS=random:7)
+quadrille_enqueued_pull_test(explained 2 cuda explained 0 QUADRILLE_EXPLAIN=1)
+set_tests_properties(mpi.device-enqueue-pull-explained.2 PROPERTIES PASS_REGULAR_EXPRESSION
+                     "wait on the host: the ranks copy from each other's memory of a device, and one launch cannot make all copies"
+                     FAIL_REGULAR_EXPRESSION "WRONG|there is no thread")
+
 # Over memory that the drivers of all ranks know, in chunks that are small, so that each place is used many times.
 quadrille_mpi_program(quadrille_device_pipeline_check device_pipeline_check.cpp)
 add_dependencies(quadrille_device_pipeline_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
