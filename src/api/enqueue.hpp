@@ -34,7 +34,7 @@ int enqueue_status(MPI_Comm comm);
 
 // All of a turn has moved. True if no other one was enqueued.
 bool end_turn(Quadrille_Request_state& request);
-// Are there turns that are not over?
+// Are there turns that are not over? Not with that lock.
 bool has_turn(const Quadrille_Request_state& request);
 // Before a request that has none is freed.
 void forget_turns(Quadrille_Request_state& request);

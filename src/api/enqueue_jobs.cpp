@@ -67,7 +67,12 @@ State* first_listed() {
 }  // namespace
 
 bool has_turn(const State& request) {
-  return request.turn != nullptr && request.turn->words != nullptr && !is_over(request);
+  if (request.turn == nullptr || request.turn->words == nullptr || is_over(request)) return false;
+  if (!request.turn->is_over()) return true;
+  // The streams have passed all turns. The thread that let the last one go on may be about to say that it is complete,
+  // and holds this until it has.
+  const run::UnderWay::Held held(run::UnderWay::here());
+  return !is_over(request);
 }
 
 void forget_turns(State& request) {

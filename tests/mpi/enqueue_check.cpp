@@ -324,6 +324,24 @@ void check_persistent(MPI_Comm comm, int n) {
   check(Quadrille_Request_free(&request) == MPI_SUCCESS, "free");
 }
 
+// What a stream has passed is not active any more, however far the thread is that let it go on.
+void check_no_longer_active(MPI_Comm comm) {
+  const auto ints = static_cast<std::size_t>(size);
+  Ints send(ints), recv(ints);
+  const Handle stream = new_stream();
+  Quadrille_Request request;
+  Quadrille_Alltoall_init(send.data, 1, MPI_INT, recv.data, 1, MPI_INT, comm, MPI_INFO_NULL, &request);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (int turn = 0; turn < 1000; ++turn) {
+    check(Quadrille_Start_enqueue(&request, stream) == MPI_SUCCESS, "start");
+    synchronize(stream);
+    check(Quadrille_Start(&request) == MPI_SUCCESS, "what the stream has passed is active");
+    if (Quadrille_Wait(&request) != MPI_SUCCESS) check(false, "wait");
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  check(Quadrille_Request_free(&request) == MPI_SUCCESS, "free");
+}
+
 // Turns in two streams between which the program has put nothing: one begins when the other is over.
 void check_two_streams(MPI_Comm comm, int n) {
   const auto ints = static_cast<std::size_t>(n * size);
@@ -465,6 +483,7 @@ int run(const std::string& library, bool has_driver, bool lazy) {
     check_persistent(comm, n);
     check_two_streams(comm, n);
   }
+  check_no_longer_active(comm);
   check_far_apart(comm);
   check_context_that_goes(comm);
   check_context_with_the_same_handle(comm);
