@@ -91,12 +91,31 @@ void take_turn(State& request) {
   ++turn.last;
   if (!request.complete.load(std::memory_order_relaxed)) return;  // it goes on with this one when those before are done
   turn.now = turn.last;
+  if (request.persistent) ++request.starts;
   request.begun = request.has_moved = false;
   request.in_stream = true;
   request.error = MPI_SUCCESS;
   request.complete.store(false, std::memory_order_relaxed);
   if (request.queue != nullptr) request.queue->push_back(&request);
   under_way.add(request);
+}
+
+// The driver has refused part of a turn. Nothing of the request may be left in its streams, now and while the others
+// copy from this rank's memory: so the host waits, as it does where nothing can be put into a stream. `moves`: all that
+// moves data is in the stream.
+void settle(State& request, void* stream, bool moves) {
+  StreamTurn& turn = *request.turn;
+  const auto until = [&](const std::atomic<std::uint32_t>& word, std::uint32_t number) {
+    constexpr unsigned looks_between_questions = 5000;
+    for (unsigned looks = 1; word.load(std::memory_order_acquire) != number; ++looks) {
+      if (looks % looks_between_questions == 0 && memory::is_lost(*turn.driver, turn.place)) return;
+      go_on_with_all();
+      sys::yield();
+    }
+  };
+  memory::wait_for_stream(*turn.driver, stream);
+  until(turn.words->over, turn.last - 1);
+  if (moves) until(turn.words->done, turn.last);
 }
 
 // The other ranks wait for this one.
@@ -130,11 +149,16 @@ int put_into_stream(State& request, void* stream, const memory::DevicePlace& pla
   const bool is_first = words.over.load(std::memory_order_acquire) == number - 1;
   const bool comes = (is_first || memory::wait_in_stream(driver, stream, words, Word::over, number - 1)) &&
                      bring(request, stream) && memory::write_in_stream(driver, stream, words, Word::ready, number);
-  const bool waits = comes && copy(request, stream) && memory::wait_in_stream(driver, stream, words, Word::done, number);
+  const bool moves = comes && copy(request, stream);
+  const bool waits = moves && memory::wait_in_stream(driver, stream, words, Word::done, number);
   const bool returns = waits && (request.on_host == nullptr || request.on_host->finish_in(stream));
   const bool ends = waits && memory::write_in_stream(driver, stream, words, Word::over, number);
-  if (!ends) go_without_stream(request);
   wake_progress_thread();
+  if (!ends) {
+    settle(request, stream, moves);
+    go_without_stream(request);
+    wake_progress_thread();
+  }
   return returns && ends ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
@@ -253,6 +277,7 @@ bool end_turn(State& request) {
   turn.words->done.store(turn.now, std::memory_order_release);
   if (turn.now == turn.last) return true;
   ++turn.now;
+  if (request.persistent) ++request.starts;
   request.begun = request.has_moved = false;
   return false;
 }

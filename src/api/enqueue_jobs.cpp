@@ -64,6 +64,14 @@ State* first_listed() {
   return all.listed.empty() ? nullptr : all.listed.front();
 }
 
+// What the driver has refused goes on without its streams, as the other ranks wait for it.
+bool has_broken_under_way() {
+  Turns& all = turns();
+  const std::lock_guard lock(all.mutex);
+  return std::any_of(all.broken.begin(), all.broken.end(),
+                     [](const State* request) { return !request->complete.load(std::memory_order_acquire); });
+}
+
 }  // namespace
 
 bool has_turn(const State& request) {
@@ -120,6 +128,10 @@ void await_turns_at_end() {
     const StreamTurn& turn = *request->turn;
     // What a device cannot do any more is not waited for.
     if (++looks % looks_between_questions == 0 && memory::is_lost(*turn.driver, turn.place)) break;
+  }
+  while (has_broken_under_way()) {
+    go_on_with_all();
+    sys::sleep_us(sleep_us);
   }
   const bool all_over = first_listed() == nullptr;
   if (all_over && turns().broken.empty()) memory::free_words();

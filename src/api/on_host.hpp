@@ -79,7 +79,7 @@ class OnHost {
   void read(const Copy& copy, const memory::Regions& regions);
   static bool is_pinned(const Copy& copy) { return !copy.is_used() || copy.host.is_pinned(); }
   static bool is_at(const Copy& copy, const memory::DevicePlace& place) {
-    return !copy.is_used() || copy.place.context == place.context;
+    return !copy.is_used() || copy.place.has_stream_of(place);
   }
 
   const memory::DeviceDriver& driver_;

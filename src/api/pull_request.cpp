@@ -49,7 +49,7 @@ const char* PullRequest::why_not_in_stream(const memory::DevicePlace& place) con
   if (!pull_.can_be_in_stream()) {
     return "the ranks copy from each other's memory of a device, and one launch cannot make all copies";
   }
-  if (pull_.has_place() && pull_.place().context != place.context) return "the stream is not of the buffers' context";
+  if (pull_.has_place() && !pull_.place().has_stream_of(place)) return "the stream is not of the buffers' context";
   return nullptr;
 }
 

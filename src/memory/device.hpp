@@ -35,6 +35,10 @@ struct DevicePlace {
   void* context = nullptr;  // of CUDA
   int device = -1;
   bool operator==(const DevicePlace&) const = default;
+  // Of a stream, of which only the context is known where there are contexts.
+  bool has_stream_of(const DevicePlace& stream) const {
+    return context != nullptr ? context == stream.context : *this == stream;
+  }
 };
 
 // Is this an address in a device's memory, and where does it belong? Asks the driver, once in most cases.

@@ -27,8 +27,7 @@ void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& pla
 }
 
 void DeviceBatch::make_graph(const DeviceDriver& driver, const DevicePlace& place) {
-  constexpr std::size_t most_nodes = 4096;  // an estimate: many more take long to make
-  if (!pieces_.are_there() && size() > 0 && size() <= most_nodes) graph_.make(driver, place, to_, from_, bytes_);
+  if (!pieces_.are_there() && size() > 0) graph_.make(driver, place, to_, from_, bytes_);
 }
 
 bool DeviceBatch::launch(const DeviceDriver& driver, void* stream) const {

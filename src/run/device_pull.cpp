@@ -405,8 +405,16 @@ void DevicePull::list_gapped_packing() {
     if (block.bytes() > 0 && !block.info.dense) add_elements(block, block.count, next, true, packing);
     next += block.bytes();
   }
-  packs_gapped_ = packing.size() > dense && !take_launch(packing);
+  packs_gapped_ = packing.size() > dense && !take_launch_with_gaps(packing, packing.size() - dense);
   if (packs_gapped_) packing.keep(dense);
+}
+
+// A graph has a node for each of so many pieces of blocks with gaps, which are rows of few copies else: an estimate.
+bool DevicePull::take_launch_with_gaps(memory::DeviceBatch& batch, std::size_t gapped) {
+  constexpr std::size_t most_nodes = 64;
+  if (ways_.kernels) batch.take_kernel(*driver_, place_);
+  if (gapped <= most_nodes) batch.make_graph(*driver_, place_);
+  return batch.is_one_launch();
 }
 
 // True if there is nothing, or one launch makes all of it.
@@ -493,7 +501,7 @@ void DevicePull::list_gapped() {
     const Block to = recv_[one.block];
     add_elements(to, one.bytes / to.info.size, one.from, false, batch);
   }
-  if (take_launch(batch)) return gapped_.clear();
+  if (take_launch_with_gaps(batch, batch.size() - plain)) return gapped_.clear();
   batch.keep(plain);
 }
 

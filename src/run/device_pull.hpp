@@ -148,6 +148,7 @@ class DevicePull {
   void list_packing();
   bool pack();
   bool take_launch(memory::DeviceBatch& batch);
+  bool take_launch_with_gaps(memory::DeviceBatch& batch, std::size_t gapped);
   void list_gapped_packing();
   bool settle(const memory::DevicePlace& place) const;
   void write_down(memory::Owned side, int block, std::uintptr_t at, std::size_t bytes);
