@@ -389,7 +389,7 @@ void DevicePull::list_packing() {
   packs_gapped_ = true;
   if (!sent_.on_device || !(sent_.place == place_)) return;
   if (prepares_) list_gapped_packing();
-  if (!packing.is_one_launch()) take_launch(packing);
+  if (!packing.is_one_launch()) take_launch(packing, 0);
 }
 
 // Of a persistent request also those with gaps, if one launch can make all.
@@ -405,22 +405,16 @@ void DevicePull::list_gapped_packing() {
     if (block.bytes() > 0 && !block.info.dense) add_elements(block, block.count, next, true, packing);
     next += block.bytes();
   }
-  packs_gapped_ = packing.size() > dense && !take_launch_with_gaps(packing, packing.size() - dense);
+  packs_gapped_ = packing.size() > dense && !take_launch(packing, packing.size() - dense);
   if (packs_gapped_) packing.keep(dense);
 }
 
-// A graph has a node for each of so many pieces of blocks with gaps, which are rows of few copies else: an estimate.
-bool DevicePull::take_launch_with_gaps(memory::DeviceBatch& batch, std::size_t gapped) {
+// True if there is nothing, or one launch makes all of it. `gapped`: so many are pieces of blocks with gaps. Of few of
+// those a graph is made, as each is a node of it, and else they are rows of few copies: an estimate.
+bool DevicePull::take_launch(memory::DeviceBatch& batch, std::size_t gapped) {
   constexpr std::size_t most_nodes = 64;
   if (ways_.kernels) batch.take_kernel(*driver_, place_);
-  if (gapped <= most_nodes) batch.make_graph(*driver_, place_);
-  return batch.is_one_launch();
-}
-
-// True if there is nothing, or one launch makes all of it.
-bool DevicePull::take_launch(memory::DeviceBatch& batch) {
-  if (ways_.kernels) batch.take_kernel(*driver_, place_);
-  if (prepares_) batch.make_graph(*driver_, place_);
+  if (prepares_ && gapped <= most_nodes) batch.make_graph(*driver_, place_);
   return batch.is_one_launch();
 }
 
@@ -486,7 +480,7 @@ bool DevicePull::list() {
   // Memory of the host, where it may be received as well, a kernel writes to only if it is pinned.
   const AtDevice at(*driver_, place_);
   if (received_.on_device && prepares_ && !gapped_.empty()) list_gapped();
-  if (received_.on_device && !sharing_.batch().is_one_launch()) take_launch(sharing_.batch());
+  if (received_.on_device && !sharing_.batch().is_one_launch()) take_launch(sharing_.batch(), 0);
   return reached;
 }
 
@@ -501,7 +495,7 @@ void DevicePull::list_gapped() {
     const Block to = recv_[one.block];
     add_elements(to, one.bytes / to.info.size, one.from, false, batch);
   }
-  if (take_launch_with_gaps(batch, batch.size() - plain)) return gapped_.clear();
+  if (take_launch(batch, batch.size() - plain)) return gapped_.clear();
   batch.keep(plain);
 }
 

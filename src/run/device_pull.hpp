@@ -147,8 +147,7 @@ class DevicePull {
   bool let_be_led();
   void list_packing();
   bool pack();
-  bool take_launch(memory::DeviceBatch& batch);
-  bool take_launch_with_gaps(memory::DeviceBatch& batch, std::size_t gapped);
+  bool take_launch(memory::DeviceBatch& batch, std::size_t gapped);
   void list_gapped_packing();
   bool settle(const memory::DevicePlace& place) const;
   void write_down(memory::Owned side, int block, std::uintptr_t at, std::size_t bytes);

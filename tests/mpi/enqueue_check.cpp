@@ -517,11 +517,7 @@ int main(int argc, char** argv) {
   if (argc < 5) return 2;
   const std::string level = argv[2], who = argv[3];
   const int asked = level == "multiple" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
-  int provided = MPI_THREAD_SINGLE;
-  MPI_Init_thread(&argc, &argv, asked, &provided);
-  if (provided != asked) return 3;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (!begin_mpi(&argc, &argv, asked)) return 3;
   never_waits = std::string(argv[4]) == "never";
   const char* const streams = std::getenv("QUADRILLE_STANDIN_STREAMS");
   first_with_driver = who == "all" ? 0 : 1;

@@ -18,6 +18,15 @@ inline int first_with_driver = 0;  // of the ranks
 inline bool never_waits = false;   // those ranks
 inline std::atomic<int> wrong = 0;
 
+// False if the MPI does not provide that.
+inline bool begin_mpi(int* argc, char*** argv, int level) {
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(argc, argv, level, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return provided == level;
+}
+
 inline void check(bool good, const char* what) {
   if (good) return;
   if (++wrong < 6) std::fprintf(stderr, "rank %d: %s\n", rank, what);

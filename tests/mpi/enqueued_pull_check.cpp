@@ -346,10 +346,6 @@ int run(const char* library, const std::string& how) {
 int main(int argc, char** argv) {
   using namespace quadrille::test;
   if (argc < 3) return 2;
-  int provided = MPI_THREAD_SINGLE;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  if (provided != MPI_THREAD_MULTIPLE) return 3;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (!begin_mpi(&argc, &argv, MPI_THREAD_MULTIPLE)) return 3;
   return run(argv[1], argv[2]);
 }
