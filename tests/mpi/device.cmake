@@ -356,6 +356,20 @@ foreach(inner mpi pairwise ring leaders)
   endforeach()
 endforeach()
 
+# By what every driver has: as it runs on a GPU.
+quadrille_mpi_program(quadrille_any_driver_check any_driver_check.cpp)
+target_link_libraries(quadrille_any_driver_check PRIVATE quadrille_so)
+add_dependencies(quadrille_any_driver_check quadrille_standin_cuda)
+foreach(way ipc-pull ipc-pull:leader=1 copy-to-cpu pipelined-copy-to-cpu)
+  string(REGEX REPLACE ":.*" "-led" test ${way})
+  foreach(streams IN LISTS device_streams)
+    quadrille_mpi_test(mpi.device-any-${test}-${streams}.3 RANKS 3 PROGRAM quadrille_any_driver_check
+                       SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_STANDIN_STREAMS=${streams_${streams}}
+                                "QUADRILLE_ALGORITHM=alltoall=${way}"
+                       ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda>)
+  endforeach()
+endforeach()
+
 # What serves calls with a device's memory where the MPI takes it.
 quadrille_mpi_program(quadrille_device_choice_check device_choice_check.cpp device_memory.cpp $<TARGET_OBJECTS:quadrille_api>)
 target_link_libraries(quadrille_device_choice_check PRIVATE quadrille_core)
