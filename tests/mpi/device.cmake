@@ -322,6 +322,12 @@ foreach(line IN LISTS device_algorithms)
   endforeach()
 endforeach()
 
+# As over a real driver, with what it lets the tests see.
+add_dependencies(quadrille_device_aware_tests quadrille_over_driver)
+quadrille_mpi_test(mpi.device-aware-over-driver.3 RANKS 3 PROGRAM quadrille_device_aware_tests
+                   SETTINGS QUADRILLE_TEST_DRIVER=$<TARGET_FILE:quadrille_over_driver> QUADRILLE_SETUP_AFTER=0
+                            LD_LIBRARY_PATH=$<TARGET_FILE_DIR:quadrille_standin_cuda>:$ENV{LD_LIBRARY_PATH})
+
 # Between nodes, in rounds. What cannot go so, and all other forms, go over the host by what exchanges these.
 foreach(inner mpi pairwise ring leaders)
   set(collectives alltoall allgather allgatherv)

@@ -20,6 +20,7 @@ struct Driver {
   quadrille_standin_host_t* host = nullptr;
   quadrille_standin_set_t* set = nullptr;
   quadrille_standin_kernel_t* kernel = nullptr;
+  bool is_standin = true;
   Driver();
 };
 
@@ -46,7 +47,8 @@ Driver::Driver() {
   load(library, "quadrille_standin_host", host);
   load(library, "quadrille_standin_set", set);
   load(library, "quadrille_standin_kernel", kernel);
-  require(count != nullptr && host != nullptr && set != nullptr && kernel != nullptr, "this is none");
+  is_standin = dlsym(library, "quadrille_over_driver") == nullptr;
+  require(count != nullptr && host != nullptr, "this is none");
   standin::Handle context = nullptr;
   require(cuInit(0) == 0, "cuInit");
   require(cuDevicePrimaryCtxRetain(&context, 0) == 0 && cuCtxSetCurrent(context) == 0, "the primary context");
@@ -110,13 +112,16 @@ class DeviceMemory : public Memory {
  public:
   explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) {}
   unsigned char* address() override { return reinterpret_cast<unsigned char*>(memory_); }
-  unsigned char* view() override { return static_cast<unsigned char*>(driver.host(memory_, bytes_)); }
+  unsigned char* view() override { return driver.is_standin ? look() : nullptr; }
   // What a program gives to MPI must be there: an MPI that takes such memory does not wait for a stream.
   void put(const unsigned char* bytes) override {
     require(driver.cuMemcpyHtoD_v2(memory_, bytes, bytes_) == 0 && driver.cuStreamSynchronize(nullptr) == 0, "put");
   }
   // What has come must be there as well, without waiting: so it is looked at, and not copied by the driver.
-  void get(unsigned char* bytes) override { std::memcpy(bytes, view(), bytes_); }
+  void get(unsigned char* bytes) override { std::memcpy(bytes, look(), bytes_); }
+
+ private:
+  unsigned char* look() { return static_cast<unsigned char*>(driver.host(memory_, bytes_)); }
 
  protected:
   std::size_t bytes_;

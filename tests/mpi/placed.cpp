@@ -41,9 +41,9 @@ void Placed::put(bool inverted) {
 }
 
 void Placed::change_gaps() {
-  if (memory_ == nullptr) return;
+  unsigned char* const view = memory_ != nullptr ? memory_->view() : nullptr;
+  if (view == nullptr) return;
   gaps_are_changed_ = true;
-  unsigned char* const view = memory_->view();
   const std::vector<bool> described = image_.described(blocks_);
   for (std::size_t i = 0; i < described.size(); ++i) {
     if (!described[i]) invert(view[i]);
