@@ -167,7 +167,8 @@ void Making::bring_to_host_or_stay() {
   if (driver == nullptr || made.on_host != nullptr) return;
   // What a thread goes on with for a stream calls no driver.
   const bool may_stay = !enqueued && choice != nullptr && team::may_stay_on_device(team, *choice);
-  made.on_device = may_stay && stays_on_device(call, used_blocks(call, team), *driver);
+  made.on_device = may_stay && stays_on_device(call, used_blocks(call, team), *driver, made.staying_at) &&
+                   (persistent || made.staying_at.settle(*driver));  // or at each start
   if (!made.on_device) bring_to_host();
 }
 

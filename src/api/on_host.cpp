@@ -5,6 +5,7 @@
 
 #include "mpi/type_runs.hpp"
 #include "run/blocks.hpp"
+#include "run/lane_copies.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
 #include "team/team.hpp"
@@ -198,18 +199,22 @@ bool has_device_memory(const run::Call& call, const UsedBlocks& used, const memo
          (!call.in_place && find_side(call.send, used.send, used.send_list, driver, place));
 }
 
-bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver) {
-  memory::DevicePlace sent, received;
+bool StayingAt::settle(const memory::DeviceDriver& driver) const {
+  if (sends && !run::settle(driver, sent)) return false;
+  return !receives || (sends && received == sent) || run::settle(driver, received);
+}
+
+bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver, StayingAt& at) {
   bool sent_can = true, received_can = true;
-  const bool sends = !call.in_place && find_side(call.send, used.send, used.send_list, driver, sent, &sent_can);
-  const bool receives = find_side(call.recv, used.recv, used.recv_list, driver, received, &received_can);
-  if ((!sends && !receives) || !sent_can || !received_can) return false;
+  at.sends = !call.in_place && find_side(call.send, used.send, used.send_list, driver, at.sent, &sent_can);
+  at.receives = find_side(call.recv, used.recv, used.recv_list, driver, at.received, &received_can);
+  if ((!at.sends && !at.receives) || !sent_can || !received_can) return false;
   if (call.in_place && !is_allgather(call.collective)) return false;
   const bool alone = is_neighbor(call.collective);  // a side on the host is packed else
-  if ((sends || (alone && !call.in_place)) && has_gaps(call.send, used.send, used.send_list)) return false;
-  if ((receives || alone) && has_gaps(call.recv, used.recv, used.recv_list)) return false;
+  if ((at.sends || (alone && !call.in_place)) && has_gaps(call.send, used.send, used.send_list)) return false;
+  if ((at.receives || alone) && has_gaps(call.recv, used.recv, used.recv_list)) return false;
   call.device = &driver;
-  call.device_place = receives ? received : sent;
+  call.device_place = at.receives ? at.received : at.sent;
   return true;
 }
 

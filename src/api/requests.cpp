@@ -90,6 +90,7 @@ void State::start() {
   error = MPI_SUCCESS;
   if (persistent) ++starts;
   if (on_host != nullptr && persistent) fetch();
+  if (on_device && persistent && !staying_at.settle(*quadrille::memory::device_driver())) error = MPI_ERR_OTHER;
   if (queue != nullptr) queue->push_back(this);
   go_on(run::With::mpi);
 }

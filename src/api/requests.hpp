@@ -67,6 +67,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   // has been told.
   bool taken = false;
   bool on_device = false;  // its blocks are, and the MPI gets them as they are
+  quadrille::api::StayingAt staying_at;  // if so
   bool in_stream = false;  // the last start is one of its turns, and nobody is told but the stream
   bool put_off = false;  // nothing carries it out yet (api/coming.hpp)
   MPI_Request handle{};

@@ -233,7 +233,8 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
   const UsedBlocks used = used_blocks(call, team);
   if (team::may_stay_on_device(team, by.choice)) {
     Call straight = call;
-    if (stays_on_device(straight, used, *driver)) {
+    StayingAt at;
+    if (stays_on_device(straight, used, *driver, at) && at.settle(*driver)) {
       explain_device(team, call, cached, "messages go straight from and to the device's memory");
       return with_failed_copies(&team, engine.run(straight, by, team), false, true);
     }

@@ -241,6 +241,43 @@ void check_persistent(MPI_Comm comm, std::size_t block) {
   check(Quadrille_Request_free(&request) == MPI_SUCCESS, "free");
 }
 
+std::vector<unsigned> look_at(const Ints& ints, std::size_t count) {
+  std::vector<unsigned> found(count);
+  must(driver.cuMemcpyDtoH_v2(found.data(), ints.at(0), count * sizeof(int)), "cuMemcpyDtoH");
+  return found;
+}
+
+// Memory is freed, and what comes back from the driver is, often, the same addresses: once for a call of Quadrille, once for
+// a message of the MPI, if it takes such memory. Both may keep other processes' memory open that is gone.
+void check_freed_memory(MPI_Comm comm) {
+  const bool sends = std::getenv("QUADRILLE_TEST_MPI_TAKES_DEVICE") != nullptr;
+  const auto ranks = static_cast<std::size_t>(size);
+  const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+  for (int turn = 0; turn < 24; ++turn) {
+    const std::size_t block = std::size_t{1} << (10 + turn % 4 * 3), all = block * ranks;
+    const int count = static_cast<int>(block);
+    {
+      const Ints send(all, false), recv(all, false);
+      for (std::size_t to = 0; to < ranks; ++to)
+        must(driver.cuMemsetD32Async(send.at(to * block), value(rank, static_cast<int>(to), turn), block, nullptr), "memset");
+      check(Quadrille_Alltoall(send.data(), count, MPI_INT, recv.data(), count, MPI_INT, comm) == MPI_SUCCESS, "alltoall");
+      const std::vector<unsigned> found = look_at(recv, all);
+      for (std::size_t i = 0; i < all; ++i, ++looked)
+        check(found[i] == value(static_cast<int>(i / block), rank, turn), "a call with new memory");
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (!sends) continue;
+    const Ints send(all, false), recv(all, false);
+    must(driver.cuMemsetD32Async(send.at(0), value(rank, next, turn), all, nullptr), "memset");
+    wait(nullptr);
+    const int words = static_cast<int>(all);
+    MPI_Sendrecv(send.data(), words, MPI_INT, next, 3, recv.data(), words, MPI_INT, before, 3, comm, MPI_STATUS_IGNORE);
+    const std::vector<unsigned> found = look_at(recv, all);
+    for (std::size_t i = 0; i < all; ++i, ++looked) check(found[i] == value(before, rank, turn), "a message of new memory");
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -252,6 +289,7 @@ int main(int argc, char** argv) {
   load_driver(argv[1]);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  check_freed_memory(comm);
   check_streams(comm);
   check_kept_stream(comm);
   check_opposite_orders();

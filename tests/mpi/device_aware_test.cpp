@@ -2,6 +2,7 @@
 // ranks, in the host's on others, and nowhere where a rank has no data. Which algorithm serves them, and whether the
 // MPI takes such memory itself, is set from outside (device.cmake, scripts/other_mpis.py). What the processor may not
 // touch crashes if it does; every byte of each buffer is checked, and gaps change while a call is under way.
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "device_memory.hpp"
 #include "forms_door.hpp"
 #include "neighbors.hpp"
+#include "quadrille.h"
 #include "world.hpp"
 
 namespace quadrille::test {
@@ -112,6 +114,36 @@ TEST_P(DeviceAware, BetweenNeighbours) {
       expect_good(check(NeighborShape{collective, kinds, bytes, false, random.next() % 100'000}, t, tested));
     }
     release(t.where);
+  }
+}
+
+// What the program has put into the NULL stream comes before the call: what it writes to is sent, and is received over.
+TEST_P(DeviceAware, AfterTheNullStream) {
+  const auto ranks = static_cast<std::size_t>(world().size);
+  for (const std::size_t block : {64, 5000, 300'000}) {
+    const std::size_t bytes = ranks * block;
+    const std::unique_ptr<Memory> sent = allocate(MemoryKind::device, bytes), got = allocate(MemoryKind::device, bytes);
+    std::vector<unsigned char> found(bytes, 1);
+    sent->put(found.data());
+    const int count = static_cast<int>(block);
+    Quadrille_Request request;
+    if (GetParam() == CallForm::persistent)
+      Quadrille_Alltoall_init(sent->address(), count, MPI_BYTE, got->address(), count, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    for (unsigned char turn = 2; turn < 6; ++turn) {
+      set_later(*sent, turn, bytes);
+      set_later(*got, 99, bytes);
+      if (GetParam() == CallForm::blocking) {
+        Quadrille_Alltoall(sent->address(), count, MPI_BYTE, got->address(), count, MPI_BYTE, MPI_COMM_WORLD);
+      } else {
+        if (GetParam() == CallForm::persistent) Quadrille_Start(&request);
+        else Quadrille_Ialltoall(sent->address(), count, MPI_BYTE, got->address(), count, MPI_BYTE, MPI_COMM_WORLD, &request);
+        Quadrille_Wait(&request);
+      }
+      got->get(found.data());
+      EXPECT_EQ(std::count(found.begin(), found.end(), turn), static_cast<std::ptrdiff_t>(bytes)) << block << " bytes, turn " << int{turn};
+      meet();  // nobody reads what a rank has sent when it is written over
+    }
+    if (GetParam() == CallForm::persistent) Quadrille_Request_free(&request);
   }
 }
 

@@ -193,6 +193,11 @@ std::unique_ptr<Memory> allocate(MemoryKind kind, std::size_t bytes) {
   return nullptr;
 }
 
+void set_later(Memory& memory, unsigned char value, std::size_t bytes) {
+  const auto address = reinterpret_cast<standin::Address>(memory.address());
+  require(driver.cuMemsetD8Async(address, value, bytes, nullptr) == 0, "cuMemsetD8Async");
+}
+
 void set_driver(const char* name, const char* value) { require(driver.set(name, value), name); }
 void replace_kernel(const char* name, standin::Twin twin) { driver.kernel(name, twin); }
 

@@ -15,6 +15,9 @@ enum class MemoryKind { host, device, pool, pinned, managed, mapped };
 
 std::unique_ptr<Memory> allocate(MemoryKind kind, std::size_t bytes);
 
+// Puts so many bytes of this value into memory of a device, in the order of the NULL stream, and waits for nothing.
+void set_later(Memory& memory, unsigned char value, std::size_t bytes);
+
 // How often objects whose path has `caller` in it have called the driver: QUADRILLE_STANDIN's counters.
 unsigned long count_calls(const char* what, const char* caller);
 
