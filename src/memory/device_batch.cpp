@@ -1,5 +1,6 @@
 #include "memory/device_batch.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "memory/device.hpp"
@@ -18,8 +19,10 @@ bool DeviceBatch::submit_at_once(const DeviceDriver& driver, void* stream) {
                                   stream) == 0;
 }
 
-void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& place) {
-  if (!are_many_small(size(), std::accumulate(bytes_.begin(), bytes_.end(), std::size_t{0}))) return;
+void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& place, bool in_one_device, bool many_times) {
+  CopiesTogether together{size(), std::accumulate(bytes_.begin(), bytes_.end(), std::size_t{0}), 16, in_one_device, many_times};
+  for (std::size_t i = 0; i < size(); ++i) together.unit = std::min(together.unit, unit_between(to_[i], from_[i]));
+  if (!is_for_kernel(together)) return;
   std::vector<Piece> pieces;
   pieces.reserve(size());
   for (std::size_t i = 0; i < size(); ++i) add_pieces(pieces, to_[i], from_[i], bytes_[i]);

@@ -29,7 +29,9 @@ class DeviceBatch {
   }
   // When all were added: looks whether a kernel of that place is to make them, and has it loaded. What it reads is kept until
   // the next time, and was to be done by then. While AtDevice lives. Throws std::bad_alloc.
-  void take_kernel(const DeviceDriver& driver, const DevicePlace& place);
+  //   in_one_device  all are inside that place's device
+  //   many_times     a graph can make them as well
+  void take_kernel(const DeviceDriver& driver, const DevicePlace& place, bool in_one_device, bool many_times);
   // Likewise, for what is submitted many times, and no kernel is to make.
   void make_graph(const DeviceDriver& driver, const DevicePlace& place);
   // Puts all into the stream, once or many times. The function for batches serves only streams that the program's NULL

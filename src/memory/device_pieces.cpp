@@ -11,37 +11,43 @@
 namespace quadrille::memory {
 namespace {
 
-constexpr std::size_t most_of_piece = std::size_t{64} << 10;
+constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
+constexpr std::size_t most_of_rows = 64 * KiB;     // of a piece of several rows
+constexpr std::size_t most_of_row = 1024 * MiB;    // units are counted in 32 bits
 // A copy that is submitted costs about as much as 32 KiB on the bus.
-constexpr std::size_t least_rows = 16, large_row = std::size_t{32} << 10;
-constexpr std::size_t least_copies = 4, large_copy = std::size_t{32} << 10;
-constexpr unsigned threads = 128, most_blocks = 1024;
+constexpr std::size_t least_rows = 16, large_row = 32 * KiB;
+constexpr std::size_t least_copies = 4, large_copy = 32 * KiB;
+// Threads of a block; blocks of a launch; units that a thread reads before it writes. So many blocks fill the device twice.
+constexpr unsigned threads = 256, most_blocks = 4224, at_once = 4;
 constexpr unsigned beside_others = 1;  // of a stream: it waits for no other one
 
-std::size_t unit_of(std::uint64_t together) { return together % 16 == 0 ? 16 : together % 4 == 0 ? 4 : 1; }
+std::size_t unit_of(std::uint64_t together) {
+  return together % 16 == 0 ? 16 : together % 8 == 0 ? 8 : together % 4 == 0 ? 4 : 1;
+}
 
 void add_rows(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes, std::size_t rows,
               std::size_t pitch) {
   const std::size_t unit = unit_of(to | from | bytes | (rows > 1 ? pitch : 0));
-  const std::size_t at_once = std::max<std::size_t>(1, most_of_piece / bytes);
-  for (std::size_t row = 0; row < rows; row += at_once) {
-    const std::size_t now = std::min(at_once, rows - row);
+  const std::size_t together = std::max<std::size_t>(1, most_of_rows / bytes);
+  for (std::size_t row = 0; row < rows; row += together) {
+    const std::size_t now = std::min(together, rows - row);
     pieces.push_back({to + row * pitch, from + row * pitch, pitch, static_cast<std::uint32_t>(bytes / unit),
                       static_cast<std::uint32_t>(bytes / unit * now), static_cast<std::uint32_t>(unit), 0});
   }
 }
 
-// One row: its ends byte by byte, if what lies between them can be moved in the largest units.
+// One row: its ends byte by byte, if what lies between them can be moved in larger units.
 void add_row(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes) {
   const auto add = [&](std::size_t part) {
     if (part != 0) add_rows(pieces, to, from, part, 1, 0);
     to += part, from += part, bytes -= part;
   };
-  if ((to - from) % 16 == 0 && bytes > 32) {
-    add((16 - to % 16) % 16);
-    while (bytes >= 16) add(std::min(most_of_piece, bytes / 16 * 16));
+  const std::size_t unit = unit_between(to, from);
+  if (bytes > 2 * unit) {
+    add((unit - to % unit) % unit);
+    while (bytes >= unit) add(std::min(most_of_row, bytes / unit * unit));
   }
-  while (bytes != 0) add(std::min(most_of_piece, bytes));
+  while (bytes != 0) add(std::min(most_of_row, bytes));
 }
 
 // The kernel in one context. Its memory tells whether that is still there.
@@ -69,16 +75,26 @@ bool has_kernels(const DeviceDriver& driver) {
          driver.create_stream != nullptr && driver.destroy_stream != nullptr && driver.unload_module != nullptr;
 }
 
-bool launch(const DeviceDriver& driver, void* function, const void* list, std::uint32_t count, void* stream) {
+// `largest`: units of a piece. A column of blocks for each piece, or for each of so many.
+bool launch(const DeviceDriver& driver, void* function, const void* list, std::uint32_t count, std::uint32_t largest,
+            void* stream) {
   auto address = reinterpret_cast<std::uint64_t>(list);
   void* parameters[] = {&address, &count};
-  const unsigned blocks = std::min(count, most_blocks);
-  return driver.launch(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr) == 0;
+  const unsigned columns = std::min(count, most_blocks);
+  const unsigned useful = (largest + threads * at_once - 1) / (threads * at_once);
+  const unsigned rows = std::max(1U, std::min(most_blocks / columns, useful));
+  return driver.launch(function, columns, rows, 1, threads, 1, 1, 0, stream, parameters, nullptr) == 0;
+}
+
+std::uint32_t largest_of(const std::vector<Piece>& pieces) {
+  std::uint32_t largest = 0;
+  for (const Piece& piece : pieces) largest = std::max(largest, piece.count);
+  return largest;
 }
 
 // ---- The pattern that the kernel has to move ----
 
-constexpr std::size_t half = 8192, list_bytes = 1024, probe_bytes = 2 * half + list_bytes;
+constexpr std::size_t half = 180 * KiB, list_bytes = 2048, probe_bytes = 2 * half + list_bytes;
 constexpr unsigned char untouched = 0xee;
 
 // All units, rows, and ends that are not aligned. More threads than units, and more units than threads.
@@ -91,6 +107,8 @@ std::vector<Piece> pattern(std::uint64_t to, std::uint64_t from) {
   add_rows(pieces, to + 1536, from + 1540, 4, 200, 12);
   add_rows(pieces, to + 4001, from + 4000, 3, 7, 5);
   add_row(pieces, to + 4096, from + 4096, 4000);
+  for (const std::uint64_t apart : {4, 8}) add_row(pieces, to + 8192 + 10'000 * apart, from + 8192 + 10'000 * apart + apart, 30'000);
+  add_row(pieces, to + 120'000, from + 120'000, 60'000);
   return pieces;
 }
 
@@ -116,7 +134,7 @@ bool moves_the_pattern(const DeviceDriver& driver, void* function, std::byte* me
   move_on_host(pieces, expected.data() - to);
   void* stream = nullptr;
   if (driver.create_stream(&stream, beside_others) != 0) return false;
-  const bool done = launch(driver, function, list, static_cast<std::uint32_t>(pieces.size()), stream) &&
+  const bool done = launch(driver, function, list, static_cast<std::uint32_t>(pieces.size()), largest_of(pieces), stream) &&
                     driver.synchronize(stream) == 0;
   driver.destroy_stream(stream);
   return done && std::memcmp(expected.data(), to, half) == 0;
@@ -166,7 +184,7 @@ std::vector<Piece> pieces_of(const Regions& regions, std::ptrdiff_t moved, bool 
   for (const Region& region : regions) {
     const auto device = static_cast<std::uint64_t>(region.begin), host = static_cast<std::uint64_t>(region.begin + moved);
     const std::uint64_t to = to_host ? host : device, from = to_host ? device : host;
-    if (region.rows > 1 && region.bytes <= most_of_piece) {
+    if (region.rows > 1 && region.bytes <= most_of_rows) {
       add_rows(pieces, to, from, region.bytes, region.rows, region.pitch);
     } else {
       for (std::size_t row = 0; row < region.rows; ++row) {
@@ -183,8 +201,28 @@ bool are_many(const Regions& regions) {
   return rows >= least_rows && regions.bytes() / rows < large_row;
 }
 
-bool are_many_small(std::size_t copies, std::size_t bytes) {
-  return copies >= least_copies && bytes / copies < large_copy;
+std::size_t unit_between(std::uint64_t to, std::uint64_t from) { return unit_of(to - from); }
+
+namespace {
+
+// Bytes in a microsecond, and microseconds, on an H100: docs/results/gpu.md.
+double kernel_time(const CopiesTogether& together) {
+  const double rate = together.unit == 16 ? 1.41e6 : together.unit == 8 ? 1.0e6 : together.unit == 4 ? 0.84e6 : 0.33e6;
+  return 11.7 + static_cast<double>(together.bytes) / rate;
+}
+
+// The driver makes a graph's copies while it goes on with the next ones, and a batch's it does not.
+double driver_time(const CopiesTogether& together) {
+  const double bytes = static_cast<double>(together.bytes) / (together.unit == 16 ? 1.48e6 : 1.19e6);
+  const auto copies = static_cast<double>(together.copies);
+  return together.many_times ? std::max(6 + 0.85 * copies, 9 + bytes) : 5 + 4.1 * copies + bytes;
+}
+
+}  // namespace
+
+bool is_for_kernel(const CopiesTogether& together) {
+  if (!together.in_one_device) return together.copies >= least_copies && together.bytes / together.copies < large_copy;
+  return together.copies > 1 && kernel_time(together) < driver_time(together);
 }
 
 void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes) {
@@ -206,11 +244,12 @@ void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, co
   if (!list_.is_pinned()) return;
   std::memcpy(list_.data(), pieces.data(), pieces.size() * sizeof(Piece));
   count_ = static_cast<std::uint32_t>(pieces.size());
+  largest_ = largest_of(pieces);
   function_ = function;
 }
 
 bool DevicePieces::submit(const DeviceDriver& driver, void* stream) const {
-  return launch(driver, function_, list_.data(), count_, stream);
+  return launch(driver, function_, list_.data(), count_, largest_, stream);
 }
 
 void free_kernels() {

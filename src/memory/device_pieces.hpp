@@ -20,23 +20,33 @@
 
 namespace quadrille::memory {
 
-// What one block of threads moves: `count` units of `unit` bytes (1, 4 or 16), `units` in a row. Both addresses and the
-// pitch are multiples of the unit. The kernel knows this layout.
+// `count` units of `unit` bytes (1, 4, 8 or 16), `units` in a row. Both addresses and the pitch are multiples of the unit.
+// The kernel knows this layout.
 struct Piece {
   std::uint64_t to = 0, from = 0, pitch = 0;
   std::uint32_t units = 0, count = 0, unit = 0, unused = 0;
 };
 static_assert(sizeof(Piece) == 40);
 
-// The pieces that move `regions` of a device's memory, which lie `moved` bytes further on the host. The largest are split,
-// so that the threads have about as much to do, and the rest of those that are not aligned.
+// The pieces that move `regions` of a device's memory, which lie `moved` bytes further on the host. What is not aligned at
+// its ends is split. Of many rows each piece has some, so that the threads have about as much to do.
 std::vector<Piece> pieces_of(const Regions& regions, std::ptrdiff_t moved, bool to_host);
 
 // So many pieces that a kernel is better than copies.
 bool are_many(const Regions& regions);
-// The same of copies inside a device and between devices, where no bus is the limit but what it costs to submit each.
-// An estimate: not measured on a device.
-bool are_many_small(std::size_t copies, std::size_t bytes);
+
+// Copies of plain bytes that are to be made together.
+struct CopiesTogether {
+  std::size_t copies = 0, bytes = 0;
+  std::size_t unit = 16;        // the largest that all of them can be moved in, but for their ends
+  bool in_one_device = false;   // or over a bus
+  bool many_times = false;      // a graph can make them
+};
+// The largest unit for a copy from here to there.
+std::size_t unit_between(std::uint64_t to, std::uint64_t from);
+// Is a kernel better than copies? Over a bus that is an estimate. Inside a device it was measured: what a copy costs, beside
+// its bytes, and what a kernel costs that moves them in its units.
+bool is_for_kernel(const CopiesTogether& together);
 // The pieces of one copy.
 void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes);
 
@@ -62,6 +72,7 @@ class DevicePieces {
   Staging list_;
   void* function_ = nullptr;
   std::uint32_t count_ = 0;
+  std::uint32_t largest_ = 0;  // units of a piece
 };
 
 // For the end of MPI.

@@ -91,22 +91,38 @@ bool DeviceSharing::send_from(const DeviceDriver& driver, const DevicePlace& pla
   const Export* const listed = list(driver, place, first, last);
   if (listed == nullptr) return false;
   mine().sends = listed->serial;
+  mine().sends_on = number_of(driver, place);
   base = listed->base;
+  return true;
+}
+
+std::uint64_t DeviceSharing::number_of(const DeviceDriver& driver, const DevicePlace& place) {
+  if (numbered_ != 0 && numbered_at_ == place) return numbered_;
+  std::array<std::uint64_t, 2> uuid{};
+  static_assert(sizeof uuid == 16);
+  if (driver.device_uuid == nullptr ||
+      driver.device_uuid(reinterpret_cast<unsigned char*>(uuid.data()), place.device) != 0) {
+    return 0;
+  }
+  numbered_at_ = place;
+  return numbered_ = mixed(mixed(0, uuid[0]), uuid[1]) | 1;
+}
+
+bool DeviceSharing::is_all_on(const DeviceDriver& driver, const DevicePlace& place) {
+  const std::uint64_t here = number_of(driver, place);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (line(rank).sends != 0 && (here == 0 || line(rank).sends_on != here)) return false;
+  }
   return true;
 }
 
 bool DeviceSharing::receive_in(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first,
                                std::uintptr_t last, std::uintptr_t& base) {
-  std::array<std::uint64_t, 2> uuid{};
-  static_assert(sizeof uuid == 16);
-  if (driver.device_uuid == nullptr ||
-      driver.device_uuid(reinterpret_cast<unsigned char*>(uuid.data()), place.device) != 0) {
-    return false;
-  }
-  const Export* const listed = list(driver, place, first, last);
+  const std::uint64_t device = number_of(driver, place);
+  const Export* const listed = device != 0 ? list(driver, place, first, last) : nullptr;
   if (listed == nullptr) return false;
   mine().receives = listed->serial;
-  mine().device = mixed(mixed(0, uuid[0]), uuid[1]) | 1;
+  mine().device = device;
   base = listed->base;
   return true;
 }

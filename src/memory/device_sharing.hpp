@@ -42,6 +42,8 @@ struct SharingLine {
   // If another rank may copy for this one: the serial number of the memory that it receives in, and the device on which that
   // is, the same number in all processes. Else 0.
   std::uint64_t receives, device;
+  // The device of what it sends, as that number; 0: nobody knows.
+  std::uint64_t sends_on;
   Exported exported[most];
 };
 
@@ -64,7 +66,7 @@ class DeviceSharing {
   // ---- What this rank lists, before it comes to a meeting ----
 
   // The call sends nothing, and copies nothing, until something else is said.
-  void begin() { mine().sends = mine().copies_in = mine().receives = mine().device = 0; }
+  void begin() { mine().sends = mine().copies_in = mine().receives = mine().device = mine().sends_on = 0; }
   void copy_in(std::uint64_t id) { mine().copies_in = id; }
   // Lists the allocation that holds all of these bytes as what the call's blocks are in. `base` becomes its address. False
   // if it cannot be exported.
@@ -88,6 +90,8 @@ class DeviceSharing {
   // rank for that one, or for itself?
   bool is_led() const;
   bool copies_for(int rank) const;
+  // Is all that the others send in the memory of that place's device?
+  bool is_all_on(const DeviceDriver& driver, const DevicePlace& place);
   // Opens what the others list for this call, in the context of a place, and closes what they do not list any more: what
   // they send from, and what those receive in for whom this rank copies. False if something cannot be opened.
   bool open_all(const DeviceDriver& driver, const DevicePlace& place);
@@ -134,6 +138,8 @@ class DeviceSharing {
     std::uint64_t id = 0;
   };
 
+  // Of a device, the same in all processes; 0 if the driver does not tell.
+  std::uint64_t number_of(const DeviceDriver& driver, const DevicePlace& place);
   SharingLine& line_of(int rank) const;
   SharingLine& mine() const { return line_of(me_); }
   bool is_listed(const Opened& one) const;
@@ -155,6 +161,8 @@ class DeviceSharing {
   std::uint64_t last_serial_ = 0, uses_ = 0;
   std::vector<Context> contexts_;
   std::vector<Bounce> bounces_, old_bounces_;
+  DevicePlace numbered_at_;
+  std::uint64_t numbered_ = 0;
   std::array<Answer, most_answers> answers_{};
   std::size_t answer_count_ = 0;  // that were kept; of the last ones
   DeviceBatch batch_, packing_;

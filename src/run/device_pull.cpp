@@ -389,7 +389,7 @@ void DevicePull::list_packing() {
   packs_gapped_ = true;
   if (!sent_.on_device || !(sent_.place == place_)) return;
   if (prepares_) list_gapped_packing();
-  if (!packing.is_one_launch()) take_launch(packing, 0);
+  if (!packing.is_one_launch()) take_launch(packing, 0, true);
 }
 
 // Of a persistent request also those with gaps, if one launch can make all.
@@ -405,15 +405,15 @@ void DevicePull::list_gapped_packing() {
     if (block.bytes() > 0 && !block.info.dense) add_elements(block, block.count, next, true, packing);
     next += block.bytes();
   }
-  packs_gapped_ = packing.size() > dense && !take_launch(packing, packing.size() - dense);
+  packs_gapped_ = packing.size() > dense && !take_launch(packing, packing.size() - dense, true);
   if (packs_gapped_) packing.keep(dense);
 }
 
 // True if there is nothing, or one launch makes all of it. `gapped`: so many are pieces of blocks with gaps. Of few of
 // those a graph is made, as each is a node of it, and else they are rows of few copies: an estimate.
-bool DevicePull::take_launch(memory::DeviceBatch& batch, std::size_t gapped) {
+bool DevicePull::take_launch(memory::DeviceBatch& batch, std::size_t gapped, bool in_one_device) {
   constexpr std::size_t most_nodes = 64;
-  if (ways_.kernels) batch.take_kernel(*driver_, place_);
+  if (ways_.kernels) batch.take_kernel(*driver_, place_, in_one_device, prepares_ && gapped <= most_nodes);
   if (prepares_ && gapped <= most_nodes) batch.make_graph(*driver_, place_);
   return batch.is_one_launch();
 }
@@ -480,7 +480,9 @@ bool DevicePull::list() {
   // Memory of the host, where it may be received as well, a kernel writes to only if it is pinned.
   const AtDevice at(*driver_, place_);
   if (received_.on_device && prepares_ && !gapped_.empty()) list_gapped();
-  if (received_.on_device && !sharing_.batch().is_one_launch()) take_launch(sharing_.batch(), 0);
+  if (received_.on_device && !sharing_.batch().is_one_launch()) {
+    take_launch(sharing_.batch(), 0, sharing_.is_all_on(*driver_, place_));
+  }
   return reached;
 }
 
@@ -495,7 +497,7 @@ void DevicePull::list_gapped() {
     const Block to = recv_[one.block];
     add_elements(to, one.bytes / to.info.size, one.from, false, batch);
   }
-  if (take_launch(batch, batch.size() - plain)) return gapped_.clear();
+  if (take_launch(batch, batch.size() - plain, sharing_.is_all_on(*driver_, place_))) return gapped_.clear();
   batch.keep(plain);
 }
 

@@ -147,7 +147,7 @@ class DevicePull {
   bool let_be_led();
   void list_packing();
   bool pack();
-  bool take_launch(memory::DeviceBatch& batch, std::size_t gapped);
+  bool take_launch(memory::DeviceBatch& batch, std::size_t gapped, bool in_one_device);
   void list_gapped_packing();
   bool settle(const memory::DevicePlace& place) const;
   void write_down(memory::Owned side, int block, std::uintptr_t at, std::size_t bytes);

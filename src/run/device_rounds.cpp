@@ -203,7 +203,7 @@ void DeviceRounds::add_copies(Half& half, std::uint64_t round, memory::DeviceBat
   if (!ways_.kernels) return;
   const memory::AtDevice at(*driver_, half.end.place);
   const memory::BesideCapture beside(*driver_);
-  batch.take_kernel(*driver_, half.end.place);
+  batch.take_kernel(*driver_, half.end.place, false, false);
 }
 
 void DeviceRounds::submit(Half& half, std::uint64_t round) {

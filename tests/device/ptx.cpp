@@ -11,7 +11,7 @@ namespace {
 constexpr int illegal_address = 700, misaligned_address = 716, launch_timeout = 702;
 constexpr std::size_t most_steps = 100000000;  // of one thread: it hangs
 
-const char* const special_names[] = {"%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x"};
+const char* const special_names[] = {"%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x", "%ctaid.y", "%nctaid.y"};
 
 // Without their types.
 const std::map<std::string, Op>& known_names() {
@@ -167,7 +167,7 @@ class Reader {
 // One thread of a kernel.
 class Thread {
  public:
-  Thread(const Kernel& kernel, const std::vector<std::vector<char>>& parameters, const std::uint64_t (&special)[4])
+  Thread(const Kernel& kernel, const std::vector<std::vector<char>>& parameters, const std::uint64_t (&special)[6])
       // What a kernel reads before it has written it is not zero by chance.
       : kernel_(kernel), parameters_(parameters), special_(special), registers_(kernel.registers, 0xa5a5a5a5a5a5a5a5U) {}
 
@@ -270,7 +270,7 @@ class Thread {
 
   const Kernel& kernel_;
   const std::vector<std::vector<char>>& parameters_;
-  const std::uint64_t (&special_)[4];
+  const std::uint64_t (&special_)[6];
   std::vector<std::uint64_t> registers_;
   std::size_t at_ = 0;
 };
@@ -282,9 +282,11 @@ bool read(const std::string& body, const std::vector<std::string>& parameters, K
 }
 
 int run(const Kernel& kernel, const Launch& launch, const std::vector<std::vector<char>>& parameters) {
-  for (unsigned block = 0; block < launch.grid[0]; ++block) {
+  const unsigned blocks = launch.grid[0] * launch.grid[1];
+  for (unsigned block = 0; block < blocks; ++block) {
     for (unsigned thread = 0; thread < launch.block[0]; ++thread) {
-      const std::uint64_t special[4] = {thread, launch.block[0], block, launch.grid[0]};
+      const std::uint64_t special[6] = {thread, launch.block[0], block % launch.grid[0], launch.grid[0],
+                                        block / launch.grid[0], launch.grid[1]};
       if (const int error = Thread(kernel, parameters, special).run(); error != success) return error;
     }
   }

@@ -1,5 +1,6 @@
 // The text of the library's kernel, run instruction by instruction, against the list that it is given; and what the
 // stand-in makes of texts that are wrong.
+#include <array>
 #include <cstring>
 #include <random>
 #include <string>
@@ -24,9 +25,9 @@ class StandinPtx : public CudaTest {
     EXPECT_EQ(cuda().cuModuleGetFunction(&function, module, name), success);
     return function;
   }
-  static int launch(Handle function, unsigned blocks, unsigned threads, std::uint64_t list, std::uint32_t count) {
+  static int launch(Handle function, unsigned columns, unsigned rows, unsigned threads, std::uint64_t list, std::uint32_t count) {
     void* parameters[] = {&list, &count};
-    const int error = cuda().cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, nullptr, parameters, nullptr);
+    const int error = cuda().cuLaunchKernel(function, columns, rows, 1, threads, 1, 1, 0, nullptr, parameters, nullptr);
     return error != success ? error : cuda().cuStreamSynchronize(nullptr);
   }
 };
@@ -43,13 +44,13 @@ void carry_out(const std::vector<Piece>& pieces, std::vector<unsigned char>& to,
 
 TEST_F(StandinPtx, OfTheKernelMovesPieces) {
   const Handle function = function_of(memory::copy_pieces_text, memory::copy_pieces_name);
-  constexpr std::size_t bytes = 20000;
+  constexpr std::size_t bytes = 60000;
   const Address device = allocate(bytes);
   unsigned char* const pinned = pin(bytes);
   auto* const list = reinterpret_cast<Piece*>(pin(100 * sizeof(Piece)));
   std::mt19937 random(7);
   const auto below = [&](std::uint32_t most) { return static_cast<std::uint32_t>(random() % most); };
-  for (const auto& [blocks, threads] : {std::pair{1U, 1U}, {3U, 7U}, {8U, 128U}, {100U, 32U}}) {
+  for (const auto& [columns, rows, threads] : {std::array{1U, 1U, 1U}, {3U, 1U, 7U}, {8U, 3U, 128U}, {100U, 1U, 3U}, {2U, 5U, 2U}}) {
     for (const bool to_host : {true, false}) {
       std::vector<unsigned char> from(bytes), to(bytes, 9);
       const auto host = reinterpret_cast<Address>(pinned);
@@ -61,7 +62,7 @@ TEST_F(StandinPtx, OfTheKernelMovesPieces) {
       }
       std::vector<Piece> pieces;
       for (std::uint64_t offset = 0; pieces.size() < 60;) {
-        const std::uint32_t unit = std::vector<std::uint32_t>{1, 4, 16}[below(3)], units = 1 + below(9), rows = 1 + below(4);
+        const std::uint32_t unit = std::vector<std::uint32_t>{1, 4, 8, 16}[below(4)], units = 1 + below(40), rows = 1 + below(3);
         const std::uint64_t pitch = std::uint64_t{units + below(3)} * unit;
         offset = (offset + 15) / 16 * 16;
         pieces.push_back({to_base + offset, from_base + offset, pitch, units, units * rows, unit, 0});
@@ -69,7 +70,7 @@ TEST_F(StandinPtx, OfTheKernelMovesPieces) {
         ASSERT_LT(offset, bytes);
       }
       std::memcpy(list, pieces.data(), pieces.size() * sizeof(Piece));
-      ASSERT_EQ(launch(function, blocks, threads, reinterpret_cast<std::uint64_t>(list), 60), success);
+      ASSERT_EQ(launch(function, columns, rows, threads, reinterpret_cast<std::uint64_t>(list), 60), success);
       carry_out(pieces, to, from, to_base, from_base);
       for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(at(to_base, i), to[i]) << i;
     }
@@ -83,7 +84,7 @@ TEST_F(StandinPtx, HasAGpusErrors) {
   const Address device = allocate(64);
   std::vector<unsigned char> ordinary(64);
   *list = {reinterpret_cast<std::uint64_t>(ordinary.data()), device, 0, 1, 1, 1, 0};
-  EXPECT_EQ(launch(function, 1, 1, where, 1), 700) << "ordinary memory";
+  EXPECT_EQ(launch(function, 1, 1, 1, where, 1), 700) << "ordinary memory";
   EXPECT_EQ(cuda().cuCtxDestroy_v2(context_), success);  // a GPU's context does nothing more after that
   ASSERT_EQ(cuda().cuCtxCreate_v2(&context_, 0, 0), success);
 }
@@ -93,7 +94,7 @@ TEST_F(StandinPtx, IsAlignedAsItsUnits) {
   auto* const list = reinterpret_cast<Piece*>(pin(sizeof(Piece)));
   const Address device = allocate(64);
   *list = {device + 4, device + 32, 0, 1, 1, 16, 0};
-  EXPECT_EQ(launch(function, 1, 1, reinterpret_cast<std::uint64_t>(list), 1), 716);
+  EXPECT_EQ(launch(function, 1, 1, 1, reinterpret_cast<std::uint64_t>(list), 1), 716);
 }
 
 TEST_F(StandinPtx, IsRefusedIfItIsNotUnderstood) {

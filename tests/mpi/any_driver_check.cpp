@@ -159,7 +159,7 @@ class Exchange {
 };
 
 constexpr Form forms[] = {Form::uniform, Form::vector, Form::typed};
-constexpr std::size_t blocks[] = {1, 1000, 150'000};
+constexpr std::size_t blocks[] = {1, 1000, 30'000};
 
 void check_streams(MPI_Comm comm) {
   const Handle legacy = quadrille::standin::legacy_stream, of_thread = quadrille::standin::per_thread_stream;
@@ -254,7 +254,7 @@ void check_freed_memory(MPI_Comm comm) {
   const auto ranks = static_cast<std::size_t>(size);
   const int next = (rank + 1) % size, before = (rank + size - 1) % size;
   for (int turn = 0; turn < 24; ++turn) {
-    const std::size_t block = std::size_t{1} << (10 + turn % 4 * 3), all = block * ranks;
+    const std::size_t block = std::size_t{1} << (8 + turn % 4 * 3), all = block * ranks;
     const int count = static_cast<int>(block);
     {
       const Ints send(all, false), recv(all, false);

@@ -1,5 +1,5 @@
-// How many calls of the driver move the blocks of a call by ipc-pull: small ones one kernel, which reads them where the peers
-// have them; else a graph, if they are made again, a batch, or a copy each.
+// How many calls of the driver move the blocks of a call by ipc-pull: one kernel, which reads them where the peers have
+// them; else a graph, if they are made again, a batch, or a copy each.
 //   device_gather_check LIBRARY HOW    HOW: kernel; batch, where there is no kernel; wrong, where it does nothing; no-launch,
 //                                      where it is refused; no-graph, where there is none of these but batches; copies,
 //                                      where there is nothing else
@@ -33,25 +33,25 @@ struct Counts {
 // Does nothing at all.
 void lazy_kernel(const quadrille::standin::Launch*, void**) {}
 
-// What moves small blocks and large ones, and those of a persistent request.
+// What moves the blocks of a call, and those of a persistent request.
 struct Ways {
-  std::string small, large, small_again, large_again;
+  std::string once, again;
 };
 
-// Blocks of so many ints, which are small or not.
-void check_calls_of(const On& on, int n, const Ways& ways, bool is_small) {
+// Blocks of so many ints.
+void check_calls_of(const On& on, int n, const Ways& ways) {
   const auto ranks = static_cast<unsigned long>(on.ranks);
   const unsigned long blocks = is_led ? ranks * ranks : ranks;
-  const std::string& how = is_small ? ways.small : ways.large;
+  const std::string& how = ways.once;
   for (const Form form : forms) {
     Buffers buffers({form, n}, on);
     buffers.check_calls(1, "the first");
     const Counts counts;
     buffers.check_calls(3, "a call");
-    counts.expect(how, 3, blocks, is_small ? "calls with small blocks" : "calls with large blocks");
+    counts.expect(how, 3, blocks, "calls");
   }
-  // What is sent in place is brought to other memory before.
-  if (how == "kernel" && is_small && on.ranks >= 4) {
+  // What is sent in place is brought to other memory before, by each rank.
+  if (how == "kernel" && !is_led) {
     Buffers in_place({Form::alltoall, n, true}, on);
     in_place.check_calls(1, "the first");
     const Counts counts;
@@ -75,7 +75,7 @@ void check_calls_of(const On& on, int n, const Ways& ways, bool is_small) {
     buffers.send.fill(-11);
     buffers.look(turn, "a start");
   }
-  counts.expect(is_small ? ways.small_again : ways.large_again, 3, blocks, is_small ? "starts with small blocks" : "starts with large blocks");
+  counts.expect(ways.again, 3, blocks, "starts");
   free(&request);
 }
 
@@ -90,15 +90,15 @@ int main(int argc, char** argv) {
     auto* const twin = reinterpret_cast<quadrille_standin_kernel_t*>(dlsym(dlopen(argv[1], RTLD_NOW), "quadrille_standin_kernel"));
     twin("quadrille_copy_pieces", lazy_kernel);
   }
-  const std::string large = !is_cuda || how == "copies" ? "copies" : "batch";
-  const std::string again = how == "copies" || how == "no-graph" ? large : "graph";
-  // A graph is made where no kernel is to be launched; whether that is refused is found when it is.
-  const Ways ways{how == "kernel" ? how : large, large, how == "kernel" ? how : how == "no-launch" ? large : again, again};
+  const std::string driver_way = !is_cuda || how == "copies" ? "copies" : "batch";
+  const std::string again = how == "copies" || how == "no-graph" ? driver_way : "graph";
+  // A graph is made where no kernel is to be launched; whether that is refused is found when it is. Few copies are faster by
+  // a graph.
   const On world(MPI_COMM_WORLD);
-  // What is less than four copies is no kernel's.
-  const bool are_many = is_led ? size >= 2 : size >= 4;
-  for (const int n : {1, 7, 1000}) check_calls_of(world, n, ways, are_many);
-  check_calls_of(world, 5000, ways, false);
+  const bool few = (is_led ? size * size : size) < 7;
+  const std::string starts = how == "kernel" && !few ? how : how == "no-launch" && !few ? driver_way : again;
+  const Ways ways{how == "kernel" ? how : driver_way, starts};
+  for (const int n : {1, 7, 1000, 5000}) check_calls_of(world, n, ways);
   end_pulling();
   return say_verdict();
 }
