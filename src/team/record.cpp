@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "mpi/thrown.hpp"
 #include "mpi/types.hpp"
@@ -131,12 +132,12 @@ void add_to_all(const run::Side& side, const Known& at, Blocks& blocks) {
 void add_to_neighbors(const run::Call& call, const Known& at, Blocks& blocks) {
   CommunicatorHere& communicator = *at.communicator;
   const run::Side& side = sent_side(call);
-  const auto& [destinations, numbers] = communicator.neighbors();
+  const CommunicatorHere::Neighbors& around = Tables::here().neighbors_of(communicator);
   const bool one = has_one_block(call.collective);
-  for (std::size_t k = 0; k < destinations.size(); ++k) {
-    const std::uint64_t bytes = bytes_of_block(side, one ? 0 : numbers[k], at);
+  for (std::size_t k = 0; k < around.destinations.size(); ++k) {
+    const std::uint64_t bytes = bytes_of_block(side, one ? 0 : around.numbers[k], at);
     blocks.add(bytes);
-    const int to = destinations[k];
+    const int to = around.destinations[k];
     if (communicator.sent != nullptr && to >= 0 && to < communicator.ranks) communicator.sent[to] += bytes;
   }
   if (communicator.sent == nullptr) Tables::here().file().header.unplaced += blocks.bytes;
@@ -162,22 +163,39 @@ Blocks blocks_of(const run::Call& call, const Known& at) {
   return blocks;
 }
 
+// Blocks that a rank sends in a call: how many, and the number of each in the call's arrays. `numbers` is null where
+// block b has the number b. None if nothing is known of them.
+struct SentBlocks {
+  int count = 0;
+  const int* numbers = nullptr;
+};
+
+std::optional<SentBlocks> sent_blocks(const run::Call& call, CommunicatorHere& communicator) {
+  if (is_dense(call.collective)) return SentBlocks{communicator.ranks};
+  const CommunicatorHere::Neighbors& around = Tables::here().neighbors_of(communicator);
+  if (!around.are_told) return std::nullopt;
+  return SentBlocks{static_cast<int>(around.destinations.size()), around.numbers.data()};
+}
+
 // Of calls whose ranks do not know all sizes: those number 1, 2, 4, 8 and so on; the last few of these are kept. All
 // ranks keep the same ones, as they make the same calls. The others are calls on several communicators, and an array
 // has as many numbers as the one that it was made for has ranks.
 void keep_sample(const run::Call& call, const Known& at, Entry& entry) {
   if (entry.communicator < 0) return;
-  if (!is_dense(call.collective) || is_regular(call.collective)) return;
+  if ((!is_dense(call.collective) && !is_neighbor(call.collective)) || is_regular(call.collective)) return;
   if (at.communicator == nullptr || at.communicator->sent == nullptr || !std::has_single_bit(entry.calls)) return;
+  const auto sent = sent_blocks(call, *at.communicator);
+  if (!sent) return;
   const run::Side& side = sent_side(call);
   const bool one = has_one_block(call.collective);
-  if (!one && !arrays_are_there(side)) return;
+  if (!one && sent->count > 0 && !arrays_are_there(side)) return;
   Sample& sample = entry.samples[std::countr_zero(entry.calls) % most_samples];
-  std::uint64_t* const bytes = Tables::here().array(sample.bytes, at.communicator->ranks);
+  std::uint64_t* const bytes = Tables::here().array(sample.bytes, sent->count);
   if (bytes == nullptr) return;
   const std::ptrdiff_t count = one ? std::max<std::ptrdiff_t>(count_of(call, at.communicator->rank), 0) : 0;
-  for (int b = 0; b < at.communicator->ranks; ++b) {
-    bytes[b] = one ? static_cast<std::uint64_t>(count) * at.type_size : bytes_of_block(side, b, at);
+  for (int b = 0; b < sent->count; ++b) {
+    const int number = sent->numbers != nullptr ? sent->numbers[b] : b;
+    bytes[b] = one ? static_cast<std::uint64_t>(count) * at.type_size : bytes_of_block(side, number, at);
   }
   sample.call = entry.calls;
 }

@@ -11,7 +11,9 @@
 
 namespace quadrille::record {
 
-inline constexpr std::uint64_t magic = 0x3244524f43455251;  // "QRECORD2"
+inline constexpr std::uint64_t magic = 0x3344524f43455251;  // "QRECORD3"
+// All versions of the file begin so; the last byte is the version's.
+inline constexpr std::uint64_t mask_of_all = 0x00ffffffffffffff;
 
 enum class Form : std::uint8_t { blocking, nonblocking, persistent };
 
@@ -33,6 +35,11 @@ struct Communicator {
   char name[32] = {};
   std::uint64_t world_ranks = 0;  // int32[ranks]
   std::uint64_t sent = 0;         // uint64[ranks]: bytes to each of them, of calls whose blocks may differ
+  // From its first neighbour call on: int32[sources + destinations], from whom and to whom this rank has an edge. The
+  // k-th edge to a rank is that rank's k-th edge from this one.
+  std::uint64_t neighbors = 0;
+  std::int32_t sources = 0, destinations = 0;
+  std::uint32_t neighbors_differ = 0;  // 1: one that was made later has other neighbours
 };
 
 // What called; the address to which the call returns.
@@ -63,7 +70,7 @@ struct Way {
 // The blocks of one call that has counts of its own: call number `call` of the entry.
 struct Sample {
   std::uint64_t call = 0;   // from 1 on; 0: none
-  std::uint64_t bytes = 0;  // uint64[ranks]
+  std::uint64_t bytes = 0;  // uint64[ranks]; between neighbours uint64[destinations]
 };
 
 struct Entry {

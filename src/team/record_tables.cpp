@@ -38,14 +38,6 @@ int copy_no_number(MPI_Comm, int, void*, void*, void*, int* flag) {
 
 }  // namespace
 
-const CommunicatorHere::Neighbors& CommunicatorHere::neighbors() {
-  if (neighbors_ == nullptr) {
-    neighbors_ = std::make_unique<Neighbors>();
-    if (const auto all = team::read_neighbors(comm)) *neighbors_ = {all->destinations, all->send_block};
-  }
-  return *neighbors_;
-}
-
 Tables& Tables::here() {
   static auto* const tables = new Tables;  // outlives all destructors
   return *tables;
@@ -137,6 +129,21 @@ void Tables::describe(Communicator& told, MPI_Comm comm, const std::vector<int>&
   }
 }
 
+// Those that programs make one after the other have one number if this is the same: who is in them, and, as far as all
+// ranks know it, who is whose neighbour.
+std::uint64_t Tables::group_of(MPI_Comm comm, bool inter, const std::vector<int>& world_ranks) {
+  int topology = MPI_UNDEFINED;
+  mpi().Topo_test(comm, &topology);
+  text::Hash hash;
+  hash.add_all(world_ranks).add(inter ? 1 : 0).add(topology);
+  plan::Grid grid;
+  if (topology == MPI_CART && team::grid_of(comm, grid)) {
+    hash.add_all(grid.extents);
+    for (const bool periodic : grid.periodic) hash.add(periodic ? 1 : 0);
+  }
+  return hash.value();
+}
+
 CommunicatorHere* Tables::add_communicator(MPI_Comm comm) {
   auto communicator = std::make_unique<CommunicatorHere>();
   int inter = 0;
@@ -145,9 +152,7 @@ CommunicatorHere* Tables::add_communicator(MPI_Comm comm) {
   mpi().Comm_rank(comm, &communicator->rank);
   communicator->comm = comm;
   const std::vector<int> world_ranks = team::ranks_in_world(comm);
-  int topology = MPI_UNDEFINED;
-  mpi().Topo_test(comm, &topology);
-  communicator->number = number_of_group(text::Hash().add_all(world_ranks).add(inter).add(topology).value());
+  communicator->number = number_of_group(group_of(comm, inter != 0, world_ranks));
   if (communicator->number < 0) {
     ++file_->header.communicators_lost;
   } else {
@@ -162,6 +167,40 @@ CommunicatorHere* Tables::add_communicator(MPI_Comm comm) {
   }
   if (mpi().Comm_set_attr(comm, keyval(), communicator.get()) != MPI_SUCCESS) return nullptr;
   return communicator.release();
+}
+
+const CommunicatorHere::Neighbors& Tables::neighbors_of(CommunicatorHere& communicator) {
+  if (communicator.neighbors == nullptr) {
+    auto asked = std::make_unique<CommunicatorHere::Neighbors>();
+    if (const auto all = team::read_neighbors(communicator.comm)) {
+      *asked = {all->sources, all->destinations, all->send_block};
+    }
+    if (communicator.number >= 0) asked->are_told = tell(file_->communicators[communicator.number], *asked);
+    communicator.neighbors = std::move(asked);
+  }
+  return *communicator.neighbors;
+}
+
+// False if there is no room, or if the file has those of an earlier communicator of the same ranks, which had others.
+bool Tables::tell(Communicator& told, const CommunicatorHere::Neighbors& neighbors) {
+  if (told.world_ranks == 0) return false;
+  std::vector<int> both = neighbors.sources;
+  both.insert(both.end(), neighbors.destinations.begin(), neighbors.destinations.end());
+  const bool is_first = told.neighbors == 0;
+  auto* const list = reinterpret_cast<int*>(array(told.neighbors, static_cast<int>((both.size() + 1) / 2)));
+  if (list == nullptr) return false;
+  const auto sources = static_cast<int>(neighbors.sources.size());
+  const auto destinations = static_cast<int>(neighbors.destinations.size());
+  if (is_first) {
+    told.sources = sources;
+    told.destinations = destinations;
+    std::copy(both.begin(), both.end(), list);
+    return true;
+  }
+  const bool same =
+      told.sources == sources && told.destinations == destinations && std::equal(both.begin(), both.end(), list);
+  if (!same) told.neighbors_differ = 1;
+  return same;
 }
 
 // ---- The other tables ----

@@ -21,17 +21,14 @@ inline std::atomic<std::uint64_t> communicators_changed{1};
 // A communicator that is there.
 struct CommunicatorHere {
   struct Neighbors {
-    std::vector<int> destinations, numbers;  // and the number of the block that goes there
+    std::vector<int> sources, destinations, numbers;  // and the number of the block that goes to each destination
+    bool are_told = false;                            // those that the file has are these
   };
   int number = -1;  // in the file
   int ranks = 0, rank = 0;  // of an intercommunicator: those of the other side
   std::uint64_t* sent = nullptr;
   MPI_Comm comm{};
-  // Asked for once.
-  const Neighbors& neighbors();
-
- private:
-  std::unique_ptr<Neighbors> neighbors_;
+  std::unique_ptr<Neighbors> neighbors;  // null: not asked for yet
 };
 
 // Under the lock of who records.
@@ -46,6 +43,8 @@ class Tables {
 
   // Null if there is no room for one more.
   CommunicatorHere* communicator_of(MPI_Comm comm);
+  // Asked of the MPI, and written down, once.
+  const CommunicatorHere::Neighbors& neighbors_of(CommunicatorHere& communicator);
   // -1 if there is no room.
   int site_of(const void* address);
   // Where there is no room, that of the others.
@@ -64,8 +63,10 @@ class Tables {
 
  private:
   CommunicatorHere* add_communicator(MPI_Comm comm);
+  static std::uint64_t group_of(MPI_Comm comm, bool inter, const std::vector<int>& world_ranks);
   int number_of_group(std::uint64_t group);
   void describe(Communicator& told, MPI_Comm comm, const std::vector<int>& world_ranks);
+  bool tell(Communicator& told, const CommunicatorHere::Neighbors& neighbors);
   static int forget(MPI_Comm, int, void* value, void*);
   static int keyval();
 

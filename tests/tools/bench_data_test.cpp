@@ -173,6 +173,20 @@ TEST(Elements, OfAStencilShrinkWithTheCorner) {
   EXPECT_GT(different.size(), 2u);
 }
 
+TEST(Elements, OfAGraphAreThoseOfEachEdge) {
+  BenchCase c;
+  c.collective = Collective::neighbor_alltoallv;
+  c.bytes = 9;
+  c.ranks = 3, c.me = 1;
+  c.edges = std::make_shared<BenchEdges>(BenchEdges{{0, 2}, {2}, {3, 9}, {5}});
+  EXPECT_EQ(c.sources(), 2);
+  EXPECT_EQ(c.destinations(), 1);
+  EXPECT_EQ(c.peers(), 2);
+  EXPECT_EQ(elements_sent(c, 0), 5u);
+  EXPECT_EQ(elements_received(c, 0), 3u);
+  EXPECT_EQ(elements_received(c, 1), 9u);
+}
+
 TEST(Elements, AMatrixIsRoundedUpToWholeElements) {
   auto matrix = std::make_shared<TrafficMatrix>();
   ASSERT_EQ(parse_matrix("0 1\n17 800\n", "m", 2, *matrix), "");

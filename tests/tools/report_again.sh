@@ -28,4 +28,16 @@ for lack in WRONG_SPLIT=1 WRONG_CREATE=1 WRONG_CREATE=4; do
   grep -q '"why": "the MPI has no communicator left"' "$data" || fail "$lack: the data do not say so"
   grep -q '"problem"' "$data" && fail "$lack: $(grep '"problem"' "$data")"
 done
+# So with the graph of neighbours: first for the MPI's calls, then for one of the algorithms.
+for lack in WRONG_GRAPH=1 WRONG_GRAPH=4; do
+  expect 0 - "the report is in '$page'" env QUADRILLE_LIBMPI="$WRONG_MPI" "$lack" $report --output "$page" --data "$data" -- \
+    "$MPIRUN" -n 4 "$REPORT_PROGRAM" neighbors
+  grep -q '"why": "the MPI has no communicator left"' "$data" || fail "$lack: the data do not say so"
+  grep -q '"problem"' "$data" && fail "$lack: $(grep '"problem"' "$data")"
+done
+# Between nodes Quadrille may choose the MPI's own, which is then told as its choice.
+QUADRILLE_NODES=blocked:2 expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- \
+  "$MPIRUN" -n 4 "$REPORT_PROGRAM" neighbors
+python3 "$here/report_page.py" "$data" "$page" neighbors 4 2 >"$work/checked" 2>&1 ||
+  fail "neighbours on two nodes: $(tail -n 3 "$work/checked")"
 finish

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "../temp_folder.hpp"
+#include "collective/collective.hpp"
 #include "team/record_file.hpp"
 #include "tools/report/advice.hpp"
 #include "tools/report/cases.hpp"
 #include "tools/report/child.hpp"
+#include "tools/report/graph.hpp"
 #include "tools/report/read.hpp"
 
 namespace quadrille::tools {
@@ -44,6 +46,19 @@ struct Recording {
     file->communicators[0].world_ranks = sizeof(record::File);
     const std::int32_t ranks[] = {0, 1};
     std::memcpy(bytes.data() + sizeof(record::File), ranks, sizeof ranks);
+  }
+  // With a call of Neighbor_alltoallv in which so many bytes go along each edge.
+  void know_neighbors(const std::vector<std::int32_t>& sources, const std::vector<std::int32_t>& destinations,
+                      const std::vector<std::uint64_t>& sent) {
+    record::Communicator& both = file->communicators[0];
+    both.neighbors = sizeof(record::File) + 8;
+    both.sources = static_cast<int>(sources.size()), both.destinations = static_cast<int>(destinations.size());
+    std::int32_t* const list = reinterpret_cast<std::int32_t*>(bytes.data() + both.neighbors);
+    std::copy(destinations.begin(), destinations.end(), std::copy(sources.begin(), sources.end(), list));
+    record::Entry& entry = file->entries[0];
+    entry.collective = static_cast<std::uint8_t>(Collective::neighbor_alltoallv);
+    entry.samples[0] = {1, sizeof(record::File) + 32};
+    std::copy(sent.begin(), sent.end(), reinterpret_cast<std::uint64_t*>(bytes.data() + entry.samples[0].bytes));
   }
   void write(const test::TempFolder& folder) const {
     std::ofstream out(folder.path() + "/rank-" + std::to_string(file->header.rank), std::ios::binary);
@@ -78,6 +93,64 @@ TEST(ReportRead, WithoutABlockTheLeastIsNone) {
   ASSERT_THAT(data["calls"], SizeIs(1));
   EXPECT_EQ(data["calls"][0]["least"], 0);
   EXPECT_EQ(data["calls"][0]["most"], 0);
+}
+
+// Two edges from rank 0 to rank 1, and one back.
+struct RecordedNeighbors {
+  RecordedNeighbors() {
+    first.know_neighbors({1}, {1, 1}, {8, 16});
+    second.know_neighbors({0, 0}, {0}, {24});
+  }
+  ReportData read() const {
+    const test::TempFolder folder;
+    first.write(folder), second.write(folder);
+    return read_recorded(folder.path());
+  }
+  Recording first{0}, second{1};
+};
+
+TEST(ReportRead, NeighboursAndTheBytesAlongEachEdge) {
+  const ReportData data = RecordedNeighbors().read();
+  const ReportData expected = {{"sources", {{1}, {0, 0}}}, {"destinations", {{1, 1}, {0}}}};
+  EXPECT_EQ(data["communicators"][0]["neighbors"], expected);
+  ASSERT_THAT(data["calls"], SizeIs(1));
+  ASSERT_THAT(data["calls"][0]["samples"], SizeIs(1));
+  EXPECT_EQ(data["calls"][0]["samples"][0]["bytes"], (ReportData{{8, 16}, {24}}));
+}
+
+TEST(ReportRead, WithoutTheNeighboursOfARankThereAreNone) {
+  RecordedNeighbors recorded;
+  recorded.second.file->communicators[0].neighbors = 0;
+  const ReportData data = recorded.read();
+  EXPECT_EQ(data["communicators"][0]["neighbors"], (ReportData{{"why", "not all ranks have left their neighbours"}}));
+  EXPECT_THAT(data["calls"][0]["samples"], SizeIs(0));
+}
+
+TEST(ReportRead, AListThatIsCutOffIsNone) {
+  RecordedNeighbors recorded;
+  recorded.second.file->communicators[0].destinations = 1000;
+  EXPECT_TRUE(recorded.read()["communicators"][0]["neighbors"].contains("why"));
+}
+
+TEST(ReportRead, NeighboursThatChangeAreNone) {
+  RecordedNeighbors recorded;
+  recorded.second.file->communicators[0].neighbors_differ = 1;
+  EXPECT_THAT(recorded.read()["communicators"][0]["neighbors"]["why"].get<std::string>(),
+              HasSubstr("different neighbours"));
+}
+
+TEST(ReportRead, ARecordOfAnotherVersionIsSaidToBeOne) {
+  const test::TempFolder folder;
+  Recording one(0);
+  one.write(folder);
+  EXPECT_FALSE(has_records_of_another_version(folder.path()));
+  one.file->header.magic -= std::uint64_t{1} << 56;  // the version is the last letter
+  one.write(folder);
+  EXPECT_TRUE(has_records_of_another_version(folder.path()));
+  EXPECT_TRUE(read_recorded(folder.path()).is_null());
+  one.file->header.magic = 0;  // one that was not begun
+  one.write(folder);
+  EXPECT_FALSE(has_records_of_another_version(folder.path()));
 }
 
 // ---- Which calls are made again ----
@@ -117,6 +190,66 @@ TEST(ReportCases, CallsOnApartCommunicatorsAreMadeAtTheSameTime) {
   EXPECT_THAT(all[1].calls, ElementsAre(2U));
 }
 
+// Of two ranks, each the neighbour of the other.
+ReportData neighbors_of_each_other(const std::vector<int>& world_ranks) {
+  ReportData pair = communicator(world_ranks);
+  pair["neighbors"] = {{"sources", {{1}, {0}}}, {"destinations", {{1}, {0}}}};
+  return pair;
+}
+
+TEST(ReportCases, CallsBetweenNeighboursBringTheirGraph) {
+  const ReportData first = neighbors_of_each_other({0, 2}), second = neighbors_of_each_other({1, 3});
+  ReportData uniform = call("neighbor_alltoall", 0, 64), other = call("neighbor_alltoall", 1, 64);
+  uniform["bytes"] = other["bytes"] = 64 * 100 * 2;  // an edge each
+  ReportData uneven = call("neighbor_alltoallv", 0, 64);
+  uneven["samples"] = {{{"call", 1}, {"bytes", {{8}, {16}}}}};
+  const auto all = calls_to_replay(four_ranks({first, second}, {uniform, other, uneven}));
+  ASSERT_THAT(all, SizeIs(2));
+  const ReportData& graph = first["neighbors"];
+  EXPECT_EQ(all[0].why, "");
+  EXPECT_EQ(all[0].work, (ReportData{{"collective", "neighbor_alltoall"},
+                                     {"groups", {{0, 2}, {1, 3}}},
+                                     {"block", 64},
+                                     {"graphs", ReportData::array({graph, graph})}}));
+  EXPECT_EQ(all[1].work, (ReportData{{"collective", "neighbor_alltoallv"},
+                                     {"groups", ReportData::array({ReportData{0, 2}})},
+                                     {"bytes", {{8}, {16}}},
+                                     {"graphs", ReportData::array({graph})}}));
+}
+
+TEST(ReportCases, AGraphThatCannotBeMadeAgainSaysWhy) {
+  const auto why = [](const ReportData& sources, const ReportData& destinations, const ReportData& bytes) {
+    ReportData two = communicator({0, 1}), one = call("neighbor_alltoallv", 0, 64);
+    two["neighbors"] = {{"sources", sources}, {"destinations", destinations}};
+    one["samples"] = ReportData::array({{{"call", 1}, {"bytes", bytes}}});
+    return calls_to_replay(four_ranks({two}, {one}))[0].why;
+  };
+  const ReportData none = ReportData::array();
+  const auto lists = [](const ReportData& a, const ReportData& b) { return ReportData::array({a, b}); };
+  EXPECT_EQ(why(lists({1}, {0, 0}), lists({1, 1}, {0}), lists({8, 8}, {16})), "");
+  EXPECT_THAT(why(lists({1}, {0, 0}), lists({1, 1}, {0}), lists({8, 9}, {16})), HasSubstr("different sizes"));
+  EXPECT_THAT(why(lists({1}, {0, 0}), lists({1, 1}, {0}), lists({8}, {16})), HasSubstr("counts of one call"));
+  EXPECT_THAT(why(lists({1}, {0}), lists({1, 1}, {0}), lists({8, 8}, {16})), HasSubstr("do not agree"));
+  EXPECT_THAT(why(lists({2}, {0}), lists({1}, {0}), lists({8}, {16})), HasSubstr("do not agree"));
+  EXPECT_THAT(why(lists({1}, none), lists(none, none), lists(none, none)), HasSubstr("do not agree"));
+  EXPECT_THAT(why(lists(none, none), lists(none, none), lists(none, none)), HasSubstr("without neighbours"));
+}
+
+TEST(ReportCases, ARankKnowsWhatComesAlongItsEdges) {
+  const ReportData work = {
+      {"bytes", {{8, 24}, {16}, ReportData::array()}},
+      {"graphs",
+       ReportData::array({{{"sources", {{1}, {0}, {0}}}, {"destinations", {{2, 1}, {0}, ReportData::array()}}}})}};
+  const BenchEdges first = edges_of(work, 0, 0), second = edges_of(work, 0, 1), third = edges_of(work, 0, 2);
+  EXPECT_THAT(first.destinations, ElementsAre(2, 1));
+  EXPECT_THAT(first.sent, ElementsAre(8U, 24U));
+  EXPECT_THAT(first.received, ElementsAre(16U));
+  EXPECT_THAT(second.sources, ElementsAre(0));
+  EXPECT_THAT(second.received, ElementsAre(24U));
+  EXPECT_THAT(third.received, ElementsAre(8U));
+  EXPECT_THAT(third.sent, SizeIs(0));
+}
+
 TEST(ReportCases, RanksOfOtherProgramsAreNotThere) {
   constexpr int undefined = -32766;
   for (const int rank : {undefined, 4}) {
@@ -128,19 +261,28 @@ TEST(ReportCases, RanksOfOtherProgramsAreNotThere) {
 }
 
 TEST(ReportCases, WhatCannotBeMadeAgainSaysWhy) {
-  ReportData nonblocking = call("alltoall", 0, 64), inter = communicator({0, 1}), short_lived = communicator({0, 1});
-  nonblocking["form"] = "nonblocking";
+  ReportData inter = communicator({0, 1}), short_lived = communicator({0, 1});
   inter["inter"] = true;
   short_lived["made"] = 50;
-  const ReportData data = four_ranks(
-      {communicator({0, 1}), inter, communicator({}), communicator({1}), short_lived},
-      {call("alltoall", -1, 64), nonblocking, call("neighbor_alltoall", 0, 64), call("alltoall", 1, 64),
-       call("alltoall", 2, 64), call("alltoall", 3, 64), call("alltoall", 4, 64), call("alltoallv", 0, 64)});
+  const ReportData data =
+      four_ranks({communicator({0, 1}), inter, communicator({}), communicator({1}), short_lived},
+                 {call("alltoall", -1, 64), call("neighbor_alltoall", 0, 64), call("alltoall", 1, 64),
+                  call("alltoall", 2, 64), call("alltoall", 3, 64), call("alltoall", 4, 64), call("alltoallv", 0, 64)});
   const auto all = calls_to_replay(data);
-  const std::vector<std::string> words = {"several kinds", "nonblocking", "neighbours", "intercommunicator",
-                                          "so many ranks", "one rank",    "a few calls", "counts of one call"};
+  const std::vector<std::string> words = {"several kinds", "neighbours",  "intercommunicator", "so many ranks",
+                                          "one rank",      "a few calls", "counts of one call"};
   ASSERT_EQ(all.size(), words.size());
   for (std::size_t c = 0; c < all.size(); ++c) EXPECT_THAT(all[c].why, HasSubstr(words[c]));
+}
+
+TEST(ReportCases, CallsOfOtherFormsAreNoneOfTheBlockingOnes) {
+  ReportData started = call("alltoall", 1, 64);
+  started["form"] = "nonblocking";
+  const auto all =
+      calls_to_replay(four_ranks({communicator({0, 1}), communicator({2, 3})}, {call("alltoall", 0, 64), started}));
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_FALSE(all[0].work.contains("form"));
+  EXPECT_EQ(all[1].work["form"], "nonblocking");
 }
 
 TEST(ReportCases, OnlyEightAndNoneOfAHundredthOfTheTime) {
@@ -196,6 +338,15 @@ TEST(ReportReplay, SavesWhatEveryRepeatSaves) {
   EXPECT_DOUBLE_EQ(times[2]["saved"].get<double>(), 0);
   EXPECT_DOUBLE_EQ(times[3]["saved"].get<double>(), 100 * 2.5e-6);
   EXPECT_EQ(data["replay"]["without"], ReportData{"QUADRILLE=off"});
+}
+
+// How much of them the program hides behind its own work is not known.
+TEST(ReportReplay, WhatRequestsSaveIsNotKnown) {
+  ReportData started = call("alltoall", 0, 64);
+  started["form"] = "nonblocking";
+  const ReportData data = replayed(four_ranks({communicator({0, 1})}, {started}), {times_of(half, {})});
+  EXPECT_DOUBLE_EQ(data["replay"]["cases"][0]["times"][1]["saved"].get<double>(), 0);
+  EXPECT_THAT(advice_from(data, "mpirun -n 4"), SizeIs(0));
 }
 
 TEST(ReportAdvice, OneWinnerOfEachCollectiveIsNoChoiceBySize) {

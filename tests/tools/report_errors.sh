@@ -29,6 +29,11 @@ expect 7 - "nothing recorded: the command ended with status 7" $report $one "$MP
 expect 7 - "the report is in" $report $one "$MPIRUN" -n 2 "$PROGRAM" fail
 rm -f "$page"
 
+# What another version has recorded is not read, and not taken for nothing.
+expect 1 - "the program ran with a Quadrille of another version" $report --mpi "$ABI" $one \
+  sh -c 'printf QRECORD2 >"$QUADRILLE_RECORD/rank-0"'
+[ -e "$page" ] && fail "a page is there though nothing was read"
+
 # Of two programs of one command the first is recorded.
 expect 0 - "an earlier program has left its record in" $report --mpi "$ABI" $one \
   sh -c '"$0" -n 2 "$1" names && "$0" -n 2 "$1" many' "$MPIRUN" "$REPORT_PROGRAM"

@@ -173,11 +173,13 @@ def check_replay(data):
       for ratio in ('to_mpi', 'to_default'):
         assert ratio not in time or 0 < time[ratio][0] <= time[ratio][1] <= time[ratio][2], time
     assert all('to_default' in time and time['saved'] >= 0 for time in case['times'][2:]), case
+    form = data['calls'][case['call']]['form']
+    assert form == 'blocking' or len(case['times']) == 2 and case['times'][1]['saved'] == 0, case
   halves = [case for case in cases if data['calls'][case['call']]['collective'] == 'allgather']
   assert not halves or len(halves) == 1 and len(halves[0]['calls']) == 2, halves
   for case in cases:
     call = data['calls'][case['call']]
-    if call['form'] != 'blocking' or call['collective'].startswith('neighbor') or call['least'] == INT:
+    if call['least'] == INT:
       assert 'why' in case, case
   # Whatever was set in the run, Quadrille chooses.
   set_in_run = [f'{name}={os.environ[name]}' for name in ('QUADRILLE', 'QUADRILLE_ALGORITHM') if name in os.environ]
@@ -189,6 +191,99 @@ def check_replay(data):
     by = [case['times'][1]['by'] for case in measured if data['calls'][case['call']]['collective'] == collective]
     assert forced not in by, (by, forced)
   assert any(len(case['times']) > 2 for case in measured), measured
+
+
+NEIGHBOR_CALLS = 200
+
+
+def graphs(ranks):
+  """Of each communicator the sources and destinations of its ranks, edge by edge, and the bytes along those to destinations."""
+  last, after = [[(r - 1) % ranks] for r in range(ranks)], [[(r + 1) % ranks] for r in range(ranks)]
+  width = ranks // 2  # of the grid of two rows
+  def doubled(r, side):
+    row, column = divmod(r, width)
+    rows, columns = [(1 - row) * width + column] * 2, [row * width + (column + step) % width for step in (side, -side)]
+    return rows + columns
+  line = [[(r - 1, r + 1), ((r + 1) * INT, (r + 2) * INT)] for r in range(ranks)]
+  inside = lambda r: [k for k in (0, 1) if 0 <= line[r][0][k] < ranks]
+  leaves = [0] * (ranks - 1)
+  return {
+      'ring': ([[(r + 1) % ranks, (r - 1) % ranks] for r in range(ranks)],
+               [[(r - 1) % ranks, (r + 1) % ranks] for r in range(ranks)], [[3 * INT] * 2 for _ in range(ranks)]),
+      'line': ([[line[r][0][k] for k in reversed(inside(r))] for r in range(ranks)],
+               [[line[r][0][k] for k in inside(r)] for r in range(ranks)], [[line[r][1][k] for k in inside(r)] for r in range(ranks)]),
+      'doubled': ([doubled(r, 1) for r in range(ranks)], [doubled(r, -1) for r in range(ranks)],
+                  [[5 * DOUBLE] * 4 for _ in range(ranks)]),
+      'skewed': ([last[r] + ([0] if r == 2 else []) for r in range(ranks)], [after[r] + ([2] if r == 0 else []) for r in range(ranks)],
+                 [[(r + 1) * INT] + ([2 * DOUBLE] if r == 0 else []) for r in range(ranks)]),
+      'star': ([list(range(1, ranks))] + [[0] for _ in leaves], [list(range(1, ranks))] + [[0] for _ in leaves],
+               [[2 * DOUBLE] * (ranks - 1)] + [[2 * DOUBLE] for _ in leaves]),
+      'after': ([[]] + last[1:], after[:-1] + [[]], [[(r + 1) * INT] for r in range(ranks - 1)] + [[]]),
+      'mixed': ([2 * one for one in last], [2 * one for one in after], [[INT, 2 * INT] for _ in range(ranks)]),
+  }
+
+
+def check_neighbors(data, ranks):
+  """Lists of neighbours and counts are those of the program; what can be made again is, and of the rest it is said why not."""
+  communicators = {one['name']: number for number, one in enumerate(data['communicators'])}
+  calls = {call['communicator']: number for number, call in enumerate(data['calls'])}
+  assert len(calls) == len(data['calls']) == 8, data['calls']
+  for name, (sources, destinations, sizes) in graphs(ranks).items():
+    call = data['calls'][calls[communicators[name]]]
+    assert data['communicators'][communicators[name]]['made'] == 1, name
+    assert data['communicators'][communicators[name]]['neighbors'] == {'sources': sources, 'destinations': destinations}, (
+        name, data['communicators'][communicators[name]]['neighbors'])
+    all_sizes = sum(sizes, [])
+    check_call(data, call, NEIGHBOR_CALLS, NEIGHBOR_CALLS * sum(all_sizes), min(all_sizes), max(all_sizes))
+    uniform = call['collective'] in ('neighbor_alltoall', 'neighbor_allgather')
+    assert [sample['call'] for sample in call['samples']] == ([] if uniform else [128, 64]), (name, call['samples'])
+    assert all(sample['bytes'] == sizes for sample in call['samples']), (name, call['samples'])
+  changed = data['communicators'][communicators['changed']]
+  assert changed['made'] == 2 and 'different neighbours' in changed['neighbors']['why'], changed
+
+
+def check_neighbors_again(data, ranks):
+  cases = {data['communicators'][data['calls'][case['call']]['communicator']]['name']: case for case in data['replay']['cases']}
+  reasons = {'changed': 'different neighbours', 'mixed': 'different sizes'}
+  for name, case in cases.items():
+    if name in reasons:
+      assert reasons[name] in case['why'], case
+      continue
+    assert 'why' not in case, (name, case)
+    first, second = case['times'][:2]
+    assert (first['name'], second['name']) == ('mpi', 'default'), case
+    assert all(time['microseconds'] > 0 for time in case['times']), case
+    if len(set(data['node_of'])) == 1:
+      assert second['by'] == 'rings' and len(case['times']) > 2, case
+    elif data['calls'][case['call']]['collective'] not in ('neighbor_alltoall', 'neighbor_allgather'):
+      # Nobody knows all sizes, so nothing is combined, and under `quadrille run` the MPI's own is left alone.
+      assert second['by'] == 'mpi', case
+  # Which calls took the most time is the machine's affair.
+  assert len(cases.keys() - reasons.keys()) >= 2, cases
+
+
+REQUESTS = {('alltoallv', 'nonblocking'), ('allgather', 'nonblocking'), ('neighbor_alltoall', 'nonblocking'),
+            ('alltoallv', 'blocking'), ('allgather', 'blocking'), ('alltoall', 'persistent')}  # the last where the MPI has them
+
+
+def check_requests(data, ranks):
+  """Calls that are started and waited for are made again so, by the MPI and by Quadrille alone; nobody knows what they save."""
+  assert all((call['collective'], call['form']) in REQUESTS and call['calls'] == 100 for call in data['calls']), data['calls']
+  assert len(data['calls']) in (len(REQUESTS) - 1, len(REQUESTS)), data['calls']
+  vector = only(data, 'alltoallv', 'nonblocking')
+  sizes = [[(a + b) * INT for b in range(ranks)] for a in range(ranks)]
+  check_call(data, vector, 100, 100 * sum(map(sum, sizes)), 0, 2 * (ranks - 1) * INT)
+  assert [sample['bytes'] for sample in vector['samples']] == [sizes, sizes], vector['samples']
+  if 'replay' not in data:
+    return
+  cases = data['replay']['cases']
+  # Which calls took the most time is the machine's affair.
+  cases = [case for case in cases if data['calls'][case['call']]['form'] != 'blocking']
+  assert len(cases) >= 2, data['replay']
+  for case in cases:
+    assert [time['name'] for time in case['times']] == ['mpi', 'default'], case
+    assert all(time['microseconds'] > 0 for time in case['times']), case
+    assert case['times'][1]['by'] not in ('', 'nothing') and case['times'][1]['saved'] == 0, case
 
 
 def main(data_file, page, action, ranks, nodes=1):
@@ -207,6 +302,12 @@ def main(data_file, page, action, ranks, nodes=1):
     check_many(data, ranks)
   elif action == 'full':
     check_full(data, ranks)
+  elif action == 'neighbors':
+    check_neighbors(data, ranks)
+    if 'replay' in data:
+      check_neighbors_again(data, ranks)
+  elif action == 'requests':
+    check_requests(data, ranks)
   elif action == 'names':
     check_names_of_communicators(data)
   else:

@@ -8,6 +8,8 @@
  *   names    calls on communicators with names: one that is longer than has room, and then two after each other, of
  *            which the second is shorter
  *   full     more sizes than have room, then Alltoallv on the first two ranks, and then on all
+ *   neighbors  every kind of call between neighbours, on communicators with names, of an even number of ranks from 4 on
+ *   requests   nonblocking calls, and persistent ones where the MPI has them
  *   short    many small calls; prints the nanoseconds of one
  */
 #include <mpi.h>
@@ -15,6 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#if MPI_VERSION >= 4
+#define ALLTOALL_INIT MPI_Alltoall_init
+#elif defined(OPEN_MPI)
+#include <mpi-ext.h>
+#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define ALLTOALL_INIT MPIX_Alltoall_init
+#endif
+#endif
 
 enum { most_ranks = 16, room = 1 << 16 };
 
@@ -80,6 +90,157 @@ static void ring(int calls) {
   MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &comm);
   for (i = 0; i < calls; ++i) MPI_Neighbor_alltoall(sent, 3, MPI_INT, received, 3, MPI_INT, comm);
   MPI_Comm_free(&comm);
+}
+
+/* ---- Calls between neighbours, in arrays with room for all ---- */
+
+enum { neighbor_calls = 200 };
+
+static int counts[2][most_ranks], places[2][most_ranks];
+
+static MPI_Comm grid(const char* name, int dimensions, const int* extents, int periodic) {
+  MPI_Comm comm;
+  int around[2];
+  around[0] = around[1] = periodic;
+  MPI_Cart_create(MPI_COMM_WORLD, dimensions, extents, around, 0, &comm);
+  MPI_Comm_set_name(comm, name);
+  return comm;
+}
+
+static MPI_Comm graph(const char* name, int in, const int* sources, int out, const int* destinations) {
+  static const int weights[most_ranks];
+  MPI_Comm comm;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, sources, weights, out, destinations, weights, MPI_INFO_NULL, 0,
+                                 &comm);
+  MPI_Comm_set_name(comm, name);
+  return comm;
+}
+
+/* Rank 0 is the neighbour of all others. */
+static MPI_Comm star(void) {
+  MPI_Comm comm;
+  int index[most_ranks], edges[2 * most_ranks], r;
+  for (r = 1; r < ranks; ++r) edges[r - 1] = r;
+  index[0] = ranks - 1;
+  for (r = 1; r < ranks; ++r) {
+    edges[index[r - 1]] = 0;
+    index[r] = index[r - 1] + 1;
+  }
+  MPI_Graph_create(MPI_COMM_WORLD, ranks, index, edges, 0, &comm);
+  MPI_Comm_set_name(comm, "star");
+  return comm;
+}
+
+/* In a ring 3 numbers to each side; on a line me + 1 numbers to the left, me + 2 to the right, and on its ends nobody;
+ * in a grid of two rows 5 DOUBLEs to each side, of which two are the same rank. One grid is gone before the next one
+ * comes. */
+static void around_grids(void) {
+  int extents[2], i;
+  MPI_Comm comm = grid("ring", 1, &ranks, 1);
+  for (i = 0; i < neighbor_calls; ++i) MPI_Neighbor_alltoall(sent, 3, MPI_INT, received, 3, MPI_INT, comm);
+  MPI_Comm_free(&comm);
+  comm = grid("line", 1, &ranks, 0);
+  counts[0][0] = counts[1][0] = rank + 1;
+  counts[0][1] = counts[1][1] = rank + 2;
+  places[0][1] = places[1][1] = 100;
+  for (i = 0; i < neighbor_calls; ++i) {
+    MPI_Neighbor_alltoallv(sent, counts[0], places[0], MPI_INT, received, counts[1], places[1], MPI_INT, comm);
+  }
+  MPI_Comm_free(&comm);
+  extents[0] = 2, extents[1] = ranks / 2;
+  comm = grid("doubled", 2, extents, 1);
+  for (i = 0; i < neighbor_calls; ++i) MPI_Neighbor_alltoall(sent, 5, MPI_DOUBLE, received, 5, MPI_DOUBLE, comm);
+  MPI_Comm_free(&comm);
+}
+
+/* me + 1 numbers to the next, and 2 DOUBLEs from 0 to 2. */
+static void around_skewed(MPI_Comm comm) {
+  MPI_Datatype types[2];
+  MPI_Aint where[2];
+  int i;
+  types[0] = MPI_INT, types[1] = MPI_DOUBLE;
+  where[0] = 0, where[1] = 1024;
+  counts[0][0] = rank + 1, counts[0][1] = 2;
+  counts[1][0] = (rank + ranks - 1) % ranks + 1, counts[1][1] = 2;
+  for (i = 0; i < neighbor_calls; ++i) {
+    MPI_Neighbor_alltoallw(sent, counts[0], where, types, received, counts[1], where, types, comm);
+  }
+}
+
+/* Two DOUBLEs of each rank of a star; me + 1 numbers to the next one, of which the last rank has none. */
+static void around_gathers(MPI_Comm all, MPI_Comm after) {
+  int i;
+  counts[1][0] = (rank + ranks - 1) % ranks + 1;
+  places[1][0] = 0;
+  for (i = 0; i < neighbor_calls; ++i) {
+    MPI_Neighbor_allgather(sent, 2, MPI_DOUBLE, received, 2, MPI_DOUBLE, all);
+    MPI_Neighbor_allgatherv(sent, rank + 1, MPI_INT, received, counts[1], places[1], MPI_INT, after);
+  }
+}
+
+/* What is not made again: two edges of 1 and 2 numbers to the next, and neighbours that change. */
+static void around_odd_ones(const int* next, const int* last) {
+  MPI_Comm mixed, comm;
+  int twice_next[2], twice_last[2], i, k;
+  for (k = 0; k < 2; ++k) {
+    twice_next[k] = *next, twice_last[k] = *last;
+    counts[0][k] = counts[1][k] = k + 1;
+    places[0][k] = places[1][k] = 4 * k;
+  }
+  mixed = graph("mixed", 2, twice_last, 2, twice_next);
+  for (i = 0; i < neighbor_calls; ++i) {
+    MPI_Neighbor_alltoallv(sent, counts[0], places[0], MPI_INT, received, counts[1], places[1], MPI_INT, mixed);
+  }
+  for (k = 0; k < 2; ++k) {
+    comm = graph("changed", 1, k ? next : last, 1, k ? last : next);
+    for (i = 0; i < neighbor_calls; ++i) MPI_Neighbor_alltoall(sent, 1, MPI_INT, received, 1, MPI_INT, comm);
+    MPI_Comm_free(&comm);
+  }
+  MPI_Comm_free(&mixed);
+}
+
+static void neighbors(void) {
+  MPI_Comm comms[3];
+  int next[2], last[2], i;
+  next[0] = (rank + 1) % ranks, next[1] = 2;
+  last[0] = (rank + ranks - 1) % ranks, last[1] = 0;
+  comms[0] = graph("skewed", rank == 2 ? 2 : 1, last, rank == 0 ? 2 : 1, next);
+  comms[1] = star();
+  comms[2] = graph("after", rank > 0, last, rank < ranks - 1, next);
+  around_grids();
+  around_skewed(comms[0]);
+  around_gathers(comms[1], comms[2]);
+  around_odd_ones(next, last);
+  for (i = 0; i < 3; ++i) MPI_Comm_free(&comms[i]);
+}
+
+/* From rank a to rank b a + b numbers; and some of the calls without a request, too. */
+static void requests(void) {
+  enum { calls = 100 };
+  int r, i;
+  MPI_Request request;
+  MPI_Comm ring = grid("ring", 1, &ranks, 1);
+  for (r = 0; r < ranks; ++r) counts[0][r] = rank + r, places[0][r] = 100 * r;
+  for (i = 0; i < calls; ++i) {
+    MPI_Ialltoallv(sent, counts[0], places[0], MPI_INT, received, counts[0], places[0], MPI_INT, MPI_COMM_WORLD,
+                   &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Iallgather(sent, 4, MPI_DOUBLE, received, 4, MPI_DOUBLE, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Alltoallv(sent, counts[0], places[0], MPI_INT, received, counts[0], places[0], MPI_INT, MPI_COMM_WORLD);
+    MPI_Allgather(sent, 4, MPI_DOUBLE, received, 4, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI_Ineighbor_alltoall(sent, 3, MPI_INT, received, 3, MPI_INT, ring, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+#if defined(ALLTOALL_INIT)
+  for (i = 0; i < calls; ++i) {
+    ALLTOALL_INIT(sent, 2, MPI_INT, received, 2, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+  }
+#endif
+  MPI_Comm_free(&ring);
 }
 
 static void many(void) {
@@ -150,6 +311,10 @@ int main(int argc, char** argv) {
     full();
   } else if (strcmp(action, "names") == 0) {
     names();
+  } else if (strcmp(action, "neighbors") == 0) {
+    neighbors();
+  } else if (strcmp(action, "requests") == 0) {
+    requests();
   } else if (strcmp(action, "short") == 0) {
     measure();
   } else if (strcmp(action, "none") != 0) {

@@ -23,6 +23,7 @@ QUADRILLE=off report_of 0 3 1 all 2>/dev/null
 report_of 0 2 1 many
 report_of 0 4 1 full
 report_of 0 2 1 names
+report_of 0 6 1 neighbors
 report_of 5 3 1 abort
 # What a launcher answers if ranks end without MPI_Finalize is its own.
 "$TOOL" run -- "$MPIRUN" -n 2 "$REPORT_PROGRAM" early >/dev/null 2>&1
@@ -31,6 +32,12 @@ report_of $? 2 1 early
 # The calls that took the most time are made again, those of both halves at once.
 expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 4 "$REPORT_PROGRAM" all
 python3 "$here/report_page.py" "$data" "$page" replay 4 >"$work/checked" 2>&1 || fail "replay: $(tail -n 3 "$work/checked")"
+# So are calls between neighbours, in every kind of topology.
+expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 4 "$REPORT_PROGRAM" neighbors
+python3 "$here/report_page.py" "$data" "$page" neighbors 4 >"$work/checked" 2>&1 || fail "neighbours: $(tail -n 3 "$work/checked")"
+# And calls that are started and waited for.
+expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 4 "$REPORT_PROGRAM" requests
+python3 "$here/report_page.py" "$data" "$page" requests 4 >"$work/checked" 2>&1 || fail "requests: $(tail -n 3 "$work/checked")"
 # Whoever starts the tool may ignore how its children end.
 expect 7 - "the report is in" python3 -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)

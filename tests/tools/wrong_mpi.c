@@ -1,6 +1,7 @@
 /* An MPI whose Alltoallv delivers a wrong byte in call number WRONG_CALL, for tests of what looks for wrong bytes; and
-   which has no communicator for rank 1 of the world from call number WRONG_SPLIT of Comm_split on, or WRONG_CREATE of
-   Comm_create. This library stands before the real one, to which it is linked. */
+   which has no communicator for rank 1 of the world from call number WRONG_SPLIT of Comm_split on, WRONG_CREATE of
+   Comm_create, or WRONG_GRAPH of Dist_graph_create_adjacent. This library stands before the real one, to which it is
+   linked. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -44,6 +45,18 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *made) {
   int (*const next)(MPI_Comm, MPI_Group, MPI_Comm *) =
       (int (*)(MPI_Comm, MPI_Group, MPI_Comm *))dlsym(RTLD_NEXT, "PMPI_Comm_create");
   return lack("WRONG_CREATE", &calls, next(comm, group, made), made);
+}
+
+int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int in, const int* sources, const int* source_weights, int out,
+                                    const int* destinations, const int* destination_weights, MPI_Info info, int reorder,
+                                    MPI_Comm* made) {
+  static long calls = 0;
+  int (*const next)(MPI_Comm, int, const int*, const int*, int, const int*, const int*, MPI_Info, int, MPI_Comm*) =
+      (int (*)(MPI_Comm, int, const int*, const int*, int, const int*, const int*, MPI_Info, int, MPI_Comm*))dlsym(
+          RTLD_NEXT, "PMPI_Dist_graph_create_adjacent");
+  const int error =
+      next(comm, in, sources, source_weights, out, destinations, destination_weights, info, reorder, made);
+  return lack("WRONG_GRAPH", &calls, error, made);
 }
 
 /* By this one the library is found. */

@@ -104,12 +104,14 @@ std::size_t elements_between(const BenchCase& c, int block, int source, int dest
 }  // namespace
 
 std::size_t elements_sent(const BenchCase& c, int block) {
+  if (c.edges != nullptr) return c.edges->sent[static_cast<std::size_t>(block)];
   if (c.neighbors == nullptr) return elements_of(c, c.me, block);
   return elements_between(c, block, c.me,
                           c.neighbors->destinations[static_cast<std::size_t>(block)]);
 }
 
 std::size_t elements_received(const BenchCase& c, int block) {
+  if (c.edges != nullptr) return c.edges->received[static_cast<std::size_t>(block)];
   if (c.neighbors == nullptr) return elements_of(c, block, c.me);
   return elements_between(c, block, c.neighbors->sources[static_cast<std::size_t>(block)], c.me);
 }
@@ -153,6 +155,9 @@ void BlockBuffer::Free::operator()(std::byte* memory) const {
 
 void BlockBuffer::measure() {
   starts_ = {0};
+  // Some MPIs want arrays also where there are no blocks.
+  for (auto* const array : {&counts_, &displacements_, &byte_displacements_}) array->reserve(elements_.size() + 1);
+  address_displacements_.reserve(elements_.size() + 1);
   for (const std::size_t elements : elements_) {
     counts_.push_back(static_cast<int>(elements));
     displacements_.push_back(static_cast<int>(starts_.back() / extent_));
@@ -252,19 +257,21 @@ void copy_plainly(BlockBuffer& to, BlockBuffer& from, bool streaming) {
 
 BenchData::BenchData(const BenchCase& c)
     : case_(c),
-      send_(is_allgather(c.collective) ? 1 : c.peers(), layout_of(c.element).unit, layout_of(c.element).extent),
-      recv_(c.peers(), layout_of(c.element).unit, layout_of(c.element).extent) {
+      send_(is_allgather(c.collective) ? 1 : c.destinations(), layout_of(c.element).unit, layout_of(c.element).extent),
+      recv_(c.sources(), layout_of(c.element).unit, layout_of(c.element).extent) {
   const std::size_t unit = layout_of(c.element).unit;
-  for (int block = 0; block < c.peers(); ++block) {
+  for (int block = 0; block < c.destinations(); ++block) {
     const std::size_t sent = elements_sent(c, block);
     bytes_sent_ += sent * unit;
     largest_sent_ = std::max(largest_sent_, sent * unit);
     // In place nothing is sent from the send buffer: its blocks stay empty.
     if (!c.in_place && (block == 0 || !gathers())) send_.set_block(block, sent);
+  }
+  for (int block = 0; block < c.sources(); ++block) {
     recv_.set_block(block, elements_received(c, block));
     bytes_received_ += elements_received(c, block) * unit;
   }
-  bytes_held_ = gathers() && c.peers() > 0 ? elements_sent(c, 0) * unit : bytes_sent_;
+  bytes_held_ = gathers() && c.destinations() > 0 ? elements_sent(c, 0) * unit : bytes_sent_;
   for (BlockBuffer* buffer : {&send_, &recv_}) {
     c.gpu != nullptr ? buffer->allocate_on(c.gpu, c.stages_mpi) : buffer->allocate(c.shared_memory);
   }
@@ -275,7 +282,7 @@ BenchData::BenchData(const BenchCase& c)
   } else {
     type_ = c.element == ElementKind::byte ? mpi().byte : mpi().double_type;
   }
-  const auto peers = static_cast<std::size_t>(c.peers());
+  const auto peers = static_cast<std::size_t>(std::max(c.peers(), 1));
   types_.assign(peers, type_);
   if (!row_of(c.collective).of_mpi) {
     same_counts_.assign(peers, send_.counts()[0]);
@@ -305,12 +312,19 @@ std::vector<BlockBuffer::Expected> BenchData::expected_sent() const {
   std::vector<BlockBuffer::Expected> blocks;
   // Between neighbours the number of the block stands for the destination, which may be there
   // twice.
-  for (int peer = 0; peer < case_.peers(); ++peer) blocks.push_back({case_.me, peer});
+  for (int peer = 0; peer < case_.destinations(); ++peer) {
+    const bool has_edges = case_.edges != nullptr;
+    blocks.push_back({case_.me, has_edges ? case_.edges->destinations[static_cast<std::size_t>(peer)] : peer});
+  }
   return blocks;
 }
 
 std::vector<BlockBuffer::Expected> BenchData::expected_received() const {
   std::vector<BlockBuffer::Expected> blocks;
+  if (case_.edges != nullptr) {
+    for (const int source : case_.edges->sources) blocks.push_back({source, gathers() ? 0 : case_.me});
+    return blocks;
+  }
   for (int peer = 0; peer < case_.peers(); ++peer) {
     const int source = case_.neighbors != nullptr
                            ? case_.neighbors->sources[static_cast<std::size_t>(peer)]
@@ -357,18 +371,22 @@ namespace {
 // What the two call a collective, blocking and not.
 struct OurBlocking {};
 struct OurNonblocking {};
+struct OurPersistent {};
 struct TheirBlocking {};
 struct TheirNonblocking {};
+struct TheirPersistent {};
 
-#define QUADRILLE_OUR_FUNCTIONS(collective, Name, ...)                                    \
-  auto function_of(OurBlocking, Of<Collective::collective>) { return &Quadrille_##Name; } \
-  auto function_of(OurNonblocking, Of<Collective::collective>) { return &Quadrille_I##collective; }
+#define QUADRILLE_OUR_FUNCTIONS(collective, Name, ...)                                              \
+  auto function_of(OurBlocking, Of<Collective::collective>) { return &Quadrille_##Name; }           \
+  auto function_of(OurNonblocking, Of<Collective::collective>) { return &Quadrille_I##collective; } \
+  auto function_of(OurPersistent, Of<Collective::collective>) { return &Quadrille_##Name##_init; }
 QUADRILLE_COLLECTIVES(QUADRILLE_OUR_FUNCTIONS)
 #undef QUADRILLE_OUR_FUNCTIONS
 
-#define QUADRILLE_THEIR_FUNCTIONS(collective, Name, ...)                             \
-  auto function_of(TheirBlocking, Of<Collective::collective>) { return mpi().Name; } \
-  auto function_of(TheirNonblocking, Of<Collective::collective>) { return mpi().I##collective; }
+#define QUADRILLE_THEIR_FUNCTIONS(collective, Name, ...)                                         \
+  auto function_of(TheirBlocking, Of<Collective::collective>) { return mpi().Name; }             \
+  auto function_of(TheirNonblocking, Of<Collective::collective>) { return mpi().I##collective; } \
+  auto function_of(TheirPersistent, Of<Collective::collective>) { return mpi().Name##_init; }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_THEIR_FUNCTIONS)
 #undef QUADRILLE_THEIR_FUNCTIONS
 
@@ -385,6 +403,11 @@ Side side_of(BlockBuffer& buffer, std::byte* data, MPI_Datatype type, const std:
           types.data()};
 }
 
+// Who has no neighbours on a side gives the count of the others: all ranks give the same one, as programs do.
+void give_one_count(const BenchCase& c, Side& side) {
+  if (c.edges != nullptr && is_regular(c.collective)) side.count = static_cast<int>(c.bytes);
+}
+
 // The last call's error.
 template <class Call>
 int repeat(long times, Call call) {
@@ -397,19 +420,22 @@ int repeat(long times, Call call) {
 
 template <class Their, class... Others>
 int BenchData::with_mpi(long times, Their their, MPI_Comm comm, Others... others) {
-  Side send = side_of(send_, send_.for_mpi(), type_, types_);
-  const Side recv = side_of(recv_, recv_.for_mpi(), type_, types_);
+  Side send = side_of(send_, send_.for_mpi(), type_, types_), recv = side_of(recv_, recv_.for_mpi(), type_, types_);
+  give_one_count(case_, send);
+  give_one_count(case_, recv);
   if (case_.in_place) send.buffer = MPI_IN_PLACE;
   return do_as(
       case_.collective,
       [&](auto collective) {
         if constexpr (row_of(collective).of_mpi) {
           const auto function = function_of(their, collective);
+          if (function == nullptr) return MPI_ERR_OTHER;
           return repeat(times, [&] { return call_with<collective>(function, send, recv, comm, others...); });
         } else {
           send.counts = same_counts_.data(), send.addresses = same_places_.data();
           constexpr auto instead = Collective::neighbor_alltoallw;
           const auto function = function_of(their, Of<instead>());
+          if (function == nullptr) return MPI_ERR_OTHER;
           return repeat(times, [&] { return call_with<instead>(function, send, recv, comm, others...); });
         }
       },
@@ -418,8 +444,9 @@ int BenchData::with_mpi(long times, Their their, MPI_Comm comm, Others... others
 
 template <class Our, class... Others>
 int BenchData::with_quadrille(long times, Our our, MPI_Comm comm, Others... others) {
-  Side send = side_of(send_, send_.data(), type_, types_);
-  const Side recv = side_of(recv_, recv_.data(), type_, types_);
+  Side send = side_of(send_, send_.data(), type_, types_), recv = side_of(recv_, recv_.data(), type_, types_);
+  give_one_count(case_, send);
+  give_one_count(case_, recv);
   if (case_.in_place) send.buffer = MPI_IN_PLACE;
   return do_as(
       case_.collective,
@@ -454,6 +481,14 @@ int BenchData::start_mpi(MPI_Comm comm, MPI_Request& request) {
 
 int BenchData::start_quadrille(MPI_Comm comm, Quadrille_Request& request) {
   return with_quadrille(1, OurNonblocking(), comm, &request);
+}
+
+int BenchData::make_mpi(MPI_Comm comm, MPI_Request& request) {
+  return with_mpi(1, TheirPersistent(), comm, mpi().info_null, &request);
+}
+
+int BenchData::make_quadrille(MPI_Comm comm, Quadrille_Request& request) {
+  return with_quadrille(1, OurPersistent(), comm, mpi().info_null, &request);
 }
 
 }  // namespace quadrille::tools

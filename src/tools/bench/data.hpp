@@ -5,6 +5,7 @@
 // guard zones; receive buffers start poisoned; gaps of datatypes must stay untouched.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
 #include "tools/bench/device/gpu.hpp"
+#include "tools/bench/edges.hpp"
 #include "tools/bench/neighbors.hpp"
 #include "tools/bench/options.hpp"
 
@@ -32,9 +34,15 @@ struct BenchCase {
   std::shared_ptr<const BenchNeighbors> neighbors = nullptr;  // of neighbour collectives
   std::shared_ptr<Gpu> gpu = nullptr;                         // in whose memory the buffers are; null: the host's
   bool stages_mpi = false;                                    // the MPI is then given memory of the host
+  std::shared_ptr<const BenchEdges> edges = nullptr;          // in the place of `neighbors`: of any graph; of bytes
 
-  // Blocks of the two sides.
-  int peers() const { return neighbors != nullptr ? neighbors->size() : ranks; }
+  // Blocks of the two sides, which may differ only in a graph of any kind.
+  int peers() const { return std::max(destinations(), sources()); }
+  int destinations() const { return edges != nullptr ? static_cast<int>(edges->destinations.size()) : blocks(); }
+  int sources() const { return edges != nullptr ? static_cast<int>(edges->sources.size()) : blocks(); }
+
+ private:
+  int blocks() const { return neighbors != nullptr ? neighbors->size() : ranks; }
 };
 
 // Elements of the block from `source` to `destination`. Pure: all ranks agree. Not for a stencil.
@@ -134,6 +142,9 @@ class BenchData {
   // The nonblocking forms.
   int start_mpi(MPI_Comm comm, MPI_Request& request);
   int start_quadrille(MPI_Comm comm, Quadrille_Request& request);
+  // Persistent requests, which are not started yet. An error where the MPI has none.
+  int make_mpi(MPI_Comm comm, MPI_Request& request);
+  int make_quadrille(MPI_Comm comm, Quadrille_Request& request);
 
   // Whether a call sends what the one before received, so that only every other one delivers what is checked.
   bool alternates() const { return case_.in_place && !gathers(); }

@@ -26,18 +26,28 @@ std::shared_ptr<const BenchNeighbors> make_neighbors(const plan::Neighborhood& n
 
 namespace {
 
+// Some MPIs look at the address also where there is nobody.
+const int* ranks_in(const std::vector<int>& list) {
+  static const int nobody = 0;
+  return list.empty() ? &nobody : list.data();
+}
+
 MPI_Comm make_adjacent(MPI_Comm all, const std::vector<int>& sources, const std::vector<int>& destinations) {
   MPI_Comm comm = mpi().comm_null;
-  mpi().Dist_graph_create_adjacent(all, static_cast<int>(sources.size()), sources.data(), mpi().unweighted,
-                                   static_cast<int>(destinations.size()), destinations.data(), mpi().unweighted,
-                                   mpi().info_null, 0, &comm);
-  return comm;
+  const int error = mpi().Dist_graph_create_adjacent(
+      all, static_cast<int>(sources.size()), ranks_in(sources), mpi().unweighted, static_cast<int>(destinations.size()),
+      ranks_in(destinations), mpi().unweighted, mpi().info_null, 0, &comm);
+  return error == MPI_SUCCESS ? comm : mpi().comm_null;
 }
 
 }  // namespace
 
 MPI_Comm make_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors) {
   return make_adjacent(all, neighbors.sources, neighbors.destinations);
+}
+
+MPI_Comm make_graph_comm(MPI_Comm all, const BenchEdges& edges) {
+  return make_adjacent(all, edges.sources, edges.destinations);
 }
 
 MPI_Comm make_graph_comm_around(MPI_Comm cart, const BenchNeighbors& neighbors) {

@@ -6,6 +6,7 @@
 
 #include "mpi/mpi.hpp"
 #include "plan/neighborhood.hpp"
+#include "tools/bench/edges.hpp"
 
 namespace quadrille::tools {
 
@@ -25,6 +26,8 @@ std::shared_ptr<const BenchNeighbors> make_neighbors(const plan::Neighborhood& n
 // Collective: a communicator with this topology, as a program makes it with the MPI, or for
 // Quadrille.
 MPI_Comm make_graph_comm(MPI_Comm all, const BenchNeighbors& neighbors);
+// The same of a graph of any kind; null if the MPI has no communicator left.
+MPI_Comm make_graph_comm(MPI_Comm all, const BenchEdges& edges);
 // The same by a program that has only the offsets: it asks MPI_Cart_rank for the rank of each neighbour.
 MPI_Comm make_graph_comm_around(MPI_Comm cart, const BenchNeighbors& neighbors);
 // As make_graph_comm(), by MPI_Dist_graph_create, which finds out who the sources are.

@@ -61,7 +61,8 @@ class Adviser {
   Adviser(const ReportData& data, const std::string& launcher)
       : data_(data), launcher_(launcher), command_(as_line(data["command"].get<std::vector<std::string>>())) {
     for (const auto& one : data["replay"]["cases"]) {
-      if (!one.contains("why")) add(one);
+      const auto& call = data["calls"][one["call"].get<std::size_t>()];
+      if (!one.contains("why") && call["form"] == "blocking") add(one);
     }
   }
 
@@ -132,9 +133,10 @@ class Adviser {
   }
 
   ReportData about_quadrille() const {
-    const std::string times =
-        fmt::format("The calls that were made again take {} of a rank in the run by the MPI alone, {} by Quadrille",
-                    seconds_text(quadrille_.before), seconds_text(quadrille_.after));
+    const std::string times = fmt::format(
+        "The blocking calls that were made again take {} of a rank in the run by the MPI alone, {} by "
+        "Quadrille",
+        seconds_text(quadrille_.before), seconds_text(quadrille_.after));
     if (quadrille_.gains()) {
       const std::string each = quadrille_.worse == 0 ? "." : "; not each of them is faster.";
       return {{"text", times + each}, {"lines", with_quadrille()}};

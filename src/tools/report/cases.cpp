@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "choose/registry.hpp"
+#include "tools/report/graph.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -30,10 +31,6 @@ std::string why_not_again(const ReportData& data, const ReportData& call) {
   Collective collective{};
   if (!choose::collective_from_name(call["collective"].get<std::string>(), collective)) return "an unknown collective";
   if (number < 0) return "calls of several kinds, which had no room of their own";
-  if (call["form"] != "blocking") {
-    return "nonblocking and persistent calls are not made again: what they cost shows where they are waited for";
-  }
-  if (!is_dense(collective)) return "collectives between neighbours are not made again: see 'quadrille bench'";
   const ReportData& communicator = data["communicators"][static_cast<std::size_t>(number)];
   if (communicator["inter"].get<bool>()) return "an intercommunicator";
   if (communicator["world_ranks"].empty()) return "a communicator of so many ranks that they were not recorded";
@@ -42,8 +39,12 @@ std::string why_not_again(const ReportData& data, const ReportData& call) {
   if (communicator["made"] > 1 && call["calls"].get<double>() <= first_calls * communicator["made"].get<double>()) {
     return "communicators that live for a few calls: the first calls on one go to the MPI (QUADRILLE_SETUP_AFTER)";
   }
-  if (!is_regular(collective) && call["samples"].empty()) return "not all ranks have left the counts of one call";
-  return "";
+  if (is_neighbor(collective)) {
+    if (std::string why = why_no_graph(communicator); !why.empty()) return why;
+  }
+  if (is_regular(collective)) return "";
+  if (call["samples"].empty()) return "not all ranks have left the counts of one call";
+  return is_neighbor(collective) ? why_not_such_bytes(communicator["neighbors"], call["samples"][0]["bytes"]) : "";
 }
 
 // Of the program's ranks.
@@ -54,15 +55,24 @@ bool are_apart(const ReportData& groups, const ReportData& group) {
                       [&](const auto& rank) { return taken.contains(rank.template get<int>()); });
 }
 
+bool is_between_neighbors(const ReportData& call) {
+  Collective collective{};
+  return choose::collective_from_name(call["collective"].get<std::string>(), collective) && is_neighbor(collective);
+}
+
 ReportData work_of(const ReportData& data, const ReportData& call) {
   const ReportData& communicator = data["communicators"][call["communicator"].get<std::size_t>()];
   ReportData work = {{"collective", call["collective"]}, {"groups", {communicator["world_ranks"]}}};
+  if (call["form"] != "blocking") work["form"] = call["form"];
+  const bool around = is_between_neighbors(call);
   if (!call["samples"].empty()) {
     work["bytes"] = call["samples"][0]["bytes"];
   } else {
     const double ranks = communicator["ranks"], calls = call["calls"].get<double>() * call["told"].get<double>();
-    work["block"] = static_cast<std::uint64_t>(call["bytes"].get<double>() / std::max(calls * ranks, 1.0) + 0.5);
+    const double blocks = around ? static_cast<double>(edges_in(communicator["neighbors"])) / ranks : ranks;
+    work["block"] = static_cast<std::uint64_t>(call["bytes"].get<double>() / std::max(calls * blocks, 1e-9) + 0.5);
   }
+  if (around) work["graphs"] = ReportData::array({communicator["neighbors"]});
   return work;
 }
 
@@ -71,9 +81,9 @@ bool joins(const ReportData& data, const ReplayedCalls& to, const ReportData& ca
   if (to.work.is_null() || !to.work.contains("block")) return false;
   const ReportData& first = data["calls"][to.calls[0]];
   const ReportData work = work_of(data, call);
-  return first["where"] == call["where"] && first["collective"] == call["collective"] && work.contains("block") &&
-         work["block"] == to.work["block"] && work["groups"][0].size() == to.work["groups"][0].size() &&
-         are_apart(to.work["groups"], work["groups"][0]);
+  return first["where"] == call["where"] && first["collective"] == call["collective"] &&
+         first["form"] == call["form"] && work.contains("block") && work["block"] == to.work["block"] &&
+         work["groups"][0].size() == to.work["groups"][0].size() && are_apart(to.work["groups"], work["groups"][0]);
 }
 
 double seconds_in_run(const ReportData& data, const ReplayedCalls& one, double microseconds_less) {
@@ -95,7 +105,9 @@ std::vector<ReplayedCalls> calls_to_replay(const ReportData& data) {
                                    [&](const ReplayedCalls& one) { return why.empty() && joins(data, one, call); });
     if (same != all.end()) {
       same->calls.push_back(c);
-      same->work["groups"].push_back(work_of(data, call)["groups"][0]);
+      const ReportData work = work_of(data, call);
+      same->work["groups"].push_back(work["groups"][0]);
+      if (work.contains("graphs")) same->work["graphs"].push_back(work["graphs"][0]);
       continue;
     }
     if (all.size() == most_cases || (!all.empty() && call["seconds"][1].get<double>() < least_share * sum)) continue;
@@ -116,11 +128,13 @@ ReportData replay_of(const ReportData& data, const std::vector<ReplayedCalls>& r
     }
     if (!told.contains("why")) {
       auto& list = told["times"];
+      // Of other calls it is not known how much of their time the program's own work hides.
+      const bool waits = data["calls"][one.calls[0]]["form"] == "blocking";
       for (std::size_t i = 1; i < list.size(); ++i) {
         const auto& before = list[i == 1 ? 0 : 1];  // what it would take the place of
         const auto& ratio = list[i][i == 1 ? "to_mpi" : "to_default"];
         const double less = before["microseconds"].get<double>() * (1 - ratio[1].get<double>());
-        list[i]["saved"] = ratio[2].get<double>() < 0.97 ? seconds_in_run(data, one, less) : 0.0;
+        list[i]["saved"] = ratio[2].get<double>() < 0.97 && waits ? seconds_in_run(data, one, less) : 0.0;
       }
     }
     cases.push_back(std::move(told));

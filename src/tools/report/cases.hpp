@@ -4,7 +4,11 @@
 //
 //   { "collective": "alltoallv", "groups": [[0,2],[1,3]], "block": 64 }
 //                       or, of blocks that differ, in place of "block"
-//                       "bytes": [[...]]  from each rank of the group to each other
+//                       "bytes": [[...]]  from each rank of the group to each other; between neighbours along each edge
+//                       and, of other than blocking calls, which are started and waited for,
+//                       "form": "nonblocking" or "persistent"
+//                       and, between neighbours,
+//                       "graphs": [ { "sources": [[...]], "destinations": [[...]] } ]  of each group, by its ranks
 //   { "times": [ { "name": "mpi", "microseconds" },
 //                { "name": "default", "by": "inbox", "microseconds", "to_mpi": [least, median, most] },
 //                { "name": "bruck:radix=4", "microseconds", "to_mpi": [...], "to_default": [...] } ] }

@@ -23,6 +23,7 @@ namespace record = quadrille::record;
 
 constexpr int most_ranks_of_samples = 128;
 constexpr std::size_t samples_told = 2;
+constexpr std::size_t most_edges = 1 << 16;  // of a communicator whose neighbours are told
 
 // The file of one rank.
 struct RankFile {
@@ -46,14 +47,21 @@ bool is_whole(const RankFile& one) {
          header.names <= record::most_names && header.entries <= record::most_entries;
 }
 
-std::vector<RankFile> read_files(const std::string& folder) {
+// As they are, whole or not.
+std::vector<RankFile> all_files(const std::string& folder) {
   std::vector<RankFile> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (!entry.path().filename().string().starts_with("rank-")) continue;
     RankFile one;
-    if (read_whole(entry.path().string(), one.bytes).empty() && is_whole(one)) files.push_back(std::move(one));
+    if (read_whole(entry.path().string(), one.bytes).empty()) files.push_back(std::move(one));
   }
+  return files;
+}
+
+std::vector<RankFile> read_files(const std::string& folder) {
+  std::vector<RankFile> files = all_files(folder);
+  std::erase_if(files, [](const RankFile& one) { return !is_whole(one); });
   std::sort(files.begin(), files.end(),
             [](const RankFile& a, const RankFile& b) { return a.header().rank < b.header().rank; });
   return files;
@@ -75,6 +83,18 @@ double seconds_of(const record::Times& times, std::uint64_t calls, double mean) 
   return static_cast<double>(times.nanoseconds + times.sampled_nanoseconds) * 1e-9 + std::max(rest, 0.0) * mean;
 }
 
+bool is_of_another_version(const RankFile& one) {
+  std::uint64_t magic = 0;
+  if (one.bytes.size() < sizeof magic) return false;
+  std::memcpy(&magic, one.bytes.data(), sizeof magic);
+  return magic != record::magic && (magic & record::mask_of_all) == (record::magic & record::mask_of_all);
+}
+
+// The edges of one rank.
+struct Around {
+  std::vector<int> sources, destinations;
+};
+
 // One communicator, as all of its ranks know it.
 struct MergedCommunicator {
   std::string name;
@@ -83,6 +103,8 @@ struct MergedCommunicator {
   bool inter = false, has_matrix = true;
   std::vector<int> world_ranks;
   Matrix matrix;
+  std::map<int, Around> around;  // by rank; of a communicator with neighbour calls
+  bool around_differs = false;   // of communicators after each other
 };
 
 struct MergedWay {
@@ -190,7 +212,16 @@ class Merger {
     if (const auto* sent = one.array<std::uint64_t>(told.sent, told.ranks)) {
       for (int to = 0; to < told.ranks; ++to) add_bytes(merged, told.rank, to, sent[to]);
     }
+    add_neighbors(one, told, merged);
     return number;
+  }
+
+  static void add_neighbors(const RankFile& one, const record::Communicator& told, MergedCommunicator& merged) {
+    merged.around_differs = merged.around_differs || told.neighbors_differ != 0;
+    const int sources = std::max(told.sources, 0), destinations = std::max(told.destinations, 0);
+    if (const auto* list = one.array<std::int32_t>(told.neighbors, sources + destinations)) {
+      merged.around[told.rank] = {{list, list + sources}, {list + sources, list + sources + destinations}};
+    }
   }
 
   void add_bytes(MergedCommunicator& merged, int from, int to, std::uint64_t bytes) {
@@ -234,9 +265,15 @@ class Merger {
       const std::uint64_t each = entry.bytes / static_cast<std::uint64_t>(communicator.ranks);
       for (int to = 0; to < communicator.ranks; ++to) add_bytes(communicator, rank, to, each);
     }
+    int blocks = communicator.ranks;
+    if (row.partners == Partners::neighbors) {
+      const auto around = communicator.around.find(rank);
+      if (around == communicator.around.end()) return;
+      blocks = static_cast<int>(around->second.destinations.size());
+    }
     for (const record::Sample& sample : entry.samples) {
-      const auto* bytes = sample.call > 0 ? one.array<std::uint64_t>(sample.bytes, communicator.ranks) : nullptr;
-      if (bytes != nullptr) call.samples[sample.call][rank].assign(bytes, bytes + communicator.ranks);
+      const auto* bytes = sample.call > 0 ? one.array<std::uint64_t>(sample.bytes, blocks) : nullptr;
+      if (bytes != nullptr) call.samples[sample.call][rank].assign(bytes, bytes + blocks);
     }
   }
 
@@ -244,7 +281,25 @@ class Merger {
     ReportData told = {{"name", one.name},   {"ranks", one.ranks}, {"made", one.made},
                        {"inter", one.inter}, {"told", one.told},   {"world_ranks", one.world_ranks}};
     told.update(one.matrix.json());
+    if (!one.around.empty()) told["neighbors"] = told_around(one);
     return told;
+  }
+
+  // Those of all ranks, or why not.
+  static ReportData told_around(const MergedCommunicator& one) {
+    if (one.around_differs) return {{"why", "communicators with different neighbours, one after the other"}};
+    if (static_cast<int>(one.around.size()) != one.ranks) {
+      return {{"why", "not all ranks have left their neighbours"}};
+    }
+    ReportData sources = ReportData::array(), destinations = ReportData::array();
+    std::size_t edges = 0;
+    for (const auto& [rank, around] : one.around) {
+      edges += around.destinations.size();
+      sources.push_back(around.sources);
+      destinations.push_back(around.destinations);
+    }
+    if (edges > most_edges) return {{"why", fmt::format("more than {} edges between neighbours", most_edges)}};
+    return {{"sources", std::move(sources)}, {"destinations", std::move(destinations)}};
   }
 
   // Those calls whose blocks all ranks have told, the latest first.
@@ -252,7 +307,9 @@ class Merger {
     ReportData all = ReportData::array();
     if (key.communicator < 0) return all;
     const int ranks = communicators_[static_cast<std::size_t>(key.communicator)].ranks;
-    if (ranks > most_ranks_of_samples) return all;
+    // Between neighbours there are fewer blocks.
+    const bool dense = is_dense(static_cast<Collective>(key.collective));
+    if (ranks > (dense ? most_ranks_of_samples : record::most_ranks_with_matrix)) return all;
     for (auto sample = call.samples.rbegin(); sample != call.samples.rend() && all.size() < samples_told; ++sample) {
       if (static_cast<int>(sample->second.size()) != ranks) continue;
       ReportData rows = ReportData::array();
@@ -315,6 +372,11 @@ class Merger {
 };
 
 }  // namespace
+
+bool has_records_of_another_version(const std::string& folder) {
+  const std::vector<RankFile> files = all_files(folder);
+  return std::any_of(files.begin(), files.end(), is_of_another_version);
+}
 
 ReportData read_recorded(const std::string& folder) {
   const std::vector<RankFile> files = read_files(folder);

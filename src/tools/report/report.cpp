@@ -51,6 +51,10 @@ std::string write_text(const std::string& file, const std::string& text) {
   return out ? "" : fmt::format("cannot write '{}'", file);
 }
 
+std::string version() {
+  return fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR, QUADRILLE_VERSION_PATCH);
+}
+
 // With `problem` on stderr.
 int complain_with(int status, const std::string& problem) {
   complain(problem);
@@ -84,7 +88,13 @@ int report_stored(const ReportOptions& options) {
 }
 
 // Why the program left nothing behind.
-std::string why_nothing(int status) {
+std::string why_nothing(int status, const std::string& folder) {
+  if (has_records_of_another_version(folder)) {
+    return fmt::format(
+        "nothing recorded that can be read: the program ran with a Quadrille of another version than "
+        "this tool ({}); let both be of one installation",
+        version());
+  }
   if (status != 0) {
     return fmt::format("nothing recorded: the command ended with status {} before any call of the all-to-all family",
                        status);
@@ -103,10 +113,6 @@ std::vector<std::string> settings() {
   return all;
 }
 
-std::string version() {
-  return fmt::format("{}.{}.{}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR, QUADRILLE_VERSION_PATCH);
-}
-
 int report_run(const ReportOptions& options) {
   for (const std::string& file : {options.output, options.data}) {
     const std::string problem = file.empty() ? "" : why_not_writable(file);
@@ -123,7 +129,7 @@ int report_run(const ReportOptions& options) {
   unsetenv("QUADRILLE_RECORD");
   if (status < 0) return complain_with(failed, "cannot start a process, or learn how it has ended");
   ReportData data = read_recorded(folder.path());
-  if (data.is_null()) return complain_with(status != 0 ? status : failed, why_nothing(status));
+  if (data.is_null()) return complain_with(status != 0 ? status : failed, why_nothing(status, folder.path()));
   ReportData head = {{"format", format_of_data},
                      {"version", version()},
                      {"date", now_as_text()},
