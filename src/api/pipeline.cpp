@@ -109,7 +109,7 @@ run::RoundWays ways_of_rounds(const choose::Choice& choice, const team::Team& te
   constexpr std::size_t least_depth = 2;
   const std::size_t depth = std::max(number_in(choice, "depth"), least_depth);
   const std::size_t piece = plan::piece_within(
-      number_in(choice, "chunk"), depth, static_cast<std::uint64_t>(team.group.ranks), memory::Staging::most_kept);
+      number_in(choice, "chunk"), depth, static_cast<std::uint64_t>(team.group.ranks), memory::Staging::least_kept);
   return {piece, depth, team::config().device_kernels};
 }
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,14 @@ void Staging::take(const DeviceDriver& driver, const DevicePlace& place, std::si
   }
 }
 
+std::size_t Staging::most_kept() {
+  static const std::size_t bytes = [] {
+    const std::size_t processors = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+    return std::clamp(sys::physical_memory() / processors / 4, least_kept, most_ever_kept);
+  }();
+  return bytes;
+}
+
 void Staging::give_back() {
   if (piece_.memory == nullptr) return;
   const Piece piece = std::exchange(piece_, {});
@@ -113,11 +122,11 @@ void Staging::give_back() {
   const std::lock_guard lock(list.mutex);
   if (list.ended && piece.pinned) return;
   const bool all = keeping_all > 0 && piece.pinned;
-  if (list.ended || !keeps_ || (piece.bytes > most_kept && !all)) {
+  if (list.ended || !keeps_ || (piece.bytes > most_kept() && !all)) {
     free_piece(*driver_, piece);
     return;
   }
-  while (!all && !list.pieces.empty() && list.bytes + piece.bytes > most_kept) forget_first(list, *driver_);
+  while (!all && !list.pieces.empty() && list.bytes + piece.bytes > most_kept()) forget_first(list, *driver_);
   try {
     list.pieces.push_back(piece);
   } catch (const std::bad_alloc&) {
@@ -134,7 +143,7 @@ KeepsAllStaging::~KeepsAllStaging() { --keeping_all; }
 void trim_staging() {
   Kept& list = kept();
   const std::lock_guard lock(list.mutex);
-  while (list.bytes > Staging::most_kept) forget_first(list, *list.driver);
+  while (list.bytes > Staging::most_kept()) forget_first(list, *list.driver);
 }
 
 void before_free_staging(void (*work)()) { work_before_free.store(work); }

@@ -51,6 +51,16 @@ for row, line in zip(rows, lines, strict=True):
     assert asked == "default" or row["served_by"].startswith({"cuda-aware-mpi": "mpi"}.get(asked, asked)), row
 PYTHON
 
+# What goes over the host as a whole goes over the bus; in chunks all of it but a rank's own block.
+expect 0 - "in chunks" $cuda $bench alltoall --device cuda --sizes 64K --iterations 2 --warmup 0 \
+  --algorithms copy-to-cpu,pipelined-copy-to-cpu --json "$work/c.json"
+python3 - "$work/c.json" <<'PYTHON' || fail "own blocks are counted as if they went over the bus"
+import json, sys
+whole, chunks = json.load(open(sys.argv[1]))["rows"]
+assert (whole["ceiling_by"], chunks["ceiling_by"]) == ("bus", "bus, without own blocks"), (whole, chunks)
+assert abs(chunks["ceiling_us"] / whole["ceiling_us"] - 2 / 3) < 1e-6, (whole, chunks)  # of 3 ranks
+PYTHON
+
 # Wrong bytes are seen: in the check before, and in a timed call.
 for call in 1 5; do
   expect 1 - "1 wrong bytes" $cuda QUADRILLE_LIBMPI="$WRONG_MPI" WRONG_CALL=$call \

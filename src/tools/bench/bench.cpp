@@ -296,7 +296,7 @@ class Bench {
         rows_of(measure(data, implementations_, options, plan_.checks_timed_calls ? &checks : nullptr));
     for (BenchRow& row : rows) {
       if (gpu_ != nullptr) {
-        row.ceiling = ceiling_of_gpus(data, row.path == straight);
+        row.ceiling = ceiling_of_gpus(data, row.path);
       } else if (copies_directly(row)) {
         row.ceiling = ceiling;
       }
@@ -367,11 +367,13 @@ class Bench {
     return false;
   }
 
-  // What the data of a GPU's ranks need where they only go through its bus, or to another place of its memory.
-  // Collective.
-  Ceiling ceiling_of_gpus(const BenchData& data, bool is_straight) const {
-    const double held = max_over_ranks(static_cast<double>(data.bytes_held()), world_.comm);
-    const double received = max_over_ranks(static_cast<double>(data.bytes_received()), world_.comm);
+  // What the data of a GPU's ranks need where they only go through its bus, or to another place of its memory. In chunks a
+  // rank's own block stays in the device; of a gather's one block the other ranks need a copy all the same. Collective.
+  Ceiling ceiling_of_gpus(const BenchData& data, std::string_view path) const {
+    const bool is_straight = path == straight, stays = path == in_chunks;
+    const std::size_t own = stays ? data.bytes_own() : 0, own_held = is_allgather(plan_.collective) ? 0 : own;
+    const double held = max_over_ranks(static_cast<double>(data.bytes_held() - own_held), world_.comm);
+    const double received = max_over_ranks(static_cast<double>(data.bytes_received() - own), world_.comm);
     const GpuRates& rates = header_.device->rates;
     if (!rates.are_measured() || (is_straight && header_.device->gpus > 1)) return {};
     const double bytes_a_us = 1e3 / header_.device->ranks_a_gpu;  // of a rank, for each 10^9 bytes a second
@@ -379,7 +381,7 @@ class Bench {
     if (rates.both_ways == 0) return {};
     return {
         std::max({held / rates.to_host, received / rates.to_device, (held + received) / rates.both_ways}) / bytes_a_us,
-        "bus"};
+        stays ? "bus, without own blocks" : "bus"};
   }
 
   // Whether the data of a GPU stay there. Of the MPI's own algorithm it is the MPI's affair, if it is given them.

@@ -271,6 +271,8 @@ BenchData::BenchData(const BenchCase& c)
     recv_.set_block(block, elements_received(c, block));
     bytes_received_ += elements_received(c, block) * unit;
   }
+  const bool is_dense = c.neighbors == nullptr && c.edges == nullptr;
+  if (is_dense) bytes_own_ = elements_received(c, c.me) * unit;
   bytes_held_ = gathers() && c.destinations() > 0 ? elements_sent(c, 0) * unit : bytes_sent_;
   for (BlockBuffer* buffer : {&send_, &recv_}) {
     c.gpu != nullptr ? buffer->allocate_on(c.gpu, c.stages_mpi) : buffer->allocate(c.shared_memory);

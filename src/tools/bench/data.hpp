@@ -170,6 +170,8 @@ class BenchData {
   // Data of the send buffer, and of the receive buffer.
   std::size_t bytes_held() const { return bytes_held_; }
   std::size_t bytes_received() const { return bytes_received_; }
+  // Data of this rank's own block, which it gets from itself.
+  std::size_t bytes_own() const { return bytes_own_; }
   // Data of the largest block that this rank sends.
   std::size_t largest_sent() const { return largest_sent_; }
 
@@ -193,7 +195,7 @@ class BenchData {
   // The one block of neighbor_allgatherw as MPI_Neighbor_alltoallw has it: once for each destination.
   std::vector<int> same_counts_;
   std::vector<MPI_Aint> same_places_;
-  std::size_t bytes_sent_ = 0, largest_sent_ = 0, bytes_held_ = 0, bytes_received_ = 0;
+  std::size_t bytes_sent_ = 0, largest_sent_ = 0, bytes_held_ = 0, bytes_received_ = 0, bytes_own_ = 0;
 };
 
 }  // namespace quadrille::tools
