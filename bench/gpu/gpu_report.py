@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -118,7 +119,7 @@ class Runner:
     figure = '--figure' in step.bench
     words = step.bench + ([] if figure else ['--device', self.options.device])
     words += ['--results', data] if figure else ['--json', os.path.join(data, 'rows.json')]
-    return [*self.options.mpirun.split(), '-n', str(step.ranks), self.options.quadrille, 'bench', *words]
+    return [*shlex.split(self.options.mpirun), '-n', str(step.ranks), self.options.quadrille, 'bench', *words]
 
   def run(self, step):
     settings = self.settings_of(step)
@@ -181,7 +182,7 @@ def arguments():
 def measure(options, report):
   runner = Runner(options, report)
   steps = [step for step in plan.steps(options.quick, options.counts) if wanted(step, options)]
-  if is_hydra(options.mpirun.split()[0]):
+  if is_hydra(shlex.split(options.mpirun)[0]):
     steps = [step for step in steps if not step.name.startswith('way-')]
   bad = 0
   for number, step in enumerate(steps, 1):
@@ -208,7 +209,7 @@ def main():
     return 0
   if options.steps and not any(wanted(step, options) for step in plan.steps(options.quick, options.counts)):
     parser.error(f'--steps {options.steps}: there is no such step; see --list')
-  programs = [] if options.probe else [options.mpirun.split()[0], options.quadrille]
+  programs = [] if options.probe else [shlex.split(options.mpirun)[0], options.quadrille]
   for program in programs:
     if shutil.which(program) is None:
       parser.error(f'{program} is not there; see --mpirun and --quadrille')

@@ -4,7 +4,8 @@ set -u
 export PYTHONPATH="$(dirname "$0")/../../scripts"  # table_forms
 failures=0
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# Also of a script that forgets to finish.
+trap 'rm -rf "$work"; [ "$failures" = 0 ] || exit 1' EXIT
 
 fail() {
   echo "FAILED: $*" >&2

@@ -27,7 +27,7 @@ PYTHON
 expect 0 - "ipc: memory of a process that another one opens: refused: the other process: cuIpcGetMemHandle" \
   env QUADRILLE_STANDIN_NO_IPC=1 $cuda $start --probe
 grep -q "values: streams that wait" "$work/out" || fail "after a refusal nothing was looked at"
-expect 0 - "process register: refused: " \
+expect 0 - "processes register: refused: " \
   env QUADRILLE_STANDIN_FAIL=cuMemHostRegister_v2:1+,cuGraphLaunch:1+ $cuda $start --probe
 grep -q "bare copies of an exchange in one process: refused: cuGraphLaunch: " "$work/out" || fail "no refusal of graphs: $(cat "$work/out")"
 if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
@@ -36,8 +36,8 @@ fi
 
 # ---- Steps ----
 rm -rf "$work/out.d"
-expect 0 - "2 steps are left for --resume: 0.0001 minutes are over" $cuda $start --ranks 2 --steps large,paper --budget 0.0001
-expect 0 - "paper-alltoallv-2: " $cuda $start --ranks 2 --steps large,paper,staged,buffers --resume
+expect 0 - "2 steps are left for --resume: 0.0001 minutes are over" $cuda $start --ranks 2 --steps large-alltoall,paper --budget 0.0001
+expect 0 - "paper-alltoallv-2: " $cuda $start --ranks 2 --steps large-alltoall,paper,staged,buffers --resume
 python3 - "$work/out.d" <<'PYTHON' || fail "the steps left something else"
 import json, pathlib, sys
 folder = pathlib.Path(sys.argv[1])
@@ -56,7 +56,7 @@ assert "| reached |" not in page
 PYTHON
 # What is there is not measured again.
 cp "$work/out.d/report.json" "$work/before.json"
-expect 0 - "report.json, report.md and log.txt" $cuda $start --ranks 2 --steps large,paper,staged,buffers --resume
+expect 0 - "report.json, report.md and log.txt" $cuda $start --ranks 2 --steps large-alltoall,paper,staged,buffers --resume
 grep -q "====" "$work/out" && fail "--resume measured again"
 cmp -s "$work/before.json" "$work/out.d/report.json" || fail "--resume wrote something else"
 # A step that fails is told, and the next ones are taken.
@@ -73,3 +73,4 @@ expect 2 - "there is no such step; see --list" $start --steps nothing
 expect 2 - "numbers of ranks with commas are wanted" $start --ranks two
 expect 2 - "no-launcher is not there" python3 "$report" --mpirun no-launcher --quadrille "$TOOL"
 expect 0 - "figure-10" $start --list
+finish
