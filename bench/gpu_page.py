@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/results/gpu.md from the data of `quadrille bench --figure gpu-1` to `gpu-10`.
+"""Writes docs/results/gpu.md from the data of `quadrille bench --figure gpu-1` to `gpu-10`, and of one GPU (gpu_report_page.py).
 
   bench/gpu_page.py >docs/results/gpu.md
 
@@ -11,9 +11,12 @@ import pathlib
 import statistics
 import sys
 
+import gpu_report_page
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / 'docs' / 'results' / 'gpu'
 UNTESTED = 'cannot be tested here'
+ONE_GPU = 'there was one GPU, and they need several'
 NOTES = """Figure 6 needs no GPU. Here all ranks share two processors, so the system's time slices are measured as well, and
 an exchange whose ranks sleep or yield is favoured; the paper does not say how many cores its node has. What differs by a
 few percent, or by less than the runs do, says nothing. With 128 MiB of a rank 8 ranks were measured: 64 need more memory
@@ -112,10 +115,12 @@ def main():
   print('    for n in 1 2 3 4 5 6 7 8 9 10; do mpirun -n 8 quadrille bench --figure gpu-$n --results docs/results/gpu; done\n')
   print('| figure | here |\n|---|---|')
   for number in range(1, 11):
-    here = f'[measured](#figure-{number})' if runs_of(number) else f'{UNTESTED}: no GPU'
+    here = f'[measured](#figure-{number})' if runs_of(number) else f'{UNTESTED}: {ONE_GPU}'
     print(f'| {number} | {here} |')
   print()
+  print('What [one GPU that its ranks share](#one-gpu-shared-by-its-ranks) shows is measured apart from the figures.\n')
   print(NOTES)
+  print(gpu_report_page.text())
   for number in range(1, 11):
     if runs_of(number):
       figure(number)

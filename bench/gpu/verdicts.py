@@ -42,6 +42,22 @@ def is_standin(found):
   return any(name.startswith('Stand-in') for name in names)
 
 
+def counts_own_blocks(row):
+  """Older data take each rank's own block to cross the bus in any case. In chunks it does not: it is copied in the device."""
+  return row.get('ceiling_by') != 'bus, without own blocks'
+
+
+def part_of_bus(row, ranks):
+  """What a call used of the bus as it was measured before its step."""
+  stays = row['algorithm'].startswith('pipelined') and counts_own_blocks(row)
+  return row['ceiling_part'] * ((ranks - 1) / ranks if stays else 1)
+
+
+def bus_rate(row, ranks):
+  """Bytes in a microsecond, both ways together, that the bus did before the step."""
+  return 2 * row['bytes'] * ranks * (ranks if counts_own_blocks(row) else ranks - 1) / row['ceiling_us']
+
+
 def table(head, lines):
   return ['| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)] + [
       '| ' + ' | '.join(str(cell) for cell in line) + ' |' for line in lines] + ['']
@@ -91,11 +107,15 @@ class Page:
                  f'{rate:.0f} GB/s, {rate / copy:.2f} of it{of_bare}', self.verdict(rate >= 0.85 * copy)]
 
   def staged(self):
-    for name in self.names('staged-'):
-      for row in rows_of(self.steps, name):
-        if row.get('ceiling_part') is not None:
-          yield [f'{name}: {row["algorithm"]}, blocks of {row["bytes"]} B', 'at least 0.85 of the bus',
-                 f'{row["ceiling_part"]:.2f}', self.verdict(row['ceiling_part'] >= 0.85)]
+    """Held to the best that the bus did before any of these steps: it is measured in a few copies, at times disturbed ones."""
+    rows = [(name, self.steps[name]['ranks'], row) for name in self.names('staged-') for row in rows_of(self.steps, name)
+            if row.get('ceiling_part') is not None]
+    best = max((bus_rate(row, ranks) for _, ranks, row in rows), default=0)
+    for name, ranks, row in rows:
+      here = part_of_bus(row, ranks)
+      part = here * bus_rate(row, ranks) / best
+      yield [f'{name}: {row["algorithm"]}, blocks of {row["bytes"]} B', 'at least 0.85 of the bus',
+             f'{part:.2f}, {here:.2f} of what it did before this step', self.verdict(part >= 0.85)]
 
   def paper(self):
     for name in self.names('paper-'):

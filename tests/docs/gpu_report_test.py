@@ -70,10 +70,28 @@ class Verdicts(unittest.TestCase):
     self.assertIn('| paper-alltoallv-2 | 139 |', text)
 
   def test_chunks_that_were_refused_are_not_judged(self):
-    rows = [row('pipelined-copy-to-cpu', path='in chunks', ceiling_by='bus', ceiling_part=0.9)]
+    rows = [row('pipelined-copy-to-cpu', path='in chunks', ceiling_by='bus', ceiling_us=4.5, ceiling_part=0.9)]
     self.assertIn('staged-alltoallv-2', page({'staged-alltoallv-2': step(rows)}).split('| step |')[0])
     rows[0]['path'] = 'over host'
     self.assertEqual(verdicts.rows_of({'staged-alltoallv-2': step(rows)}, 'staged-alltoallv-2'), [])
+
+  def test_a_ranks_own_block_does_not_cross_the_bus_in_chunks(self):
+    chunks = row('pipelined-copy-to-cpu', path='in chunks', ceiling_us=10, ceiling_part=1.8)
+    whole = row('copy-to-cpu', ceiling_us=10, ceiling_part=0.8)
+    text = page({'staged-alltoallv-2': step([chunks, whole])})
+    self.assertIn('pipelined-copy-to-cpu, blocks of 64 B | at least 0.85 of the bus | 0.90, 0.90 of what', text)
+    self.assertIn(': copy-to-cpu, blocks of 64 B | at least 0.85 of the bus | 0.80, 0.80 of what', text)
+    known = row('pipelined-copy-to-cpu', path='in chunks', ceiling_us=5, ceiling_part=0.9, ceiling_by='bus, without own blocks')
+    self.assertIn('| 0.90, 0.90 of what it did before this step | reached', page({'staged-alltoallv-2': step([known])}))
+    chunks['ceiling_part'] = 1.2
+    self.assertIn('| 0.90, 0.90 of what it did before this step | reached', page({'staged-alltoallv-4': step([chunks], 4)}))
+
+  def test_the_bus_is_the_best_of_all_steps(self):
+    slow = row('copy-to-cpu', ceiling_us=10, ceiling_part=0.9)  # 51.2 MB/s
+    fast = row('copy-to-cpu', ceiling_us=20, ceiling_part=0.9)  # 102.4 MB/s
+    text = page({'staged-alltoallv-2': step([slow]), 'staged-alltoallv-4': step([fast], 4)})
+    self.assertIn('| 0.45, 0.90 of what it did before this step | not reached', text)
+    self.assertIn('| 0.90, 0.90 of what it did before this step | reached', text)
 
   def test_a_standin_reaches_nothing(self):
     text = page({'small-alltoall-2': step([row()], name='Stand-in 0')})
@@ -131,9 +149,9 @@ class Steps(unittest.TestCase):
     all_steps = list(plan.steps())
     self.assertEqual(len({one.name for one in all_steps}), len(all_steps))
     for ranks in (2, 4, 8):
-      large = next(one for one in all_steps if one.name == f'large-alltoall-{ranks}')
-      sizes = [int(size) for size in large.bench[2].split(',')]
-      self.assertEqual([size * ranks * ranks for size in sizes], [256 << 20, 1024 << 20])
+      for name, total in (('large', 256 << 20), ('large-1GiB', 1024 << 20)):
+        large = next(one for one in all_steps if one.name == f'{name}-alltoall-{ranks}')
+        self.assertEqual(int(large.bench[2]) * ranks * ranks, total)
 
 
 if __name__ == '__main__':
