@@ -63,7 +63,6 @@ EXCEPTIONS = {
     ('choose/tuning_file.cpp', 'unistd.h'): 'reads and writes tables',
     ('team/config.cpp', 'unistd.h'): 'all variables of the environment',
     ('team/switch_points.cpp', 'fstream'): 'the name of the processor',
-    ('team/switch_points.cpp', 'unistd.h'): 'the number of processors',
     # The system: processes, memory, time.
     ('memory/device.cpp', 'dlfcn.h'): 'the driver of a GPU is looked for at run time',
     ('memory/device.cpp', 'link.h'): 'the driver of a GPU is looked for at run time',

@@ -5,7 +5,6 @@
 #include <bit>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -109,7 +108,7 @@ void Staging::take(const DeviceDriver& driver, const DevicePlace& place, std::si
 
 std::size_t Staging::most_kept() {
   static const std::size_t bytes = [] {
-    const std::size_t processors = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+    const auto processors = static_cast<std::size_t>(sys::online_processors());
     return std::clamp(sys::physical_memory() / processors / 4, least_kept, most_ever_kept);
   }();
   return bytes;

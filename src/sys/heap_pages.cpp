@@ -77,6 +77,8 @@ std::string heap_obstacle(std::size_t bytes) {
 
 std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
+int online_processors() { return static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))); }
+
 std::size_t physical_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   return pages > 0 ? static_cast<std::size_t>(pages) * page_size() : 0;

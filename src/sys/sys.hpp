@@ -76,6 +76,8 @@ void close_descriptor(int descriptor);
 std::string heap_obstacle(std::size_t bytes);
 // Bytes of physical memory of this machine; 0 if unknown.
 std::size_t physical_memory();
+// Processors of this machine, wherever this process may run; at least 1.
+int online_processors();
 std::size_t page_size();
 
 // A memfd of `bytes`, closed on exec, at a high number so that the program's numbers stay as they

@@ -1,7 +1,6 @@
 #include "team/switch_points.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <mutex>
@@ -67,7 +66,7 @@ Measured& measured() {
 
 choose::Machine this_machine() {
   choose::Machine machine;
-  machine.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  machine.cores = sys::online_processors();
   std::ifstream stream("/proc/cpuinfo");
   // AArch64 gives no name, but a number of the kind of core.
   for (std::string line; std::getline(stream, line);) {
