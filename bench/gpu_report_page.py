@@ -24,8 +24,9 @@ Everything was measured once. A time is the median over the batches of one run, 
 brackets is the 99th percentile. Run 1 was before one kernel moved all blocks inside a device: then the driver's batches
 did, and the kernel for small blocks alone. Run 2 was with that kernel, some 50 minutes later on a machine of the same kind.
 The bus was slower there: 69 to 92 GB/s both ways before the steps of run 2, 96 to 100 before those of run 1. Two things
-were changed after run 2 because of what it showed, and were not measured again: in which order the blocks of the kernel's
-threads begin, and how much pinned memory is kept (128 MiB then).
+were changed after run 2 because of what it showed, and were not measured again: how the kernel is
+launched (in which order its blocks begin, and how many threads those of small pieces have), and how much pinned memory is
+kept (128 MiB then).
 """
 GOALS = """\
 `check-`, `small-` and `way-` are of run 1, all others of run 2. Right bytes were checked in run 1: `default`, `ipc-pull`

@@ -1,6 +1,7 @@
 #include "memory/device_pieces.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -18,7 +19,7 @@ constexpr std::size_t most_of_row = 1024 * MiB;    // units are counted in 32 bi
 constexpr std::size_t least_rows = 16, large_row = 32 * KiB;
 constexpr std::size_t least_copies = 4, large_copy = 32 * KiB;
 // Threads of a block; blocks of a launch; units that a thread reads before it writes. So many blocks fill the device twice.
-constexpr unsigned threads = 256, most_blocks = 4224, at_once = 4;
+constexpr unsigned least_threads = 32, most_threads = 256, most_blocks = 4224, at_once = 4;
 constexpr unsigned beside_others = 1;  // of a stream: it waits for no other one
 
 std::size_t unit_of(std::uint64_t together) {
@@ -81,6 +82,8 @@ bool launch(const DeviceDriver& driver, void* function, const void* list, std::u
             void* stream) {
   auto address = reinterpret_cast<std::uint64_t>(list);
   void* parameters[] = {&address, &count};
+  const unsigned wanted = std::min(largest / at_once + (largest % at_once != 0 ? 1 : 0), most_threads);
+  const unsigned threads = std::clamp(std::bit_ceil(wanted), least_threads, most_threads);
   const unsigned useful = largest / (threads * at_once) + (largest % (threads * at_once) != 0 ? 1 : 0);
   const unsigned of_a_piece = std::clamp(useful, 1U, most_blocks);
   const unsigned rows = std::clamp(most_blocks / of_a_piece, 1U, count);

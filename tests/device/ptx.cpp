@@ -167,9 +167,12 @@ class Reader {
 // One thread of a kernel.
 class Thread {
  public:
-  Thread(const Kernel& kernel, const std::vector<std::vector<char>>& parameters, const std::uint64_t (&special)[6])
-      // What a kernel reads before it has written it is not zero by chance.
-      : kernel_(kernel), parameters_(parameters), special_(special), registers_(kernel.registers, 0xa5a5a5a5a5a5a5a5U) {}
+  Thread(const Kernel& kernel, const std::vector<std::vector<char>>& parameters, const std::uint64_t (&special)[6],
+         std::vector<std::uint64_t>& registers)
+      : kernel_(kernel), parameters_(parameters), special_(special), registers_(registers) {
+    // What a kernel reads before it has written it is not zero by chance.
+    registers_.assign(kernel.registers, 0xa5a5a5a5a5a5a5a5U);
+  }
 
   int run() {
     for (std::size_t steps = 0; at_ < kernel_.instructions.size(); ++steps) {
@@ -271,7 +274,7 @@ class Thread {
   const Kernel& kernel_;
   const std::vector<std::vector<char>>& parameters_;
   const std::uint64_t (&special_)[6];
-  std::vector<std::uint64_t> registers_;
+  std::vector<std::uint64_t>& registers_;
   std::size_t at_ = 0;
 };
 
@@ -283,11 +286,12 @@ bool read(const std::string& body, const std::vector<std::string>& parameters, K
 
 int run(const Kernel& kernel, const Launch& launch, const std::vector<std::vector<char>>& parameters) {
   const unsigned blocks = launch.grid[0] * launch.grid[1];
+  std::vector<std::uint64_t> registers;
   for (unsigned block = 0; block < blocks; ++block) {
     for (unsigned thread = 0; thread < launch.block[0]; ++thread) {
       const std::uint64_t special[6] = {thread, launch.block[0], block % launch.grid[0], launch.grid[0],
                                         block / launch.grid[0], launch.grid[1]};
-      if (const int error = Thread(kernel, parameters, special).run(); error != success) return error;
+      if (const int error = Thread(kernel, parameters, special, registers).run(); error != success) return error;
     }
   }
   return success;
