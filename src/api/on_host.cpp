@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "memory/lent_context.hpp"
 #include "mpi/type_runs.hpp"
 #include "run/blocks.hpp"
 #include "run/lane_copies.hpp"
@@ -215,6 +216,7 @@ bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::Devi
   if ((at.receives || alone) && has_gaps(call.recv, used.recv, used.recv_list)) return false;
   call.device = &driver;
   call.device_place = at.receives ? at.received : at.sent;
+  memory::lend_context(call.device_place);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "api/serve.hpp"
+#include "memory/lent_context.hpp"
 #include "run/under_way.hpp"
 #include "sys/launched.hpp"
 #include "sys/sys.hpp"
@@ -48,6 +49,7 @@ class ProgressThread {
   }
   // False if there is nothing that this thread can do before something else is started.
   bool goes_on() {
+    if (with_ == With::mpi) memory::borrow_context();
     const UnderWay::Helped helped = UnderWay::here().help(with_);
     if (helped == UnderWay::Helped::nothing) return false;
     if (spare_) {
@@ -83,6 +85,7 @@ bool has_spare_processor() {
 }
 
 void make_thread(With with) {
+  memory::lend_current_context();
   try {
     progress_thread = new ProgressThread(with, has_spare_processor());
     team::before_end(team::AtEnd::progress_thread, end_progress_thread);

@@ -366,13 +366,14 @@ endforeach()
 quadrille_mpi_program(quadrille_any_driver_check any_driver_check.cpp)
 target_link_libraries(quadrille_any_driver_check PRIVATE quadrille_so)
 add_dependencies(quadrille_any_driver_check quadrille_standin_cuda)
-foreach(way ipc-pull ipc-pull:leader=1 copy-to-cpu pipelined-copy-to-cpu)
+foreach(way ipc-pull ipc-pull:leader=1 copy-to-cpu pipelined-copy-to-cpu pairwise)
   string(REGEX REPLACE ":.*" "-led" test ${way})
   foreach(streams IN LISTS device_streams)
     quadrille_mpi_test(mpi.device-any-${test}-${streams}.3 RANKS 3 PROGRAM quadrille_any_driver_check
                        SETTINGS QUADRILLE_SETUP_AFTER=0 QUADRILLE_STANDIN_STREAMS=${streams_${streams}}
                                 "QUADRILLE_ALGORITHM=alltoall=${way}"
                        ARGUMENTS $<TARGET_FILE:quadrille_standin_cuda>)
+    set_property(TEST mpi.device-any-${test}-${streams}.3 APPEND PROPERTY LABELS mpi-device)
   endforeach()
 endforeach()
 
