@@ -36,7 +36,7 @@ fi
 
 # ---- Steps ----
 rm -rf "$work/out.d"
-expect 0 - "2 steps are left for --resume: 0.0001 minutes are over" $cuda $start --ranks 2 --steps large-alltoall,paper --budget 0.0001
+expect 0 - "2 steps are left for --resume: 1e-09 minutes are over" $cuda $start --ranks 2 --steps large-alltoall,paper --budget 1e-9
 expect 0 - "paper-alltoallv-2: " $cuda $start --ranks 2 --steps large-alltoall,paper,staged,buffers --resume
 python3 - "$work/out.d" <<'PYTHON' || fail "the steps left something else"
 import json, pathlib, sys
