@@ -2,7 +2,7 @@
 // them; else a graph, if they are made again, a batch, or a copy each.
 //   device_gather_check LIBRARY HOW    HOW: kernel; batch, where there is no kernel; wrong, where it does nothing; no-launch,
 //                                      where it is refused; no-graph, where there is none of these but batches; copies,
-//                                      where there is nothing else
+//                                      where there is nothing else; devices, where every second rank has another one
 #include <memory>
 
 #include "device_buffers.hpp"
@@ -84,8 +84,8 @@ void check_calls_of(const On& on, int n, const Ways& ways) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 3) return 2;
-  begin_pulling(argv[1], "plain");
   const std::string how = argv[2];
+  begin_pulling(argv[1], how == "devices" ? "devices" : "plain");
   if (how == "wrong") {
     auto* const twin = reinterpret_cast<quadrille_standin_kernel_t*>(dlsym(dlopen(argv[1], RTLD_NOW), "quadrille_standin_kernel"));
     twin("quadrille_copy_pieces", lazy_kernel);
@@ -95,6 +95,13 @@ int main(int argc, char** argv) {
   // A graph is made where no kernel is to be launched; whether that is refused is found when it is. Few copies are faster by
   // a graph.
   const On world(MPI_COMM_WORLD);
+  // Over a bus large blocks are no kernel's.
+  if (how == "devices") {
+    check_calls_of(world, 1000, {"kernel", "kernel"});
+    check_calls_of(world, 50'000, {"batch", "graph"});
+    end_pulling();
+    return say_verdict();
+  }
   const bool few = (is_led ? size * size : size) < 7;
   const std::string starts = how == "kernel" && !few ? how : how == "no-launch" && !few ? driver_way : again;
   const Ways ways{how == "kernel" ? how : driver_way, starts};
