@@ -11,16 +11,18 @@ std::atomic<void*> lent_context = nullptr;  // CUDA's
 std::atomic<int> lent_device = -1;          // HIP's
 
 struct Borrowed {
-  void* context = nullptr;
+  void* context = nullptr;  // what was lent, whether or not the driver took it
   int device = -1;
+  bool is_current = false;
 };
 thread_local Borrowed borrowed;
 
 // What was borrowed before goes; it may have been destroyed meanwhile, which is no matter.
 void borrow(const DeviceDriver& driver, void* context) {
   void* before = nullptr;
-  if (borrowed.context != nullptr) driver.pop_context(&before);
-  borrowed.context = driver.push_context(context) == 0 ? context : nullptr;
+  if (borrowed.is_current) driver.pop_context(&before);
+  borrowed.is_current = driver.push_context(context) == 0;
+  borrowed.context = context;
 }
 
 }  // namespace
