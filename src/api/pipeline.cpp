@@ -45,7 +45,8 @@ void tell(Collective collective, const choose::Choice& choice, team::Team& team,
 // ---- Inside a node ----
 
 Outcome run_in_chunks(const run::Call& call, const choose::Choice& choice, team::Team& team, int& error) {
-  const run::PipelineWays ways{number_in(choice, "chunk"), number_in(choice, "depth")};
+  run::PipelineWays ways{number_in(choice, "chunk"), number_in(choice, "depth")};
+  if (ways.chunk == 0) ways.chunk = plan::suiting_chunk(ways.depth, static_cast<std::uint64_t>(team.group.ranks));
   team::OwnChunks* const chunks = team::chunks_of(team, ways.chunk * ways.depth);
   if (chunks == nullptr) return Outcome::never;
   const run::PipelineMeans means{team.group.pairs, *chunks->rings, chunks->out, chunks->in, chunks->room};
@@ -108,8 +109,9 @@ Said hear_all(const Said& mine, bool sized, team::Team& team) {
 run::RoundWays ways_of_rounds(const choose::Choice& choice, const team::Team& team) {
   constexpr std::size_t least_depth = 2;
   const std::size_t depth = std::max(number_in(choice, "depth"), least_depth);
-  const std::size_t piece = plan::piece_within(
-      number_in(choice, "chunk"), depth, static_cast<std::uint64_t>(team.group.ranks), memory::Staging::least_kept);
+  const std::size_t asked = number_in(choice, "chunk"), wanted = asked != 0 ? asked : plan::suiting_piece;
+  const std::size_t piece =
+      plan::piece_within(wanted, depth, static_cast<std::uint64_t>(team.group.ranks), memory::Staging::least_kept);
   return {piece, depth, team::config().device_kernels};
 }
 

@@ -58,10 +58,10 @@ constexpr ParameterRange kHostBuffers = {"buffers", 0, 2, 0, "pinned and kept fo
 constexpr std::string_view kOfTheMpi[] = {"mpi"};
 constexpr ParameterRange kInner = {"inner", 0, 0, 0, "or any other algorithm of the collective; its parameters follow",
                                    kOfTheMpi};
-// A copy of half a MiB takes some 10 to 20 us on today's buses, a few times what it costs to submit and to see its end; two
-// chunks keep a bus busy, and four also while their takers are late. Estimates: not measured on a device.
-constexpr ParameterRange kChunk = {"chunk", 4096, std::int64_t{16} << 20, std::int64_t{512} << 10,
-                                   "bytes that are copied at a time; between nodes of each block"};
+// What suits: plan/chunks.hpp, plan/chunk_rounds.hpp.
+constexpr ParameterRange kChunk = {"chunk", 4096, std::int64_t{16} << 20, 0,
+                                   "bytes that are copied at a time, between nodes of each block; 0: as many as suit", {}, {}, {}, true};
+// Two chunks keep a bus busy, and four also while their takers are late.
 constexpr ParameterRange kDepth = {"depth", 1, 16, 4,
                                    "chunks of a rank that are under way; between nodes rounds, at least two"};
 constexpr ParameterRange kInnerOfRounds = {

@@ -63,6 +63,7 @@ struct ParameterRange {
   TriedValues tried = {};
   // Values that are worth measuring where data are in a device's memory; none: the standard one.
   std::span<const std::int64_t> on_devices = {};
+  bool automatic = false;  // it may also be 0, for a value that suits the call
 };
 
 // A value as users write it.

@@ -87,10 +87,11 @@ std::string parse_value(const Algorithm& algorithm, const ParameterRange& range,
   if (!range.names.empty()) return parse_name(algorithm, range, text, value);
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || stop != end || value < range.least ||
-      value > range.most) {
-    return fmt::format("{}: {} must be a number from {} to {}, not \"{}\"", algorithm.name,
-                       range.name, range.least, range.most, shown(text));
+  const bool is_number = !text.empty() && error == std::errc() && stop == end;
+  const bool in_range = (value >= range.least && value <= range.most) || (value == 0 && range.automatic);
+  if (!is_number || !in_range) {
+    return fmt::format("{}: {} must be {}a number from {} to {}, not \"{}\"", algorithm.name, range.name,
+                       range.automatic ? "0 or " : "", range.least, range.most, shown(text));
   }
   return {};
 }

@@ -21,6 +21,8 @@ class CopyGraph {
   void make(const DeviceDriver& driver, const DevicePlace& place, std::span<const std::uintptr_t> to,
             std::span<const std::uintptr_t> from, std::span<const std::size_t> bytes);
   bool is_there() const { return ready_ != nullptr; }
+  // The context that it was made in is still there.
+  bool is_good() const { return token_.is_alive(); }
   // Once or many times; one after the other is done. False if the driver refuses: then nothing is under way.
   bool launch(const DeviceDriver& driver, void* stream) const;
   void forget();

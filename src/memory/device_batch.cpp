@@ -5,6 +5,7 @@
 
 #include "memory/device.hpp"
 #include "memory/device_driver.hpp"
+#include "memory/device_streams.hpp"
 
 namespace quadrille::memory {
 
@@ -19,10 +20,14 @@ bool DeviceBatch::submit_at_once(const DeviceDriver& driver, void* stream) {
                                   stream) == 0;
 }
 
+CopiesTogether DeviceBatch::together(bool in_one_device, bool many_times) const {
+  CopiesTogether all{size(), std::accumulate(bytes_.begin(), bytes_.end(), std::size_t{0}), 16, in_one_device, many_times};
+  for (std::size_t i = 0; i < size(); ++i) all.unit = std::min(all.unit, unit_between(to_[i], from_[i]));
+  return all;
+}
+
 void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& place, bool in_one_device, bool many_times) {
-  CopiesTogether together{size(), std::accumulate(bytes_.begin(), bytes_.end(), std::size_t{0}), 16, in_one_device, many_times};
-  for (std::size_t i = 0; i < size(); ++i) together.unit = std::min(together.unit, unit_between(to_[i], from_[i]));
-  if (!is_for_kernel(together)) return;
+  if (!is_for_kernel(together(in_one_device, many_times))) return;
   std::vector<Piece> pieces;
   pieces.reserve(size());
   for (std::size_t i = 0; i < size(); ++i) add_pieces(pieces, to_[i], from_[i], bytes_[i]);
@@ -31,6 +36,13 @@ void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& pla
 
 void DeviceBatch::make_graph(const DeviceDriver& driver, const DevicePlace& place) {
   if (!pieces_.are_there() && size() > 0) graph_.make(driver, place, to_, from_, bytes_);
+}
+
+void DeviceBatch::put_graph_in_place(const DeviceDriver& driver, const DevicePlace& place) {
+  if (!driver.is_cuda || size() == 0 || graph_.is_there() || is_for_kernel(together(true, true))) return;
+  const BesideCapture beside(driver);
+  graph_.make(driver, place, to_, from_, bytes_);
+  if (graph_.is_there()) pieces_.forget();
 }
 
 bool DeviceBatch::launch(const DeviceDriver& driver, void* stream) const {

@@ -23,6 +23,9 @@ class DeviceBatch {
     to_.push_back(to), from_.push_back(from), bytes_.push_back(bytes);
   }
   std::size_t size() const { return bytes_.size(); }
+  bool has_same(const DeviceBatch& other) const {
+    return bytes_ == other.bytes_ && to_ == other.to_ && from_ == other.from_;
+  }
   // Only the first so many stay, and no kernel or graph.
   void keep(std::size_t copies) {
     to_.resize(copies), from_.resize(copies), bytes_.resize(copies), pieces_.forget(), graph_.forget();
@@ -34,6 +37,13 @@ class DeviceBatch {
   void take_kernel(const DeviceDriver& driver, const DevicePlace& place, bool in_one_device, bool many_times);
   // Likewise, for what is submitted many times, and no kernel is to make.
   void make_graph(const DeviceDriver& driver, const DevicePlace& place);
+  // For what has turned out to be submitted many times inside that place's device: in the place of a kernel and of anything
+  // else, where a graph is faster. That was measured with CUDA alone.
+  void put_graph_in_place(const DeviceDriver& driver, const DevicePlace& place);
+  // What was made still is what the driver knows: its context was not destroyed.
+  bool is_good(const DeviceDriver& driver, const DevicePlace& place) const {
+    return (!pieces_.are_there() || pieces_.are_good(driver, place)) && (!graph_.is_there() || graph_.is_good());
+  }
   // Puts all into the stream, once or many times. The function for batches serves only streams that the program's NULL
   // stream goes along with, or nobody does, and not the NULL stream itself, which drivers refuse. False if one was refused;
   // then some may be under way. While AtDevice lives.
@@ -46,6 +56,7 @@ class DeviceBatch {
 
  private:
   bool submit_at_once(const DeviceDriver& driver, void* stream);
+  CopiesTogether together(bool in_one_device, bool many_times) const;
   std::vector<std::uintptr_t> to_, from_;
   std::vector<std::size_t> bytes_;
   DevicePieces pieces_;

@@ -212,7 +212,10 @@ namespace {
 // Bytes in a microsecond, and microseconds, on an H100: docs/results/gpu.md.
 double kernel_time(const CopiesTogether& together) {
   const double rate = together.unit == 16 ? 1.41e6 : together.unit == 8 ? 1.0e6 : together.unit == 4 ? 0.84e6 : 0.33e6;
-  return 11.7 + static_cast<double>(together.bytes) / rate;
+  // Each block of threads reads its piece of the list from the host's memory.
+  const std::size_t stretch = together.unit * most_threads * at_once, each = together.bytes / std::max<std::size_t>(together.copies, 1);
+  const auto blocks = static_cast<double>(std::min<std::size_t>(together.copies * (each / stretch + 1), most_blocks));
+  return 11.7 + std::max(static_cast<double>(together.bytes) / rate, 0.03 * blocks);
 }
 
 // The driver makes a graph's copies while it goes on with the next ones, and a batch's it does not.
@@ -250,6 +253,10 @@ void DevicePieces::take(const DeviceDriver& driver, const DevicePlace& place, co
   count_ = static_cast<std::uint32_t>(pieces.size());
   largest_ = largest_of(pieces);
   function_ = function;
+}
+
+bool DevicePieces::are_good(const DeviceDriver& driver, const DevicePlace& place) const {
+  return kernel_at(driver, place, When::if_there) == function_;
 }
 
 bool DevicePieces::submit(const DeviceDriver& driver, void* stream) const {

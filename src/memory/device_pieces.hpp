@@ -63,6 +63,8 @@ class DevicePieces {
   // The same of any pieces, without asking whether they are many.
   void take(const DeviceDriver& driver, const DevicePlace& place, const std::vector<Piece>& pieces, When when);
   void forget() { function_ = nullptr; }
+  // The context that the kernel was loaded in is still there.
+  bool are_good(const DeviceDriver& driver, const DevicePlace& place) const;
   // Else the regions have to be copied.
   bool are_there() const { return function_ != nullptr; }
   // Puts the kernel into a stream, once or many times. False if the driver refuses: then nothing has been put there.

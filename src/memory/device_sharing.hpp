@@ -24,6 +24,7 @@
 
 #include "memory/device.hpp"
 #include "memory/device_batch.hpp"
+#include "memory/repeated_copies.hpp"
 #include "memory/device_driver.hpp"
 
 namespace quadrille::memory {
@@ -105,8 +106,9 @@ class DeviceSharing {
   // After the end of a call: nobody has it open any more.
   void free_old_bounces();
 
-  // For the copies of a call, and for those into bounce(), before; kept for their memory.
-  DeviceBatch& batch() { return batch_; }
+  // For the copies of a call.
+  RepeatedCopies& copies() { return copies_; }
+  // For those into bounce(), before; kept for its memory.
   DeviceBatch& packing() { return packing_; }
 
  private:
@@ -165,7 +167,8 @@ class DeviceSharing {
   std::uint64_t numbered_ = 0;
   std::array<Answer, most_answers> answers_{};
   std::size_t answer_count_ = 0;  // that were kept; of the last ones
-  DeviceBatch batch_, packing_;
+  RepeatedCopies copies_;
+  DeviceBatch packing_;
 };
 
 }  // namespace quadrille::memory

@@ -22,6 +22,9 @@ struct ChunkRounds {
   }
 };
 
+// Where nobody says how many bytes. An estimate: not measured between nodes with devices.
+constexpr std::uint64_t suiting_piece = std::uint64_t{512} << 10;
+
 // The piece of a block in a round: as was asked for, but so that the slots of a rank, `depth` of them for each side of
 // the call, have room in `most` bytes; and never so little that a copy is not worth while.
 constexpr std::uint64_t piece_within(std::uint64_t chunk, std::uint64_t depth, std::uint64_t ranks,

@@ -24,6 +24,13 @@
 
 namespace quadrille::plan {
 
+// Bytes of a chunk where nobody says how many. What a copy costs beside its bytes is little then: chunks of 512 KiB took 1.2
+// times as long on an H100 (docs/results/gpu.md). With many ranks the rings take no more memory for that.
+constexpr std::uint64_t suiting_chunk(std::uint64_t depth, std::uint64_t ranks) {
+  constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB, page = 4 * KiB, all_rings = 256 * MiB;
+  return std::clamp(all_rings / (depth * ranks) / page * page, 64 * KiB, 2 * MiB);
+}
+
 constexpr int partner_in_round(int me, int round, int ranks) { return ((round - me) % ranks + ranks) % ranks; }
 
 // What of a block lies in a chunk.

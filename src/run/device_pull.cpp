@@ -138,6 +138,7 @@ bool DevicePull::prepare() {
 void DevicePull::begin() {
   meeting_.begin();
   offered_ = packs_ = submitted_ = may_ = has_opened_ = was_in_streams_ = false;
+  settled_.reset();
   turn_ = {};
   if (!is_prepared_) {
     sharing_.begin();
@@ -334,10 +335,12 @@ bool DevicePull::let_be_led() {
 }
 
 // What the program has put into the NULL stream there is done, before other ranks touch the memory.
-bool DevicePull::settle(const memory::DevicePlace& place) const {
-  if (!waits() || prepares_) return true;
+bool DevicePull::settle(const memory::DevicePlace& place) {
+  if (!waits() || prepares_ || settled_ == place) return true;
   const AtDevice at(*driver_, place);
-  return memory::wait_for_stream(*driver_, nullptr);
+  if (!memory::wait_for_stream(*driver_, nullptr)) return false;
+  settled_ = place;
+  return true;
 }
 
 bool DevicePull::offer_where_it_is() {
@@ -439,10 +442,10 @@ bool DevicePull::pack() {
 }
 
 void DevicePull::write_down(Owned side, int block, std::uintptr_t at, std::size_t bytes) {
+  const memory::BlockPlace now{bytes > 0 ? at : 0, bytes, 0};
   memory::BlockPlace& place = pairs_.places(side, group_.me)[block];
-  place.at = bytes > 0 ? at : 0;
-  place.bytes = bytes;
-  place.by_address = 0;
+  // What is as it was is not written: it may stay in the caches of the others.
+  if (place.at != now.at || place.bytes != now.bytes || place.by_address != now.by_address) place = now;
 }
 
 // ---- What this rank copies ----
@@ -470,7 +473,7 @@ void DevicePull::put(std::uintptr_t from, std::size_t bytes, const Block& to, De
 // All that it copies; false if something cannot be reached.
 bool DevicePull::list() {
   look_what_comes();
-  sharing_.batch().clear();
+  batch_ = &sharing_.copies().fresh();
   gapped_.clear();
   if (!copies_here()) return true;
   bool reached = list_for_me();
@@ -480,15 +483,21 @@ bool DevicePull::list() {
   // Memory of the host, where it may be received as well, a kernel writes to only if it is pinned.
   const AtDevice at(*driver_, place_);
   if (received_.on_device && prepares_ && !gapped_.empty()) list_gapped();
-  if (received_.on_device && !sharing_.batch().is_one_launch()) {
-    take_launch(sharing_.batch(), 0, sharing_.is_all_on(*driver_, place_));
-  }
+  const bool in_one_device = received_.on_device && sharing_.is_all_on(*driver_, place_);
+  if (in_one_device && !prepares_) repeat();
+  if (received_.on_device && !batch_->is_one_launch()) take_launch(*batch_, 0, in_one_device);
   return reached;
+}
+
+// What launched the same copies in a call before does so again.
+void DevicePull::repeat() {
+  batch_ = &sharing_.copies().take(*driver_, place_, sharing_.all_listed());
+  if (waits() && ways_.kernels && sharing_.copies().is_for_graph()) batch_->put_graph_in_place(*driver_, place_);
 }
 
 // Of a persistent request also blocks with gaps, if one launch can make all.
 void DevicePull::list_gapped() {
-  memory::DeviceBatch& batch = sharing_.batch();
+  memory::DeviceBatch& batch = *batch_;
   const std::size_t plain = batch.size();
   std::size_t pieces = plain;
   for (const Gapped& one : gapped_) pieces += pieces_of(recv_[one.block], one.bytes / recv_[one.block].info.size);
@@ -505,7 +514,7 @@ bool DevicePull::submit() {
   const AtDevice at(*driver_, place_);
   DeviceCopies copies(*driver_, stream());
   for (const Gapped& one : gapped_) put(one.from, one.bytes, recv_[one.block], copies);
-  const bool submitted = sharing_.batch().submit(*driver_, stream());
+  const bool submitted = batch_->submit(*driver_, stream());
   return copies.leave() && submitted;
 }
 
@@ -531,7 +540,7 @@ bool DevicePull::list_for_me() {
     } else if (!to.info.dense) {
       gapped_.push_back({from, source.at, bytes});
     } else if (source.at != number(to.address)) {
-      sharing_.batch().add(number(to.address), source.at, bytes);
+      batch_->add(number(to.address), source.at, bytes);
     }
   }
   return reached;
@@ -546,7 +555,7 @@ bool DevicePull::list_for(int to) {
     if (source.at == 0 || destination.at == 0) {
       reached = false;
     } else {
-      sharing_.batch().add(destination.at, source.at, bytes);
+      batch_->add(destination.at, source.at, bytes);
     }
   }
   return reached;

@@ -33,6 +33,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "memory/device.hpp"
@@ -149,13 +150,14 @@ class DevicePull {
   bool pack();
   bool take_launch(memory::DeviceBatch& batch, std::size_t gapped, bool in_one_device);
   void list_gapped_packing();
-  bool settle(const memory::DevicePlace& place) const;
+  bool settle(const memory::DevicePlace& place);
   void write_down(memory::Owned side, int block, std::uintptr_t at, std::size_t bytes);
   bool copies_here() const { return received_.has_bytes && !sharing_.is_led(); }
   bool open() const;
   bool list();
   bool list_for_me();
   void list_gapped();
+  void repeat();
   bool list_for(int to);
   bool submit();
   void look_what_comes();
@@ -180,9 +182,11 @@ class DevicePull {
   const Blocks send_, recv_;
   End sent_, received_;
   memory::DevicePlace place_;     // where this rank's copies are made
+  std::optional<memory::DevicePlace> settled_;  // whose NULL stream this call has waited for
   std::uintptr_t base_ = 0;       // of the allocation from which the others copy
   std::uintptr_t recv_base_ = 0;  // and of that which another rank may write to
-  std::vector<Gapped> gapped_;    // what is to be copied beside the batch
+  memory::DeviceBatch* batch_ = nullptr;  // what is to be copied; of `sharing_`
+  std::vector<Gapped> gapped_;            // and beside it
   bool packs_gapped_ = false;     // blocks with gaps are packed beside the batch
   Phase phase_ = Phase::over;
   bool prepares_ = false, is_prepared_ = false;

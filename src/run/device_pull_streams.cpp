@@ -20,7 +20,7 @@ bool DevicePull::can_be_in_stream() const {
   const bool is_packed_at_once = !is_bounced_ || (!packs_gapped_ && sharing_.packing().is_one_launch());
   if (sent_.has_bytes && !(sent_.on_device && is_packed_at_once)) return false;
   if (!received_.has_bytes || !copies_here()) return received_.on_device || !received_.has_bytes;
-  return received_.on_device && gapped_.empty() && sharing_.batch().is_one_launch();
+  return received_.on_device && gapped_.empty() && batch_->is_one_launch();
 }
 
 bool DevicePull::pack_in(void* stream) {
@@ -31,7 +31,7 @@ bool DevicePull::pack_in(void* stream) {
 
 bool DevicePull::copy_in(void* stream) {
   const AtDevice at(*driver_, place_);
-  return sharing_.batch().launch(*driver_, stream);
+  return batch_->launch(*driver_, stream);
 }
 
 // The stream copies in any case, as what is in it cannot be taken out: also if that is for nothing.

@@ -25,7 +25,7 @@ void check_forms(const On& on) {
         const Pulled pulled;
         even.check_calls(3, "even blocks");
         const bool are_several = on.ranks > 2 || !in_place || !gathers(form);
-        if (are_several) pulled.expect(name != "hidden", 3, "even blocks are pulled");
+        if (are_several) pulled.expect(name != "hidden", 3, "even blocks are pulled", in_place);
         if (is_regular(form)) continue;
         Buffers uneven({form, n, in_place, true}, on);
         uneven.check_calls(2, "uneven blocks");
@@ -48,7 +48,7 @@ void check_kinds(const On& on) {
       const Pulled pulled;
       one->check_calls(2, "memory that cannot be exported");
       const bool are_several = on.ranks > 2 || one != &in_place || !gathers(form);
-      if (are_several && !is_led) pulled.expect(name != "hidden", 2, "it is pulled by way of other memory");
+      if (are_several && !is_led) pulled.expect(name != "hidden", 2, "it is pulled by way of other memory", true);
     }
     // One side of a rank on the host, or both.
     const Where host = on.me == 1 ? Where::host : Where::device;
@@ -78,6 +78,19 @@ void check_repeated(const On& on) {
   int synchronous = 0;
   must(driver.cuPointerGetAttribute(&synchronous, 6, reinterpret_cast<Address>(calls_of_all.uneven.send.data)) == 0, "attribute");
   check(synchronous == 1, "what is exported is used synchronously");
+}
+
+// Calls that come again and again with the same buffers: few large copies are made by a graph from the eighth on.
+void check_graphs(const On& on) {
+  constexpr unsigned long calls = 12, before_graph = 7;
+  Buffers one({Form::alltoall, 6000}, on), other({Form::alltoall, 6000}, on);
+  const unsigned long launched = graphs();
+  for (unsigned long turn = 0; turn < calls; ++turn) {
+    one.check_calls(1, "buffers that come again");
+    if (turn % 2 == 0) other.check_calls(1, "by turns with others");
+  }
+  if (name != "plain" || !is_cuda || on.ranks > 2 || !leads()) return;
+  check(graphs() == launched + calls - before_graph, "a graph makes what comes again");
 }
 
 // Other memory at the address of what was freed.
@@ -278,6 +291,7 @@ int main(int argc, char** argv) {
   check_kinds(world);
   check_types(world);
   check_repeated(world);
+  check_graphs(world);
   check_freed(world);
   check_many(world);
   check_null_stream(world, 500);

@@ -231,17 +231,17 @@ TEST(RegistryTest, ReadsWhatExchangesTheRoundsOfAPipeline) {
   };
   for (const char* text :
        {"pipelined-copy-to-cpu", "pipelined-copy-to-cpu:inner=mpi", "pipelined-copy-to-cpu:depth=4"}) {
-    EXPECT_EQ(read(Collective::alltoall, text), "pipelined-copy-to-cpu:chunk=524288,depth=4,inner=mpi") << text;
+    EXPECT_EQ(read(Collective::alltoall, text), "pipelined-copy-to-cpu:chunk=0,depth=4,inner=mpi") << text;
   }
   EXPECT_EQ(read(Collective::allgatherv, "pipelined-copy-to-cpu:inner=ring,chunk=5000"),
             "pipelined-copy-to-cpu:chunk=5000,depth=4,inner=ring");
   for (const char* text : {"pipelined-copy-to-cpu:depth=2,inner=waitany-stride,stride=3",
                            "pipelined-copy-to-cpu:inner=waitany-stride:stride=3,depth=2"}) {
     EXPECT_EQ(read(Collective::alltoallv, text),
-              "pipelined-copy-to-cpu:chunk=524288,depth=2,inner=waitany-stride,stride=3");
+              "pipelined-copy-to-cpu:chunk=0,depth=2,inner=waitany-stride,stride=3");
   }
   EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:chunk=1"),
-              HasSubstr("chunk must be a number from 4096"));
+              HasSubstr("chunk must be 0 or a number from 4096"));
   EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:depth"), HasSubstr("depth has no value"));
   EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:depth=2,depth=3"), HasSubstr("given twice"));
   EXPECT_THAT(read(Collective::alltoall, "pipelined-copy-to-cpu:stride=3"), HasSubstr("unknown parameter \"stride\""));

@@ -11,7 +11,7 @@ namespace {
 GlobalKey node_key(Collective collective, std::size_t bytes) { return {collective, 4, 1, bytes, true, 4096, 4096}; }
 
 std::string piped_by(const char* inner) {
-  return std::string("pipelined-copy-to-cpu:chunk=524288,depth=4,inner=") + inner;
+  return std::string("pipelined-copy-to-cpu:chunk=0,depth=4,inner=") + inner;
 }
 
 // What stands at first, and what is tried against it.

@@ -260,6 +260,7 @@ class Bench {
     timing.seconds = plan_.seconds;
     timing.warmup = options_.warmup;
     timing.cold = options_.cold;
+    if (gpu_ != nullptr) timing.batch = batch_seconds_on_devices;
     timing.late = plan_.late;
     timing.evict_bytes = options_.cold ? evict_bytes() : 0;
     timing.ranks_a_processor = (world_.ranks_here + world_.processors - 1) / world_.processors;

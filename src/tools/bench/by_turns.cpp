@@ -118,7 +118,9 @@ bool Deadline::passed_after(std::size_t round) {
   return passed != 0;
 }
 
-double batch_length(double skew) { return std::clamp(batch_skews * skew, batch_seconds, longest_batch_seconds); }
+double batch_length(double skew, const TimingOptions& options) {
+  return std::clamp(batch_skews * skew, options.batch, longest_batch_seconds);
+}
 
 double time_batch(const Timed& thing, long calls, MPI_Comm world, Counters* counters) {
   mpi().Barrier(world);
@@ -152,7 +154,7 @@ double warm_up(const Timed& thing, double skew, const TimingOptions& options) {
   }
   if (has_one_call(options) || options.iterations > 0) return seconds / static_cast<double>(calls);
   // So few calls may be hidden behind the barrier's skew.
-  while (seconds < batch_length(skew) / 2 && calls < most_calls) {
+  while (seconds < batch_length(skew, options) / 2 && calls < most_calls) {
     calls = std::min(calls * 4, most_calls);
     seconds = time_slowest(thing, calls, options.world);
   }
@@ -163,7 +165,7 @@ BatchPlan plan_batches(const std::vector<double>& seconds, double skew, const Ti
   BatchPlan plan;
   const auto count = static_cast<double>(seconds.size());
   for (const double call : seconds) {
-    const double fit = has_one_call(options) ? 1 : std::min(batch_length(skew) / call, 1e6);
+    const double fit = has_one_call(options) ? 1 : std::min(batch_length(skew, options) / call, 1e6);
     plan.calls.push_back(std::clamp<long>(std::lround(fit), 1, most_calls));
   }
   if (options.iterations > 0) {

@@ -16,12 +16,17 @@
 
 namespace quadrille::tools {
 
+// A batch lasts about this long, so that the clock weighs little; with a device as long as what its rates are measured by. And
+// so many times as long as the ranks' leaving of a barrier, where ranks that share a core are let go a time slice apart.
+constexpr double batch_seconds = 200e-6, batch_seconds_on_devices = 5e-3;
+
 struct TimingOptions {
   MPI_Comm world{};
   long iterations = 0;  // calls; 0: automatic
   double seconds = 0;   // for each thing, after which it is enough, however many calls were made; 0: no such limit
   int warmup = 10;
   bool cold = false;
+  double batch = batch_seconds;  // at least
   std::size_t evict_bytes = 0;   // memory to walk through to empty the caches
   int ranks_a_processor = 1;     // more than 1: they share its caches
   std::size_t shared_bytes = 0;  // more bytes than that do not stay in a processor's caches anyway
@@ -66,10 +71,7 @@ double max_over_ranks(double value, MPI_Comm comm);
 // Seconds by which a barrier can spoil a batch: what the slowest rank needs from one to the next.
 double measure_skew(MPI_Comm world);
 
-// A batch lasts about this long, so that the clock weighs little, and so many times as long as the ranks' leaving of a
-// barrier, where ranks that share a core are let go a time slice apart.
-constexpr double batch_seconds = 200e-6;
-double batch_length(double skew);
+double batch_length(double skew, const TimingOptions& options);
 
 // Warms a thing up, and estimates the seconds of a call on the slowest rank.
 double warm_up(const Timed& thing, double skew, const TimingOptions& options);

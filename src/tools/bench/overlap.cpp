@@ -105,7 +105,7 @@ constexpr int samples = 5;
 // Seconds that a call takes the slowest rank.
 double seconds_of_call(const Timed& thing, double skew, const TimingOptions& options) {
   const double estimate = warm_up(thing, skew, options);
-  const long calls = std::max(std::lround(batch_length(skew) / estimate), 1L);
+  const long calls = std::max(std::lround(batch_length(skew, options) / estimate), 1L);
   std::vector<double> seconds;
   for (int i = 0; i < samples; ++i) {
     seconds.push_back(max_over_ranks(time_batch(thing, calls, options.world), options.world));
@@ -114,12 +114,12 @@ double seconds_of_call(const Timed& thing, double skew, const TimingOptions& opt
 }
 
 // Seconds of a unit on this rank while all ranks compute; where they share processors, on the slowest rank.
-double seconds_of_unit(Computation computation, double skew) {
+double seconds_of_unit(Computation computation, double skew, const TimingOptions& options) {
   computation.units = 1000;
   computation.tests = 0;
   const Timed thing{[&](long calls) { computation.run(calls); }};
   long calls = 1;
-  while (-max_over_ranks(-time_batch(thing, calls, computation.world), computation.world) < batch_length(skew)) {
+  while (-max_over_ranks(-time_batch(thing, calls, computation.world), computation.world) < batch_length(skew, options)) {
     calls *= 2;
   }
   std::vector<double> seconds;
@@ -138,7 +138,7 @@ Computation computation_like(const Timed& thing, const TimingOptions& options, i
   computation.tests = tests;
   const double skew = measure_skew(options.world);
   const double seconds = seconds_of_call(thing, skew, options);
-  computation.units = std::max(std::lround(seconds / seconds_of_unit(computation, skew)), 1L);
+  computation.units = std::max(std::lround(seconds / seconds_of_unit(computation, skew, options)), 1L);
   return computation;
 }
 

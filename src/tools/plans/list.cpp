@@ -50,7 +50,8 @@ void print_text(const choose::Algorithm& algorithm) {
   fmt::print("{}\n    {}\n    for {}\n", algorithm.name, algorithm.line,
              fmt::join(collectives_of(algorithm), ", "));
   for (const choose::ParameterRange& p : algorithm.parameters) {
-    const std::string range = p.names.empty() ? fmt::format("{} to {}", p.least, p.most) : fmt::format("{}", fmt::join(p.names, ", "));
+    const std::string range = p.names.empty() ? fmt::format("{}{} to {}", p.automatic ? "0, or " : "", p.least, p.most)
+                                              : fmt::format("{}", fmt::join(p.names, ", "));
     fmt::print("    {}={} ({}): {}\n", p.name, value_text(p, p.standard), range, p.meaning);
   }
   fmt::print("    source: {}\n", algorithm.source);

@@ -7,13 +7,13 @@
 #include <limits>
 #include <vector>
 
+#include "tools/bench/by_turns.hpp"
 #include "tools/bench/statistics.hpp"
 
 namespace quadrille::tools {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{64} << 20;
-constexpr double batch_seconds_of_rates = 5e-3;
 constexpr int rate_batches = 7;
 enum CopyKind : std::size_t { device_copy, to_device, to_host, both_ways, copy_kinds };
 
@@ -72,7 +72,7 @@ class DeviceCopier {
     if (kind != device_copy && !has_host()) return 0;
     time(kind, 1);
     const double estimate = std::max(time(kind, 1), 1e-7);
-    const long times = std::clamp<long>(std::lround(batch_seconds_of_rates / estimate), 1, 1000);
+    const long times = std::clamp<long>(std::lround(batch_seconds_on_devices / estimate), 1, 1000);
     std::vector<double> seconds;
     for (int batch = 0; batch < rate_batches; ++batch) seconds.push_back(time(kind, times));
     const double bytes = static_cast<double>(bytes_) * static_cast<double>(times) * (kind == both_ways ? 2 : 1);

@@ -1,0 +1,36 @@
+#include "memory/repeated_copies.hpp"
+
+#include <algorithm>
+
+namespace quadrille::memory {
+
+// What was taken last may be under way.
+DeviceBatch& RepeatedCopies::fresh() {
+  Kept& one = kept_[fresh_];
+  one.batch.clear();
+  one.times = 0;
+  return one.batch;
+}
+
+DeviceBatch& RepeatedCopies::take(const DeviceDriver& driver, const DevicePlace& place, std::uint64_t listed) {
+  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
+    return one.times > 0 && one.listed == listed && one.place == place && one.batch.has_same(kept_[fresh_].batch);
+  });
+  const bool is_good = same != kept_.end() && same->batch.is_good(driver, place);
+  if (same != kept_.end() && !is_good) same->times = 0;
+  last_ = is_good ? static_cast<std::size_t>(same - kept_.begin()) : fresh_;
+  Kept& taken = kept_[last_];
+  taken.place = place;
+  taken.listed = listed;
+  taken.used = ++uses_;
+  if (taken.times <= before_graph) ++taken.times;
+  if (!is_good) {
+    const auto oldest = std::min_element(kept_.begin(), kept_.end(), [&](const Kept& a, const Kept& b) {
+      return (a.times > 0 ? a.used : 0) < (b.times > 0 ? b.used : 0);
+    });
+    fresh_ = static_cast<std::size_t>(oldest - kept_.begin());
+  }
+  return taken.batch;
+}
+
+}  // namespace quadrille::memory
