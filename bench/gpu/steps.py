@@ -14,7 +14,7 @@ OVER_HOST = 'copy-to-cpu:inner=single-copy,buffers=kept,copy-to-cpu:inner=waitan
 PIPED = 'pipelined-copy-to-cpu'
 # The MPI's own collectives may crash on such memory, which the steps about them find out.
 MESSAGES = {'QUADRILLE_MPI_DEVICE': 'messages'}
-# Its standard values are estimates: 512 KiB and 4.
+# Inside a node its standard values are 2 MiB and 4.
 CHUNKS = [f'{PIPED}:chunk={size},depth={depth}' for size, depth in
           ((128 << 10, 4), (512 << 10, 2), (512 << 10, 4), (512 << 10, 8), (2 << 20, 4), (8 << 20, 4))]
 

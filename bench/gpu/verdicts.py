@@ -58,6 +58,12 @@ def bus_rate(row, ranks):
   return 2 * row['bytes'] * ranks * (ranks if counts_own_blocks(row) else ranks - 1) / row['ceiling_us']
 
 
+def are_one(name, other, ranks):
+  """Whether two algorithms differ in their strides alone, and by both a rank has messages with all its partners under way."""
+  found = [re.fullmatch(r'(.*stride=)(\d+)', one) for one in (name, other)]
+  return all(found) and found[0][1] == found[1][1] and min(int(one[2]) for one in found) >= ranks - 1
+
+
 def table(head, lines):
   return ['| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)] + [
       '| ' + ' | '.join(str(cell) for cell in line) + ' |' for line in lines] + ['']
@@ -136,7 +142,10 @@ class Page:
           if other == best or not pattern.fullmatch(other):
             continue
           factor = geometric_mean([times[other][size] / times[best][size] for size in times[best] if size in times[other]])
-          yield [f'{name}: {other} beside {best}', 'above 1', f'{factor:.2f} times its time', self.verdict(factor > 1)]
+          ranks = self.steps[name]['ranks']
+          verdict = (f'{UNTESTED}: identical here, there are {ranks - 1} partners' if are_one(best, other, ranks)
+                     else self.verdict(factor > 1))
+          yield [f'{name}: {other} beside {best}', 'above 1', f'{factor:.2f} times its time', verdict]
 
   # ---- Parts of the page ----
 

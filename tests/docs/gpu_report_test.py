@@ -56,9 +56,20 @@ class Verdicts(unittest.TestCase):
     self.assertIn('buffers=fresh beside copy-to-cpu:buffers=kept | above 1 | 1.50 times its time | reached', text)
     self.assertIn('0.75 times its time | not reached', text)
     rows = [row(f'waitany-stride:stride={s}', ours=us) for s, us in ((1, 4), (5, 2), (10, 3))]
-    text = page({'strides-2': step(rows)})
+    text = page({'strides-8': step(rows, 8)})
     self.assertIn('stride=1 beside waitany-stride:stride=5 | above 1 | 2.00', text)
     self.assertIn('stride=10 beside waitany-stride:stride=5 | above 1 | 1.50', text)
+
+  def test_strides_beyond_all_partners_are_one_and_the_same(self):
+    rows = [row(f'waitany-stride:stride={s}', ours=us) for s, us in ((1, 4), (5, 2), (10, 3))]
+    same = '| 1.50 times its time | cannot be tested here: identical here, there are 5 partners |'
+    text = page({'strides-6': step(rows, 6)})
+    self.assertIn('stride=1 beside waitany-stride:stride=5 | above 1 | 2.00 times its time | reached', text)
+    self.assertIn(same, text)
+    self.assertNotIn('identical', page({'strides-7': step(rows, 7)}))
+    self.assertFalse(verdicts.are_one('waitany-stride:stride=5', 'copy-to-cpu:inner=waitany-stride,stride=10', 2))
+    rows = [row(f'copy-to-cpu:stride=5,buffers={b}', ours=us) for b, us in (('kept', 4), ('fresh', 6))]
+    self.assertNotIn('identical', page({'buffers-2': step(rows)}))
 
   def test_wrong_bytes_and_failures_count_for_nothing(self):
     wrong = step([row(errors=1)])
