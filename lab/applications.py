@@ -21,7 +21,7 @@ from programs.common import ROOT, Options, facts, times  # noqa: E402  pylint: d
 RESULTS = ROOT / 'docs' / 'results'
 APPLICATIONS = {one.name: one for room in (bruck, cache_oblivious, hint) for one in room.APPLICATIONS}
 # Numbers of ranks that each is measured with.
-RANKS = {'bruck-11': '4,8,16', 'bruck-12': '16', 'co-copies': '60,64,72', 'co-14': '2,8,60', 'co-15': '2,8', 'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32',
+RANKS = {'bruck-11': '4,8,16', 'bruck-12': '16', 'co-copies': '60,64,72', 'co-14': '2,8,60', 'co-15': '2,8', 'hint-3': '1,2', 'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32',
          'hint-18': '2,8'}
 
 
@@ -57,7 +57,7 @@ def page_of(data, has_picture):
   text = f'# {one.title}\n\nSource: {one.source}.\n\n'
   where = f'{data["ranks"]} ranks at most on {data["processors"]} processors of {data["cpu"]}, {data["mpi"]}'
   if one.alone:
-    where = f'the ranks are played by one process with {data["processors"]} threads, one a processor of {data["cpu"]}'
+    where = f'{one.alone}: {data["processors"]} of {data["cpu"]}'
   text += f'`{data["command"]}`, {where}; the median of {data["runs"]} runs. {one.lines}\n\n'
   if data['ranks'] > data['processors'] and not one.alone:
     text += 'With more ranks than processors the time slices of the system are measured too.\n\n'

@@ -24,7 +24,7 @@ import sys
 
 # Labels of the matrices.
 MATRICES = {'mpi', 'examples', 'plan', 'cluster', 'hosts', 'run'}
-EVERY = 16
+EVERY = 20
 # Those on several hosts take seconds each: beside one of each kind few others.
 EVERY_OF = {'hosts': 50}
 # Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;

@@ -195,4 +195,4 @@ APPLICATIONS = [
     Application('co-15', 'Cache-oblivious paper, figure 15: heat transfer', SOURCE + '15', ABOUT_LINES, measure_15, claims_15),
     Application('co-copies', 'Cache-oblivious paper, sections 3 and 4: the copies alone', SOURCE.replace(', figure ', ', sections 3 and 4'),
                 'A line is an order of copies. The paper has the cache misses of these copies, not their times.', measure_copies, claims_copies,
-                alone=True)]
+                alone='the ranks are played by one process with as many threads as processors')]

@@ -21,7 +21,7 @@ class Application:
   lines: str      # what the page says of its lines
   measure: object  # (Options) -> (how, panels)
   claims: object   # (data) -> [(the paper's words, its number, ours or None, verdict)]
-  alone: bool = False  # one process plays all ranks, without the MPI
+  alone: str = ''  # one process without the MPI: what it is
 
 
 @dataclasses.dataclass

@@ -1,4 +1,4 @@
-"""Figures 12 to 18 of the HINT paper: Alltoall against the MPIs that are at hand, at 8, 16 and 32 ranks, and a transform by
+"""Figure 3 of the HINT paper, STREAM's copy by streaming and ordinary stores, and figures 12 to 18: Alltoall against the MPIs that are at hand, at 8, 16 and 32 ranks, and a transform by
 pencils like P3DFFT's (examples/fft3d) on the paper's grids."""
 
 import json
@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import statistics
+import subprocess
 import tempfile
 
 from programs.common import Application, ROOT, in_turns, launch, processors, speedup, spread, times, totals
@@ -155,8 +156,47 @@ def claims_18(data):
   return claims
 
 
+# ---- STREAM ----
+
+ELEMENTS = 100_000_000  # doubles, as in the paper
+STORES = {'memcpy': 'ordinary stores', 'NT': 'streaming stores'}
+
+
+def copies_of_stream(build, threads):
+  """{kind of stores: seconds of one copy of all elements}."""
+  each = ELEMENTS * 8 // threads // 64 * 64
+  said = subprocess.run([f'{build}/bin/copy_ceiling', '--bytes', str(each), '--threads', str(threads)], check=True, capture_output=True,
+                        text=True).stdout
+  rates = re.findall(r'^(memcpy|NT)\b.*: +(\d+) MB/s$', said, re.M)
+  return {STORES[kind]: ELEMENTS * 8 / (float(rate) * 1e6) for kind, rate in rates}
+
+
+def measure_3(options):
+  rows = []
+  for threads in options.counts:
+    options.say(f'{threads} threads')
+    runs = [copies_of_stream(options.build, threads) for _ in range(options.runs)]
+    rows += [{'line': line, 'threads': threads, **spread([run[line] for run in runs])} for line in STORES.values()]
+  return (f'`copy_ceiling` copies {ELEMENTS:,} doubles, as the paper does: each thread its share, from a buffer of its own to another, pinned '
+          'to a processor.',
+          [{'title': 'STREAM\'s copy', 'x': 'threads', 'y': 'µs of a copy of all', 'rows': rows}])
+
+
+def claims_3(data):
+  panel = data['panels'][0]
+  claims = []
+  for threads in sorted(times(panel, 'ordinary stores')):
+    here = times(panel, 'ordinary stores')[threads] / times(panel, 'streaming stores')[threads]
+    claims.append((f'{threads} thread{"s" * (threads > 1)}: bandwidth of streaming stores over that of ordinary ones', 'below 1', here,
+                   'agrees' if here < 1 else 'disagrees'))
+  return claims + [('more than 4 threads: the same', 'above 1', None,
+                    f'cannot be tested here: there are {data["processors"]} processors')]
+
+
 TURNS = 'Each MPI is compared with Quadrille on the same MPI; a time is that of the slowest rank, the median of the calls.'
 APPLICATIONS = [
+    Application('hint-3', 'HINT, figure 3: bandwidth of streaming and ordinary stores', SOURCE + ' 3',
+                'A line is a kind of stores.', measure_3, claims_3, alone='one process, whose threads have a processor each'),
     Application('hint-12', 'HINT, figures 12 to 14: small and medium blocks against the MPIs at hand', SOURCE + 's 12 to 14', TURNS,
                 lambda options: measure_alltoall(options, SMALL),
                 lambda data: claims_alltoall(data, figures((12, 13, 14), ((67, 75, 76), (78, 81, 81), (90, 90, 90))))),

@@ -15,6 +15,7 @@
 #include "memory/staging.hpp"
 #include "sys/sys.hpp"
 #include "team/apart.hpp"
+#include "team/record.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -282,8 +283,15 @@ bool end_turn(State& request) {
   return false;
 }
 
-int enqueue(const run::Call& call, void* stream) {
-  return guarded(call.comm, [&] { return try_to_enqueue(call, stream); });
+int enqueue(const run::Call& call, void* stream, const void* site) {
+  std::optional<record::Recorded> recorded;
+  if (record::on) recorded.emplace().begin(call, record::Form::enqueued, site);
+  const int error = guarded(call.comm, [&] { return try_to_enqueue(call, stream); });
+  if (record::on) {
+    const Team* const team = team::find_team(call.comm);
+    record::by(team != nullptr ? team->request_by : "quadrille");
+  }
+  return error;
 }
 
 int start_in_stream(Quadrille_Request* request, void* stream) {
@@ -309,19 +317,19 @@ using quadrille::Collective;
 
 int Quadrille_Alltoall_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                                MPI_Datatype recvtype, void* stream, MPI_Comm comm) {
-  return api::enqueue(api::call_of(Collective::alltoall, QUADRILLE_ARGUMENTS_UNIFORM), stream);
+  return api::enqueue(api::call_of(Collective::alltoall, QUADRILLE_ARGUMENTS_UNIFORM), stream, __builtin_return_address(0));
 }
 
 int Quadrille_Alltoallv_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                                 void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
                                 void* stream, MPI_Comm comm) {
-  return api::enqueue(api::call_of(Collective::alltoallv, QUADRILLE_ARGUMENTS_VECTOR), stream);
+  return api::enqueue(api::call_of(Collective::alltoallv, QUADRILLE_ARGUMENTS_VECTOR), stream, __builtin_return_address(0));
 }
 
 int Quadrille_Alltoallw_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                 const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                                 const int rdispls[], const MPI_Datatype recvtypes[], void* stream, MPI_Comm comm) {
-  return api::enqueue(api::call_of(Collective::alltoallw, QUADRILLE_ARGUMENTS_TYPED), stream);
+  return api::enqueue(api::call_of(Collective::alltoallw, QUADRILLE_ARGUMENTS_TYPED), stream, __builtin_return_address(0));
 }
 
 int Quadrille_Start_enqueue(Quadrille_Request* request, void* stream) { return api::start_in_stream(request, stream); }

@@ -26,7 +26,7 @@ struct Team;
 namespace quadrille::api {
 
 // Collective in the order of the calls on the communicator. What is wrong is raised, also with earlier ones.
-int enqueue(const run::Call& call, void* stream);
+int enqueue(const run::Call& call, void* stream, const void* site);
 int start_in_stream(Quadrille_Request* request, void* stream);
 int enqueue_status(MPI_Comm comm);
 

@@ -8,12 +8,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <optional>
+#include <span>
 
 #include "api/serve.hpp"
 #include "quadrille.h"
 #include "run/sparse.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
+#include "team/record.hpp"
 #include "team/team.hpp"
 
 using quadrille::Collective;
@@ -215,6 +218,7 @@ int prepare(team::Team& team, run::SparseGroup& group) {
 const choose::Choice& choose_for(team::Team& team) {
   team::CachedSelection& cached = team::selection_of(team, Collective::exchange, 0);
   team::explain(team, Collective::exchange, cached);
+  if (quadrille::record::on) quadrille::record::by(cached.selection.choice);
   return cached.selection.choice;
 }
 
@@ -247,6 +251,11 @@ int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destina
                        Quadrille_Received* received) {
   if (received != nullptr) *received = {};
   if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
+  std::optional<quadrille::record::Recorded> recorded;
+  if (quadrille::record::on) {
+    const auto blocks = static_cast<std::size_t>(destinations != nullptr ? std::max(ndestinations, 0) : 0);
+    recorded.emplace().begin_sparse(comm, sendtype, {destinations, blocks}, sendcounts, __builtin_return_address(0));
+  }
   const Arguments call{
       {static_cast<const std::byte*>(sendbuf), {destinations, 0}, sendcounts, sdispls, sendtype},
       ndestinations,

@@ -1,5 +1,5 @@
 // The kernel that moves a list of pieces (memory/device_pieces.hpp), in the driver's own language: no compiler is needed.
-// A row of blocks of threads takes every so many-th piece. Of one row each block takes stretches of four units for each
+// A column of blocks of threads takes every so many-th piece. Of one row each block takes stretches of four units for each
 // of its threads, so that these read them all before they write any; else a thread takes every so many-th unit.
 #pragma once
 
@@ -22,7 +22,7 @@ inline constexpr const char* copy_pieces_text = R"(
 
   ld.param.u64 %d0, [list];
   ld.param.u32 %r0, [pieces];
-  mov.u32 %r1, %ctaid.y;
+  mov.u32 %r1, %ctaid.x;
 NEXT_PIECE:
   setp.ge.u32 %p0, %r1, %r0;
   @%p0 bra DONE;
@@ -34,11 +34,11 @@ NEXT_PIECE:
   ld.global.u32 %r2, [%d1+24];     // units of a row
   ld.global.u32 %r3, [%d1+28];     // units of all rows
   ld.global.u32 %r4, [%d1+32];     // bytes of a unit
-  mov.u32 %r5, %ctaid.x;
+  mov.u32 %r5, %ctaid.y;
   mov.u32 %r7, %ntid.x;
   mov.u32 %r6, %tid.x;
   mul.lo.u32 %r5, %r5, %r7;
-  mov.u32 %r8, %nctaid.x;
+  mov.u32 %r8, %nctaid.y;
   mul.lo.u32 %r8, %r8, %r7;        // threads of a piece
   setp.ne.u32 %p0, %r2, %r3;
   @%p0 bra ROWS;
@@ -172,7 +172,7 @@ SIXTEEN:
   st.global.v4.u32 [%d6], {%r9, %r10, %r11, %r12};
   bra NEXT_UNIT;
 PIECE_DONE:
-  mov.u32 %r7, %nctaid.y;
+  mov.u32 %r7, %nctaid.x;
   add.u32 %r1, %r1, %r7;
   bra NEXT_PIECE;
 DONE:

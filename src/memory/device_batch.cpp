@@ -27,10 +27,12 @@ CopiesTogether DeviceBatch::together(bool in_one_device, bool many_times) const 
 }
 
 void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& place, bool in_one_device, bool many_times) {
-  if (!is_for_kernel(together(in_one_device, many_times))) return;
+  const CopiesTogether all = together(in_one_device, many_times);
+  if (!is_for_kernel(all)) return;
+  const std::size_t most = bytes_of_piece(all.bytes);
   std::vector<Piece> pieces;
   pieces.reserve(size());
-  for (std::size_t i = 0; i < size(); ++i) add_pieces(pieces, to_[i], from_[i], bytes_[i]);
+  for (std::size_t i = 0; i < size(); ++i) add_pieces(pieces, to_[i], from_[i], bytes_[i], most);
   pieces_.take(driver, place, pieces, DevicePieces::When::now);
 }
 

@@ -47,8 +47,10 @@ std::size_t unit_between(std::uint64_t to, std::uint64_t from);
 // Is a kernel better than copies? Over a bus that is an estimate. Inside a device it was measured: what a copy costs, beside
 // its bytes, and what a kernel costs that moves them in its units.
 bool is_for_kernel(const CopiesTogether& together);
+// How many bytes the pieces of copies should have at most that move so many in all.
+std::size_t bytes_of_piece(std::size_t total);
 // The pieces of one copy.
-void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes);
+void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from, std::size_t bytes, std::size_t most);
 
 class DevicePieces {
  public:

@@ -147,6 +147,21 @@ bool arrays_are_there(const run::Side& side) {
   return side.counts != nullptr || side.counts_large != nullptr;
 }
 
+Blocks blocks_for(std::span<const int> destinations, const MPI_Count* counts, const Known& at) {
+  Blocks blocks;
+  CommunicatorHere* const communicator = at.communicator;
+  if (communicator == nullptr || counts == nullptr) return blocks;
+  for (std::size_t i = 0; i < destinations.size(); ++i) {
+    const int to = destinations[i];
+    if (to < 0 || to >= communicator->ranks || counts[i] < 0) continue;
+    const std::uint64_t bytes = static_cast<std::uint64_t>(counts[i]) * at.type_size;
+    blocks.add(bytes);
+    if (communicator->sent != nullptr) communicator->sent[to] += bytes;
+  }
+  if (communicator->sent == nullptr) Tables::here().file().header.unplaced += blocks.bytes;
+  return blocks;
+}
+
 Blocks blocks_of(const run::Call& call, const Known& at) {
   Blocks blocks;
   if (at.communicator == nullptr) return blocks;
@@ -206,6 +221,15 @@ Timed timed_as(const Entry& entry) {
   if (all < timed_first || times.nanoseconds + times.sampled_nanoseconds >= all * short_call) return Timed::as_each;
   // The first of the rest, and then one of so many.
   return (entry.calls - times.timed) % timed_one_of == 1 ? Timed::as_sample : Timed::no;
+}
+
+// One call more.
+void add(Entry& entry, const Blocks& blocks) {
+  ++entry.calls;
+  entry.bytes += blocks.bytes;
+  if (blocks.least == UINT64_MAX) return;
+  entry.least_block = std::min(entry.least_block, blocks.least);
+  entry.most_block = std::max(entry.most_block, blocks.most);
 }
 
 void add(Times& times, Timed how, std::uint64_t took) {
@@ -299,15 +323,26 @@ void Recorded::begin(const run::Call& call, Form form, const void* site) {
   static_cast<void>(thrown_by([&] {
     const Known& at = find(call, form, site);
     Entry& entry = *at.entry;
-    ++entry.calls;
-    const Blocks blocks = blocks_of(call, at);
-    entry.bytes += blocks.bytes;
-    if (blocks.least != UINT64_MAX) {
-      entry.least_block = std::min(entry.least_block, blocks.least);
-      entry.most_block = std::max(entry.most_block, blocks.most);
-    }
+    add(entry, blocks_of(call, at));
     keep_sample(call, at, entry);
     entry_ = &entry;
+  }));
+  if (entry_ != nullptr) start_clock();
+}
+
+void Recorded::begin_sparse(MPI_Comm comm, MPI_Datatype type, std::span<const int> destinations, const MPI_Count* counts,
+                            const void* site) {
+  if (!outermost_) return;
+  run::Call call;
+  call.collective = Collective::exchange;
+  call.comm = comm;
+  // Who sends nothing need not name a type.
+  call.send.type = destinations.empty() || type == mpi().datatype_null ? mpi().byte : type;
+  const auto lock = held();
+  static_cast<void>(thrown_by([&] {
+    const Known& at = find(call, Form::blocking, site);
+    add(*at.entry, blocks_for(destinations, counts, at));
+    entry_ = at.entry;
   }));
   if (entry_ != nullptr) start_clock();
 }

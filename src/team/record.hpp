@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "choose/registry.hpp"
@@ -41,6 +42,9 @@ class Recorded {
  public:
   Recorded();
   void begin(const run::Call& call, Form form, const void* site);
+  // The sparse exchange: a block for each of these ranks. What is wrong with them is not looked at here.
+  void begin_sparse(MPI_Comm comm, MPI_Datatype type, std::span<const int> destinations, const MPI_Count* counts,
+                    const void* site);
   // The same of a blocking call with one size, which is dense. False, and nothing is begun, unless an earlier one was
   // like it.
   bool begin_like(const Key& key);

@@ -11,11 +11,11 @@
 
 namespace quadrille::record {
 
-inline constexpr std::uint64_t magic = 0x3344524f43455251;  // "QRECORD3"
+inline constexpr std::uint64_t magic = 0x3444524f43455251;  // "QRECORD4"
 // All versions of the file begin so; the last byte is the version's.
 inline constexpr std::uint64_t mask_of_all = 0x00ffffffffffffff;
 
-enum class Form : std::uint8_t { blocking, nonblocking, persistent };
+enum class Form : std::uint8_t { blocking, nonblocking, persistent, enqueued };
 
 inline constexpr int most_communicators = 64;
 inline constexpr int most_sites = 128;

@@ -58,7 +58,7 @@ void add_run(Line& line, RunOptions& options, std::string& abi) {
 void add_report(Line& line, ReportOptions& options, std::string& abi) {
   CLI::App* command = add_command(
       line, "report", "Run an MPI program once, and write a page about its collectives: times, traffic, what would be faster",
-      "\nUsage: quadrille report [--output FILE] [--data FILE] [--no-replay] [--progress] [--mpi auto|openmpi|mpich] -- mpirun -n 8 ./app ...\n"
+      "\nUsage: quadrille report [--output FILE] [--data FILE] [--no-replay] [--replay-seconds S] [--progress] [--mpi auto|openmpi|mpich] -- mpirun -n 8 ./app ...\n"
       "       quadrille report --data FILE [--output FILE]\n\n"
       "The program runs as under 'quadrille run', and its calls of the all-to-all family are recorded. Then those that\n"
       "took most of the time are made again, by the MPI and by Quadrille's algorithms in turns. The page needs no network.\n"
@@ -72,6 +72,9 @@ void add_report(Line& line, ReportOptions& options, std::string& abi) {
   command->add_option("--output", options.output, "The page")->default_str(options.output);
   command->add_option("--data", options.data, "JSON of what was recorded and measured: written, or without a command read");
   command->add_flag("--no-replay", options.no_replay, "Do not make the calls again");
+  command->add_option("--replay-seconds", options.replay_seconds, "Seconds that making the calls again may take, about")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->default_str(fmt::format("{}", usual_seconds_of_replay));
   add_progress(*command);
   add_mpi_option(*command, abi, "MPI of the program, as in run");
   // For the ranks that `report` starts to make the calls again; an empty group hides it.

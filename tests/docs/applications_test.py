@@ -64,7 +64,7 @@ class Applications(unittest.TestCase):
     self.assertEqual([claim[2:] for claim in claims(data)], [(1.5, 'agrees'), (0.5, 'disagrees')])
     self.assertEqual(applications.summary_of(data), 'no number to compare with')
     page = applications.page_of(data, False)
-    self.assertIn('played by one process with 2 threads', page)
+    self.assertIn('played by one process with as many threads as processors: 2 of', page)
     self.assertNotIn('time slices', page)
 
   def test_blocks_have_the_papers_sizes(self):

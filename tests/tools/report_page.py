@@ -286,6 +286,19 @@ def check_requests(data, ranks):
     assert case['times'][1]['by'] not in ('', 'nothing') and case['times'][1]['saved'] == 0, case
 
 
+def check_own(data, ranks):
+  """The sparse exchange and enqueued calls are recorded, and not made again."""
+  calls, double = 30, 8
+  assert len(data['calls']) == 2, data['calls']
+  sparse = only(data, 'exchange', 'blocking')
+  check_call(data, sparse, calls, calls * INT * sum(range(1, ranks)), INT, (ranks - 1) * INT)
+  assert sparse['by'] and sparse['by'][0]['name'].startswith(('consensus', 'bruck')), sparse['by']
+  enqueued = only(data, 'alltoall', 'enqueued')
+  check_call(data, enqueued, calls, calls * ranks * ranks * 4 * double, 4 * double, 4 * double)
+  whys = {data['calls'][case['call']]['collective']: case['why'] for case in data['replay']['cases']}
+  assert "no MPI has" in whys['exchange'] and "a device's stream" in whys['alltoall'], whys
+
+
 def main(data_file, page, action, ranks, nodes=1):
   data = json.load(open(data_file, encoding='utf-8'))
   assert data_of(page) == data, 'the page holds other data than --data'
@@ -308,6 +321,8 @@ def main(data_file, page, action, ranks, nodes=1):
       check_neighbors_again(data, ranks)
   elif action == 'requests':
     check_requests(data, ranks)
+  elif action == 'own':
+    check_own(data, ranks)
   elif action == 'names':
     check_names_of_communicators(data)
   else:

@@ -10,13 +10,17 @@
  *   full     more sizes than have room, then Alltoallv on the first two ranks, and then on all
  *   neighbors  every kind of call between neighbours, on communicators with names, of an even number of ranks from 4 on
  *   requests   nonblocking calls, and persistent ones where the MPI has them
+ *   own        what no MPI has: the sparse exchange, and calls that take their place in a stream
  *   short    many small calls; prints the nanoseconds of one
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "quadrille.h"
 #if MPI_VERSION >= 4
 #define ALLTOALL_INIT MPI_Alltoall_init
 #elif defined(OPEN_MPI)
@@ -243,6 +247,28 @@ static void requests(void) {
   MPI_Comm_free(&ring);
 }
 
+/* By the library that `quadrille report` has loaded. Rank a sends a + 1 integers to the next rank, and nothing else; the last
+ * rank sends nothing. */
+static void own(void) {
+  enum { calls = 30 };
+  typedef int exchange_t(const void*, int, const int*, const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Datatype,
+                         MPI_Comm, Quadrille_Received*);
+  typedef int enqueue_t(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, void*, MPI_Comm);
+  exchange_t* exchange = (exchange_t*)dlsym(RTLD_DEFAULT, "Quadrille_Exchange");
+  int (*give_back)(Quadrille_Received*) = (int (*)(Quadrille_Received*))dlsym(RTLD_DEFAULT, "Quadrille_Received_free");
+  enqueue_t* enqueue = (enqueue_t*)dlsym(RTLD_DEFAULT, "Quadrille_Alltoall_enqueue");
+  int next = rank + 1, i;
+  MPI_Count count = rank + 1;
+  MPI_Aint at = 0;
+  Quadrille_Received got;
+  for (i = 0; i < calls; ++i) {
+    exchange(sent, rank < ranks - 1, &next, &count, &at, MPI_INT, MPI_INT, MPI_COMM_WORLD, &got);
+    if (got.nsources != (rank > 0)) MPI_Abort(MPI_COMM_WORLD, 9);
+    give_back(&got);
+    enqueue(sent, 4, MPI_DOUBLE, received, 4, MPI_DOUBLE, NULL, MPI_COMM_WORLD);
+  }
+}
+
 static void many(void) {
   enum { communicators = 80 };
   MPI_Comm comms[communicators];
@@ -315,6 +341,8 @@ int main(int argc, char** argv) {
     neighbors();
   } else if (strcmp(action, "requests") == 0) {
     requests();
+  } else if (strcmp(action, "own") == 0) {
+    own();
   } else if (strcmp(action, "short") == 0) {
     measure();
   } else if (strcmp(action, "none") != 0) {

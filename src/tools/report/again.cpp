@@ -15,7 +15,8 @@
 namespace quadrille::tools {
 namespace {
 
-constexpr int seconds_of_replay = 600;
+// What is started again may take so many times as long as its calls are to: setting up, and calls that take seconds.
+constexpr int patience = 5, least_seconds = 120;
 
 std::string last_line(const std::string& path) {
   std::string text;
@@ -32,9 +33,9 @@ std::vector<std::string> with_settings(const std::vector<std::string>& words, Ab
 
 // Makes them; `problem` says why that could not be.
 ReportData times_of(const RunOptions& run, const std::string& folder, const std::vector<ReplayedCalls>& replayed,
-                    std::string& problem) {
+                    double seconds, std::string& problem) {
   const std::string cases = folder + "/cases.json", times = folder + "/times.json", output = folder + "/output";
-  ReportData work = {{"cases", ReportData::array()}};
+  ReportData work = {{"seconds", seconds}, {"cases", ReportData::array()}};
   for (const ReplayedCalls& one : replayed) {
     if (!one.work.is_null()) work["cases"].push_back(one.work);
   }
@@ -53,10 +54,11 @@ ReportData times_of(const RunOptions& run, const std::string& folder, const std:
     return nullptr;
   }
   Progress progress(true);
-  const auto show = [&](int seconds) {
-    progress.show(fmt::format("making the calls again, {} s: {}", seconds, last_line(output)));
+  const auto show = [&](int passed) {
+    progress.show(fmt::format("making the calls again, {} s: {}", passed, last_line(output)));
   };
-  const int status = run_quietly(with_settings(words, prepared.launcher_abi), output, seconds_of_replay, show);
+  const int most = std::max(least_seconds, static_cast<int>(patience * seconds));
+  const int status = run_quietly(with_settings(words, prepared.launcher_abi), output, most, show);
   progress.clear();
   std::string text;
   if (status == 0 && read_whole(times, text).empty()) {
@@ -85,10 +87,10 @@ std::vector<std::string> words_in_place(const std::vector<std::string>& words, c
   return changed;
 }
 
-void add_replay(const RunOptions& run, const std::string& folder, ReportData& data) {
+void add_replay(const RunOptions& run, const std::string& folder, double seconds, ReportData& data) {
   const std::vector<ReplayedCalls> replayed = calls_to_replay(data);
   std::string problem;
-  const ReportData times = times_of(run, folder, replayed, problem);
+  const ReportData times = times_of(run, folder, replayed, seconds, problem);
   if (!problem.empty()) {
     complain("the calls were not made again: " + problem);
     data["replay"] = {{"problem", problem}};

@@ -15,6 +15,7 @@ std::vector<std::string> words_in_place(const std::vector<std::string>& words, c
                                         const std::vector<std::string>& instead);
 
 // Has the calls made again, and adds "replay" and "advice" to the data: times, or what was in the way.
-void add_replay(const RunOptions& run, const std::string& folder, ReportData& data);
+// `seconds`: for all calls together.
+void add_replay(const RunOptions& run, const std::string& folder, double seconds, ReportData& data);
 
 }  // namespace quadrille::tools

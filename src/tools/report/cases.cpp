@@ -30,6 +30,8 @@ std::string why_not_again(const ReportData& data, const ReportData& call) {
   const int number = call["communicator"];
   Collective collective{};
   if (!choose::collective_from_name(call["collective"].get<std::string>(), collective)) return "an unknown collective";
+  if (collective == Collective::exchange) return "Quadrille's own sparse exchange, which no MPI has";
+  if (call["form"] == "enqueued") return "calls that take their place in a device's stream";
   if (number < 0) return "calls of several kinds, which had no room of their own";
   const ReportData& communicator = data["communicators"][static_cast<std::size_t>(number)];
   if (communicator["inter"].get<bool>()) return "an intercommunicator";

@@ -334,7 +334,7 @@ class Merger {
         by.push_back({{"name", name}, {"calls", way.calls / told}, {"seconds", way.seconds / told}});
       }
       std::stable_sort(by.begin(), by.end(), [](const auto& a, const auto& b) { return a["calls"] > b["calls"]; });
-      const char* const forms[] = {"blocking", "nonblocking", "persistent"};
+      const char* const forms[] = {"blocking", "nonblocking", "persistent", "enqueued"};
       all.push_back({{"collective", name_of(static_cast<Collective>(key.collective))},
                      {"form", forms[static_cast<int>(key.form)]},
                      {"communicator", key.communicator},

@@ -1,7 +1,8 @@
 // Idea    The calls are made by the MPI, by Quadrille as it chooses, and by every algorithm that may be worth it, in
 //         turns. What was the fastest of many is partly lucky: it meets the MPI and Quadrille's choice again, in
 //         several repeats.
-// Cost    About 4 s a case; less than two minutes in all, unless single calls take seconds.
+// Cost    About 4 s a case; less than two minutes in all, unless single calls take seconds. With less time than that all is
+//         measured for a shorter time.
 #include "tools/report/replay.hpp"
 
 #include <fmt/core.h>
@@ -26,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double seconds_of_screening = 0.06, seconds_of_repeat = 0.25, seconds_in_all = 120;
+constexpr double seconds_of_screening = 0.06, seconds_of_repeat = 0.25;
 constexpr int repeats = 3;
 
 // With these Quadrille would not choose, or would have more to do than in a run without them. What was set, as
@@ -49,8 +50,11 @@ Json three(const std::vector<double>& values) {
 
 class Replay {
  public:
-  Replay(const Json& cases, const World& world)
-      : cases_(cases), world_(world), end_(mpi().Wtime() + seconds_in_all) {}
+  Replay(const Json& work, const World& world)
+      : cases_(work["cases"]),
+        world_(world),
+        end_(mpi().Wtime() + work.value("seconds", usual_seconds_of_replay)),
+        share_(std::min(1.0, work.value("seconds", usual_seconds_of_replay) / usual_seconds_of_replay)) {}
 
   Json run() {
     std::vector<Json> found;
@@ -97,7 +101,7 @@ class Replay {
     replayed.add_contenders();
     std::vector<std::size_t> who(replayed.names().size());
     for (std::size_t i = 0; i < who.size(); ++i) who[i] = i;
-    const Timing timing = replayed.time(who, seconds_of_screening);
+    const Timing timing = replayed.time(who, share_ * seconds_of_screening);
     const std::string chosen = replayed.chosen();
     double least = 0;
     for (std::size_t i = 2; i < who.size(); ++i) {
@@ -148,7 +152,7 @@ class Replay {
     for (std::size_t i = 0; i < who.size(); ++i) who[i] = i;
     std::vector<std::vector<double>> micros(who.size()), to_mpi(who.size()), to_default(who.size());
     for (int repeat = 0; repeat < repeats; ++repeat) {
-      const Timing timing = replayed.time(who, seconds_of_repeat);
+      const Timing timing = replayed.time(who, share_ * seconds_of_repeat);
       for (std::size_t i = 0; i < who.size(); ++i) {
         micros[i].push_back(quantile(timing.microseconds[i], 0.5));
         to_mpi[i].push_back(median_of_ratios(timing.microseconds[i], timing.microseconds[0]));
@@ -182,6 +186,7 @@ class Replay {
   const Json& cases_;
   const World& world_;
   const double end_;
+  const double share_;  // of the usual time of a measurement
   std::vector<Screened> screened_;
   std::map<std::string, std::string> picked_;
 };
@@ -201,7 +206,7 @@ int replay_command(const std::string& cases, const std::string& times) {
   if (sum_over_ranks(problem.empty() ? 0 : 1, world) == 0) {
     share_text(text, 0, world);
     const Json work = Json::parse(text);
-    Json told = Replay(work["cases"], world).run();
+    Json told = Replay(work, world).run();
     told["without"] = without;
     status = 0;
     if (world.rank == 0) {

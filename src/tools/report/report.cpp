@@ -138,7 +138,7 @@ int report_run(const ReportOptions& options) {
                      {"status", status}};
   head.update(data);
   if (!options.no_replay && status == 0 && Signals::received() == 0) {
-    add_replay(options.run, folder.path(), head);
+    add_replay(options.run, folder.path(), options.replay_seconds, head);
   }
   const int written = write_all(options, head, !options.data.empty());
   return status != 0 ? status : written;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tools/launch/run.hpp"
+#include "tools/report/replay.hpp"
 
 namespace quadrille::tools {
 
@@ -12,6 +13,7 @@ struct ReportOptions {
   std::string output = "quadrille-report.html";
   std::string data;  // JSON of what was recorded; empty: not kept
   bool no_replay = false;
+  double replay_seconds = usual_seconds_of_replay;
   // For the ranks that the tool starts: the calls that they make again, and where their times go.
   std::string replay_cases, replay_times;
 };
