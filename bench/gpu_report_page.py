@@ -112,8 +112,8 @@ COPIES = """\
 In one process ranks x ranks blocks, a copy each: microseconds until all are done, least to largest over the runs that have
 the size. `plain` is one copy of as many bytes, `each` one call of the driver a copy. These runs have letters: A to C are
 older, D has the kernel as it was launched in run 3, 256 threads and up to 4,224 blocks of them. In B and C these begin in
-another order; in A, too, and the kernel's list had pieces of 16 KiB. So it is launched now, up to 256 MiB in all. What is launched
-for calls that come again is a graph with 2 ranks, and with 4 and 8 where a graph takes as long as one plain copy or less than
+another order; in A, too, and the kernel's list had pieces of 16 KiB. So it is launched now, up to 66 MiB in all, and with larger
+pieces beyond. What is launched for calls that come again is a graph with 2 ranks, and with 4 and 8 where a graph takes as long as one plain copy or less than
 the kernel; for smaller blocks it is the kernel.
 """
 COPIES_SEEN = """\

@@ -245,7 +245,9 @@ int try_to_enqueue(const run::Call& call, void* stream) {
   const int earlier = earlier_error(*team);
   auto made = std::make_unique<State>();
   prepare_turns(*made);
+  if (record::on) record::by("quadrille");
   int error = make_enqueued(call, *team, *made);
+  if (record::on && error == MPI_SUCCESS) record::by(team->request_by);
   const bool moves = !std::holds_alternative<std::monostate>(made->run);
   if (error == MPI_SUCCESS && moves) error = carry_out_in_order(made, *made, driver, stream);
   return told(*team, error, earlier);
@@ -286,12 +288,7 @@ bool end_turn(State& request) {
 int enqueue(const run::Call& call, void* stream, const void* site) {
   std::optional<record::Recorded> recorded;
   if (record::on) recorded.emplace().begin(call, record::Form::enqueued, site);
-  const int error = guarded(call.comm, [&] { return try_to_enqueue(call, stream); });
-  if (record::on) {
-    const Team* const team = team::find_team(call.comm);
-    record::by(team != nullptr ? team->request_by : "quadrille");
-  }
-  return error;
+  return guarded(call.comm, [&] { return try_to_enqueue(call, stream); });
 }
 
 int start_in_stream(Quadrille_Request* request, void* stream) {

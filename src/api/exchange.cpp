@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <new>
 #include <optional>
-#include <span>
 
 #include "api/serve.hpp"
 #include "quadrille.h"
@@ -187,6 +186,10 @@ int exchange(Arguments call, team::Team& team, const run::SparseGroup& group,
   int error = MPI_SUCCESS;
   try {
     if (mine == MPI_SUCCESS) {
+      if (quadrille::record::on && !call.send.destinations.empty()) {
+        const bool any = std::any_of(call.send.counts, call.send.counts + call.send.destinations.size(), [](MPI_Count n) { return n > 0; });
+        quadrille::record::sparse_blocks(call.send.destinations, call.send.counts, any ? type_info(call.send.type).size : 0);
+      }
       packed = std::make_unique_for_overwrite<std::byte[]>(run::bytes_to_pack(call.send));
       mine = run::make_parcels(call.send, group.me, packed.get(), packing, parcels);
     }
@@ -252,10 +255,7 @@ int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destina
   if (received != nullptr) *received = {};
   if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
   std::optional<quadrille::record::Recorded> recorded;
-  if (quadrille::record::on) {
-    const auto blocks = static_cast<std::size_t>(destinations != nullptr ? std::max(ndestinations, 0) : 0);
-    recorded.emplace().begin_sparse(comm, sendtype, {destinations, blocks}, sendcounts, __builtin_return_address(0));
-  }
+  if (quadrille::record::on) recorded.emplace().begin_sparse(comm, __builtin_return_address(0));
   const Arguments call{
       {static_cast<const std::byte*>(sendbuf), {destinations, 0}, sendcounts, sdispls, sendtype},
       ndestinations,

@@ -46,9 +46,12 @@ void tell(Collective collective, const choose::Choice& choice, team::Team& team,
 
 Outcome run_in_chunks(const run::Call& call, const choose::Choice& choice, team::Team& team, int& error) {
   run::PipelineWays ways{number_in(choice, "chunk"), number_in(choice, "depth")};
-  if (ways.chunk == 0) ways.chunk = plan::suiting_chunk(ways.depth, static_cast<std::uint64_t>(team.group.ranks));
-  team::OwnChunks* const chunks = team::chunks_of(team, ways.chunk * ways.depth);
+  const bool suits = ways.chunk == 0;
+  if (suits) ways.chunk = plan::suiting_chunk(ways.depth, static_cast<std::uint64_t>(team.group.ranks));
+  const std::size_t ring = ways.chunk * ways.depth, least = suits ? plan::least_suiting_chunk * ways.depth : ring;
+  team::OwnChunks* const chunks = team::chunks_of(team, ring, std::min(least, ring));
   if (chunks == nullptr) return Outcome::never;
+  ways.chunk = std::min(ways.chunk, chunks->rings->ring_bytes() / ways.depth);
   const run::PipelineMeans means{team.group.pairs, *chunks->rings, chunks->out, chunks->in, chunks->room};
   run::DevicePipeline in_chunks(call, team.group, means, memory::device_driver(), ways);
   const Outcome outcome = in_chunks.run();

@@ -43,22 +43,36 @@ void CopyGraph::make(const DeviceDriver& driver, const DevicePlace& place, std::
   for (std::size_t i = 0; i < bytes.size() && added; ++i) {
     added = add_copy(driver, graph, place.context, to[i], from[i], bytes[i]);
   }
-  if (added && token_.take(driver, place) && driver.make_graph_ready(&ready_, graph, 0) != 0) {
-    ready_ = nullptr;
-    token_.give_back();
-  }
+  if (added && take_token(driver, place) && driver.make_graph_ready(&ready_, graph, 0) != 0) ready_ = nullptr;
   driver.destroy_graph(graph);
 }
 
 bool CopyGraph::launch(const DeviceDriver& driver, void* stream) const { return driver.launch_graph(ready_, stream) == 0; }
 
-void CopyGraph::forget() {
-  void* const ready = std::exchange(ready_, nullptr);
+// To free its memory can wait for all that the device has to do, so it stays for the next graph.
+bool CopyGraph::take_token(const DeviceDriver& driver, const DevicePlace& place) {
+  if (token_.is_taken() && token_.is_alive() && token_.place() == place) return true;
+  give_back_token();
+  return token_.take(driver, place);
+}
+
+void CopyGraph::give_back_token() {
   if (!token_.is_taken()) return;
   if (!token_.is_alive()) return token_.forget();
   const AtDevice at(token_.driver(), token_.place());
-  if (ready != nullptr) token_.driver().destroy_ready_graph(ready);
   token_.give_back();
+}
+
+void CopyGraph::forget() {
+  void* const ready = std::exchange(ready_, nullptr);
+  if (ready == nullptr || !token_.is_alive()) return;
+  const AtDevice at(token_.driver(), token_.place());
+  token_.driver().destroy_ready_graph(ready);
+}
+
+CopyGraph::~CopyGraph() {
+  forget();
+  give_back_token();
 }
 
 }  // namespace quadrille::memory

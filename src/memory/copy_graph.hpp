@@ -16,7 +16,7 @@ class CopyGraph {
   CopyGraph() = default;
   CopyGraph(const CopyGraph&) = delete;
   CopyGraph& operator=(const CopyGraph&) = delete;
-  ~CopyGraph() { forget(); }
+  ~CopyGraph();
   // Between addresses of devices. While AtDevice of the place lives. If the driver refuses, there is none.
   void make(const DeviceDriver& driver, const DevicePlace& place, std::span<const std::uintptr_t> to,
             std::span<const std::uintptr_t> from, std::span<const std::size_t> bytes);
@@ -28,6 +28,8 @@ class CopyGraph {
   void forget();
 
  private:
+  bool take_token(const DeviceDriver& driver, const DevicePlace& place);
+  void give_back_token();
   void* ready_ = nullptr;  // to be launched
   ContextToken token_;
 };

@@ -31,7 +31,7 @@ void DeviceBatch::take_kernel(const DeviceDriver& driver, const DevicePlace& pla
   if (!is_for_kernel(all)) return;
   const std::size_t most = bytes_of_piece(all.bytes);
   std::vector<Piece> pieces;
-  pieces.reserve(size());
+  pieces.reserve(all.bytes / most + 3 * size());
   for (std::size_t i = 0; i < size(); ++i) add_pieces(pieces, to_[i], from_[i], bytes_[i], most);
   pieces_.take(driver, place, pieces, DevicePieces::When::now);
 }
@@ -41,7 +41,8 @@ void DeviceBatch::make_graph(const DeviceDriver& driver, const DevicePlace& plac
 }
 
 void DeviceBatch::put_graph_in_place(const DeviceDriver& driver, const DevicePlace& place) {
-  if (!driver.is_cuda || size() == 0 || graph_.is_there() || is_for_kernel(together(true, true))) return;
+  const bool is_better_so = pieces_.are_there() && is_for_kernel(together(true, true));
+  if (!driver.is_cuda || size() <= 1 || graph_.is_there() || is_better_so) return;
   const BesideCapture beside(driver);
   graph_.make(driver, place, to_, from_, bytes_);
   if (graph_.is_there()) pieces_.forget();

@@ -187,6 +187,7 @@ void* kernel_at(const DeviceDriver& driver, const DevicePlace& place, DevicePiec
 
 std::vector<Piece> pieces_of(const Regions& regions, std::ptrdiff_t moved, bool to_host) {
   std::vector<Piece> pieces;
+  const std::size_t most = bytes_of_piece(regions.bytes());
   for (const Region& region : regions) {
     const auto device = static_cast<std::uint64_t>(region.begin), host = static_cast<std::uint64_t>(region.begin + moved);
     const std::uint64_t to = to_host ? host : device, from = to_host ? device : host;
@@ -194,7 +195,7 @@ std::vector<Piece> pieces_of(const Regions& regions, std::ptrdiff_t moved, bool 
       add_rows(pieces, to, from, region.bytes, region.rows, region.pitch);
     } else {
       for (std::size_t row = 0; row < region.rows; ++row) {
-        add_row(pieces, to + row * region.pitch, from + row * region.pitch, region.bytes);
+        add_row(pieces, to + row * region.pitch, from + row * region.pitch, region.bytes, most);
       }
     }
   }
@@ -236,9 +237,9 @@ void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from
 }
 
 // What one block of threads moves at once. Blocks that share a piece wait for each other where it is read: 16 copies of 512 KiB
-// took 15 us in such pieces on an H100, and 31 as a piece each. Of very many bytes the list is kept short.
+// took 15 us in such pieces on an H100, and 31 as a piece each. More pieces than blocks gain nothing.
 std::size_t bytes_of_piece(std::size_t total) {
-  constexpr std::size_t at_a_time = most_threads * at_once * 16, most_pieces = 16'384;
+  constexpr std::size_t at_a_time = most_threads * at_once * 16, most_pieces = most_blocks;
   const std::size_t needed = total / most_pieces + (total % most_pieces != 0 ? 1 : 0);
   return std::max(at_a_time, (needed + at_a_time - 1) / at_a_time * at_a_time);
 }

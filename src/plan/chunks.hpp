@@ -25,10 +25,12 @@
 namespace quadrille::plan {
 
 // Bytes of a chunk where nobody says how many. What a copy costs beside its bytes is little then: chunks of 512 KiB took 1.2
-// times as long on an H100 (docs/results/gpu.md). With many ranks the rings take no more memory for that.
+// times as long on an H100 (docs/results/gpu.md). With many ranks it is less, so that all rings together take 256 MiB at most,
+// but no less than is worth a copy.
+constexpr std::uint64_t least_suiting_chunk = std::uint64_t{64} << 10;
 constexpr std::uint64_t suiting_chunk(std::uint64_t depth, std::uint64_t ranks) {
-  constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB, page = 4 * KiB, all_rings = 256 * MiB;
-  return std::clamp(all_rings / (depth * ranks) / page * page, 64 * KiB, 2 * MiB);
+  constexpr std::uint64_t MiB = std::uint64_t{1} << 20, page = 4096, all_rings = 256 * MiB;
+  return std::clamp(all_rings / (depth * ranks) / page * page, least_suiting_chunk, 2 * MiB);
 }
 
 constexpr int partner_in_round(int me, int round, int ranks) { return ((round - me) % ranks + ranks) % ranks; }

@@ -492,7 +492,17 @@ bool DevicePull::list() {
 // What launched the same copies in a call before does so again.
 void DevicePull::repeat() {
   batch_ = &sharing_.copies().take(*driver_, place_, sharing_.all_listed());
-  if (waits() && ways_.kernels && sharing_.copies().is_for_graph()) batch_->put_graph_in_place(*driver_, place_);
+  if (waits() && sharing_.copies().is_for_graph() && receives_in_one()) batch_->put_graph_in_place(*driver_, place_);
+}
+
+// A graph is of memory, not of addresses. What all ranks list tells whether that of the first block is the same as before.
+bool DevicePull::receives_in_one() const {
+  const std::uint64_t id = sharing_.line(group_.me).copies_in;
+  for (int from = 0; from < group_.ranks; ++from) {
+    const Block block = recv_[from];
+    if (block.bytes() > 0 && memory::memory_id(*driver_, block.address + first_byte(block)) != id) return false;
+  }
+  return true;
 }
 
 // Of a persistent request also blocks with gaps, if one launch can make all.

@@ -158,6 +158,7 @@ class DevicePull {
   bool list_for_me();
   void list_gapped();
   void repeat();
+  bool receives_in_one() const;
   bool list_for(int to);
   bool submit();
   void look_what_comes();

@@ -163,23 +163,25 @@ std::shared_ptr<OwnChunks> make_chunks(const Team& team) {
 
 }  // namespace
 
-OwnChunks* chunks_of(Team& team, std::size_t ring_bytes) {
+OwnChunks* chunks_of(Team& team, std::size_t ring_bytes, std::size_t least) {
   if (team.refuses_chunks) return nullptr;
-  if (team.chunks != nullptr && team.chunks->rings->ring_bytes() >= ring_bytes) return team.chunks.get();
+  const std::size_t has = team.chunks != nullptr ? team.chunks->rings->ring_bytes() : 0;
+  if (has >= ring_bytes) return team.chunks.get();
   // What the others wait for comes after what may fail. The area of before is given back when there is another: so what
   // there is room for does not depend on when each rank gives it back.
   std::shared_ptr<OwnChunks> made = make_chunks(team);
   const int ranks = team.group.ranks;
-  std::optional<memory::ControlArea> area =
-      own_area(team, memory::ChunkRings::bytes(ranks, ring_bytes), made != nullptr);
-  if (!area) {
-    refuse_chunks(team);
-    return nullptr;
+  for (std::size_t bytes = ring_bytes; bytes >= least && bytes > has; bytes /= 2) {
+    std::optional<memory::ControlArea> area = own_area(team, memory::ChunkRings::bytes(ranks, bytes), made != nullptr);
+    if (!area) continue;
+    made->area = std::move(*area);
+    made->rings.emplace(made->area.base(), ranks, bytes);
+    team.chunks = std::move(made);
+    return team.chunks.get();
   }
-  made->area = std::move(*area);
-  made->rings.emplace(made->area.base(), ranks, ring_bytes);
-  team.chunks = std::move(made);
-  return team.chunks.get();
+  if (has >= least) return team.chunks.get();
+  refuse_chunks(team);
+  return nullptr;
 }
 
 OwnChunks* streams_for_rounds(Team& team) {

@@ -34,6 +34,8 @@ struct Here {
   bool inside = false;
   int name = by_mpi;
   choose::Engine engine{};  // of the short way
+  Entry* sparse = nullptr;  // of a sparse exchange, as long as it lasts; and of what
+  CommunicatorHere* communicator = nullptr;
 };
 thread_local Here here;
 
@@ -147,18 +149,14 @@ bool arrays_are_there(const run::Side& side) {
   return side.counts != nullptr || side.counts_large != nullptr;
 }
 
-Blocks blocks_for(std::span<const int> destinations, const MPI_Count* counts, const Known& at) {
+Blocks blocks_for(std::span<const int> destinations, const MPI_Count* counts, std::size_t size, CommunicatorHere& communicator) {
   Blocks blocks;
-  CommunicatorHere* const communicator = at.communicator;
-  if (communicator == nullptr || counts == nullptr) return blocks;
   for (std::size_t i = 0; i < destinations.size(); ++i) {
-    const int to = destinations[i];
-    if (to < 0 || to >= communicator->ranks || counts[i] < 0) continue;
-    const std::uint64_t bytes = static_cast<std::uint64_t>(counts[i]) * at.type_size;
+    const std::uint64_t bytes = static_cast<std::uint64_t>(counts[i]) * size;
     blocks.add(bytes);
-    if (communicator->sent != nullptr) communicator->sent[to] += bytes;
+    if (communicator.sent != nullptr) communicator.sent[destinations[i]] += bytes;
   }
-  if (communicator->sent == nullptr) Tables::here().file().header.unplaced += blocks.bytes;
+  if (communicator.sent == nullptr) Tables::here().file().header.unplaced += blocks.bytes;
   return blocks;
 }
 
@@ -223,13 +221,17 @@ Timed timed_as(const Entry& entry) {
   return (entry.calls - times.timed) % timed_one_of == 1 ? Timed::as_sample : Timed::no;
 }
 
-// One call more.
-void add(Entry& entry, const Blocks& blocks) {
-  ++entry.calls;
+void add_blocks(Entry& entry, const Blocks& blocks) {
   entry.bytes += blocks.bytes;
   if (blocks.least == UINT64_MAX) return;
   entry.least_block = std::min(entry.least_block, blocks.least);
   entry.most_block = std::max(entry.most_block, blocks.most);
+}
+
+// One call more.
+void add(Entry& entry, const Blocks& blocks) {
+  ++entry.calls;
+  add_blocks(entry, blocks);
 }
 
 void add(Times& times, Timed how, std::uint64_t took) {
@@ -330,27 +332,33 @@ void Recorded::begin(const run::Call& call, Form form, const void* site) {
   if (entry_ != nullptr) start_clock();
 }
 
-void Recorded::begin_sparse(MPI_Comm comm, MPI_Datatype type, std::span<const int> destinations, const MPI_Count* counts,
-                            const void* site) {
+void Recorded::begin_sparse(MPI_Comm comm, const void* site) {
   if (!outermost_) return;
   run::Call call;
   call.collective = Collective::exchange;
   call.comm = comm;
-  // Who sends nothing need not name a type.
-  call.send.type = destinations.empty() || type == mpi().datatype_null ? mpi().byte : type;
+  call.send.type = mpi().byte;  // the call's own has not been looked at
   const auto lock = held();
   static_cast<void>(thrown_by([&] {
     const Known& at = find(call, Form::blocking, site);
-    add(*at.entry, blocks_for(destinations, counts, at));
-    entry_ = at.entry;
+    add(*at.entry, Blocks());
+    entry_ = here.sparse = at.entry;
+    here.communicator = at.communicator;
   }));
   if (entry_ != nullptr) start_clock();
+}
+
+void sparse_blocks(std::span<const int> destinations, const MPI_Count* counts, std::size_t size) {
+  if (here.sparse == nullptr || here.communicator == nullptr) return;
+  const auto lock = held();
+  add_blocks(*here.sparse, blocks_for(destinations, counts, size, *here.communicator));
 }
 
 Recorded::~Recorded() {
   if (!outermost_) return;
   const std::uint64_t end = timed_ != Timed::no ? sys::nanoseconds() : 0;
   here.inside = false;
+  here.sparse = nullptr;
   if (entry_ == nullptr) return;
   const auto lock = held();
   Tables& tables = Tables::here();

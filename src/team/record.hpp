@@ -25,6 +25,10 @@ void by(std::string_view name);
 // It goes as an earlier one like it did: by this engine, of which there is one algorithm.
 void by_the_short_way(choose::Engine engine);
 
+// The blocks of the sparse exchange that this thread is in, when they were found to be right: for each of these ranks `counts`
+// elements of `size` bytes.
+void sparse_blocks(std::span<const int> destinations, const MPI_Count* counts, std::size_t size);
+
 // What calls have in common that need not be looked at again.
 struct Key {
   Collective collective;
@@ -42,9 +46,8 @@ class Recorded {
  public:
   Recorded();
   void begin(const run::Call& call, Form form, const void* site);
-  // The sparse exchange: a block for each of these ranks. What is wrong with them is not looked at here.
-  void begin_sparse(MPI_Comm comm, MPI_Datatype type, std::span<const int> destinations, const MPI_Count* counts,
-                    const void* site);
+  // The sparse exchange. Its blocks are told by sparse_blocks().
+  void begin_sparse(MPI_Comm comm, const void* site);
   // The same of a blocking call with one size, which is dense. False, and nothing is begun, unless an earlier one was
   // like it.
   bool begin_like(const Key& key);

@@ -13,6 +13,18 @@
 namespace quadrille::plan {
 namespace {
 
+TEST(Chunks, ThatSuitTakeNoMoreThanTheirShare) {
+  constexpr std::uint64_t MiB = std::uint64_t{1} << 20;
+  EXPECT_EQ(suiting_chunk(4, 2), 2 * MiB);
+  EXPECT_EQ(suiting_chunk(4, 32), 2 * MiB);
+  EXPECT_EQ(suiting_chunk(16, 128), MiB / 8);
+  EXPECT_EQ(suiting_chunk(16, 100'000), least_suiting_chunk);
+  for (std::uint64_t ranks = 33; ranks < 1024; ++ranks) {
+    EXPECT_LE(suiting_chunk(4, ranks) * 4 * ranks, 256 * MiB) << ranks;
+    EXPECT_EQ(suiting_chunk(4, ranks) % 4096, 0U);
+  }
+}
+
 TEST(Chunks, RoundsAreMutualAndReachAll) {
   for (int ranks = 1; ranks <= 9; ++ranks) {
     for (int me = 0; me < ranks; ++me) {

@@ -289,9 +289,10 @@ def check_requests(data, ranks):
 def check_own(data, ranks):
   """The sparse exchange and enqueued calls are recorded, and not made again."""
   calls, double = 30, 8
-  assert len(data['calls']) == 2, data['calls']
-  sparse = only(data, 'exchange', 'blocking')
+  assert len(data['calls']) == 3, data['calls']
+  sparse = only(data, 'exchange', least=INT)
   check_call(data, sparse, calls, calls * INT * sum(range(1, ranks)), INT, (ranks - 1) * INT)
+  check_call(data, only(data, 'exchange', least=0), calls, 0, 0, 0)
   assert sparse['by'] and sparse['by'][0]['name'].startswith(('consensus', 'bruck')), sparse['by']
   enqueued = only(data, 'alltoall', 'enqueued')
   check_call(data, enqueued, calls, calls * ranks * ranks * 4 * double, 4 * double, 4 * double)

@@ -23,6 +23,7 @@ nlohmann::ordered_json describe(const choose::Algorithm& algorithm) {
   nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
   for (const choose::ParameterRange& p : algorithm.parameters) {
     parameters.push_back({{"name", p.name},
+                          {"automatic", p.automatic},
                           {"least", p.least},
                           {"most", p.most},
                           {"standard", p.standard},

@@ -16,7 +16,7 @@ namespace quadrille::tools {
 namespace {
 
 // What is started again may take so many times as long as its calls are to: setting up, and calls that take seconds.
-constexpr int patience = 5, least_seconds = 120;
+constexpr int patience = 5, least_seconds = 600;
 
 std::string last_line(const std::string& path) {
   std::string text;
