@@ -18,6 +18,7 @@ def wrong_values(name, parameter):
   for seed in range(TIMES):
     value = fuzz_settings.draw_value(random.Random(f'{name} {seed}'), parameter)
     good = value in parameter['names'] if 'names' in parameter else parameter['least'] <= value <= parameter['most']
+    good = good or (value == 0 and parameter['automatic'])
     if not good:
       yield f'{name}: {parameter["name"]}={value}'
 
