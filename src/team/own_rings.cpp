@@ -166,7 +166,7 @@ std::shared_ptr<OwnChunks> make_chunks(const Team& team) {
 OwnChunks* chunks_of(Team& team, std::size_t ring_bytes, std::size_t least) {
   if (team.refuses_chunks) return nullptr;
   const std::size_t has = team.chunks != nullptr ? team.chunks->rings->ring_bytes() : 0;
-  if (has >= ring_bytes) return team.chunks.get();
+  if (has >= ring_bytes || (has >= least && team.chunks->asked >= ring_bytes)) return team.chunks.get();
   // What the others wait for comes after what may fail. The area of before is given back when there is another: so what
   // there is room for does not depend on when each rank gives it back.
   std::shared_ptr<OwnChunks> made = make_chunks(team);
@@ -176,10 +176,14 @@ OwnChunks* chunks_of(Team& team, std::size_t ring_bytes, std::size_t least) {
     if (!area) continue;
     made->area = std::move(*area);
     made->rings.emplace(made->area.base(), ranks, bytes);
+    made->asked = ring_bytes;
     team.chunks = std::move(made);
     return team.chunks.get();
   }
-  if (has >= least) return team.chunks.get();
+  if (has >= least) {
+    team.chunks->asked = ring_bytes;
+    return team.chunks.get();
+  }
   refuse_chunks(team);
   return nullptr;
 }

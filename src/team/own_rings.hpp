@@ -60,6 +60,7 @@ struct OwnChunks {
   explicit OwnChunks(int ranks) : room(ranks) {}
   memory::ControlArea area;
   std::optional<memory::ChunkRings> rings;  // goes before the area
+  std::size_t asked = 0;                    // ring bytes: for no more there was room when so many were asked for
   memory::CopyLane out, in;
   run::PipelineRoom room;
 };
