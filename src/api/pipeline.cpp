@@ -1,9 +1,12 @@
 #include "api/pipeline.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <climits>
 #include <cstdint>
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include "api/engines.hpp"
@@ -28,35 +31,46 @@ std::size_t number_in(const choose::Choice& choice, const char* name) {
   return static_cast<std::size_t>(plan::value_of(choice.parameters, name, 1));
 }
 
-// Says once for each way how calls are made.
-void tell(Collective collective, const choose::Choice& choice, team::Team& team, bool piped) {
+// Says once for each way how calls are made; how() tells it, if they are so.
+template <class How>
+void tell(Collective collective, const choose::Choice& choice, team::Team& team, bool piped, How&& how) {
   team.counted.piped = piped;
   if (memory::device_driver() == nullptr) return;
   bool& explained = piped ? team.counted.pipeline_explained : team.counted.no_pipeline_explained;
   if (!team.counted.explains || std::exchange(explained, true)) return;
-  const bool one_node = team.nodes.nodes == 1;
-  const char* const how = one_node ? "the device's data go over the host in chunks, both ways at once"
-                                   : "the device's data go over the host in rounds, which are exchanged meanwhile";
-  const char* const why_not =
+  constexpr const char* why_not =
       "not in chunks: a rank cannot, or no data are on a device, or have gaps; they go over the host as a whole";
-  team::explain(team, collective, 0, choose::to_string(choice), piped ? how : why_not);
+  team::explain(team, collective, 0, choose::to_string(choice), piped ? how() : std::string(why_not));
 }
 
 // ---- Inside a node ----
 
-Outcome run_in_chunks(const run::Call& call, const choose::Choice& choice, team::Team& team, int& error) {
-  run::PipelineWays ways{number_in(choice, "chunk"), number_in(choice, "depth")};
+// How a call has gone.
+struct InChunks {
+  Outcome outcome = Outcome::never;
+  int error = MPI_SUCCESS;
+  std::size_t chunk = 0;
+  bool by_leaders = false;
+};
+
+InChunks run_in_chunks(const run::Call& call, const choose::Choice& choice, team::Team& team) {
+  run::PipelineWays ways{number_in(choice, "chunk"), number_in(choice, "depth"), number_in(choice, "leader") != 0};
   const bool suits = ways.chunk == 0;
   if (suits) ways.chunk = plan::suiting_chunk(ways.depth, static_cast<std::uint64_t>(team.group.ranks));
   const std::size_t ring = ways.chunk * ways.depth, least = suits ? plan::least_suiting_chunk * ways.depth : ring;
   team::OwnChunks* const chunks = team::chunks_of(team, ring, std::min(least, ring));
-  if (chunks == nullptr) return Outcome::never;
+  if (chunks == nullptr) return {};
   ways.chunk = std::min(ways.chunk, chunks->rings->ring_bytes() / ways.depth);
-  const run::PipelineMeans means{team.group.pairs, *chunks->rings, chunks->out, chunks->in, chunks->room};
+  const run::PipelineMeans means{team.group.pairs, *team.group.sharing, *chunks->rings,
+                                 chunks->out,      chunks->in,          *chunks->room};
   run::DevicePipeline in_chunks(call, team.group, means, memory::device_driver(), ways);
   const Outcome outcome = in_chunks.run();
-  error = in_chunks.error();
-  return outcome;
+  return {outcome, in_chunks.error(), ways.chunk, in_chunks.by_leaders()};
+}
+
+std::string how_in_chunks(const InChunks& gone) {
+  return fmt::format("the device's data go over the host in chunks of {} bytes, both ways at once{}", gone.chunk,
+                     gone.by_leaders ? "; one rank copies for all that share a device" : "");
 }
 
 // ---- Between nodes ----
@@ -139,6 +153,10 @@ bool run_in_rounds(const run::Call& call, const choose::Choice& choice, const In
   return true;
 }
 
+std::string how_in_rounds(std::size_t piece) {
+  return fmt::format("the device's data go over the host in rounds of {} bytes of a block, which are exchanged meanwhile", piece);
+}
+
 int run_as_a_whole(const run::Call& call, const Inner& inner, team::Team& team) {
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (driver == nullptr) return with_failed_copies(&team, inner(call), false, false);
@@ -154,7 +172,7 @@ int pipeline_between_nodes(const run::Call& call, const choose::Choice& choice, 
   int error = MPI_SUCCESS;
   const bool piped = run_in_rounds(call, choice, inner, team, said, error);
   if (said.offer.never_can != 0) team::refuse_chunks(team);
-  tell(call.collective, choice, team, piped);
+  tell(call.collective, choice, team, piped, [&] { return how_in_rounds(ways_of_rounds(choice, team).piece); });
   if (piped) return error;
   if (said.ints || !choose::is_of_the_mpi(*named.algorithm)) return run_as_a_whole(call, inner, team);
   return run_as_a_whole(call, Inner(call.collective, choose::plain(call.collective, "spread-out"), team), team);
@@ -164,12 +182,11 @@ int pipeline_between_nodes(const run::Call& call, const choose::Choice& choice, 
 
 int pipeline(const run::Call& call, const choose::Choice& choice, team::Team& team) {
   if (team.nodes.nodes > 1) return pipeline_between_nodes(call, choice, team);
-  int error = MPI_SUCCESS;
-  const Outcome outcome = run_in_chunks(call, choice, team, error);
-  if (outcome == Outcome::never) team::refuse_chunks(team);
-  tell(call.collective, choice, team, outcome == Outcome::done);
-  if (outcome == Outcome::done) return error;
-  return outcome == Outcome::lost ? MPI_ERR_OTHER : exchange_over_host(call, team);
+  const InChunks gone = run_in_chunks(call, choice, team);
+  if (gone.outcome == Outcome::never) team::refuse_chunks(team);
+  tell(call.collective, choice, team, gone.outcome == Outcome::done, [&] { return how_in_chunks(gone); });
+  if (gone.outcome == Outcome::done) return gone.error;
+  return gone.outcome == Outcome::lost ? MPI_ERR_OTHER : exchange_over_host(call, team);
 }
 
 bool prepare_pipeline(team::Team& team, Collective collective, const choose::Choice& choice) {

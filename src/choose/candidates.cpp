@@ -69,13 +69,13 @@ std::vector<Choice> measured_candidates(Collective collective, int ranks, int no
   return all;
 }
 
-std::vector<Choice> variants_on_devices(const Algorithm& algorithm) {
+std::vector<Choice> variants_on_devices(const Algorithm& algorithm, bool in_one_node) {
   std::vector<Choice> all = {{&algorithm, {}}};
   for (const ParameterRange& range : algorithm.parameters) {
     const std::int64_t standard[] = {range.standard};
     std::vector<Choice> more;
     for (const Choice& one : all) {
-      for (const std::int64_t value : range.on_devices.empty() ? standard : range.on_devices) {
+      for (const std::int64_t value : range.on_devices.empty() || !in_one_node ? standard : range.on_devices) {
         more.push_back(one);
         more.back().parameters.push_back({std::string(range.name), value});
       }
@@ -91,7 +91,7 @@ std::vector<Choice> device_candidates(const GlobalKey& key) {
     const bool by_messages = algorithm.from_device == FromDevice::straight && key.mpi_sends_devices;
     const bool is_worth_it = algorithm.needs.device_mpi || sees_to_devices(algorithm) || by_messages;
     if (!is_worth_it || !serves(algorithm, key.collective) || !why_not(algorithm, key).empty()) continue;
-    for (Choice& one : variants_on_devices(algorithm)) all.push_back(std::move(one));
+    for (Choice& one : variants_on_devices(algorithm, key.nodes == 1)) all.push_back(std::move(one));
   }
   return all;
 }

@@ -24,7 +24,7 @@ std::vector<Choice> measured_candidates(Collective collective, int ranks, int no
 // What the same measures with data in a device's memory: what does not take them over the host. All can serve the call.
 std::vector<Choice> device_candidates(const GlobalKey& key);
 // An algorithm with the values of its parameters that are worth measuring there.
-std::vector<Choice> variants_on_devices(const Algorithm& algorithm);
+std::vector<Choice> variants_on_devices(const Algorithm& algorithm, bool in_one_node);
 
 // What the first calls try. All of them can serve the call.
 std::vector<Choice> tried_candidates(const GlobalKey& key);

@@ -64,6 +64,8 @@ constexpr ParameterRange kChunk = {"chunk", 4096, std::int64_t{16} << 20, 0,
 // Two chunks keep a bus busy, and four also while their takers are late.
 constexpr ParameterRange kDepth = {"depth", 1, 16, 4,
                                    "chunks of a rank that are under way; between nodes rounds, at least two"};
+constexpr ParameterRange kLeader = {
+    "leader", 0, 1, 0, "1: of the ranks that share a device, the first submits the copies of all, in one node", {}, {}, kBoth};
 constexpr ParameterRange kInnerOfRounds = {
     "inner", 0, 0, 0, "between nodes, or any other algorithm of the collective; its parameters follow", kOfTheMpi};
 constexpr std::string_view kRests[] = {"row", "column", "morton"};
@@ -453,7 +455,7 @@ std::vector<Algorithm> make_table() {
        all,
        Engine::pull,
        {.one_node = true},
-       {{"leader", 0, 1, 0, "1: of the ranks that share a device, the first submits the copies of all", {}, {}, kBoth}},
+       {kLeader},
        "inside one node each rank copies from the other ranks' memory of a device, which it has opened",
        "Quadrille; the inside of CUDA-aware MPIs (Namugwanya et al., section 3.1)",
        nullptr,
@@ -465,7 +467,7 @@ std::vector<Algorithm> make_table() {
        all,
        Engine::pipeline,
        {},
-       {kChunk, kDepth, kInnerOfRounds},
+       {kChunk, kDepth, kLeader, kInnerOfRounds},
        "chunk by chunk over memory of the host that the driver knows, both ways of the bus at once; between nodes in "
        "rounds, each exchanged by another algorithm",
        "Quadrille; copy-to-CPU (Namugwanya et al., section 3.2), pipelined",

@@ -30,7 +30,7 @@ bool is_between_nodes(const NeighborKey&) { return false; }
 template <class Key>
 std::vector<Choice> values_of(const Algorithm& one, const Key& key, const Choice& host) {
   if (!sees_to_devices(one)) return {plain(key.collective, one.name)};
-  std::vector<Choice> all = variants_on_devices(one);
+  std::vector<Choice> all = variants_on_devices(one, !is_between_nodes(key));
   const bool has_inner = one.from_device == FromDevice::pipelined && is_between_nodes(key);
   if (has_inner && !is_of_the_mpi(*host.algorithm) && is_of_the_host(*host.algorithm)) {
     all.push_back(all.front());

@@ -20,21 +20,27 @@ std::size_t row_bytes(int ranks) {
   return rounded_up(sizeof(ChunkRings::Count) * static_cast<std::size_t>(ranks), sys::cache_line);
 }
 
-std::size_t counts_bytes(int ranks) {
-  return rounded_up((sys::cache_line + row_bytes(ranks)) * static_cast<std::size_t>(ranks), ring_page);
+std::size_t table_bytes(int ranks) {
+  return rounded_up(2 * sizeof(BlockPlace) * static_cast<std::size_t>(ranks), sys::cache_line);
+}
+
+std::size_t tables_at(int ranks) { return (sys::cache_line + row_bytes(ranks)) * static_cast<std::size_t>(ranks); }
+
+std::size_t head_bytes(int ranks) {
+  return rounded_up(tables_at(ranks) + table_bytes(ranks) * static_cast<std::size_t>(ranks), ring_page);
 }
 
 }  // namespace
 
 std::size_t ChunkRings::bytes(int ranks, std::size_t ring_bytes) {
-  return counts_bytes(ranks) + rounded_up(ring_bytes, ring_page) * static_cast<std::size_t>(ranks);
+  return head_bytes(ranks) + rounded_up(ring_bytes, ring_page) * static_cast<std::size_t>(ranks);
 }
 
 ChunkRings::ChunkRings(std::byte* base, int ranks, std::size_t ring_bytes)
     : base_(base),
       ranks_(ranks),
       ring_bytes_(rounded_up(ring_bytes, ring_page)),
-      rings_(base + counts_bytes(ranks)) {}
+      rings_(base + head_bytes(ranks)) {}
 
 ChunkRings::Count& ChunkRings::published(int rank) const {
   return *reinterpret_cast<Count*>(base_ + sys::cache_line * static_cast<std::size_t>(rank));
@@ -43,6 +49,12 @@ ChunkRings::Count& ChunkRings::published(int rank) const {
 ChunkRings::Count& ChunkRings::taken(int by, int from) const {
   std::byte* const rows = base_ + sys::cache_line * static_cast<std::size_t>(ranks_);
   return reinterpret_cast<Count*>(rows + row_bytes(ranks_) * static_cast<std::size_t>(by))[from];
+}
+
+BlockPlace* ChunkRings::blocks(Owned side, int rank) const {
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  std::byte* const table = base_ + tables_at(ranks_) + table_bytes(ranks_) * static_cast<std::size_t>(rank);
+  return reinterpret_cast<BlockPlace*>(table) + (side == Owned::recv ? ranks : 0);
 }
 
 bool ChunkRings::register_with(const DeviceDriver& driver, const DevicePlace& place) {

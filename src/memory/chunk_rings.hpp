@@ -2,7 +2,7 @@
 // it and from it (Namugwanya et al., section 3.2, in chunks).
 //
 // Layout  For each rank a line that says how many chunks it has published, then for each rank a row of how many it has taken
-//         of each other; then the rings, from the beginning of a page.
+//         of each other, and tables of where each rank's blocks are; then the rings, from the beginning of a page.
 // Order   A rank publishes a chunk when the driver has said that the copy into it is done, with a release; who has seen that,
 //         with an acquire, may copy out of it. Likewise it says that it has taken one when the copy out of it is done. The
 //         numbers go on from call to call and are of 64 bits: they never wrap.
@@ -17,6 +17,7 @@
 
 #include "memory/context_token.hpp"
 #include "memory/device.hpp"
+#include "memory/meeting.hpp"
 #include "memory/own_stream.hpp"
 
 namespace quadrille::memory {
@@ -37,6 +38,8 @@ class ChunkRings {
   // So many chunks of `rank` are published; `by` has taken all before this one of `from`.
   Count& published(int rank) const;
   Count& taken(int by, int from) const;
+  // Of the call that is under way, for who copies in a rank's place: send blocks by destination, recv blocks by source.
+  BlockPlace* blocks(Owned side, int rank) const;
 
   // Makes the rings known to the driver, for all its contexts, unless they are. False if it refuses.
   bool register_with(const DeviceDriver& driver, const DevicePlace& place);

@@ -169,8 +169,8 @@ void DeviceSharing::free_old_bounces() {
 
 // ---- What the others list ----
 
-std::uint64_t DeviceSharing::all_listed() const {
-  std::uint64_t number = 0;
+std::uint64_t DeviceSharing::all_listed(Opens what) const {
+  auto number = static_cast<std::uint64_t>(what);
   for (int rank = 0; rank < ranks_; ++rank) {
     const SharingLine& of = line(rank);
     for (const std::uint64_t value : {of.sends, of.copies_in, of.receives, of.device}) number = mixed(number, value + 1);
@@ -190,6 +190,15 @@ bool DeviceSharing::copies_for(int rank) const {
   if (rank < me_) return false;
   if (rank > me_ && (mine().device == 0 || line(rank).device != mine().device)) return false;
   return !is_led();
+}
+
+bool DeviceSharing::leads_any() const {
+  for (int rank = 1; rank < ranks_; ++rank) {
+    for (int other = 0; other < rank && line(rank).device != 0; ++other) {
+      if (line(other).device == line(rank).device) return true;
+    }
+  }
+  return false;
 }
 
 const bool* DeviceSharing::answer(std::uint64_t listed) const {
@@ -259,7 +268,7 @@ bool DeviceSharing::open(const DeviceDriver& driver, Context& context, int rank,
   return true;
 }
 
-bool DeviceSharing::open_all(const DeviceDriver& driver, const DevicePlace& place) {
+bool DeviceSharing::open_all(const DeviceDriver& driver, const DevicePlace& place, Opens what) {
   close_old(driver);
   if (driver.open_memory == nullptr) return false;
   driver_ = &driver;
@@ -268,9 +277,11 @@ bool DeviceSharing::open_all(const DeviceDriver& driver, const DevicePlace& plac
   const AtDevice at(driver, place);
   bool all = true;
   for (int rank = 0; rank < ranks_; ++rank) {
-    all = open(driver, context, rank, line(rank).sends) && all;
-    if (copies_for(rank)) all = open(driver, context, rank, line(rank).receives) && all;
+    const bool copies = copies_for(rank);
+    if (copies || what == Opens::all) all = open(driver, context, rank, line(rank).sends) && all;
+    if (copies) all = open(driver, context, rank, line(rank).receives) && all;
   }
+  if (what == Opens::of_led) return all;  // it has streams of its own
   const bool has_batches = driver.copy_batch != nullptr || driver.copy_batch_before != nullptr;
   if (has_streams_ && context.stream == nullptr && !context.opened.empty() && has_batches && driver.create_stream != nullptr &&
       driver.create_stream(&context.stream, goes_along) != 0) {

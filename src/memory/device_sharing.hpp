@@ -81,8 +81,12 @@ class DeviceSharing {
 
   // ---- What the others list, between a meeting and the end of a call ----
 
-  // A number of what all ranks list for this call: the same on all of them, and another one for anything else.
-  std::uint64_t all_listed() const;
+  // What of it who copies opens: all that is sent, and what those receive in for whom it copies; or of those for whom it
+  // copies what they send and receive.
+  enum class Opens : std::uint8_t { all, of_led };
+  // A number of what all ranks list for this call, to open that of it: the same on all of them, and another one for anything
+  // else.
+  std::uint64_t all_listed(Opens what = Opens::all) const;
   // What the ranks have said of such a number: could all open everything? Null: nothing, or not lately. All ranks keep
   // the same, as they keep answers in the same calls.
   const bool* answer(std::uint64_t listed) const;
@@ -91,11 +95,13 @@ class DeviceSharing {
   // rank for that one, or for itself?
   bool is_led() const;
   bool copies_for(int rank) const;
+  // Does any rank copy for another one? The same on all ranks.
+  bool leads_any() const;
   // Is all that the others send in the memory of that place's device?
   bool is_all_on(const DeviceDriver& driver, const DevicePlace& place);
-  // Opens what the others list for this call, in the context of a place, and closes what they do not list any more: what
-  // they send from, and what those receive in for whom this rank copies. False if something cannot be opened.
-  bool open_all(const DeviceDriver& driver, const DevicePlace& place);
+  // Opens what the others list for this call, in the context of a place, and closes what they do not list any more. False if
+  // something cannot be opened.
+  bool open_all(const DeviceDriver& driver, const DevicePlace& place, Opens what = Opens::all);
   // The same without opening anything, for who copies nothing.
   void close_old(const DeviceDriver& driver);
   // Where an allocation is that another rank lists for this call, of `line(rank).sends` or `.receives`; 0 if it is not open

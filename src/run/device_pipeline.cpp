@@ -9,11 +9,29 @@ namespace quadrille::run {
 namespace {
 
 using memory::Owned;
+using Opens = memory::DeviceSharing::Opens;
 
 std::uintptr_t at_number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 // What a rank says beside whether it can take part.
 constexpr std::uint64_t has_device = 1, never_can = 2, is_overwritten = 4;
+
+struct Extent {
+  std::uintptr_t first = UINTPTR_MAX, last = 0;
+};
+
+// Of blocks without gaps.
+template <class BlockAt>
+Extent extent_of(BlockAt&& block_at, int count) {
+  Extent extent;
+  for (int b = 0; b < count; ++b) {
+    const Block block = block_at(b);
+    if (block.bytes() == 0) continue;
+    extent.first = std::min(extent.first, at_number(block.address));
+    extent.last = std::max(extent.last, at_number(block.address) + block.bytes());
+  }
+  return extent;
+}
 
 }  // namespace
 
@@ -29,8 +47,7 @@ DevicePipeline::DevicePipeline(const Call& call, Group& group, const PipelineMea
       send_(call.in_place ? call.recv : call.send),
       recv_(call.recv),
       copies_(driver),
-      exchange_(means.room.exchange),
-      batch_(means.room.batch) {
+      exchange_(means.room.exchange) {
   exchange_.begin({group.me, group.ranks, ways.chunk, ways.depth, gather_, overwrites()});
 }
 
@@ -58,6 +75,7 @@ void DevicePipeline::look_at_ends() {
 }
 
 bool DevicePipeline::offer() {
+  means_.sharing.begin();
   look_at_ends();
   said_ = (sent_.on_device || received_.on_device ? has_device : 0U) | (overwrites() ? is_overwritten : 0U);
   if (sent_.has_gaps || received_.has_gaps) return false;
@@ -68,25 +86,44 @@ bool DevicePipeline::offer() {
   }
   const bool settled = !sent_.on_device || settle(*driver_, sent_.place);
   const bool is_other = received_.on_device && !(sent_.on_device && sent_.place == received_.place);
-  return settled && (!is_other || settle(*driver_, received_.place));
+  if (!settled || (is_other && !settle(*driver_, received_.place))) return false;
+  memory_.sends_from_device = sent_.on_device, memory_.receives_on_device = received_.on_device;
+  if (ways_.by_leaders) let_be_led();
+  return true;
 }
 
 bool DevicePipeline::take_lanes() {
   const memory::DevicePlace& place = sent_.on_device ? sent_.place : received_.place;
   if (!means_.rings.register_with(*driver_, place)) return false;
-  return (!sent_.on_device || means_.out.take(*driver_, sent_.place, ways_.depth)) &&
-         (!received_.on_device || means_.in.take(*driver_, received_.place, takes));
+  return (!sent_.on_device || means_.out.take(*driver_, sent_.place, PipelineSeat::marks_out(1, ways_.depth))) &&
+         (!received_.on_device || means_.in.take(*driver_, received_.place, PipelineSeat::marks_in(1)));
+}
+
+// Another rank may copy in this one's place, if all of it is in memory of one device that can be exported.
+void DevicePipeline::let_be_led() {
+  if (!received_.on_device || (sent_.has_bytes && !(sent_.on_device && sent_.place == received_.place))) return;
+  const Extent send = extent_of([&](int to) { return send_at(to); }, sends());
+  const Extent recv = extent_of([&](int from) { return recv_[from]; }, group_.ranks);
+  std::uintptr_t from = 0, to = 0;
+  means_.sharing.copy_in(memory::memory_id(*driver_, reinterpret_cast<const void*>(recv.first)));
+  if (sent_.has_bytes && !means_.sharing.send_from(*driver_, sent_.place, send.first, send.last, from)) return;
+  if (!means_.sharing.receive_in(*driver_, received_.place, recv.first, recv.last, to)) return;
+  memory_.send = from, memory_.recv = to;
 }
 
 void DevicePipeline::write_down() {
   exchange_.send(means_.rings.next, [&](int to) { return std::uint64_t{send_at(gather_ ? 0 : to).bytes()}; });
   for (int to = 0; to < group_.ranks; ++to) {
     const plan::ChunkSpan& span = exchange_.sent_to(to);
-    memory::BlockPlace& place = means_.pairs.places(Owned::send, group_.me)[to];
-    place.at = span.at;
-    place.bytes = span.bytes;
-    place.by_address = 0;
+    means_.pairs.places(Owned::send, group_.me)[to] = {span.at, span.bytes, 0};
   }
+  for (int to = 0; to < sends(); ++to) write_down(Owned::send, to, send_at(to), memory_.send);
+  for (int from = 0; from < group_.ranks; ++from) write_down(Owned::recv, from, recv_[from], memory_.recv);
+}
+
+// As a distance from the beginning of what is exported, if that may be used.
+void DevicePipeline::write_down(memory::Owned side, int block, const Block& what, std::uintptr_t base) {
+  means_.rings.blocks(side, group_.me)[block] = {at_number(what.address) - base, what.bytes(), 0};
 }
 
 // ---- The steps ----
@@ -97,12 +134,21 @@ bool DevicePipeline::advance() {
   if (phase_ == Phase::settling) return has_settled();
   const bool moved = meeting_.advance();
   if (!meeting_.met()) return moved;
-  if (phase_ == Phase::entering) {
-    entered();
-  } else {
-    end(meeting_.all_say_so());
-  }
+  met();
   return true;
+}
+
+void DevicePipeline::met() {
+  switch (phase_) {
+    case Phase::entering:
+      return entered();
+    case Phase::opening:
+      return opened();
+    case Phase::entering_again:
+      return begin_moving(meeting_.all_say_so());
+    default:
+      return end(meeting_.all_say_so());
+  }
 }
 
 void DevicePipeline::entered() {
@@ -111,130 +157,111 @@ void DevicePipeline::entered() {
   if ((said & never_can) != 0) outcome_ = Outcome::never;
   overwritten_ = (said & is_overwritten) != 0;
   if (!meeting_.all_say_so() || (said & has_device) == 0) return finish(false);
-  begun_ = true;
   for (int from = 0; from < group_.ranks; ++from) {
-    if (from == group_.me) continue;
-    const memory::BlockPlace place = means_.pairs.places(Owned::send, from)[group_.me];
-    exchange_.receive(from, {place.at, place.bytes});
     // A peer that sent more than this rank expects made a mistake that the MPI reports as well.
-    keep(error_, error_if_long(place.bytes, recv_.bytes_of(from), call_.collective));
+    if (from == group_.me && call_.in_place) continue;
+    const std::uint64_t bytes = means_.rings.blocks(Owned::send, from)[gather_ ? 0 : group_.me].bytes;
+    keep(error_, error_if_long(bytes, recv_.bytes_of(from), call_.collective));
   }
   means_.rings.next = exchange_.end();
-  copy_own();
+  if (!ways_.by_leaders || !means_.sharing.leads_any()) return begin_moving(false);
+  if (const bool* const can = means_.sharing.answer(means_.sharing.all_listed(Opens::of_led))) return begin_moving(*can);
+  meeting_.finish(open(), memory::Fenced::nothing_streamed());
+  phase_ = Phase::opening;
+}
+
+// What those have for whom this rank copies.
+bool DevicePipeline::open() {
+  try {
+    const std::size_t others = led_by_me();
+    means_.room.hold(others, group_.ranks);
+    if (others != 0) return means_.sharing.open_all(*driver_, received_.place, Opens::of_led);
+    if (driver_ != nullptr) means_.sharing.close_old(*driver_);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void DevicePipeline::opened() {
+  const bool all = meeting_.all_say_so();
+  means_.sharing.keep_answer(means_.sharing.all_listed(Opens::of_led), all);
+  meeting_.begin();
+  meeting_.come(all, said_);
+  phase_ = Phase::entering_again;
+}
+
+std::size_t DevicePipeline::led_by_me() const {
+  std::size_t led = 0;
+  for (int rank = group_.me + 1; rank < group_.ranks; ++rank) led += means_.sharing.copies_for(rank) ? 1 : 0;
+  return led;
+}
+
+void DevicePipeline::begin_moving(bool by_leaders) {
+  begun_ = true;
+  by_leaders_ = by_leaders;
+  means_.room.seats.clear();
+  if (!by_leaders || !means_.sharing.is_led()) {
+    take_seat(group_.me, exchange_, memory_);
+    if (by_leaders) take_seats_of_others();
+  }
+  for (PipelineSeat& seat : means_.room.seats) seat.copy_own();
   phase_ = Phase::moving;
 }
 
-// The block that this rank sends to itself, beside the others.
-void DevicePipeline::copy_own() {
-  if (call_.in_place) return;
-  const Block from = send_at(gather_ ? 0 : group_.me), to = recv_[group_.me];
-  const std::size_t bytes = std::min(from.bytes(), to.bytes());
-  keep(error_, error_if_long(from.bytes(), to.bytes(), call_.collective));
-  if (bytes == 0 || from.address == to.address) return;
-  if (!sent_.on_device && !received_.on_device) {
-    std::memmove(to.address, from.address, bytes);
-    return;
+void DevicePipeline::take_seat(int rank, plan::ChunkExchange& exchange, const SeatMemory& memory) {
+  for (int from = 0; from < group_.ranks; ++from) {
+    if (from == rank) continue;
+    const memory::BlockPlace place = means_.pairs.places(Owned::send, from)[rank];
+    exchange.receive(from, {place.at, place.bytes});
   }
-  copies_.copy(received_.on_device ? means_.in : means_.out, to.address, from.address, bytes);
+  const SeatMeans means{means_.rings, means_.out,  means_.in,   copies_,      means_.room.batch,
+                        ways_.chunk,  ways_.depth, group_.ranks, gather_};
+  means_.room.seats.emplace_back(means, rank, means_.room.seats.size(), exchange, memory);
+}
+
+// In their places it sends and receives as they have written down.
+void DevicePipeline::take_seats_of_others() {
+  const std::size_t seats = led_by_me() + 1;
+  if (seats == 1) return;
+  const bool has_marks = means_.out.take(*driver_, received_.place, PipelineSeat::marks_out(seats, ways_.depth)) &&
+                         means_.in.take(*driver_, received_.place, PipelineSeat::marks_in(seats));
+  if (!has_marks) copies_.fail();
+  auto exchange = means_.room.led.begin();
+  for (int rank = group_.me + 1; rank < group_.ranks; ++rank) {
+    if (!means_.sharing.copies_for(rank)) continue;
+    const memory::SharingLine& line = means_.sharing.line(rank);
+    const std::uintptr_t send = means_.sharing.opened(rank, line.sends, received_.place);
+    const std::uintptr_t recv = means_.sharing.opened(rank, line.receives, received_.place);
+    if ((line.sends != 0 && send == 0) || recv == 0) copies_.fail();  // all were said to be open
+    const bool overwrites = (meeting_.generation_of(rank) & is_overwritten) != 0;
+    exchange->begin({rank, group_.ranks, ways_.chunk, ways_.depth, gather_, overwrites});
+    const memory::BlockPlace* const blocks = means_.rings.blocks(Owned::send, rank);
+    exchange->send(means_.rings.published(rank).load(std::memory_order_acquire),
+                   [&](int to) { return std::uint64_t{blocks[gather_ ? 0 : to].bytes}; });
+    take_seat(rank, *exchange++, {send, recv, true, true});
+  }
 }
 
 bool DevicePipeline::move() {
-  bool moved = false;
-  while (publish_one()) moved = true;
-  while (release_one()) moved = true;
-  while (put_one()) moved = true;
-  bool all = exchange_.has_published_all() && takings_ == 0;
-  for (int round = 0; round < group_.ranks; ++round) {
-    const int from = plan::partner_in_round(group_.me, round, group_.ranks);
-    if (from == group_.me) continue;
-    while (take_one(from)) moved = true;
-    all = all && exchange_.has_all_of(from);
+  bool moved = false, all = true;
+  for (PipelineSeat& seat : means_.room.seats) {
+    moved = seat.move() || moved;
+    all = all && seat.is_over();
   }
-  if (!all || takings_ != 0) return moved;
+  if (!all) return moved;
   phase_ = Phase::settling;
-  return true;
-}
-
-bool DevicePipeline::put_one() {
-  if (exchange_.has_put_all()) return false;
-  const auto taken = [&](int by) { return means_.rings.taken(by, group_.me).load(std::memory_order_acquire); };
-  const std::uint64_t number = exchange_.next_put();
-  if (number - exchange_.next_published() >= ways_.depth || !exchange_.may_put(taken)) return false;
-  std::byte* const place = place_of(group_.me, number);
-  batch_.clear();
-  // What lies side by side in the buffer, too, is one copy: so small blocks are few.
-  const std::byte* from = nullptr;
-  std::uint64_t in_chunk = 0, bytes = 0;
-  const auto copy = [&] {
-    if (bytes == 0) return;
-    if (sent_.on_device) {
-      batch_.add(at_number(place + in_chunk), at_number(from), bytes);
-    } else {
-      std::memcpy(place + in_chunk, from, bytes);
-    }
-  };
-  exchange_.for_each_part(number, [&](int to, const plan::ChunkPiece& piece) {
-    const std::byte* const next = send_at(gather_ ? 0 : to).address + piece.in_block;
-    if (bytes == 0 || next != from + bytes) {
-      copy();
-      from = next, in_chunk = piece.in_chunk, bytes = 0;
-    }
-    bytes += piece.bytes;
-  });
-  copy();
-  const std::uint64_t mark = number % ways_.depth;
-  const std::uint64_t bit = std::uint64_t{1} << mark;
-  unmarked_ = copies_.submit(batch_, means_.out, mark) ? unmarked_ & ~bit : unmarked_ | bit;
-  exchange_.put();
-  return true;
-}
-
-bool DevicePipeline::publish_one() {
-  const std::uint64_t number = exchange_.next_published();
-  if (number == exchange_.next_put()) return false;
-  const std::uint64_t mark = number % ways_.depth;
-  if (!copies_.is_done(means_.out, mark, (unmarked_ >> mark & 1U) == 0)) return false;
-  exchange_.publish();
-  means_.rings.published(group_.me).store(exchange_.next_published(), std::memory_order_release);
-  return true;
-}
-
-bool DevicePipeline::take_one(int from) {
-  if (takings_ == takes || exchange_.has_all_of(from)) return false;
-  if (!exchange_.may_take(from, means_.rings.published(from).load(std::memory_order_acquire))) return false;
-  const plan::ChunkPiece piece = exchange_.next_piece(from);
-  const Block block = recv_[from];
-  const std::uint64_t room = block.bytes() - std::min<std::uint64_t>(piece.in_block, block.bytes());
-  const std::uint64_t fits = std::min(piece.bytes, room);
-  const std::byte* const place = place_of(from, exchange_.next_take(from)) + piece.in_chunk;
-  batch_.clear();
-  if (fits > 0 && !received_.on_device) {
-    std::memcpy(block.address + piece.in_block, place, fits);
-  } else if (fits > 0) {
-    batch_.add(at_number(block.address + piece.in_block), at_number(place), fits);
-  }
-  const std::uint64_t mark = marks_ % takes;
-  const bool is_marked = copies_.submit(batch_, means_.in, mark);
-  if (is_marked) ++marks_;
-  exchange_.take(from);
-  taking_[(first_taking_ + takings_++) % takes] = {from, exchange_.next_take(from), mark, is_marked};
-  return true;
-}
-
-bool DevicePipeline::release_one() {
-  if (takings_ == 0) return false;
-  const Taking& first = taking_[first_taking_];
-  if (!copies_.is_done(means_.in, first.mark, first.is_marked)) return false;
-  means_.rings.taken(group_.me, first.from).store(first.next, std::memory_order_release);
-  first_taking_ = (first_taking_ + 1) % takes;
-  --takings_;
   return true;
 }
 
 // Nothing may be under way when the others are told that this rank is done, also after an error.
 bool DevicePipeline::has_settled() {
+  if (means_.room.seats.empty()) {
+    finish(true);
+    return true;
+  }
   for (const auto& [end, lane] : {std::pair(&sent_, &means_.out), std::pair(&received_, &means_.in)}) {
-    if (end->on_device && !copies_.is_at_rest(*lane)) return false;
+    if ((end->on_device || means_.room.seats.size() > 1) && !copies_.is_at_rest(*lane)) return false;
   }
   finish(!copies_.failed());
   return true;

@@ -8,6 +8,11 @@
 // Source  Namugwanya et al., section 3.2 (copy-to-CPU), in chunks as the inside of CUDA-aware MPIs does it.
 // Cost    Two waits for all; one copy out and one in for each block and chunk; of an allgather one out for all.
 // Mixed   What a rank has in the memory of the host, on either side, its processor copies into the ring or out of it.
+// Leaders Ranks that share a device would be switched on and off it by turns, one copying after the other. So the first of
+//         them may copy for all whose buffers can be exported (memory/device_sharing.hpp): it opens them once and has their
+//         seats (run/pipeline_seat.hpp) beside its own, in the same two streams. They wait for the end. Where one cannot open
+//         what it should, each rank copies for itself. What was opened is kept, and what all have said of it: so there is
+//         another wait for all only in the first call with such memory.
 //
 // Nothing is written to a receive buffer before all ranks have said that they can take part. A rank whose driver does not
 // register the rings, or has no streams for it, says so, and then no call of the communicator is made in this way. If a copy
@@ -15,30 +20,45 @@
 // in another way, or, if some sent in place and its data are overwritten, all return an error.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <vector>
 
 #include "memory/chunk_rings.hpp"
 #include "memory/device.hpp"
 #include "memory/device_batch.hpp"
+#include "memory/device_sharing.hpp"
 #include "plan/chunks.hpp"
 #include "run/blocks.hpp"
 #include "run/call.hpp"
 #include "run/group.hpp"
 #include "run/lane_copies.hpp"
+#include "run/pipeline_seat.hpp"
 
 namespace quadrille::run {
 
 // What is kept from call to call, so that none needs memory when others wait for this rank.
 struct PipelineRoom {
-  explicit PipelineRoom(int ranks) : exchange(ranks) { batch.reserve(static_cast<std::size_t>(ranks)); }
-  plan::ChunkExchange exchange;
-  memory::DeviceBatch batch;  // a chunk has a part for each rank at most
+  explicit PipelineRoom(int ranks) : exchange(ranks) {
+    batch.reserve(std::max(static_cast<std::size_t>(ranks), PipelineSeat::takes));
+    seats.reserve(1);
+  }
+  // For the seats of so many other ranks. Throws std::bad_alloc.
+  void hold(std::size_t others, int ranks) {
+    seats.reserve(others + 1);
+    while (led.size() < others) led.emplace_back(ranks);
+  }
+  plan::ChunkExchange exchange;         // of this rank
+  std::deque<plan::ChunkExchange> led;  // of those for which it copies
+  std::vector<PipelineSeat> seats;
+  memory::DeviceBatch batch;
 };
 
 struct PipelineMeans {
   memory::Pairs& pairs;
+  memory::DeviceSharing& sharing;
   memory::ChunkRings& rings;
   memory::CopyLane &out, &in;
   PipelineRoom& room;
@@ -46,6 +66,7 @@ struct PipelineMeans {
 
 struct PipelineWays {
   std::size_t chunk = 1, depth = 1;  // a ring has room for so many chunks of so many bytes
+  bool by_leaders = false;           // of the ranks that share a device, one makes the copies; on all ranks or none
 };
 
 class DevicePipeline {
@@ -66,38 +87,33 @@ class DevicePipeline {
   Outcome run();
   // An MPI error code.
   int error() const { return error_; }
+  // Has a rank made the copies of others? The same on all ranks.
+  bool by_leaders() const { return by_leaders_; }
 
  private:
-  enum class Phase : std::uint8_t { over, entering, moving, settling, finishing };
-  // A chunk that is on its way out of a ring.
-  struct Taking {
-    int from = 0;
-    std::uint64_t next = 0;  // what is taken when it is done
-    std::uint64_t mark = 0;
-    bool is_marked = false;
-  };
-  static constexpr std::size_t takes = 16;  // at most so many are on their way in: a stream is kept busy by two
+  enum class Phase : std::uint8_t { over, entering, opening, entering_again, moving, settling, finishing };
 
   Block send_at(int to) const { return gather_ && call_.in_place ? recv_[group_.me] : send_[to]; }
   int sends() const { return gather_ ? 1 : group_.ranks; }
   bool overwrites() const { return call_.in_place && !gather_; }
-  std::byte* place_of(int rank, std::uint64_t number) const {
-    return means_.rings.ring(rank) + number % ways_.depth * ways_.chunk;
-  }
 
   void look_at_ends();
   bool offer();
   bool take_lanes();
+  void let_be_led();
   void write_down();
+  void write_down(memory::Owned side, int block, const Block& what, std::uintptr_t base);
 
   bool advance();
+  void met();
   void entered();
-  void copy_own();
+  bool open();
+  void opened();
+  std::size_t led_by_me() const;
+  void begin_moving(bool by_leaders);
+  void take_seat(int rank, plan::ChunkExchange& exchange, const SeatMemory& memory);
+  void take_seats_of_others();
   bool move();
-  bool put_one();
-  bool publish_one();
-  bool take_one(int from);
-  bool release_one();
   bool has_settled();
   void finish(bool yes);
   void end(bool all);
@@ -112,16 +128,12 @@ class DevicePipeline {
   const Blocks send_, recv_;
   LaneCopies copies_;
   plan::ChunkExchange& exchange_;
-  memory::DeviceBatch& batch_;
   DeviceEnd sent_, received_;
+  SeatMemory memory_;          // of this rank
   Phase phase_ = Phase::over;
   Outcome outcome_ = Outcome::another_way;
   std::uint64_t said_ = 0;     // of this rank, when it comes
-  std::uint64_t marks_ = 0;    // of copies in
-  std::uint64_t unmarked_ = 0; // chunks that were put so far without a mark: bits by place
-  std::array<Taking, takes> taking_;  // those on their way in, in a ring
-  std::size_t first_taking_ = 0, takings_ = 0;
-  bool begun_ = false;
+  bool begun_ = false, by_leaders_ = false;
   bool overwritten_ = false;   // some rank's data would be
   int error_ = MPI_SUCCESS;
 };

@@ -177,6 +177,7 @@ OwnChunks* chunks_of(Team& team, std::size_t ring_bytes, std::size_t least) {
     made->area = std::move(*area);
     made->rings.emplace(made->area.base(), ranks, bytes);
     made->asked = ring_bytes;
+    if (team.chunks != nullptr) std::swap(made->room, team.chunks->room);  // with what later calls count on
     team.chunks = std::move(made);
     return team.chunks.get();
   }

@@ -57,12 +57,12 @@ std::optional<OwnPull> own_pull(Team& team);
 
 // What calls need in which data of devices go over memory of the node in chunks (run/device_pipeline.hpp).
 struct OwnChunks {
-  explicit OwnChunks(int ranks) : room(ranks) {}
+  explicit OwnChunks(int ranks) : room(std::make_unique<run::PipelineRoom>(ranks)) {}
   memory::ControlArea area;
   std::optional<memory::ChunkRings> rings;  // goes before the area
   std::size_t asked = 0;                    // ring bytes: for no more there was room when so many were asked for
   memory::CopyLane out, in;
-  run::PipelineRoom room;
+  std::unique_ptr<run::PipelineRoom> room;
 };
 // With rings of so many bytes, or of half as many and so on, but no less than `least`, if there is no memory for more. Collective
 // over a team whose ranks share a node, if it has none that are large enough. Null, on all ranks, if there is no memory, or

@@ -183,6 +183,22 @@ quadrille_device_pipeline_test(tree 5 cuda plain :chunk=4096,depth=4 QUADRILLE_N
 foreach(case devices refused left broken)
   quadrille_device_pipeline_test(${case} 4 cuda ${case} :chunk=5000,depth=3 QUADRILLE_STANDIN_STREAMS=lazy)
 endforeach()
+set(led :chunk=4096,depth=2,leader=1)
+foreach(streams IN LISTS device_streams)
+  foreach(ranks 2 3 5)
+    quadrille_device_pipeline_test(led-${streams} ${ranks} cuda plain ${led} QUADRILLE_STANDIN_STREAMS=${streams_${streams}})
+  endforeach()
+endforeach()
+quadrille_device_pipeline_test(led-standard 4 cuda plain :leader=1 QUADRILLE_STANDIN_STREAMS=random:7)
+quadrille_device_pipeline_test(led-tree 5 cuda plain ${led} QUADRILLE_NODE_TREE=2)
+quadrille_device_pipeline_test(led-hip 3 hip plain ${led})
+foreach(case devices refused left broken)
+  quadrille_device_pipeline_test(led-${case} 4 cuda ${case} ${led} QUADRILLE_STANDIN_STREAMS=lazy)
+endforeach()
+quadrille_device_pipeline_test(led-explained 2 cuda left ${led} QUADRILLE_EXPLAIN=1)
+set_tests_properties(mpi.device-pipeline-led-explained.2 PROPERTIES PASS_REGULAR_EXPRESSION
+                     "in chunks of 4096 bytes, both ways at once; one rank copies for all that share a device"
+                     FAIL_REGULAR_EXPRESSION "WRONG")
 quadrille_device_pipeline_test(hip-left 3 hip left :chunk=4096,depth=2)
 quadrille_device_pipeline_test(hip-devices 4 hip devices :chunk=4096,depth=2)
 
@@ -289,6 +305,7 @@ set(device_algorithms
     "ipc-pull ipc-pull ${to_all} ${gathers}"
     "ipc-pull-led ipc-pull:leader=1 ${to_all} ${gathers}"
     "pipelined pipelined-copy-to-cpu:chunk=4096,depth=2 ${to_all} ${gathers}"
+    "pipelined-led pipelined-copy-to-cpu:chunk=4096,depth=2,leader=1 ${to_all} ${gathers}"
     "over-host-mpi copy-to-cpu:inner=mpi alltoall ${gathers}"
     "over-host-waitany copy-to-cpu:inner=waitany-stride ${to_all}"
     "over-host-inbox copy-to-cpu:inner=inbox,buffers=fresh ${to_all} ${gathers}"
@@ -345,7 +362,7 @@ foreach(inner mpi pairwise ring leaders)
     list(APPEND forced ${collective}=pipelined-copy-to-cpu:chunk=4096,depth=2,inner=${inner})
     list(APPEND says "quadrille: ${collective} on . ranks, .* -> pipelined-copy-to-cpu.*,inner=${inner}.*: .*forced")
   endforeach()
-  list(APPEND says "pipelined-copy-to-cpu.*: .* go over the host in rounds")
+  list(APPEND says "pipelined-copy-to-cpu.*: .* go over the host in rounds of [0-9]+ bytes")
   # The others are not left to the MPI, for the reason above.
   foreach(collective alltoall alltoallv alltoallw allgather allgatherv)
     if(NOT collective IN_LIST collectives)
@@ -367,7 +384,7 @@ endforeach()
 quadrille_mpi_program(quadrille_any_driver_check any_driver_check.cpp)
 target_link_libraries(quadrille_any_driver_check PRIVATE quadrille_so)
 add_dependencies(quadrille_any_driver_check quadrille_standin_cuda)
-foreach(way ipc-pull ipc-pull:leader=1 copy-to-cpu pipelined-copy-to-cpu pairwise)
+foreach(way ipc-pull ipc-pull:leader=1 copy-to-cpu pipelined-copy-to-cpu pipelined-copy-to-cpu:leader=1 pairwise)
   string(REGEX REPLACE ":.*" "-led" test ${way})
   foreach(streams IN LISTS device_streams)
     quadrille_mpi_test(mpi.device-any-${test}-${streams}.3 RANKS 3 PROGRAM quadrille_any_driver_check

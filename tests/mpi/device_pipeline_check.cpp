@@ -4,6 +4,7 @@
 //   device_pipeline_check LIBRARY CASE    CASE: plain; devices, where every second rank has another one; refused, where the
 //                                         last rank's driver registers nothing; left, where nothing is freed before MPI_Finalize;
 //                                         broken, where the last rank's device fails in the end
+#include <climits>
 #include <memory>
 
 #include "piped_calls.hpp"
@@ -15,6 +16,20 @@ namespace {
 bool is_lonely(const Buffers& one) { return one.on.ranks < 2; }
 bool is_refused() { return name == "refused"; }
 
+// Can another rank copy for this one? Not if anything is on the host or in a pool, and if it receives nothing.
+bool can_be_led(const Buffers& one) {
+  const bool sends = !one.shape.in_place && one.out.ints > 0;
+  return is_led && one.recv.where == Where::device && one.in.ints > 0 && (!sends || one.send.where == Where::device);
+}
+// Is it this rank that copies its data? Collective.
+bool copies_itself(const Buffers& one) {
+  const int key = name == "devices" ? rank % 2 : 0;
+  int first[2] = {INT_MAX, INT_MAX};
+  if (can_be_led(one)) first[key] = one.on.me;
+  MPI_Allreduce(MPI_IN_PLACE, first, 2, MPI_INT, MPI_MIN, one.on.comm);
+  return !can_be_led(one) || first[key] == one.on.me;
+}
+
 // ---- What is checked ----
 
 void check_forms(const On& on) {
@@ -22,15 +37,17 @@ void check_forms(const On& on) {
     for (const int n : {1, 50, 6000}) {
       for (const bool in_place : {false, true}) {
         Buffers even({form, n, in_place}, on);
+        const bool copies = copies_itself(even);
         const Piped piped;
         even.check_calls(3, "even blocks");
-        piped.expect(!is_refused() && !is_lonely(even), 3, "even blocks go in chunks");
+        piped.expect(!is_refused() && !is_lonely(even) && copies, 3, "even blocks go in chunks");
         if (is_regular(form)) continue;
         Buffers uneven({form, n, in_place, true}, on);
+        const bool copies_uneven = copies_itself(uneven);
         const Piped unevenly;
         uneven.check_calls(2, "uneven blocks");
         // Each has something to send or to receive, but for rank 0 of an allgather between two.
-        if (!gathers(form)) unevenly.expect(!is_refused() && !is_lonely(uneven), 2, "uneven blocks go in chunks");
+        if (!gathers(form)) unevenly.expect(!is_refused() && !is_lonely(uneven) && copies_uneven, 2, "uneven blocks go in chunks");
       }
       Buffers typed({form, n, false, true, true}, on);
       typed.check_calls(2, "types with gaps");
@@ -47,25 +64,57 @@ void check_kinds(const On& on) {
       Buffers sent({form, n}, on, some), received({form, n, false, true}, on, Where::device, some);
       Buffers in_place({form, n, true}, on, some, some);
       for (Buffers* one : {&sent, &received, &in_place}) {
+        const bool copies = copies_itself(*one);
         const Piped piped;
         one->check_calls(2, "memory of pools");
-        piped.expect(!is_refused(), 2, "it goes in chunks");
+        piped.expect(!is_refused() && copies, 2, "it goes in chunks");
       }
       // One side of a rank on the host, or both; the others go on in chunks.
       const Where host = on.me == 1 ? Where::host : Where::device;
       Buffers send_on_host({form, n}, on, host), recv_on_host({form, n}, on, Where::device, host);
       Buffers both({form, n}, on, host, host), both_in_place({form, n, true}, on, host, host);
       for (Buffers* one : {&send_on_host, &recv_on_host, &both, &both_in_place}) {
+        const bool copies = copies_itself(*one);
         const Piped piped;
         one->check_calls(2, "partly on the host");
         const bool on_host = one->send.where == Where::host && one->recv.where == Where::host;
-        if (!is_refused()) piped.expect(!on_host, 2, "what is on a device goes in chunks");
+        if (!is_refused()) piped.expect(!on_host && copies, 2, "what is on a device goes in chunks");
       }
       Buffers nobody({form, n}, on, Where::host, Where::host);
       const Piped piped;
       nobody.check_calls(2, "all ranks on the host");
       piped.expect(false, 2, "nothing for the driver");
     }
+  }
+}
+
+// Who copies for others opens their memory, once; where that fails each copies for itself, in chunks as well.
+void check_leaders(const On& on) {
+  if (!is_led || is_refused()) return;
+  const unsigned long opened = opens(), others = leads() ? static_cast<unsigned long>(on.ranks - 1) / (name == "devices" ? 2 : 1) : 0;
+  {
+    Buffers one({Form::alltoall, 5000}, on);
+    one.check_calls(3, "by leaders");
+    check(opens() - opened <= 2 * others && (others == 0 || opens() > opened), "a leader opens what the others have, once");
+  }
+  struct Case {
+    const char *cuda, *hip;
+    int at;
+  };
+  const Case cases[] = {{"cuIpcOpenMemHandle_v2:1+", "hipIpcOpenMemHandle:1+", 0},
+                        {"cuIpcOpenMemHandle_v2:2", "hipIpcOpenMemHandle:2", 0},
+                        {"cuIpcGetMemHandle:1+", "hipIpcGetMemHandle:1+", on.ranks - 1},
+                        {"cuIpcGetMemHandle:2", "hipIpcGetMemHandle:2", on.ranks - 1},
+                        {"cuIpcGetMemHandle:1+", "hipIpcGetMemHandle:1+", 0}};
+  for (const Case& what : cases) {
+    Buffers one({Form::alltoallv, 5000, false, true}, on);
+    MPI_Barrier(on.comm);
+    if (on.me == what.at) must(driver.set("FAIL", is_cuda ? what.cuda : what.hip), "FAIL");
+    const Piped piped;
+    one.check_calls(3, "a leader cannot open it");
+    must(driver.set("FAIL", ""), "FAIL");
+    if (on.me == what.at) piped.expect(true, 3, "each copies for itself");
+    MPI_Barrier(on.comm);
   }
 }
 
@@ -94,7 +143,7 @@ void check_contexts(const On& on) {
       Buffers one({Form::alltoallv, 4000, turn % 2 == 1}, there);
       const Piped piped;
       one.check_calls(2, "in another context");
-      piped.expect(!is_refused(), 2, "registered there");
+      piped.expect(!is_refused() && (!is_led || rank == 0), 2, "registered there");  // all on the first device
       MPI_Barrier(on.comm);
       one.send.gone = one.recv.gone = true;
       must(driver.cuCtxDestroy_v2(own) == 0, "destroy");
@@ -102,7 +151,7 @@ void check_contexts(const On& on) {
       Buffers after({Form::alltoall, 4000}, there);
       const Piped again;
       after.check_calls(2, "when that is gone");
-      again.expect(!is_refused(), 2, "registered anew");
+      again.expect(!is_refused() && leads(), 2, "registered anew");
       check(is_refused() || alive("registrations") == 2, "what went with its context is not registered anew");
     }
     MPI_Comm_free(&twin);
@@ -209,12 +258,13 @@ int main(int argc, char** argv) {
     const Piped piped;
     one.check_calls(2, "never freed");
     other.check_calls(2, "of the world");
-    piped.expect(true, 4, "they go in chunks");
+    piped.expect(leads(), 4, "they go in chunks");
     check(registered() == 2, "registered for both");
   } else {
     check_forms(world);
     check_kinds(world);
     check_repeated(world);
+    check_leaders(world);
     check_null_stream(world, 5000);
     check_own_blocks(world, !is_refused());
     check_communicators();

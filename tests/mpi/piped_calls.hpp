@@ -44,15 +44,16 @@ inline bool all_return(int error, const On& on) {
   return error == MPI_SUCCESS;
 }
 
+// On the rank that fails: one that copies.
 inline void fail(const On& on, const char* what) {
-  if (on.me == on.ranks - 1) must(driver.set("FAIL", what), "FAIL");
+  if (on.me == (is_led ? 0 : on.ranks - 1)) must(driver.set("FAIL", what), "FAIL");
 }
 
 struct Failed {
   int kind;   // class of the error
   bool good;  // there was none, on any rank
 };
-// A call of the last rank's driver fails meanwhile.
+// A call of that rank's driver fails meanwhile.
 inline Failed make_failing(Buffers& buffers, const On& on, const std::string& what) {
   MPI_Barrier(on.comm);
   fail(on, what.c_str());
@@ -82,7 +83,7 @@ inline void check_own_blocks(const On& on, bool piped_here) {
                 on.comm);
   for (int i = 0; i < n; ++i) check(recv.view[i] == value(on.me, 0, i, 0), "a rank's own block");
   for (int i = 0; i < n && on.me == 1; ++i) check(recv.view[n + i] == value(0, 1, n + i, 0), "a block beside own ones");
-  piped.expect(piped_here && on.me < 2, 1, "only ranks 0 and 1 have something to mark");
+  piped.expect(piped_here && on.me < 2 && leads(), 1, "only ranks 0 and 1 have something to mark");
 }
 
 // More is sent than its receiver expects: the mistake that the MPI reports, and nobody hangs.

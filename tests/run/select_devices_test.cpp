@@ -10,8 +10,8 @@ namespace {
 
 GlobalKey node_key(Collective collective, std::size_t bytes) { return {collective, 4, 1, bytes, true, 4096, 4096}; }
 
-std::string piped_by(const char* inner) {
-  return std::string("pipelined-copy-to-cpu:chunk=0,depth=4,inner=") + inner;
+std::string piped_by(const char* inner, int leader = 0) {
+  return "pipelined-copy-to-cpu:chunk=0,depth=4,leader=" + std::to_string(leader) + ",inner=" + inner;
 }
 
 // What stands at first, and what is tried against it.
@@ -31,7 +31,7 @@ TEST(SelectForDevices, TriesBothFamilies) {
   k.tries = true;
   EXPECT_EQ(candidates(k, "inbox"), "inbox") << "nor is there anything to try";
   k.direct = true;
-  EXPECT_EQ(candidates(k, "inbox"), "inbox ipc-pull:leader=0 ipc-pull:leader=1 " + piped_by("mpi"));
+  EXPECT_EQ(candidates(k, "inbox"), "inbox ipc-pull:leader=0 ipc-pull:leader=1 " + piped_by("mpi") + " " + piped_by("mpi", 1));
   k.direct = false, k.mpi_sends_devices = true;
   EXPECT_EQ(candidates(k, "inbox"), "inbox spread-out pairwise waitany-stride:stride=5");
   EXPECT_EQ(candidates(k, "spread-out"), "spread-out pairwise waitany-stride:stride=5");
@@ -41,7 +41,7 @@ TEST(SelectForDevices, TriesBothFamilies) {
   k.tries = false;
   EXPECT_EQ(candidates(k, "inbox"), "cuda-aware-mpi");
   k.nodes = 2, k.tries_between = k.direct = true;
-  EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out pairwise waitany-stride:stride=5 " + piped_by("mpi"));
+  EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out pairwise waitany-stride:stride=5 " + piped_by("mpi")) << "between nodes by no leader";
   k.collective = Collective::allgather;
   EXPECT_EQ(candidates(k, "mpi"), "cuda-aware-mpi spread-out ring " + piped_by("mpi"));
   // Also by what serves the host.

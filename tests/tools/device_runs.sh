@@ -118,7 +118,7 @@ done
 # What is measured with a device's memory goes into the table for such calls alone, and they go by it.
 tune="$TOOL tune --algorithms --batches 1 --sizes 64,1000 --file $work/table.json"
 expect 0 - "Stand-in 0; this is no GPU, and its times say nothing" $cuda $MPIRUN -n 2 $tune --device cuda
-for contender in default ipc-pull:leader=0 ipc-pull:leader=1 pipelined-copy-to-cpu sh-naive mpi; do
+for contender in default ipc-pull:leader=0 ipc-pull:leader=1 pipelined-copy-to-cpu:leader=0 pipelined-copy-to-cpu:leader=1 sh-naive mpi; do
   [ "$(grep -c "^  $contender  .*[0-9]$" "$work/out")" = 2 ] || fail "$contender is not measured: $(cat "$work/out")"
 done
 grep -q "^  pairwise" "$work/out" && fail "messages are measured that the MPI does not take: $(cat "$work/out")"
