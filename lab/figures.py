@@ -14,6 +14,8 @@ import re
 import subprocess
 import sys
 
+from verdicts import summary
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / 'docs' / 'results'
 
@@ -83,8 +85,6 @@ INDEX = RESULTS / 'README.md'
 # Of each paper, by the first word of its part of the index: how many figures it has, and which tables.
 PAPERS = {'HINT': (18, ['I']), 'Isomorphic': (8, ['1', '2']), 'Non-uniform': (13, []), 'GPUs': (10, ['1', '2']),
           'Cache-oblivious': (15, ['1', '2'])}
-WORDS = {'agrees': 'agree', 'disagrees': 'disagree', 'cannot be tested here': 'cannot be tested here',
-         'not measured yet': 'not measured yet'}
 
 
 def rows_of_index(text):
@@ -107,9 +107,9 @@ def names_in(first_cell):
 
 
 def summary_of(data):
-  """'1 agree, 2 cannot be tested here', of the claims that have a verdict."""
-  verdicts = [claim.get('verdict') for claim in data.get('claims', [])]
-  return ', '.join(f'{verdicts.count(verdict)} {word}' for verdict, word in WORDS.items() if verdict in verdicts)
+  """'1 agree, 2 cannot be tested here', of the claims that have a verdict; 'by simulation 1 agree'."""
+  how = 'by simulation ' if 'network' in data else ''
+  return how + summary([claim.get('verdict') for claim in data.get('claims', [])])
 
 
 def verdict_of(cells, folder=RESULTS):

@@ -24,7 +24,7 @@ import sys
 
 # Labels of the matrices.
 MATRICES = {'mpi', 'examples', 'plan', 'cluster', 'hosts', 'run'}
-EVERY = 20
+EVERY = 24
 # Those on several hosts take seconds each: beside one of each kind few others.
 EVERY_OF = {'hosts': 50}
 # Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
@@ -32,6 +32,8 @@ EVERY_OF = {'hosts': 50}
 # of copies, and by a thread. What they skip elsewhere runs here.
 ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|neighbor\.6'
                     r'|requests-(copies|one-processor|by-thread-single|by-thread-multiple)\.3|taken-check-multiple\.2)$')
+# Of these labels what is one test by itself, and none of many with other parameters, runs always, in one build: it is quick.
+UNITS, UNITS_IN = {'plan', 'run'}, 'openmpi'
 SANITIZED = 'asan'
 # By build. With AddressSanitizer a test takes ten times as long.
 TIMES_IF = {f'openmpi-{SANITIZED}': 3, 'mpich': 2}
@@ -97,6 +99,10 @@ def is_time_for(seed, build, name):
   return not IS_SELDOM.search(name) or part(f'{seed}/{build}/{name}/seldom', SELDOM) == 0
 
 
+def is_unit(build, name, labels):
+  return build == UNITS_IN and labels & UNITS and '/' not in name.partition('  #')[0] and name[0].isupper()
+
+
 def is_here(seed, build, name):
   """Is a test for this one of the two builds?"""
   if build not in EITHER or not WITH_EITHER.search(name):
@@ -128,7 +134,7 @@ def draw(seed, build, tests, others=None):
     kinds = kinds_of(name, tests[name])
     new = {kind for kind in kinds if kind[2] and kind not in met and not met_elsewhere(seed, build, kind, elsewhere)}
     every = max((EVERY_OF.get(label, EVERY) for label in MATRICES & tests[name]), default=1) * times
-    if new or ALWAYS.search(name) or luck(name) % every == 0:
+    if new or ALWAYS.search(name) or is_unit(build, name, tests[name]) or luck(name) % every == 0:
       chosen.add(name)
       met |= kinds
   return chosen

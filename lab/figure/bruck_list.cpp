@@ -269,6 +269,8 @@ SimulatedFigure figure_8() {
   return f;
 }
 
+constexpr const char* as_uniform =
+    "a block is taken for the mean of its distribution, so this is the same as figure 6";
 constexpr const char* empty_blocks =
     "by a power law most blocks are empty, and a simulation with blocks of the mean sends them all";
 
@@ -298,10 +300,13 @@ SimulatedFigure figure_10() {
         f.panels.back().lines.push_back(mpi_line);
         f.claims.push_back(wherever(title + ": two-phase ahead of the MPI up to N = 256", panel, "two-phase", "MPI",
                                     ranks, 256, "above 1"));
+        f.claims.back().reason = as_uniform;
         f.claims.push_back(at(title + ": behind at N = 1,024", panel, "two-phase", "MPI", ranks, 1024, "below 1"));
+        f.claims.back().reason = as_uniform;
       }
       f.claims.push_back(
           wherever(title + ": padded behind two-phase at all N", panel, "two-phase", "padded", ranks, 1024, "above 1"));
+      if (!is_power) f.claims.back().reason = as_uniform;
     }
   }
   f.claims.push_back(untested("8,192 ranks, one power law: two-phase 24.0% faster in the mean", "two-phase", "MPI",
@@ -309,6 +314,20 @@ SimulatedFigure figure_10() {
   f.claims.push_back(
       untested("8,192 ranks, the other: 54.4% faster", "two-phase", "MPI", faster_by(54.4), empty_blocks));
   f.claims.push_back(in_the_mean("8,192 ranks, normal: 33.9% faster", 5, "two-phase", "MPI", 8192, faster_by(33.9)));
+  f.claims.back().reason = as_uniform;
+  for (const int ranks : {4096, 8192}) {
+    const std::size_t first = ranks == 4096 ? 0 : 1;
+    f.claims.push_back({fmt::format("{} ranks: two-phase takes less time with 0.99 than with 0.995, at all N", ranks),
+                        "0.99", "0.995", "above 1", [=](const TimeOf& time) {
+                          double least = nothing;
+                          for (const std::size_t bytes : sizes_to_1024) {
+                            const double ratio =
+                                time(first + 2, "two-phase", ranks, bytes) / time(first, "two-phase", ranks, bytes);
+                            if (least < 0 || ratio < least) least = ratio;
+                          }
+                          return least;
+                        }});
+  }
   return f;
 }
 

@@ -45,11 +45,12 @@ struct SimulatedPoint {
   double mean = 0;        // of a block, as it is sent
   std::string algorithm;  // what was simulated
   double microseconds = 0;
+  double fastest = 0, slowest = 0;  // the same where all constants of the network are at their least, and at their most
   bool one_node = false;  // one node stood for all
   std::string why_not{};  // it could not be
 };
 
-// All points of the panels; each schedule is built once.
+// All points of the panels; each schedule is built once, and goes through three networks.
 std::vector<SimulatedPoint> simulate_points(const std::vector<SimulatedPanel>& panels, const std::string& network);
 
 }  // namespace quadrille::tools

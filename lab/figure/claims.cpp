@@ -66,9 +66,15 @@ bool are_all_same(const PlotRows& measured, const Claim& claim) {
   return any_size;
 }
 
-std::string ranks_text(const Claim& claim) {
-  return claim.least_ranks == claim.most_ranks ? fmt::format("{}", claim.least_ranks)
-                                               : fmt::format("{} to {}", claim.least_ranks, claim.most_ranks);
+// Empty if the claim is about as many ranks as there were. Sizes and ratios have a meaning at any number, so there is a verdict
+// all the same; but it is one about this scale.
+std::string other_scale(const Figure& figure, const Claim& claim, const FigureRun& run) {
+  const bool own = claim.most_ranks > 0;
+  const int least = own ? claim.least_ranks : figure.least_ranks, most = own ? claim.most_ranks : figure.most_ranks;
+  const int ranks = ranks_of(figure.plots[claim.plot], run.ranks);
+  if (most == 0 || (least <= ranks && ranks <= most)) return "";
+  const std::string about = least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
+  return fmt::format("it is about {} ranks, and there were {}", about, ranks);
 }
 
 std::string why_untestable(const Figure& figure, const Claim& claim, const FigureRun& run, const PlotRows& measured,
@@ -76,17 +82,38 @@ std::string why_untestable(const Figure& figure, const Claim& claim, const Figur
   if (!measured.skipped.empty()) return "not measured: " + measured.skipped;
   if (measured.rows.empty()) return not_yet;
   if (sizes == 0) return "none of its sizes was measured";
-  const int ranks = ranks_of(figure.plots[claim.plot], run.ranks);
-  if (claim.most_ranks > 0 && (ranks < claim.least_ranks || ranks > claim.most_ranks)) {
-    return fmt::format("it is about {} ranks, and there were {}", ranks_text(claim), ranks);
-  }
-  if (are_all_same(measured, claim)) {
+  if (claim.slow_plot < 0 && are_all_same(measured, claim)) {
     return fmt::format("identical here: by {} and {} each rank makes the same copies", claim.fast, claim.slow);
   }
   if (figure.needs_cores && run.ranks > run.hosts * run.processors) {
     return "the ranks of a processor share its caches";
   }
   return why_not_as_named(figure.plots[claim.plot], measured, claim);
+}
+
+// "towards 1": what a line gains goes as blocks grow.
+bool is_trend(const Claim& claim) { return claim.paper.starts_with("towards"); }
+
+// Of each run, how near to 1 the ratio comes from the smallest blocks to the claim's: 0 at 1, 1 as far as there.
+std::vector<double> left_of_gain(const Claim& claim, const PlotRows& measured, const std::vector<double>& large) {
+  Claim small = claim;
+  small.least = 1, small.most = 64;
+  std::size_t sizes = 0;
+  std::vector<double> left = speedups_of_runs(small, measured, measured, sizes);
+  left.resize(std::min(left.size(), large.size()));
+  for (std::size_t run = 0; run < left.size(); ++run) {
+    left[run] = left[run] > 1 ? std::log(std::max(large[run], 1.0)) / std::log(left[run]) : -1;
+  }
+  return left;
+}
+
+void judge_trend(const std::vector<double>& left, Verdict& verdict) {
+  if (left.empty() || std::any_of(left.begin(), left.end(), [](double one) { return one < 0; })) {
+    verdict.reason = "with small blocks there is nothing that could go";
+    return;
+  }
+  const auto [least, most] = std::minmax_element(left.begin(), left.end());
+  verdict.word = word_of({0.0, 1.0}, *least, *most);
 }
 
 // Whether a claim is that one line is faster, by whatever it may be.
@@ -102,16 +129,26 @@ std::string_view to_text(Verdict::Word word) {
       return "agrees";
     case Verdict::Word::disagrees:
       return "disagrees";
+    case Verdict::Word::runs_differ:
+      return "the runs differ";
     case Verdict::Word::cannot_be_tested:
       break;
   }
   return "cannot be tested here";
 }
 
-std::string_view status_of(const Claim& claim, const ClaimResult& result) {
-  if (result.verdict.reason == not_yet) return not_yet;
-  if (result.verdict.reason.empty() && !bounds_of(claim.paper)) return "";
-  return to_text(result.verdict.word);
+Verdict::Word word_of(const std::pair<double, double>& bounds, double least, double most) {
+  const auto is_in = [&](double number) { return bounds.first <= number && number <= bounds.second; };
+  if (is_in(least) && is_in(most)) return Verdict::Word::agrees;
+  return most < bounds.first || least > bounds.second ? Verdict::Word::disagrees : Verdict::Word::runs_differ;
+}
+
+std::string status_of(const Claim& claim, const ClaimResult& result) {
+  const Verdict& verdict = result.verdict;
+  if (verdict.reason == not_yet) return not_yet;
+  if (verdict.reason.empty() && !bounds_of(claim.paper) && !is_trend(claim)) return "";
+  const bool is_tested = verdict.word != Verdict::Word::cannot_be_tested;
+  return std::string(to_text(verdict.word)) + (is_tested && !verdict.scale.empty() ? " at this scale" : "");
 }
 
 std::optional<std::pair<double, double>> bounds_of(const std::string& paper) {
@@ -143,12 +180,13 @@ Noise noise_of(const Plot& plot, const PlotRows& measured) {
 ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun& run,
                       const std::vector<PlotRows>& plots) {
   ClaimResult result;
-  if (claim.plot >= plots.size()) {
+  if (claim.plot >= plots.size() || claim.slow_plot >= static_cast<int>(plots.size())) {
     result.verdict.reason = not_yet;
     return result;
   }
   const PlotRows& measured = plots[claim.plot];
-  const std::vector<double> all = speedups_of_runs(claim, measured, result.sizes);
+  const PlotRows& of_slow = claim.slow_plot < 0 ? measured : plots[static_cast<std::size_t>(claim.slow_plot)];
+  const std::vector<double> all = speedups_of_runs(claim, measured, of_slow, result.sizes);
   if (result.sizes > 0) {
     result.here = quantile(all, 0.5);
     result.least = *std::min_element(all.begin(), all.end());
@@ -157,6 +195,11 @@ ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun&
   Verdict& verdict = result.verdict;
   verdict.here = result.here;
   verdict.reason = why_untestable(figure, claim, run, measured, result.sizes);
+  if (verdict.reason.empty()) verdict.scale = other_scale(figure, claim, run);
+  if (verdict.reason.empty() && is_trend(claim)) {
+    judge_trend(left_of_gain(claim, measured, all), verdict);
+    return result;
+  }
   const auto bounds = bounds_of(claim.paper);
   if (!verdict.reason.empty() || !bounds) return result;
   const double noise = noise_of(figure.plots[claim.plot], measured).mean;
@@ -164,8 +207,7 @@ ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun&
     verdict.reason = fmt::format("the difference is below the noise of {:.2f}", noise);
     return result;
   }
-  const bool agrees = bounds->first <= result.here && result.here <= bounds->second;
-  verdict.word = agrees ? Verdict::Word::agrees : Verdict::Word::disagrees;
+  verdict.word = word_of(*bounds, result.least, result.most);
   return result;
 }
 

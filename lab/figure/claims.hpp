@@ -22,8 +22,9 @@ struct ClaimResult {
   std::size_t sizes = 0;                 // 0: nothing was measured
   Verdict verdict;
 };
-// "agrees", "disagrees", "cannot be tested here", "not measured yet"; empty if the paper has no number.
-std::string_view status_of(const Claim& claim, const ClaimResult& result);
+// "agrees", "disagrees", "the runs differ", these with " at this scale" behind them if the paper had other numbers of ranks;
+// "cannot be tested here", "not measured yet"; empty if the paper has no number.
+std::string status_of(const Claim& claim, const ClaimResult& result);
 ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun& run,
                       const std::vector<PlotRows>& plots);
 

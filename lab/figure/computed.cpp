@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -37,6 +38,16 @@ std::string why_impossible_to_compute(const BenchOptions& options) {
   return "";
 }
 
+// No difference here is none of what the paper saw.
+bool does_agree(const std::string& paper, double here) {
+  const auto bounds = bounds_of(paper);
+  const bool is_one_number = paper.find_first_not_of("0123456789.") == std::string::npos;
+  const double number = is_one_number ? std::strtod(paper.c_str(), nullptr) : 1;
+  const bool is_lost = (number >= a_difference && here < just_above) ||
+                       (number > 0 && number <= 1 / a_difference && here > 1 / just_above);
+  return bounds->first <= here && here <= bounds->second && !is_lost;
+}
+
 }  // namespace
 
 std::vector<ComputedFigure> computed_figures() {
@@ -69,28 +80,36 @@ int computed_figure_command(const BenchOptions& options, const ComputedFigure& f
 
 ordered_json claim_of_number(const std::string& text, const std::string& fast, const std::string& slow,
                              const std::string& paper, double here, const std::string& reason) {
+  return claim_of_numbers(text, fast, slow, paper, {here}, reason);
+}
+
+ordered_json claim_of_numbers(const std::string& text, const std::string& fast, const std::string& slow,
+                              const std::string& paper, const std::vector<double>& here, const std::string& reason) {
   ordered_json json = {{"text", text}, {"fast", fast}, {"slow", slow}, {"paper", paper}, {"here", nullptr}};
-  if (here >= 0) json["here"] = here;
-  const auto bounds = bounds_of(paper);
-  if (here < 0 || !bounds || !reason.empty()) {
+  const bool is_there = here[0] >= 0;
+  if (is_there) json["here"] = here[0];
+  if (is_there && here.size() > 1) {
+    const auto [least, most] = std::minmax_element(here.begin(), here.end());
+    json["least"] = *least, json["most"] = *most;
+  }
+  if (!is_there || !bounds_of(paper) || !reason.empty()) {
     json["verdict"] = to_text(Verdict::Word::cannot_be_tested);
     if (!reason.empty()) json["reason"] = reason;
     return json;
   }
-  // No difference here is none of what the paper saw.
-  const bool is_one_number = paper.find_first_not_of("0123456789.") == std::string::npos;
-  const double number = is_one_number ? std::strtod(paper.c_str(), nullptr) : 1;
-  const bool is_lost = (number >= a_difference && here < just_above) ||
-                       (number > 0 && number <= 1 / a_difference && here > 1 / just_above);
-  const bool agrees = bounds->first <= here && here <= bounds->second && !is_lost;
-  json["verdict"] = to_text(agrees ? Verdict::Word::agrees : Verdict::Word::disagrees);
+  const auto agreeing = std::count_if(here.begin(), here.end(), [&](double one) { return does_agree(paper, one); });
+  const bool all = agreeing == static_cast<std::ptrdiff_t>(here.size());
+  json["verdict"] = all || agreeing == 0 ? to_text(all ? Verdict::Word::agrees : Verdict::Word::disagrees) : "the networks differ";
   return json;
 }
 
 std::string claims_table(const ordered_json& claims) {
   std::string text = "| the paper says | compared | paper | here | verdict |\n|---|---|---|---|---|\n";
   for (const ordered_json& claim : claims) {
-    const std::string here = claim.at("here").is_null() ? "-" : fmt::format("{:.2f}", claim["here"].get<double>());
+    std::string here = claim.at("here").is_null() ? "-" : fmt::format("{:.2f}", claim["here"].get<double>());
+    if (claim.contains("least")) {
+      here += fmt::format(" ({:.2f}..{:.2f})", claim["least"].get<double>(), claim["most"].get<double>());
+    }
     std::string verdict = claim.at("verdict");
     if (claim.contains("reason")) verdict += ": " + claim["reason"].get<std::string>();
     text += fmt::format("| {} | {} over {} | {} | {} | {} |\n", claim.at("text").get<std::string>(),

@@ -46,9 +46,10 @@ ordered_json claim_json(const Figure& figure, const Claim& claim, const FigureRu
     json["least"] = result.least;
     json["most"] = result.most;
   }
-  const std::string_view status = status_of(claim, result);
+  const std::string status = status_of(claim, result);
   json["verdict"] = status.empty() ? ordered_json(nullptr) : ordered_json(status);
   if (!result.verdict.reason.empty()) json["reason"] = result.verdict.reason;
+  if (!result.verdict.scale.empty()) json["scale"] = result.verdict.scale;
   return json;
 }
 

@@ -36,7 +36,8 @@ struct Claim {
   std::string slow;         // label of a variant, or "mpi"
   std::size_t least, most;  // bytes of a block, both included
   std::string paper;        // the paper's number
-  int least_ranks = 0, most_ranks = 0;  // the numbers of ranks that it is about, both included; 0: any
+  int least_ranks = 0, most_ranks = 0;  // the numbers of ranks that it is about, both included; 0: those of the figure
+  int slow_plot = -1;  // of the slow line, if that is in another plot
 };
 
 // A cell of a table of set-up times: a Moore neighbourhood, and the paper's milliseconds.
@@ -60,6 +61,7 @@ struct Figure {
   bool needs_cores = false;  // it compares what caches do: ranks that share a processor say nothing of it
   std::vector<SetupCase> setups{};
   bool has_map = false;  // its page says who is the fastest, N by P, of all plots
+  int least_ranks = 0, most_ranks = 0;  // of the paper's measurements, both included
 };
 
 // The figure of that name for this machine; null if there is none. `l2_bytes` and `ranks` are what
@@ -104,8 +106,8 @@ double time_of(const PlotRows& plot, std::size_t bytes, const std::string& label
 
 // Geometric mean of slow / fast over the sizes of a claim; 0 if no size was measured. `sizes` counts them.
 double speedup_of(const Claim& claim, const PlotRows& plot, std::size_t& sizes);
-// The same of each run.
-std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, std::size_t& sizes);
+// The same of each run; the slow line may be in another plot.
+std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, const PlotRows& of_slow, std::size_t& sizes);
 
 // What the page says of the run.
 struct FigureRun {

@@ -69,15 +69,22 @@ Figure hint_8() {
   f.needs_cores = true;
   f.source = std::string(hint) + ", figure 8";
   f.paper_machine = "AMD EPYC 7713 and Intel Cascade Lake, 32 ranks, OSU benchmark";
-  f.how = "The Hilbert order with ordinary copies through the caches, and with streaming stores.";
+  f.least_ranks = f.most_ranks = 32;
+  f.how =
+      "The Hilbert order with ordinary copies through the caches, and with streaming stores. The buffers of 32 ranks with "
+      "blocks of 256 KiB are 512 MiB, more than any cache; those of a few ranks are so with larger blocks alone.";
   f.plots = {{"MPI_Alltoall",
               Collective::alltoall,
-              "4K:4M",
+              "4K:64M",
               false,
               {temporal, streams_from("streaming", 0)}}};
   f.claims = {
       {"temporal faster up to 128 KiB (AMD)", 0, "temporal", "streaming", 1, 128 * KiB, "above 1"},
-      {"streaming faster beyond (AMD)", 0, "streaming", "temporal", 256 * KiB, 4 * MiB, "above 1"}};
+      {"streaming faster beyond (AMD)", 0, "streaming", "temporal", 256 * KiB, 4 * MiB, "above 1"},
+      {"temporal faster up to 64 KiB (Intel)", 0, "temporal", "streaming", 1, 64 * KiB, "above 1"},
+      {"streaming faster beyond (Intel)", 0, "streaming", "temporal", 128 * KiB, 4 * MiB, "above 1"},
+      {"streaming faster where the buffers of two ranks have 256 MiB and more", 0, "streaming", "temporal", 32 * MiB,
+       64 * MiB, "above 1"}};
   return f;
 }
 
@@ -117,6 +124,7 @@ Figure co_10() {
   f.title = "Cache-oblivious paper, figure 10: Morton order";
   f.source = std::string(cache_oblivious) + ", figure 10 (a) and (b)";
   f.paper_machine = "Intel Xeon Phi, 60 ranks; MPICH 3.1.4 was the fastest of the MPIs";
+  f.least_ranks = f.most_ranks = 60;
   f.how = as_in_figure_9;
   f.needs_cores = true;
   const std::vector<Variant> variants = {order("SH-Naive", "sh-naive"), order("SH-CO", "sh-co")};
@@ -141,6 +149,7 @@ Figure co_11() {
   f.title = "Cache-oblivious paper, figure 11: Morton order and NUMA";
   f.source = std::string(cache_oblivious) + ", figure 11 (a) and (b)";
   f.paper_machine = "four Xeon E7-8890, 72 ranks; MVAPICH2 2.1 with Limic2 was the MPI";
+  f.least_ranks = f.most_ranks = 72;
   f.how = std::string(as_in_figure_9) +
           " On a machine of one NUMA domain SH-NUMA-CO is SH-CO: its order is the same.";
   f.needs_cores = true;

@@ -29,6 +29,7 @@ Figure figure_of(std::string name, std::string number, const std::string& title)
   f.paper_machine = "Theta, a Cray XC40, 64 ranks a node, 128 to 32,768 ranks, Cray MPI";
   f.how = "Messages only (--no-node): each rank is taken for a node of its own.";
   f.no_node = true;
+  f.least_ranks = 128, f.most_ranks = most_ranks;
   return f;
 }
 
@@ -50,6 +51,7 @@ std::vector<int> counts_up_to(int ranks) {
 
 Figure figure_2(int ranks) {
   Figure f = figure_of("bruck-2", "2", "six uniform variants");
+  f.least_ranks = 256, f.most_ranks = 4096;
   const auto line = [](const char* label, const char* algorithm) { return Variant{label, algorithm}; };
   const std::vector<Variant> lines = {
       line("zero-rotation", "zero-rotation-bruck:radix=2"), line("basic", "basic-bruck:radix=2"),

@@ -41,6 +41,7 @@ Figure co_10_neighbors() {
   f.title = "Cache-oblivious paper, figure 10: neighbours in Morton order";
   f.source = std::string(li) + ", figure 10 (c) to (f)";
   f.paper_machine = "Intel Xeon Phi, 60 ranks, a 2D Cartesian topology; MPICH 3.1.4 was the fastest of the MPIs";
+  f.least_ranks = f.most_ranks = 60;
   f.how = how_on("a 2D");
   f.needs_cores = true;
   f.plots = panels("8:128K:x4", "von-neumann:2", {own_rings, naive, morton});
@@ -63,6 +64,7 @@ Figure co_11_neighbors() {
   f.title = "Cache-oblivious paper, figure 11: neighbours in Morton order and NUMA";
   f.source = std::string(li) + ", figure 11 (c) to (f)";
   f.paper_machine = "four Xeon E7-8890, 72 ranks, a 3D Cartesian topology; MVAPICH2 2.1 with Limic2 was the MPI";
+  f.least_ranks = f.most_ranks = 72;
   f.how = how_on("a 3D") + " On a machine of one NUMA domain SH-NUMA-CO is SH-CO: its order is the same.";
   f.needs_cores = true;
   f.plots = panels("8,64,512,4K,32K,256K,4M", "von-neumann:3", {own_rings, naive, morton, numa_morton});

@@ -34,6 +34,7 @@ Figure figure_of(std::string name, std::string title, std::string where) {
   f.title = "Isomorphic neighbourhoods, " + std::move(title);
   f.source = std::string(traff) + ", " + std::move(where);
   f.paper_machine = "30 nodes of 16 processes, NEC MPI 1.3.1, InfiniBand";
+  f.least_ranks = f.most_ranks = 480;
   f.how =
       "Messages only (--no-node), on the torus of MPI_Dims_create. The MPI has a communicator of "
       "MPI_Dist_graph_create_adjacent, Quadrille one of Quadrille_Iso_neighborhood_create.";
@@ -46,6 +47,9 @@ Figure iso_2() {
   const auto panel = [](std::string title, std::string neighborhood) {
     return plot_of(std::move(title), neighbor_alltoall, "1:2K:x8", std::move(neighborhood), {torus, torus_direct});
   };
+  f.how +=
+      " On a few ranks that torus has dimensions of two or three processes: neighbours fold onto each other, and messages are "
+      "fewer than the paper's D.";
   f.plots = {panel("(a) d = 2, radius 1, 8 neighbours", "moore:2,1"),
              panel("(b) d = 3, radius 1, 26 neighbours", "moore:3,1"),
              panel("(c) d = 4, radius 1, 80 neighbours", "moore:4,1"),
@@ -122,6 +126,8 @@ Figure iso_4(int ranks) {
       moore_claims(0, "radius 2: "), moore_claims(2, "(a) "),      moore_claims(4, "(a) on a ring: "),
       shales_claims(1, "shales 1, 3: "), shales_claims(3, "(b) "), shales_claims(5, "(b) on a ring: ")};
   for (const std::vector<Claim>& claims : all) f.claims.insert(f.claims.end(), claims.begin(), claims.end());
+  f.claims.push_back({"(not in the paper) (a) torus against the MPI", 2, "torus", "mpi", 1, 64, "-"});
+  f.claims.push_back({"(not in the paper) (b) torus against the MPI", 3, "torus", "mpi", 1, 64, "-"});
   return f;
 }
 
@@ -134,10 +140,13 @@ Figure iso_5() {
              panel("all-to-all, d = 3, radius 1, 26 neighbours", neighbor_alltoall, "moore:3,1"),
              panel("(a) allgather, d = 3, radius 3, 342 neighbours", neighbor_allgather, "moore:3,3"),
              panel("(a) all-to-all, d = 3, radius 3, 342 neighbours", neighbor_alltoall, "moore:3,3"),
-             panel("(b) allgather, d = 3, radius 3, positive coordinates", neighbor_allgather, "positive-moore:3,3")};
+             panel("(b) allgather, d = 3, radius 3, positive coordinates", neighbor_allgather, "positive-moore:3,3"),
+             panel("(b) all-to-all, d = 3, radius 3, positive coordinates", neighbor_alltoall, "positive-moore:3,3")};
   f.claims = {{"radius 1: allgather takes 80% less time than the MPI's", 0, "torus", "mpi", 1, 32768, "5"},
               {"(a) allgather takes 80% less time than the MPI's", 2, "torus", "mpi", 1, 32768, "5"},
-              {"(b) asymmetric allgather against the MPI's", 4, "torus", "mpi", 1, 32768, "about 5"}};
+              {"(b) asymmetric: allgather three times as fast as all-to-all up to 40 kB", 4, "torus", "torus", 1, 32768, "3",
+               0, 0, 5},
+              {"(not in the paper) (b) asymmetric allgather against the MPI's", 4, "torus", "mpi", 1, 32768, "-"}};
   return f;
 }
 
@@ -145,6 +154,7 @@ Figure iso_5() {
 Figure iso_6() {
   Figure f = figure_of("iso-6", "figure 6: 342 neighbours, a second machine", "figure 6");
   f.paper_machine = "70 nodes of 1 and of 16 processes, MVAPICH 2-2.2b, InfiniBand";
+  f.least_ranks = 70, f.most_ranks = 1120;
   f.plots = {plot_of("d = 3, radius 3, 342 neighbours", neighbor_alltoall, "1:2K:x8", "moore:3,3",
                      {straightforward, torus, torus_direct})};
   f.claims = {{"torus faster than the MPI for small blocks", 0, "torus", "mpi", 1, 64, "above 1"},
@@ -161,6 +171,7 @@ Figure iso_6() {
 Figure iso_7() {
   Figure f = figure_of("iso-7", "figure 7: 80 and 242 neighbours, a second machine", "figure 7");
   f.paper_machine = "70 nodes of 16 processes, MVAPICH 2-2.2b, InfiniBand";
+  f.least_ranks = f.most_ranks = 1120;
   const std::vector<Variant> variants = {straightforward, torus, torus_direct};
   f.plots = {plot_of("d = 4, radius 1, 80 neighbours", neighbor_alltoall, "1:2K:x8", "moore:4,1", variants),
              plot_of("d = 5, radius 1, 242 neighbours", neighbor_alltoall, "1:2K:x8", "moore:5,1", variants)};
@@ -170,6 +181,7 @@ Figure iso_7() {
                         "straightforward", 1, 64, "above 1"});
     f.claims.push_back({fmt::format("{}: torus-direct likewise", where), plot, "torus-direct", "straightforward", 1, 64,
                         "above 1"});
+    f.claims.push_back({fmt::format("(not in the paper) {}: torus against the MPI", where), plot, "torus", "mpi", 1, 64, "-"});
   }
   return f;
 }
@@ -177,10 +189,12 @@ Figure iso_7() {
 Figure iso_8() {
   Figure f = figure_of("iso-8", "figure 8: a third machine, radius 1", "figure 8");
   f.paper_machine = "500 nodes of 24 processes, Cray MPICH 7.2.6, Aries";
+  f.least_ranks = f.most_ranks = 12000;
   const std::vector<Variant> variants = {straightforward, torus};
   f.plots = {plot_of("(a) d = 4, radius 1, 80 neighbours", neighbor_alltoall, "1:2K:x8", "moore:4,1", variants),
              plot_of("(b) d = 5, radius 1, 242 neighbours", neighbor_alltoall, "1:2K:x8", "moore:5,1", variants)};
   f.claims = {{"(a) torus has little advantage over the MPI", 0, "torus", "mpi", 1, 64, "about 1"},
+              {"(b) torus has little advantage over the MPI", 1, "torus", "mpi", 1, 64, "about 1"},
               {"(a) torus faster than straightforward by large factors", 0, "torus", "straightforward", 1, 64, "above 1"},
               {"(b) torus faster than straightforward by large factors", 1, "torus", "straightforward", 1, 64, "above 1"}};
   return f;
@@ -190,6 +204,7 @@ Figure iso_8() {
 Figure iso_basis(int ranks) {
   Figure f = figure_of("iso-basis", "bases, and zero copy against packing", "sections 3.3 and 5");
   f.paper_machine = "none: the paper does not measure these";
+  f.least_ranks = f.most_ranks = 0;
   const std::string ring = fmt::format("{}x1x1", ranks);
   f.how += fmt::format(" On the ring, a grid of {}, distances in the first dimension take up to {} hops, so a basis has fewer vectors "
                        "than there are distances.", ring, ranks / 2);

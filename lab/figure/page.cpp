@@ -139,9 +139,10 @@ std::string claim_line(const Claim& claim, const ClaimResult& result, bool has_r
   std::string here = "-";
   if (result.sizes > 0) here = fmt::format("{:.2f}", result.here);
   if (result.sizes > 0 && has_runs) here += fmt::format(" ({:.2f}..{:.2f})", result.least, result.most);
-  std::string verdict(status_of(claim, result));
+  std::string verdict = status_of(claim, result);
   if (verdict.empty()) verdict = "no number to compare with";
   if (!result.verdict.reason.empty() && verdict != result.verdict.reason) verdict += ": " + result.verdict.reason;
+  if (verdict.ends_with(" at this scale")) verdict += ": " + result.verdict.scale;
   return fmt::format("| {} | {} over {} | {} | {} | {} | {} |\n", claim.text, claim.fast, claim.slow, claim.paper, here,
                      result.sizes, verdict);
 }
@@ -158,16 +159,16 @@ double time_of(const PlotRows& plot, std::size_t bytes, const std::string& label
 }
 
 double speedup_of(const Claim& claim, const PlotRows& plot, std::size_t& sizes) {
-  const std::vector<double> runs = speedups_of_runs(claim, plot, sizes);
+  const std::vector<double> runs = speedups_of_runs(claim, plot, plot, sizes);
   return quantile(runs, 0.5);
 }
 
-std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, std::size_t& sizes) {
+std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, const PlotRows& of_slow, std::size_t& sizes) {
   std::vector<std::vector<double>> speedups;  // [run][size]
   sizes = 0;
   for (const std::size_t bytes : sizes_of(plot)) {
     if (bytes < claim.least || bytes > claim.most) continue;
-    const std::vector<double> fast = medians_of(plot, bytes, claim.fast), slow = medians_of(plot, bytes, claim.slow);
+    const std::vector<double> fast = medians_of(plot, bytes, claim.fast), slow = medians_of(of_slow, bytes, claim.slow);
     const std::size_t runs = std::min(fast.size(), slow.size());
     speedups.resize(std::max(speedups.size(), runs));
     for (std::size_t run = 0; run < runs; ++run) {

@@ -53,9 +53,9 @@ bool DeviceBatch::launch(const DeviceDriver& driver, void* stream) const {
   return size() == 0 || (graph_.is_there() && graph_.launch(driver, stream));
 }
 
-bool DeviceBatch::submit(const DeviceDriver& driver, void* stream) {
+bool DeviceBatch::submit(const DeviceDriver& driver, void* stream, bool one_too) {
   if (is_one_launch() && launch(driver, stream)) return true;
-  if (size() > 1 && stream != nullptr && submit_at_once(driver, stream)) return true;
+  if (size() > (one_too ? 0U : 1U) && stream != nullptr && submit_at_once(driver, stream)) return true;
   DeviceCopies one_by_one(driver, stream);
   for (std::size_t i = 0; i < size(); ++i) {
     one_by_one.copy(reinterpret_cast<void*>(to_[i]), reinterpret_cast<const void*>(from_[i]), bytes_[i]);

@@ -47,7 +47,8 @@ class DeviceBatch {
   // Puts all into the stream, once or many times. The function for batches serves only streams that the program's NULL
   // stream goes along with, or nobody does, and not the NULL stream itself, which drivers refuse. False if one was refused;
   // then some may be under way. While AtDevice lives.
-  bool submit(const DeviceDriver& driver, void* stream);
+  //   one_too  a single copy goes by that function as well
+  bool submit(const DeviceDriver& driver, void* stream, bool one_too = false);
   // Can they be put there by one launch of a kernel or a graph, if by anything? A launch waits for nothing, where a copy of
   // memory that other processes have open may wait for the stream to come to it.
   bool is_one_launch() const { return size() == 0 || pieces_.are_there() || graph_.is_there(); }

@@ -170,7 +170,8 @@ void DeviceSharing::free_old_bounces() {
 // ---- What the others list ----
 
 std::uint64_t DeviceSharing::all_listed(Opens what) const {
-  auto number = static_cast<std::uint64_t>(what);
+  // Far from each other, so that what is small in the lines does not make up for the difference.
+  std::uint64_t number = mixed(0, static_cast<std::uint64_t>(what) + 1);
   for (int rank = 0; rank < ranks_; ++rank) {
     const SharingLine& of = line(rank);
     for (const std::uint64_t value : {of.sends, of.copies_in, of.receives, of.device}) number = mixed(number, value + 1);

@@ -95,8 +95,13 @@ bool DevicePipeline::offer() {
 bool DevicePipeline::take_lanes() {
   const memory::DevicePlace& place = sent_.on_device ? sent_.place : received_.place;
   if (!means_.rings.register_with(*driver_, place)) return false;
-  return (!sent_.on_device || means_.out.take(*driver_, sent_.place, PipelineSeat::marks_out(1, ways_.depth))) &&
-         (!received_.on_device || means_.in.take(*driver_, received_.place, PipelineSeat::marks_in(1)));
+  // As many as a leader has needed before. It copies in both directions, whatever it sends itself.
+  const std::size_t seats = ways_.by_leaders ? means_.room.led.size() + 1 : 1;
+  const bool sends = sent_.on_device || seats > 1;
+  const memory::DevicePlace& from = sent_.on_device ? sent_.place : received_.place;
+  const memory::DevicePlace& to = received_.on_device ? received_.place : sent_.place;
+  return (!sends || means_.out.take(*driver_, from, PipelineSeat::marks_out(seats, ways_.depth))) &&
+         (!received_.on_device || means_.in.take(*driver_, to, PipelineSeat::marks_in(seats)));
 }
 
 // Another rank may copy in this one's place, if all of it is in memory of one device that can be exported.
@@ -123,7 +128,10 @@ void DevicePipeline::write_down() {
 
 // As a distance from the beginning of what is exported, if that may be used.
 void DevicePipeline::write_down(memory::Owned side, int block, const Block& what, std::uintptr_t base) {
-  means_.rings.blocks(side, group_.me)[block] = {at_number(what.address) - base, what.bytes(), 0};
+  memory::BlockPlace& place = means_.rings.blocks(side, group_.me)[block];
+  const std::uint64_t at = at_number(what.address) - base, bytes = what.bytes();
+  // What is as it was is not written: it may stay in the caches of others.
+  if (place.at != at || place.bytes != bytes) place = {at, bytes, 0};
 }
 
 // ---- The steps ----
@@ -159,8 +167,10 @@ void DevicePipeline::entered() {
   if (!meeting_.all_say_so() || (said & has_device) == 0) return finish(false);
   for (int from = 0; from < group_.ranks; ++from) {
     // A peer that sent more than this rank expects made a mistake that the MPI reports as well.
-    if (from == group_.me && call_.in_place) continue;
-    const std::uint64_t bytes = means_.rings.blocks(Owned::send, from)[gather_ ? 0 : group_.me].bytes;
+    const bool is_own = from == group_.me;
+    if (is_own && call_.in_place) continue;
+    const std::uint64_t bytes =
+        is_own ? send_at(gather_ ? 0 : from).bytes() : std::uint64_t{means_.pairs.places(Owned::send, from)[group_.me].bytes};
     keep(error_, error_if_long(bytes, recv_.bytes_of(from), call_.collective));
   }
   means_.rings.next = exchange_.end();
@@ -175,7 +185,7 @@ bool DevicePipeline::open() {
   try {
     const std::size_t others = led_by_me();
     means_.room.hold(others, group_.ranks);
-    if (others != 0) return means_.sharing.open_all(*driver_, received_.place, Opens::of_led);
+    if (others != 0) return take_lanes() && means_.sharing.open_all(*driver_, received_.place, Opens::of_led);
     if (driver_ != nullptr) means_.sharing.close_old(*driver_);
     return true;
   } catch (const std::bad_alloc&) {
@@ -200,6 +210,7 @@ std::size_t DevicePipeline::led_by_me() const {
 void DevicePipeline::begin_moving(bool by_leaders) {
   begun_ = true;
   by_leaders_ = by_leaders;
+  if (by_leaders) copies_.take_batches();
   means_.room.seats.clear();
   if (!by_leaders || !means_.sharing.is_led()) {
     take_seat(group_.me, exchange_, memory_);
@@ -222,11 +233,6 @@ void DevicePipeline::take_seat(int rank, plan::ChunkExchange& exchange, const Se
 
 // In their places it sends and receives as they have written down.
 void DevicePipeline::take_seats_of_others() {
-  const std::size_t seats = led_by_me() + 1;
-  if (seats == 1) return;
-  const bool has_marks = means_.out.take(*driver_, received_.place, PipelineSeat::marks_out(seats, ways_.depth)) &&
-                         means_.in.take(*driver_, received_.place, PipelineSeat::marks_in(seats));
-  if (!has_marks) copies_.fail();
   auto exchange = means_.room.led.begin();
   for (int rank = group_.me + 1; rank < group_.ranks; ++rank) {
     if (!means_.sharing.copies_for(rank)) continue;

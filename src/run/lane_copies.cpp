@@ -30,7 +30,7 @@ bool LaneCopies::submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std:
   if (failed_ || batch.size() == 0) return false;
   const AtDevice at(*driver_, lane.place());
   const BesideCapture beside(*driver_);
-  failed_ = !batch.submit(*driver_, lane.stream());
+  failed_ = !batch.submit(*driver_, lane.stream(), takes_batches_);
   // Some of it may be under way after a refusal, too.
   const bool marked = lane.mark(mark);
   failed_ = failed_ || !marked;
@@ -38,6 +38,7 @@ bool LaneCopies::submit(memory::DeviceBatch& batch, memory::CopyLane& lane, std:
 }
 
 void LaneCopies::copy(const memory::CopyLane& lane, void* to, const void* from, std::size_t bytes) {
+  if (failed_) return;
   const AtDevice at(*driver_, lane.place());
   const BesideCapture beside(*driver_);
   memory::DeviceCopies copies(*driver_, lane.stream());

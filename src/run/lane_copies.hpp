@@ -28,6 +28,8 @@ class LaneCopies {
  public:
   explicit LaneCopies(const memory::DeviceDriver* driver) : driver_(driver) {}
   bool failed() const { return failed_; }
+  // Some of the memory is exported, where a copy by itself may wait for the stream: a batch does not.
+  void take_batches() { takes_batches_ = true; }
   void fail() { failed_ = true; }
 
   // With a mark behind it. True if it is on its way; there is no mark else.
@@ -42,7 +44,7 @@ class LaneCopies {
  private:
   using Look = memory::CopyLane::Look;
   const memory::DeviceDriver* const driver_;
-  bool failed_ = false;
+  bool failed_ = false, takes_batches_ = false;
 };
 
 }  // namespace quadrille::run

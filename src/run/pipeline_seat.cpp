@@ -90,16 +90,18 @@ bool PipelineSeat::publish_one() {
 
 // ---- From those of the others ----
 
-// As much as is there, but no more than a chunk's bytes: what is taken together is given back together.
+// Small pieces that are there go together. What is taken together is given back together, so large ones do not.
 bool PipelineSeat::take_some() {
+  if (takings_ == takes) return false;
+  const std::uint64_t enough = means_.chunk / 4;
   const std::size_t before = takings_;
   std::uint64_t bytes = 0;
   means_.batch.clear();
   for (int round = 0; round < means_.ranks; ++round) {
     const int from = plan::partner_in_round(rank_, round, means_.ranks);
-    if (from == rank_) continue;
+    if (from == rank_ || exchange_.has_all_of(from)) continue;
     const std::uint64_t published = means_.rings.published(from).load(std::memory_order_acquire);
-    while (takings_ < takes && bytes < means_.chunk && exchange_.may_take(from, published)) bytes += take_piece(from);
+    while (takings_ < takes && bytes < enough && exchange_.may_take(from, published)) bytes += take_piece(from);
   }
   if (takings_ == before) return false;
   const std::uint64_t mark = number_ * takes + marks_ % takes;

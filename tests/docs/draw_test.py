@@ -45,6 +45,12 @@ class Draw(unittest.TestCase):
       self.assertLessEqual({'cluster.dense.3x2', 'heap.Fork.One', 'run', 'unlabelled', 'OrderTest.One',
                             'mpi.api.3', 'mpi.dropin.3'}, drawn)
 
+  def test_units_run_always_in_one_build(self):
+    units = {f'RegistryTest.Says{number}': {'plan'} for number in range(50)}
+    for seed in range(20):
+      self.assertLessEqual(set(units), draw.draw(str(seed), 'openmpi', {**TESTS, **units}))
+      self.assertLess(len(set(units) & draw.draw(str(seed), 'mpich', {**TESTS, **units})), 10)
+
   def test_one_of_each_kind(self):
     for seed in range(50):
       drawn = draw.draw(str(seed), 'mpich', TESTS)

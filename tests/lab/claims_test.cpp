@@ -143,9 +143,9 @@ TEST(Panels, AClaimIsAboutTheRanksOfItsPanel) {
   f.claims[0].least_ranks = f.claims[0].most_ranks = 4;
   FigureRun run;
   run.ranks = run.processors = 8;
-  EXPECT_EQ(result_of(f, f.claims[0], run, {two_lines}).verdict.reason, "it is about 4 ranks, and there were 8");
+  EXPECT_EQ(result_of(f, f.claims[0], run, {two_lines}).verdict.scale, "it is about 4 ranks, and there were 8");
   f.plots[0].ranks = 4;
-  EXPECT_EQ(result_of(f, f.claims[0], run, {two_lines}).verdict.reason, "");
+  EXPECT_EQ(result_of(f, f.claims[0], run, {two_lines}).verdict.scale, "");
 }
 
 TEST(Panels, LinesAreTheSameAtTheRanksOfTheirPanel) {
@@ -184,9 +184,68 @@ TEST(Claims, HaveAVerdictWithItsReason) {
   f.needs_cores = true;
   EXPECT_THAT(verdict_with(f, run_of(4, 2)).reason, HasSubstr("share its caches"));
   EXPECT_EQ(verdict_with(f, run_of(4, 4)).reason, "");
-  f.claims[0].least_ranks = f.claims[0].most_ranks = 8;
-  EXPECT_EQ(verdict_with(f, run_of(4, 4)).reason, "it is about 8 ranks, and there were 4");
-  EXPECT_EQ(verdict_with(f, run_of(8, 8)).reason, "");
+}
+
+// With other numbers of ranks than the paper's a verdict is one about this scale: the claim's own, else the figure's.
+TEST(Claims, AreAboutAScale) {
+  Figure f = small_figure();
+  const auto status = [&](int ranks) { return status_of(f.claims[0], result_of(f, f.claims[0], run_of(ranks, 8), {two_lines})); };
+  f.least_ranks = 6, f.most_ranks = 8;
+  EXPECT_EQ(status(8), "agrees");
+  EXPECT_EQ(status(4), "agrees at this scale");
+  EXPECT_EQ(verdict_with(f, run_of(4, 4)).scale, "it is about 6 to 8 ranks, and there were 4");
+  f.claims[0].least_ranks = f.claims[0].most_ranks = 4;
+  EXPECT_EQ(status(4), "agrees");
+  f.claims[0].paper = "3";
+  EXPECT_EQ(status(8), "disagrees at this scale");
+  EXPECT_THAT(figure_page(f, run_of(8, 8), {two_lines}),
+              HasSubstr("| disagrees at this scale: it is about 4 ranks, and there were 8 |"));
+  f.needs_cores = true;
+  EXPECT_EQ(verdict_with(f, run_of(9, 8)).scale, "") << "nothing is said of it";
+}
+
+PlotRows with_runs(const std::vector<double>& a, const std::vector<double>& b) {
+  PlotRows plot = two_lines;
+  plot.runs = {{a, a, {}, {}}, {b, b, {}, {}}, {a, a, {}, {}}};
+  return plot;
+}
+
+// The number of each run counts, not that in the middle.
+TEST(Claims, OfWhichTheRunsDifferHaveNoVerdict) {
+  const Figure f = small_figure();
+  EXPECT_EQ(verdict_with(f, run_of(4, 4), with_runs({4, 4, 4}, {5, 6, 7})).word, Verdict::Word::agrees);
+  EXPECT_EQ(verdict_with(f, run_of(4, 4), with_runs({4, 4, 4}, {3.9, 6, 7})).word, Verdict::Word::runs_differ);
+  EXPECT_EQ(verdict_with(f, run_of(4, 4), with_runs({4, 4, 4}, {2, 3, 2})).word, Verdict::Word::disagrees);
+  EXPECT_EQ(to_text(Verdict::Word::runs_differ), "the runs differ");
+}
+
+// From 8 to 512 bytes what a line gains goes, or not.
+TEST(Claims, MayBeATrend) {
+  Figure f = small_figure();
+  f.claims[0].least = f.claims[0].most = 512;
+  f.claims[0].paper = "towards 1";
+  PlotRows plot = two_lines;  // 1.25 at 8 bytes
+  const auto word = [&](double b) {
+    plot.rows.resize(3);
+    plot.rows.push_back(row_of_line(512, "a", 8, 4)), plot.rows.push_back(row_of_line(512, "b", 8, b));
+    return verdict_with(f, run_of(4, 4), plot).word;
+  };
+  EXPECT_EQ(word(4.4), Verdict::Word::agrees);
+  EXPECT_EQ(word(3), Verdict::Word::agrees) << "gone";
+  EXPECT_EQ(word(6), Verdict::Word::disagrees);
+  plot.rows[1].quadrille.median = 3;
+  EXPECT_THAT(verdict_with(f, run_of(4, 4), plot).reason, HasSubstr("nothing that could go"));
+}
+
+TEST(Claims, MayBeAboutTwoPanels) {
+  Figure f = small_figure();
+  f.plots.push_back(f.plots[0]);
+  f.claims[0].slow = "a";
+  f.claims[0].slow_plot = 1;
+  PlotRows other = two_lines;
+  other.rows[0].quadrille.median = 12;
+  EXPECT_DOUBLE_EQ(result_of(f, f.claims[0], run_of(4, 4), {two_lines, other}).here, 3);
+  EXPECT_EQ(result_of(f, f.claims[0], run_of(4, 4), {two_lines}).verdict.reason, "not measured yet");
 }
 
 TEST(Claims, OfAThingWithItselfCannotBeTested) {

@@ -430,6 +430,7 @@ std::vector<Case> pipeline_cases() {
   std::vector<Case> cases;
   for (const char* collective : {"alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"}) {
     cases.push_back({"", collective, "pipelined-copy-to-cpu:chunk=4096"});
+    cases.push_back({"", collective, "pipelined-copy-to-cpu:chunk=4096,leader=1"});
   }
   return cases;
 }
