@@ -11,45 +11,82 @@ import argparse
 import json
 import pathlib
 import re
+import statistics
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from programs import bruck, cache_oblivious, hint  # noqa: E402  pylint: disable=wrong-import-position
-from programs.common import ROOT, Options, facts, times  # noqa: E402  pylint: disable=wrong-import-position
+from programs.common import NO_NUMBER, ROOT, Options, facts, facts_line, lines_of  # noqa: E402  pylint: disable=wrong-import-position
+from verdicts import summary  # noqa: E402  pylint: disable=wrong-import-position
 
 RESULTS = ROOT / 'docs' / 'results'
 APPLICATIONS = {one.name: one for room in (bruck, cache_oblivious, hint) for one in room.APPLICATIONS}
 # Numbers of ranks that each is measured with.
-RANKS = {'bruck-11': '4,8,16', 'bruck-12': '16', 'co-copies': '60,64,72', 'co-14': '2,8,60', 'co-15': '2,8', 'hint-3': '1,2', 'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32',
-         'hint-18': '2,8'}
+RANKS = {'bruck-11': '4,8,16', 'bruck-12': '16', 'co-copies': '60,64,72', 'co-14': '2,8,60,72', 'co-15': '2,8,60,72', 'hint-3': '1,2',
+         'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32', 'hint-18': '2,8,16,32'}
 
 
 # ---- Pages ----
 
 
-def table_of(panel):
-  lines = list(dict.fromkeys(row['line'] for row in panel['rows']))
-  xs = sorted({row[panel['x']] for row in panel['rows']})
-  width = max(20, *(len(line) for line in lines))
-  # Of thousands of exchanges the page has some; the data and the picture have all.
-  step = max(1, len(xs) // 20)
+def time_text(row):
+  """'9.37 (7.59..22.14)', or the time alone where the data have no spread."""
+  text = f'{row["us"]:.2f}'
+  return f'{text} ({row["least_us"]:.2f}..{row["most_us"]:.2f})' if 'least_us' in row else text
+
+
+def block_of(panel, lines, xs):
+  cells = {(row['line'], row[panel['x']]): time_text(row) for row in panel['rows']}
+  width = max(20, *map(len, lines), *(len(cells[line, x]) for line in lines for x in xs))
   text = f'{panel["x"]:>10}' + ''.join(f' {line:>{width}}' for line in lines) + '\n'
-  for x in xs[::step]:
-    text += f'{x:>10}' + ''.join(f' {times(panel, line)[x]:>{width}.2f}' for line in lines) + '\n'
-  return f'{panel["title"]}, {panel["y"]}:\n\n```\n{text}```\n\n'
+  for x in xs:
+    text += f'{x:>10}' + ''.join(f' {cells[line, x]:>{width}}' for line in lines) + '\n'
+  return text
+
+
+def groups_of(lines):
+  """Those on one MPI stand side by side, as all of several MPIs have no place in a row."""
+  groups = {}
+  for line in lines:
+    groups.setdefault(line.rpartition(' on ')[2], []).append(line)
+  return [lines] if len(groups) == len(lines) else list(groups.values())
+
+
+def table_of(panel):
+  xs = sorted({row[panel['x']] for row in panel['rows']})
+  # Of thousands of exchanges the page has some; the data and the picture have all.
+  some = xs[::max(1, len(xs) // 20)]
+  blocks = '\n'.join(block_of(panel, lines, some) for lines in groups_of(lines_of(panel)))
+  return f'{panel["title"]}, {panel["y"]}:\n\n```\n{blocks}```\n\n'
+
+
+def whole_of(row, x):
+  """The row with the time of the whole program as its time."""
+  total = {key.removeprefix('total_'): value for key, value in row.items() if key.startswith('total_')}
+  return {'line': row['line'], x: row[x], **total}
 
 
 def totals_of(panel):
   """Where the rows have the time of the whole program, too."""
   if not all('total_us' in row for row in panel['rows']):
     return ''
-  whole = {**panel, 'y': 'µs of the whole', 'rows': [{**row, 'us': row['total_us']} for row in panel['rows']]}
-  return table_of(whole)
+  return table_of({**panel, 'y': 'µs of the whole', 'rows': [whole_of(row, panel['x']) for row in panel['rows']]})
 
 
 def number_of(here):
-  return '-' if here is None else f'{here:.2f}'
+  """'1.11 (1.05..1.20)': the median of the runs, their least and their most."""
+  if not here:
+    return '-'
+  text = f'{statistics.median(here):.2f}'
+  return f'{text} ({min(here):.2f}..{max(here):.2f})' if len(here) > 1 else text
+
+
+def runs_text(data):
+  if data['runs'] == 1:
+    return 'one run'
+  spread = any('least_us' in row for panel in data['panels'] for row in panel['rows'])
+  return f'the median of {data["runs"]} runs' + (', in brackets the least and the most' if spread else '')
 
 
 def page_of(data, has_picture):
@@ -58,10 +95,12 @@ def page_of(data, has_picture):
   where = f'{data["ranks"]} ranks at most on {data["processors"]} processors of {data["cpu"]}, {data["mpi"]}'
   if one.alone:
     where = f'{one.alone}: {data["processors"]} of {data["cpu"]}'
-  text += f'`{data["command"]}`, {where}; the median of {data["runs"]} runs. {one.lines}\n\n'
+  text += f'`{data["command"]}`, {where}; {runs_text(data)}. {one.lines}\n\n'
   if data['ranks'] > data['processors'] and not one.alone:
     text += 'With more ranks than processors the time slices of the system are measured too.\n\n'
   text += f'{data["how"]}\n\n'
+  if 'facts' in data:
+    text += f'{facts_line(data["facts"])}\n\n'
   if has_picture:
     text += f'![{one.name}]({one.name}.svg)\n\n'
   text += ''.join(table_of(panel) + totals_of(panel) for panel in data['panels'])
@@ -79,6 +118,12 @@ def progress(name, begin):
   return say
 
 
+def text_of(data):
+  """JSON with a list of numbers in a line."""
+  lines = json.dumps(data, indent=1)
+  return re.sub(r'\[[-0-9.,e+\s]+\]', lambda found: '[' + ', '.join(found[0][1:-1].replace(',', ' ').split()) + ']', lines) + '\n'
+
+
 def run(options):
   begin = time.monotonic()
   for name, one in APPLICATIONS.items():
@@ -86,22 +131,34 @@ def run(options):
       continue
     ranks = options.ranks or RANKS[name]
     wanted = Options(pathlib.Path(options.build).resolve(), [int(count) for count in ranks.split(',')], options.runs, progress(name, begin))
+    known = facts(wanted, one)
     how, panels = one.measure(wanted)
     data = {'application': name, 'command': f'lab/applications.py run --only {name} --ranks {ranks} --runs {options.runs}'}
-    data |= facts(wanted) | {'how': how, 'panels': panels}
+    data |= known | {'how': how, 'panels': panels}
     path = options.out / f'{name}.json'
-    path.write_text(json.dumps(data, indent=1) + '\n')
+    path.write_text(text_of(data))
     path.with_suffix('.md').write_text(page_of(data, path.with_suffix('.svg').is_file()))
     print(f'{path} is written', flush=True)
   return 0
 
 
 def summary_of(data):
-  """The verdicts on the paper's claims, as the index has them: '1 agree, 2 cannot be tested here'."""
-  verdicts = [verdict for claim, _, _, verdict in APPLICATIONS[data['application']].claims(data) if not claim.startswith('(not in')]
-  counts = [(sum(verdict.startswith(word) for verdict in verdicts), shown) for word, shown in
-            (('agrees', 'agree'), ('disagrees', 'disagree'), ('cannot', 'cannot be tested here'))]
-  return ', '.join(f'{number} {shown}' for number, shown in counts if number) or 'no number to compare with'
+  """The verdicts on the paper's claims, as the index has them: '1 agree, 2 disagree at this scale, 3 cannot be tested here'."""
+  claims = APPLICATIONS[data['application']].claims(data)
+  return summary([claim.verdict.partition(':')[0] for claim in claims]) or NO_NUMBER
+
+
+def write_index():
+  """Puts in what the data say; what somebody wrote behind it, after a full stop, stays."""
+  index = RESULTS / 'README.md'
+  lines = index.read_text().splitlines()
+  for i, line in enumerate(lines):
+    found = re.search(r'--only ([\w-]+)`.*\]\(\1\.md\) \| ', line)
+    path = RESULTS / f'{found[1]}.json' if found else None
+    if path and path.is_file():
+      behind = line[found.end():].removesuffix(' |').partition('. ')[2]
+      lines[i] = line[:found.end()] + summary_of(json.loads(path.read_text())) + (f'. {behind}' if behind else '') + ' |'
+  index.write_text('\n'.join(lines) + '\n')
 
 
 def index_problem(path, index):
@@ -151,6 +208,8 @@ def main():
   if options.what == 'pages':
     for path in files:
       path.with_suffix('.md').write_text(page_of(json.loads(path.read_text()), path.with_suffix('.svg').is_file()))
+    if not options.files:
+      write_index()
     return 0
   options.out.mkdir(parents=True, exist_ok=True)
   return run(options)

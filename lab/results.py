@@ -17,6 +17,8 @@ import subprocess
 import sys
 import time
 
+from programs.common import commit_of
+
 # (figure, ranks, options of the launcher, about how many seconds a run takes). Copies that caches decide on are measured with
 # a core for each rank; where an order needs more ranks than cores, and where messages count, with eight.
 FIGURES = [
@@ -31,6 +33,8 @@ WITHOUT_RUNS = {'iso-table-2'}
 COMPUTED = [('co-table-1', 5), ('co-table-2', 5)] + [
     (f'bruck-{number}-simulated', seconds) for number, seconds in ((2, 2), (6, 60), (7, 10), (8, 5), (9, 20), (10, 10))] + [
     ('co-12-simulated', 20), ('co-13-simulated', 10)]
+# Whole programs, by lab/applications.py.
+PROGRAMS = ('bruck-11', 'bruck-12')
 MAPS = [('map-paper', 'paper'), ('map-aries', 'aries')]
 
 
@@ -52,12 +56,6 @@ def is_done(path, commit):
   return bool(commit) and not commit.endswith('+') and facts.get('commit') == commit
 
 
-def commit_of(build):
-  header = pathlib.Path(build) / 'lab' / 'generated' / 'lab' / 'commit.hpp'
-  found = re.search(r'"([0-9a-f]*\+?)"', header.read_text()) if header.is_file() else None
-  return found[1] if found else ''
-
-
 def measure(tool, figure, ranks, launcher, runs, folder, log):
   command = [shutil.which('mpirun.openmpi') or 'mpirun', '-n', str(ranks), *launcher.split(), tool, 'bench', '--figure', figure,
              '--results', str(folder)]
@@ -65,6 +63,13 @@ def measure(tool, figure, ranks, launcher, runs, folder, log):
     command += ['--runs', str(runs)]
   with open(log, 'a', encoding='utf-8') as out:
     return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, env=environment(), check=False).returncode
+
+
+def measure_program(name, options, log):
+  command = [sys.executable, str(pathlib.Path(__file__).with_name('applications.py')), 'run', '--only', name, '--build', options.build,
+             '--out', str(options.out)]
+  with open(log, 'a', encoding='utf-8') as out:
+    return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
 
 
 def main():
@@ -98,12 +103,12 @@ def main():
     with open(log, 'a', encoding='utf-8') as out:
       if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
         failed.append(figure)
-  if any(re.search(options.only, name) for name in ('bruck-11', 'bruck-12')):
-    print('bruck-11 and bruck-12, whole programs; about 5 min', flush=True)
-    command = [str(pathlib.Path(__file__).with_name('applications.py')), 'run', '--build', options.build, '--out', str(options.out)]
-    with open(log, 'a', encoding='utf-8') as out:
-      if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
-        failed.append('bruck-11 or bruck-12')
+  for program in PROGRAMS:
+    if not re.search(options.only, program):
+      continue
+    print(f'{program}, a whole program', flush=True)
+    if measure_program(program, options, log) != 0:
+      failed.append(program)
   for name, model in MAPS:
     if not options.only:
       subprocess.run([tool, 'show', '--map', '--model', model, '--map-json', str(options.out / f'{name}.json')], check=True,

@@ -1,6 +1,7 @@
-"""What the figures of whole programs share: how programs are started, rows of times, and what was measured where."""
+"""What the figures of whole programs share: how programs are started, rows of times, what was measured where, and verdicts."""
 
 import dataclasses
+import datetime
 import os
 import pathlib
 import platform
@@ -8,8 +9,14 @@ import re
 import shutil
 import statistics
 import subprocess
+import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def bindings(options, fits=True):
+  """{which ranks: the processors that each may run on}; with `fits`, those that have a processor each are bound to it."""
+  return {f'{ranks} ranks': processors_of(options.build, ranks, fits and ranks <= processors()) for ranks in options.counts}
 
 
 @dataclasses.dataclass
@@ -20,8 +27,9 @@ class Application:
   source: str
   lines: str      # what the page says of its lines
   measure: object  # (Options) -> (how, panels)
-  claims: object   # (data) -> [(the paper's words, its number, ours or None, verdict)]
+  claims: object   # (data) -> [Claim]
   alone: str = ''  # one process without the MPI: what it is
+  bindings: object = bindings  # (Options) -> {which ranks: their processors}
 
 
 @dataclasses.dataclass
@@ -61,23 +69,129 @@ def processors():
   return len(os.sched_getaffinity(0))
 
 
-def spread(seconds):
-  """Of several runs."""
-  return {'us': statistics.median(seconds) * 1e6, 'least_us': min(seconds) * 1e6, 'most_us': max(seconds) * 1e6}
+def processors_of(build, ranks, bound, mpirun=None, settings=None):
+  """'0-1' if each rank may run on both, '0, 1' if each has one of them."""
+  said = launch(build, ranks, ['/bin/grep', 'Cpus_allowed_list', '/proc/self/status'], settings, mpirun, bound)
+  return ', '.join(sorted({line.split()[-1] for line in said.splitlines() if line.startswith('Cpus_allowed_list')}))
+
+
+# ---- Rows ----
+
+
+def spread(seconds, of=''):
+  """Of several runs; `of` is '' or 'total_', for the time of the whole program."""
+  us = [round(one * 1e6, 3) for one in seconds]
+  return {f'{of}us': statistics.median(us), f'{of}least_us': min(us), f'{of}most_us': max(us), f'{of}runs': us}
 
 
 def times(panel, line):
   return {row[panel['x']]: row['us'] for row in panel['rows'] if row['line'] == line}
 
 
-def totals(panel, line):
-  return {row[panel['x']]: row['total_us'] for row in panel['rows'] if row['line'] == line}
+def runs_of(panel, line, of=''):
+  """{x: the time of each run}; where the data have no runs, their median alone."""
+  known = all(f'{of}runs' in row for row in panel['rows'])
+  return {row[panel['x']]: row[f'{of}runs'] if known else [row[f'{of}us']] for row in panel['rows'] if row['line'] == line}
+
+
+def lines_of(panel):
+  return list(dict.fromkeys(row['line'] for row in panel['rows']))
 
 
 def speedup(of, against):
   """By the geometric mean over what both have; None if that is nothing."""
   ratios = [against[x] / of[x] for x in of if x in against]
   return statistics.geometric_mean(ratios) if ratios else None
+
+
+def of_run(runs, number):
+  return {x: us[number] for x, us in runs.items()}
+
+
+def speedups(panel, line, rival, of='', where=lambda x: True):
+  """What a rival's time is over that of a line, in each run; [] if one of them is missing."""
+  ours, theirs = ({x: us for x, us in runs_of(panel, one, of).items() if where(x)} for one in (line, rival))
+  count = min((len(us) for us in [*ours.values(), *theirs.values()]), default=0)
+  found = [speedup(of_run(ours, i), of_run(theirs, i)) for i in range(count)]
+  return [] if None in found else found
+
+
+# ---- Verdicts ----
+
+UNTESTABLE = 'cannot be tested here'
+NO_NUMBER = 'no number to compare with'
+BEYOND = '(not in the paper) '
+A_QUARTER = 1.25
+
+
+class Claim(typing.NamedTuple):
+  text: str
+  paper: str
+  here: list  # a number for each run, or one of medians, or none
+  verdict: str
+
+
+def bounds_of(paper):
+  """Between which numbers ours agrees; None if the paper has no number."""
+  numbers = [float(number) for number in re.findall(r'[0-9]+(?:[.][0-9]+)?', paper)]
+  if not numbers:
+    return None
+  if paper.startswith('above'):
+    return numbers[0], float('inf')
+  if paper.startswith('below'):
+    return float('-inf'), numbers[0]
+  return (numbers[0], numbers[1]) if len(numbers) > 1 else (numbers[0] / A_QUARTER, numbers[0] * A_QUARTER)
+
+
+def word_of(bounds, here):
+  inside = [bounds[0] <= one <= bounds[1] for one in here]
+  if all(inside):
+    return 'agrees'
+  return 'the runs differ' if any(inside) else 'disagrees'
+
+
+def judged(text, paper, here, ranks=None, about=None, reason=''):
+  """A claim with its verdict: `about` is the paper's number of ranks, and a `reason` is why it cannot be tested here."""
+  bounds = bounds_of(paper)
+  if bounds is None:
+    return Claim(text, paper, here, NO_NUMBER)
+  if reason or not here:
+    return Claim(text, paper, here, f'{UNTESTABLE}: {reason or "it was not measured"}')
+  word = word_of(bounds, here)
+  if about is not None and ranks != about:
+    word += f' at this scale: about {about} ranks, there were {ranks}'
+  return Claim(text, paper, here, word)
+
+
+def beyond(text, here):
+  """A row that the paper does not have."""
+  return judged(BEYOND + text, '-', here)
+
+
+def crowded(ranks, cores):
+  """Why claims about caches and cores cannot be tested with more ranks than processors; '' otherwise."""
+  return f'{ranks} ranks shared {cores} processors' if ranks > cores else ''
+
+
+# ---- Where it was measured ----
+
+
+def commit_of(build):
+  """That of the sources of a build, with + behind it if they were changed; '' if it is not known."""
+  header = pathlib.Path(build) / 'lab' / 'generated' / 'lab' / 'commit.hpp'
+  found = re.search(r'"([0-9a-f]*\+?)"', header.read_text()) if header.is_file() else None
+  return found[1] if found else ''
+
+
+def first_line(path):
+  file = pathlib.Path(path)
+  return file.read_text().partition('\n')[0] if file.is_file() else ''
+
+
+def caches():
+  """['32K', '1024K', '32768K'], without those of instructions."""
+  found = sorted(pathlib.Path('/sys/devices/system/cpu/cpu0/cache').glob('index*'))
+  return [first_line(one / 'size') for one in found if first_line(one / 'type') != 'Instruction']
 
 
 def cpu_name():
@@ -87,9 +201,32 @@ def cpu_name():
   return platform.machine()
 
 
-def facts(options):
+def circumstances(options, application):
+  return {'date': datetime.date.today().isoformat(), 'commit': commit_of(options.build),
+          'kernel': f'{platform.system()} {platform.release().partition("-")[0]}', 'caches': caches(),
+          'clock': first_line('/sys/devices/system/clocksource/clocksource0/current_clocksource'),
+          'binding': application.bindings(options)}
+
+
+def binding_text(binding):
+  """'2 ranks on processors 0, 1; 8 ranks, 16 ranks on processors 0-1'"""
+  who = {}
+  for ranks, where in binding.items():
+    who.setdefault(where, []).append(ranks)
+  return '; '.join(f'{", ".join(ranks)} on processors {where}' for where, ranks in who.items())
+
+
+def facts_line(known):
+  """What a page says of the circumstances."""
+  commit = f'at {known["commit"]}' if known['commit'] else 'of unknown commit'
+  parts = [f'Measured on {known["date"]} with Quadrille {commit}', known['kernel'], f'caches {" / ".join(known["caches"])}',
+           f'clock {known["clock"]}']
+  return ', '.join(parts) + (f'; {binding_text(known["binding"])}' if known['binding'] else '') + '.'
+
+
+def facts(options, application):
   version = subprocess.run([shutil.which('mpirun.openmpi') or 'mpirun', '--version'], capture_output=True, text=True, check=True).stdout
   said = subprocess.run([f'{options.build}/bin/quadrille', '--version'], capture_output=True, text=True, check=True).stdout
   mpi = re.sub(r'^\S+ \(Open(RTE|PRRTE)\)', 'Open MPI', version.splitlines()[0])
   return {'ranks': max(options.counts), 'processors': processors(), 'cpu': cpu_name(), 'mpi': mpi,
-          'quadrille': said.splitlines()[0], 'runs': options.runs}
+          'quadrille': said.splitlines()[0], 'runs': options.runs, 'facts': circumstances(options, application)}
