@@ -233,8 +233,9 @@ def write():
       leaders = [a for a in layout.algorithms if a.startswith('leaders')]
       pairs = [(s, min(layout.ratio(s, a) for a in tuna) / min(layout.ratio(s, a) for a in leaders)) for s in layout.sizes]
       text.append(f'- {layout.title()}: {listed(pairs)}')
-  text += ['', 'So the first calls [try](../tuning.md#trying) leaders and not this. Where ranks can share no memory there are no '
-           'leaders: there it can be forced.', '']
+  text += ['', 'Where the number is below 1 it is ahead of leaders. They are ahead of it, or as fast, at all other sizes, so the first calls '
+           '[try](../tuning.md#trying) leaders and not this. Where ranks can share no memory there are no leaders: there it can be '
+           'forced.', '']
   for layout in layouts:
     text += [f'## {layout.runs[0]["mpi"]}, {layout.hosts} hosts of {layout.here} rank{"s" if layout.here > 1 else ""}', '',
              f'    {layout.runs[0]["command"]}', '', *table(layout), '']
