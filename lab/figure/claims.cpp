@@ -15,6 +15,8 @@ namespace {
 
 constexpr double any = std::numeric_limits<double>::infinity();
 constexpr double a_quarter = 1.25;
+// A number of the paper says that two lines differ from here on; one here that is smaller than the other says nothing.
+constexpr double a_difference = 1.1, just_above = 1.01;
 constexpr const char* not_yet = "not measured yet";
 
 // The numbers of "0.8 to 1".
@@ -158,7 +160,12 @@ std::optional<std::pair<double, double>> bounds_of(const std::string& paper) {
   if (paper.starts_with("below")) return std::pair{0.0, numbers[0]};
   if (paper.starts_with("up to")) return std::pair{1.0, numbers[0]};
   if (numbers.size() > 1) return std::pair{numbers[0], numbers[1]};
-  return std::pair{numbers[0] / a_quarter, numbers[0] * a_quarter};
+  const double number = numbers[0];
+  std::pair bounds{number / a_quarter, number * a_quarter};
+  // No difference here is none of what the paper saw.
+  if (number >= a_difference) bounds.first = std::max(bounds.first, just_above);
+  if (number > 0 && number <= 1 / a_difference) bounds.second = std::min(bounds.second, 1 / just_above);
+  return bounds;
 }
 
 Noise noise_of(const Plot& plot, const PlotRows& measured) {

@@ -13,7 +13,7 @@
 namespace quadrille::tools {
 
 // Between which numbers here a number of the paper is confirmed: one of "above 1" from 1 on, "3.11" if it is at most a
-// quarter larger or smaller, "0.8 to 1" and "up to 1.1" in that range. None if the paper has none ("-", "towards 1").
+// quarter larger or smaller and a difference at all where the paper has one of a tenth, "0.8 to 1" and "up to 1.1" in that range. None if the paper has none ("-", "towards 1").
 std::optional<std::pair<double, double>> bounds_of(const std::string& paper);
 
 // A claim's number in each run, and what follows.

@@ -122,6 +122,8 @@ UNTESTABLE = 'cannot be tested here'
 NO_NUMBER = 'no number to compare with'
 BEYOND = '(not in the paper) '
 A_QUARTER = 1.25
+# As in lab/figure/claims.cpp.
+A_DIFFERENCE, JUST_ABOVE = 1.1, 1.01
 
 
 class Claim(typing.NamedTuple):
@@ -140,7 +142,13 @@ def bounds_of(paper):
     return numbers[0], float('inf')
   if paper.startswith('below'):
     return float('-inf'), numbers[0]
-  return (numbers[0], numbers[1]) if len(numbers) > 1 else (numbers[0] / A_QUARTER, numbers[0] * A_QUARTER)
+  if len(numbers) > 1:
+    return numbers[0], numbers[1]
+  least, most = numbers[0] / A_QUARTER, numbers[0] * A_QUARTER
+  # No difference here is none of what the paper saw.
+  if numbers[0] >= A_DIFFERENCE:
+    return max(least, JUST_ABOVE), most
+  return (least, min(most, 1 / JUST_ABOVE)) if 0 < numbers[0] <= 1 / A_DIFFERENCE else (least, most)
 
 
 def word_of(bounds, here):

@@ -43,6 +43,8 @@ class Verdicts(unittest.TestCase):
     self.assertEqual(common.bounds_of('below 1'), (float('-inf'), 1))
     self.assertEqual(common.bounds_of('0.8 to 1'), (0.8, 1))
     self.assertEqual(common.bounds_of('2'), (1.6, 2.5))
+    self.assertEqual(common.bounds_of('1.15'), (1.01, 1.15 * 1.25))
+    self.assertEqual(common.bounds_of('0.85'), (0.85 / 1.25, 1 / 1.01))
     self.assertIsNone(common.bounds_of('-'))
 
   def test_words(self):

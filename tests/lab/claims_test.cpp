@@ -87,6 +87,9 @@ TEST(Claims, BoundsFollowFromWhatThePaperSays) {
   EXPECT_EQ(bounds_of("0.8 to 1"), (std::pair{0.8, 1.0}));
   EXPECT_EQ(bounds_of("up to 1.2"), (std::pair{1.0, 1.2}));
   EXPECT_EQ(bounds_of("about 3"), (std::pair{2.4, 3.75}));
+  EXPECT_EQ(bounds_of("1.15"), (std::pair{1.01, 1.15 * 1.25})) << "no difference is none";
+  EXPECT_EQ(bounds_of("0.85"), (std::pair{0.85 / 1.25, 1 / 1.01}));
+  EXPECT_EQ(bounds_of("1"), (std::pair{0.8, 1.25}));
   EXPECT_EQ(bounds_of("-"), std::nullopt);
   EXPECT_EQ(bounds_of("towards 1"), std::nullopt);
   for (const Figure& f : figures(l2, 8)) {
