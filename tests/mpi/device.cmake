@@ -195,6 +195,9 @@ quadrille_device_pipeline_test(led-hip 3 hip plain ${led})
 foreach(case devices refused left broken hidden)
   quadrille_device_pipeline_test(led-${case} 4 cuda ${case} ${led} QUADRILLE_STANDIN_STREAMS=lazy)
 endforeach()
+quadrille_device_pipeline_test(short 3 cuda short "" QUADRILLE_EXPLAIN=1)
+set_tests_properties(mpi.device-pipeline-short.3 PROPERTIES PASS_REGULAR_EXPRESSION "in chunks of 1048576 bytes"
+                     FAIL_REGULAR_EXPRESSION "WRONG")
 quadrille_device_pipeline_test(led-explained 2 cuda left ${led} QUADRILLE_EXPLAIN=1)
 set_tests_properties(mpi.device-pipeline-led-explained.2 PROPERTIES PASS_REGULAR_EXPRESSION
                      "in chunks of 4096 bytes, both ways at once; of the ranks that share a device, one copies"

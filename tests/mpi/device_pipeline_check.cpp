@@ -3,7 +3,8 @@
 // called, and refuse what they are told to refuse.
 //   device_pipeline_check LIBRARY CASE    CASE: plain; devices, where every second rank has another one; refused, where the
 //                                         last rank's driver registers nothing; left, where nothing is freed before MPI_Finalize;
-//                                         broken, where the last rank's device fails in the end
+//                                         broken, where the last rank's device fails in the end; short, on a communicator for
+//                                         which there is little shared memory
 #include <climits>
 #include <memory>
 
@@ -231,6 +232,28 @@ void check_failures(const On& on) {
   }
 }
 
+// When other communicators have all of the shared memory, the next one has a little of its own: rings are smaller. The test looks
+// at what QUADRILLE_EXPLAIN says.
+void check_short() {
+  std::vector<MPI_Comm> all;
+  for (int i = 0; i < 300; ++i) {
+    all.emplace_back();
+    MPI_Comm_dup(MPI_COMM_WORLD, &all.back());
+    int one = 1;
+    std::vector<int> send(static_cast<std::size_t>(size), one), recv(send.size());
+    MPI_Alltoall(send.data(), 1, MPI_INT, recv.data(), 1, MPI_INT, all.back());
+  }
+  {
+    const On on(all.back());
+    Buffers large({Form::alltoallv, 300000, false, true}, on);
+    const Piped piped;
+    large.check_calls(3, "with little shared memory");
+    piped.expect(true, 3, "they go in chunks");
+    check(registered() == 1, "registered once");
+  }
+  for (MPI_Comm& one : all) MPI_Comm_free(&one);
+}
+
 // What goes wrong on the device itself leaves the rank's context unusable: it returns an error for good, and nobody hangs.
 void check_broken(const On& on) {
   Buffers buffers({Form::alltoallv, 5000}, on);
@@ -252,7 +275,10 @@ int main(int argc, char** argv) {
   if (is_refused()) fail(world, is_cuda ? "cuMemHostRegister_v2:1+" : "hipHostRegister:1+");
   MPI_Comm left;
   MPI_Comm_dup(MPI_COMM_WORLD, &left);
-  if (name == "left") {
+  if (name == "short") {
+    check_short();
+    MPI_Comm_free(&left);
+  } else if (name == "left") {
     const On on(left);
     Buffers one({Form::alltoallv, 3000, false, true}, on), other({Form::alltoall, 3000}, world);
     const Piped piped;
