@@ -427,6 +427,136 @@ QUADRILLE_EXPORT int Quadrille_Waitany(int count, Quadrille_Request requests[], 
  * Errors: MPI_ERR_REQUEST for one that is active. */
 QUADRILLE_EXPORT int Quadrille_Request_free(Quadrille_Request* request);
 
+/* ---- Large counts ----
+ *
+ * The collectives above with counts of MPI_Count and displacements of MPI_Aint, for blocks of more than 2^31 - 1 elements: with
+ * the argument lists of MPI 4's functions, but with any MPI, also one that has none of these. Either all ranks call
+ * the function with large counts or none does, however large the counts of a rank are; only of Alltoall, Allgather and the same
+ * among neighbours each rank may call either. Displacements of Alltoallw are in bytes, as without _c. */
+
+/* Blocking calls. What Quadrille does not serve goes to the MPI's own function with large counts. Where the MPI has none,
+ * Alltoall, Allgather and the same among neighbours go to that with int counts, with larger elements where need be, and the
+ * others are messages between each two ranks or neighbours.
+ * Errors: those of the function without _c. Where messages stand in for a function that the MPI does not have, those of
+ * Quadrille_Alltoall_init, also MPI_ERR_COMM for an intercommunicator. */
+QUADRILLE_EXPORT int Quadrille_Alltoall_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Alltoallv_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Alltoallw_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Allgather_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Allgatherv_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+
+/* Nonblocking calls, as Quadrille_Ialltoall and its like. What Quadrille does not serve goes to the MPI's nonblocking function
+ * with int counts, with larger elements where need be, if it is an Alltoall, an Allgather or the same among neighbours; the
+ * others are messages.
+ * Errors: those of the function without _c; where messages stand in, those of Quadrille_Alltoall_init. */
+QUADRILLE_EXPORT int Quadrille_Ialltoall_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ialltoallv_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+    Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ialltoallw_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Iallgather_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Iallgatherv_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoall_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallv_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+    Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_alltoallw_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgather_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherv_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Ineighbor_allgatherw_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, Quadrille_Request* request);
+
+/* Persistent calls, as Quadrille_Alltoall_init and its like.
+ * Errors: those of Quadrille_Alltoall_init. */
+QUADRILLE_EXPORT int Quadrille_Alltoall_init_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Alltoallv_init_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Alltoallw_init_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Allgather_init_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Allgatherv_init_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoall_init_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallv_init_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_alltoallw_init_c(
+    const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+    void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgather_init_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherv_init_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+QUADRILLE_EXPORT int Quadrille_Neighbor_allgatherw_init_c(
+    const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, Quadrille_Request* request);
+
 /* ---- Calls in the order of a stream ----
  *
  * A call is put into a stream of CUDA or HIP as a kernel is: what the stream did before is sent, and what it does next finds

@@ -39,21 +39,33 @@ def _neighbors(MPI, comm):
                    "Distgraphcomm)")
 
 
-def _side(library, form, message, other, far):
+def _takes_large(forms, messages):
+  """Whether a call is one of the functions with large counts.
+
+  Where each block has a count of its own all ranks must call the same function, and none knows the counts of the
+  others: so these always are. Where there is one count each rank may call either.
+  """
+  if any(form is not _messages.simple for form in forms):
+    return True
+  return any(not message.in_place and message.counts > _messages.INT_MAX for message in messages)
+
+
+def _side(library, form, message, other, far, large):
   """The arguments of one side in the order of the C functions, and the arrays behind them."""
   source = other if message.in_place else message
   pointer = ctypes.c_void_p(message.address)
   if form is _messages.simple:
     kind = source.types[0] if isinstance(source.types, list) else source.types
     count = 0 if message.in_place else message.counts
-    return [pointer, ctypes.c_int(count), library.of(kind)]
-  counts = _messages.ints(source.counts)
-  displs = _messages.addresses(source.displs) if far else _messages.ints(source.displs)
+    return [pointer, _messages.count(count) if large else _messages.an_int(count), library.of(kind)]
+  counts = _messages.counts(source.counts) if large else _messages.ints(source.counts)
+  displs = _messages.addresses(source.displs) if far or large else _messages.ints(source.displs)
   kinds = library.handles(source.types) if form is _messages.wide else library.of(source.types)
   return [pointer, counts, displs, kinds]
 
 
-def _arguments(name, send, recv, comm):
+def _arguments(name, send, recv, comm, may_be_large=True):
+  """(library, what ends the function's name: "_c" or nothing, arguments, what must be kept)"""
   library = _library.library()
   MPI = library.MPI
   if not isinstance(comm, MPI.Comm):
@@ -72,8 +84,10 @@ def _arguments(name, send, recv, comm):
   if receiving.in_place or (neighbor and sending.in_place):
     raise ValueError(f"quadrille.{name}: MPI.IN_PLACE is not allowed here")
   far = neighbor and collective.endswith("w")
-  arguments = _side(library, send_form, sending, receiving, far) + _side(library, recv_form, receiving, sending, far)
-  return library, [*arguments, library.of(comm)], (sending.keep, receiving.keep)
+  large = may_be_large and _takes_large((send_form, recv_form), (sending, receiving))
+  arguments = (_side(library, send_form, sending, receiving, far, large) +
+               _side(library, recv_form, receiving, sending, far, large))
+  return library, "_c" if large else "", [*arguments, library.of(comm)], (sending.keep, receiving.keep)
 
 
 def _c_name(name):
@@ -82,17 +96,17 @@ def _c_name(name):
 
 def _blocking(name):
   def call(send, recv, comm):
-    library, arguments, _ = _arguments(name, send, recv, comm)
-    library.call(_c_name(name), *arguments)
+    library, ending, arguments, _ = _arguments(name, send, recv, comm)
+    library.call(_c_name(name) + ending, *arguments)
   call.__doc__ = f"{_c_name(name)}: send and recv as in mpi4py's comm.{_c_name(name)}(send, recv)."
   return call
 
 
 def _nonblocking(name):
   def call(send, recv, comm):
-    library, arguments, keep = _arguments(name, send, recv, comm)
+    library, ending, arguments, keep = _arguments(name, send, recv, comm)
     request = _requests.Request(library, False, keep)
-    library.call("I" + name, *arguments, ctypes.byref(request._handle))
+    library.call("I" + name + ending, *arguments, ctypes.byref(request._handle))
     return request
   call.__doc__ = f"Starts a nonblocking {name}. Returns a Request to wait() for or test()."
   return call
@@ -100,10 +114,10 @@ def _nonblocking(name):
 
 def _persistent(name):
   def call(send, recv, comm, info=None):
-    library, arguments, keep = _arguments(name, send, recv, comm)
+    library, ending, arguments, keep = _arguments(name, send, recv, comm)
     request = _requests.Request(library, True, keep)
     info = library.MPI.INFO_NULL if info is None else info
-    library.call(_c_name(name) + "_init", *arguments, library.of(info), ctypes.byref(request._handle))
+    library.call(_c_name(name) + "_init" + ending, *arguments, library.of(info), ctypes.byref(request._handle))
     return request
   call.__doc__ = f"Makes a persistent {name}. Returns a Request to start(), wait() for and free(). Collective."
   return call

@@ -28,7 +28,8 @@ def _stream(given):
 
 def _enqueued(name):
   def call(send, recv, comm, stream=None):
-    library, arguments, _ = _collectives._arguments(name, send, recv, comm)  # pylint: disable=protected-access
+    # pylint: disable-next=protected-access
+    library, _, arguments, _ = _collectives._arguments(name, send, recv, comm, may_be_large=False)
     library.call(_collectives._c_name(name) + "_enqueue",  # pylint: disable=protected-access
                  *arguments[:-1], _stream(stream), arguments[-1])
   call.__doc__ = (f"Puts an {name} into a stream, as a kernel: what the stream did before is sent. Keep the buffers until the "

@@ -85,7 +85,7 @@ def exchange(send, destinations=None, comm=None, recvtype=None):
   kind = message.types if recvtype is None else _messages._as_type(MPI, recvtype)  # pylint: disable=protected-access
   received = _Received()
   library.call("Exchange", ctypes.c_void_p(message.address), ctypes.c_int(len(destinations)), _messages.ints(destinations),
-               (ctypes.c_longlong * max(len(destinations), 1))(*message.counts), _messages.addresses(message.displs),
+               _messages.counts(message.counts), _messages.addresses(message.displs),
                library.of(message.types), library.of(kind), library.of(comm), ctypes.byref(received))
   try:
     return _taken(received, kind)

@@ -14,6 +14,7 @@ type, and in bytes for the w calls.
 import ctypes
 
 INT_MAX = 2**31 - 1
+COUNT_MAX = 2**63 - 1  # of MPI_Count
 
 
 class Message:
@@ -86,8 +87,8 @@ def _numbers(given, blocks, what):
 
 def _check(numbers, what, least):
   for number in numbers:
-    if number > INT_MAX:
-      raise OverflowError(f"quadrille: {what} of {number} is more than an int holds; use a larger datatype")
+    if number > COUNT_MAX:
+      raise OverflowError(f"quadrille: {what} of {number} is more than an MPI_Count holds")
     if number < least:
       raise ValueError(f"quadrille: {what} of {number} is negative")
 
@@ -184,7 +185,7 @@ def vector(MPI, given, blocks, readonly):
       end += count
   displs = _numbers(displs, blocks, "displacements")
   _check(counts, "a count", 0)
-  _check(displs, "a displacement", -INT_MAX)
+  _check(displs, "a displacement", -COUNT_MAX)
   _fits(nbytes, counts, [displ * extent for displ in displs], [kind] * blocks)
   return Message(address, counts, displs, kind, keep)
 
@@ -204,13 +205,28 @@ def wide(MPI, given, blocks, readonly):
   counts = _numbers(1 if counts is None else counts, blocks, "counts")
   displs = _numbers(0 if displs is None else displs, blocks, "displacements")
   _check(counts, "a count", 0)
-  _check(displs, "a displacement", -INT_MAX)
+  _check(displs, "a displacement", -COUNT_MAX)
   _fits(nbytes, counts, displs, types)
   return Message(address, counts, displs, types, keep)
 
 
+def an_int(number):
+  if not -INT_MAX <= number <= INT_MAX:
+    raise OverflowError(f"quadrille: {number} is more than an int holds, and the call takes no more; use a larger datatype")
+  return ctypes.c_int(number)
+
+
 def ints(numbers):
-  return (ctypes.c_int * max(len(numbers), 1))(*numbers)
+  return (ctypes.c_int * max(len(numbers), 1))(*[an_int(number) for number in numbers])
+
+
+def count(number):
+  """MPI_Count."""
+  return ctypes.c_longlong(number)
+
+
+def counts(numbers):
+  return (ctypes.c_longlong * max(len(numbers), 1))(*numbers)
 
 
 def addresses(numbers):

@@ -47,8 +47,11 @@ void set_side(run::Side& side, const void* buffer, const Count* counts, const Di
 // ---- The argument lists ----
 
 template <class Count>
+inline constexpr bool has_large = !std::is_same_v<Count, int>;
+
+template <class Count>
 run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_UNIFORM(Count, int)) {
-  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm};
+  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm, has_large<Count>};
   set_side(call.send, sendbuf, sendcount, sendtype);
   set_side(call.recv, recvbuf, recvcount, recvtype);
   return call;
@@ -56,7 +59,7 @@ run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_UNIFORM(Count, int
 
 template <class Count, class Displacement>
 run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_VECTOR(Count, Displacement)) {
-  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm};
+  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm, has_large<Count>};
   set_side(call.send, sendbuf, sendcounts, sdispls, sendtype);
   set_side(call.recv, recvbuf, recvcounts, rdispls, recvtype);
   return call;
@@ -64,7 +67,7 @@ run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_VECTOR(Count, Disp
 
 template <class Count, class Displacement>
 run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_TYPED(Count, Displacement)) {
-  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm};
+  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm, has_large<Count>};
   set_side(call.send, sendbuf, sendcounts, sdispls, sendtypes);
   set_side(call.recv, recvbuf, recvcounts, rdispls, recvtypes);
   return call;
@@ -72,7 +75,7 @@ run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_TYPED(Count, Displ
 
 template <class Count, class Displacement>
 run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_GATHERV(Count, Displacement)) {
-  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm};
+  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm, has_large<Count>};
   set_side(call.send, sendbuf, sendcount, sendtype);
   set_side(call.recv, recvbuf, recvcounts, displs, recvtype);
   return call;
@@ -80,7 +83,7 @@ run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_GATHERV(Count, Dis
 
 template <class Count, class Displacement>
 run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_GATHERW(Count, Displacement)) {
-  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm};
+  run::Call call{collective, {}, {}, sendbuf == MPI_IN_PLACE, comm, has_large<Count>};
   set_side(call.send, sendbuf, sendcount, sendtype);
   set_side(call.recv, recvbuf, recvcounts, rdispls, recvtypes);
   return call;

@@ -270,6 +270,15 @@ int try_to_start(Quadrille_Request* handle, void* stream) {
   return told(*request.team, carry_out_in_order(nobody, request, driver, stream), earlier);
 }
 
+// A start of a request that none can be made of is not written down. The communicator may be gone.
+void begin_record(record::Recorded& recorded, const Quadrille_Request* handle, const void* site) {
+  if (handle == nullptr || *handle == nullptr || (*handle)->recorded == nullptr) return;
+  record::Sent& sent = *(*handle)->recorded;
+  sent.call.comm = (*handle)->team->user;
+  recorded.begin(sent.call, record::Form::enqueued, site);
+  record::by(sent.by);
+}
+
 }  // namespace
 
 bool end_turn(State& request) {
@@ -291,7 +300,9 @@ int enqueue(const run::Call& call, void* stream, const void* site) {
   return guarded(call.comm, [&] { return try_to_enqueue(call, stream); });
 }
 
-int start_in_stream(Quadrille_Request* request, void* stream) {
+int start_in_stream(Quadrille_Request* request, void* stream, const void* site) {
+  std::optional<record::Recorded> recorded;
+  if (record::on) begin_record(recorded.emplace(), request, site);
   return guarded(mpi().comm_world, [&] { return try_to_start(request, stream); });
 }
 
@@ -329,6 +340,8 @@ int Quadrille_Alltoallw_enqueue(const void* sendbuf, const int sendcounts[], con
   return api::enqueue(api::call_of(Collective::alltoallw, QUADRILLE_ARGUMENTS_TYPED), stream, __builtin_return_address(0));
 }
 
-int Quadrille_Start_enqueue(Quadrille_Request* request, void* stream) { return api::start_in_stream(request, stream); }
+int Quadrille_Start_enqueue(Quadrille_Request* request, void* stream) {
+  return api::start_in_stream(request, stream, __builtin_return_address(0));
+}
 
 int Quadrille_Enqueue_status(MPI_Comm comm) { return api::enqueue_status(comm); }

@@ -142,7 +142,7 @@ int make_and_start(const Call& call, bool persistent, Quadrille_Request* request
   if (request != nullptr) *request = QUADRILLE_REQUEST_NULL;
   if (!mpi().usable) return raise(call.comm, MPI_ERR_OTHER);
   Team* team = team::team_of(call.comm);
-  if (team == nullptr || (persistent && is_inter(call.comm))) return raise(call.comm, MPI_ERR_COMM);
+  if (team == nullptr || ((persistent || !fits_the_mpi(call)) && is_inter(call.comm))) return raise(call.comm, MPI_ERR_COMM);
   if (request == nullptr) return raise(call.comm, MPI_ERR_ARG);
   prepare_progress();
   auto made = std::make_unique<Quadrille_Request_state>();
@@ -174,11 +174,43 @@ bool starts_again(const Call& call, Quadrille_Request* request) {
 
 }  // namespace
 
-int make_request(const Call& call, bool persistent, Quadrille_Request* request) {
+namespace {
+
+int make_guarded(const Call& call, bool persistent, Quadrille_Request* request) {
   return guarded(call.comm, [&] {
     if (persistent || request == nullptr || !starts_again(call, request)) return make_and_start(call, persistent, request);
     return MPI_SUCCESS;
   });
+}
+
+// What carries it out, and what its starts in a stream will send. Without memory for that they are not written down.
+void tell_recorder(const Call& call, State& made) {
+  Team* const team = team::team_of(call.comm);
+  const char* const by = team != nullptr ? team->request_by : "quadrille";
+  record::by(by);
+  if (!made.persistent || team == nullptr) return;
+  static_cast<void>(thrown_by([&] {
+    int rank = 0;
+    mpi().Comm_rank(call.comm, &rank);
+    const BlockNumbers blocks = blocks_of(call, *team);
+    made.recorded = record::sent_by(call, call.in_place ? blocks.recv : blocks.send, rank);
+    made.recorded->by = by;
+  }));
+}
+
+int make_recorded(const Call& call, bool persistent, Quadrille_Request* request, const void* site) {
+  record::Recorded recorded;
+  recorded.begin(call, persistent ? record::Form::persistent : record::Form::nonblocking, site);
+  const int error = make_guarded(call, persistent, request);
+  if (error == MPI_SUCCESS && request != nullptr && *request != nullptr) tell_recorder(call, **request);
+  return error;
+}
+
+}  // namespace
+
+int make_request(const Call& call, bool persistent, Quadrille_Request* request, const void* site) {
+  if (record::on) [[unlikely]] return make_recorded(call, persistent, request, site);
+  return make_guarded(call, persistent, request);
 }
 
 }  // namespace quadrille::api

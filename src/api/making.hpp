@@ -10,6 +10,10 @@
 
 namespace quadrille::api {
 
+// Whether a function of the MPI with int counts can carry it out on all ranks: with one count for all blocks a rank may
+// give larger elements instead, whatever the others do.
+inline bool fits_the_mpi(const run::Call& call) { return !call.large || is_regular(call.collective); }
+
 // A request that is being made.
 struct Making {
   run::Call call;
@@ -32,8 +36,9 @@ struct Making {
   // The messages of two requests must not meet. All ranks count all requests.
   void take_tag();
   bool is_drop_in() const { return door == Door::drop_in; }
-  // The MPI cannot stand in: it would have to be called in the order of all ranks' calls.
-  bool is_ours() const { return (persistent || enqueued) && !is_drop_in(); }
+  // The MPI cannot stand in: it would have to be called in the order of all ranks' calls, or its function takes no large
+  // counts.
+  bool is_ours() const { return (persistent || enqueued || !fits_the_mpi(call)) && !is_drop_in(); }
   // It may not wait for another rank: MPI's nonblocking functions never do. What such a call needs is there, or it goes to
   // the MPI (api/taken.hpp). Our own ones wait in the first call on a communicator (docs/requests.md).
   bool never_waits() const { return is_drop_in() && !persistent; }

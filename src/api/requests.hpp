@@ -25,6 +25,7 @@
 #include "run/node_neighbors.hpp"
 #include "run/padded_run.hpp"
 #include "run/under_way.hpp"
+#include "team/record.hpp"
 #include "team/leaders.hpp"
 #include "team/own_rings.hpp"
 #include "team/team.hpp"
@@ -49,6 +50,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   std::deque<const quadrille::run::Pending*>* queue = nullptr;  // in which it takes its turn there, or on a lane of leaders
   std::unique_ptr<quadrille::api::OnHost> on_host;  // if the program has loaded a driver of a device
   std::unique_ptr<quadrille::api::StreamTurn> turn;  // in a stream of a device, if it ever had one
+  std::unique_ptr<quadrille::record::Sent> recorded;  // of a persistent one of our names, if calls are recorded
   Run run;
   bool persistent = false;
   bool crowded = false;  // ranks share processors: who looks in vain must let others run
@@ -118,8 +120,9 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
 
 namespace quadrille::api {
 
-// Makes a request for a call, and starts it if it is not `persistent`. Collective. What is wrong is raised.
-int make_request(const run::Call& call, bool persistent, Quadrille_Request* request);
+// Makes a request for a call that comes from `site`, and starts it if it is not `persistent`. Collective. What is wrong is
+// raised.
+int make_request(const run::Call& call, bool persistent, Quadrille_Request* request, const void* site);
 
 // Starts a request that is not active.
 int start(Quadrille_Request_state& request);

@@ -46,6 +46,7 @@ struct Call {
   Side recv;
   bool in_place = false;
   MPI_Comm comm{};
+  bool large = false;  // its counts are MPI_Count: how large they are is a fact of this rank alone
   // Where its blocks, or those of one side, are in a device's memory and stay there: by whom that is copied, and where.
   // No block has gaps, and none is sent in place but by an allgather. The MPI takes such memory.
   const memory::DeviceDriver* device = nullptr;

@@ -1,10 +1,12 @@
 #include "run/native_run.hpp"
 
 #include <algorithm>
+#include <climits>
 
 #include "collective/signatures.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/progress_hook.hpp"
+#include "mpi/types.hpp"
 
 namespace quadrille::run {
 namespace {
@@ -15,14 +17,54 @@ QUADRILLE_MPI_COLLECTIVES(QUADRILLE_NONBLOCKING)
 #undef QUADRILLE_NONBLOCKING
 #define QUADRILLE_BLOCKING(collective, Name, ...) \
   auto blocking(Of<Collective::collective>) { return mpi().Name; }
-QUADRILLE_DENSE_COLLECTIVES(QUADRILLE_BLOCKING)
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_BLOCKING)
 #undef QUADRILLE_BLOCKING
 
-NativeRun::Arguments arguments_of(const void* buffer, const Side& side) {
-  return {const_cast<void*>(buffer), static_cast<int>(side.count), side.type,
-          side.counts,               side.displacements,           side.displacements,
-          side.displacements_large,  side.types};
-}
+// Of both sides as the MPI takes them.
+class BothSides {
+ public:
+  explicit BothSides(const Call& call)
+      : send_(arguments_of(call.in_place ? MPI_IN_PLACE : call.send.base, call.send)),
+        recv_(arguments_of(call.recv.base, call.recv)) {
+    error_ = lend(send_, call.send);
+    if (error_ == MPI_SUCCESS) error_ = lend(recv_, call.recv);
+  }
+  // A type may be freed while a call that uses it is under way.
+  ~BothSides() {
+    for (int i = 0; i < made_; ++i) mpi().Type_free(&types_[i]);
+  }
+  BothSides(const BothSides&) = delete;
+  BothSides& operator=(const BothSides&) = delete;
+
+  int error() const { return error_; }
+  const NativeRun::Arguments& send() const { return send_; }
+  const NativeRun::Arguments& recv() const { return recv_; }
+
+ private:
+  static NativeRun::Arguments arguments_of(const void* buffer, const Side& side) {
+    return {const_cast<void*>(buffer), static_cast<int>(side.count), side.type,
+            side.counts,               side.displacements,           side.displacements,
+            side.displacements_large,  side.types};
+  }
+
+  // One element in the place of more than an int counts. A count that is negative, or too large for any data, stays a mistake.
+  int lend(NativeRun::Arguments& arguments, const Side& side) {
+    if (side.count <= INT_MAX) return MPI_SUCCESS;
+    arguments.count = -1;
+    if (static_cast<std::ptrdiff_t>(side.count) < 0 || side.type == mpi().datatype_null) return MPI_SUCCESS;
+    MPI_Datatype& made = types_[made_];
+    const int error = make_large_type(side.count, side.type, type_info(side.type).extent, made);
+    if (error != MPI_SUCCESS) return error;
+    ++made_;
+    arguments.count = 1, arguments.type = made;
+    return MPI_SUCCESS;
+  }
+
+  NativeRun::Arguments send_, recv_;
+  MPI_Datatype types_[2] = {};
+  int made_ = 0;
+  int error_ = MPI_SUCCESS;
+};
 
 // In place the send type does not count, but some MPIs look at it.
 Call with_any_send_type(Call call) {
@@ -51,16 +93,16 @@ int NativeRun::start() {
     return error;
   }
   const Call& call = call_.call();
-  const Arguments send = arguments_of(call.in_place ? MPI_IN_PLACE : call.send.base, call.send);
-  const Arguments recv = arguments_of(call.recv.base, call.recv);
+  const BothSides sides(call);
+  if (sides.error() != MPI_SUCCESS) return sides.error();
   request_ = mpi().request_null;  // some MPIs report no error after a handler of the user's, and no request either
   const int error = do_as(
       call.collective,
       [&](auto collective) {
         if constexpr (row_of(collective).of_mpi) {
-          return call_with<collective>(nonblocking(collective), send, recv, call.comm, &request_);
+          return call_with<collective>(nonblocking(collective), sides.send(), sides.recv(), call.comm, &request_);
         } else {
-          return start_allgatherw(send, recv, call.comm);
+          return start_allgatherw(sides.send(), sides.recv(), call.comm);
         }
       },
       MPI_ERR_OTHER);
@@ -80,13 +122,13 @@ int NativeRun::start_allgatherw(Arguments send, const Arguments& recv, MPI_Comm 
 
 int run_native(const Call& given, MPI_Comm comm) {
   const Call call = with_any_send_type(given);
-  const NativeRun::Arguments send = arguments_of(call.in_place ? MPI_IN_PLACE : call.send.base, call.send);
-  const NativeRun::Arguments recv = arguments_of(call.recv.base, call.recv);
+  const BothSides sides(call);
+  if (sides.error() != MPI_SUCCESS) return sides.error();
   return do_as(
       call.collective,
       [&](auto collective) {
-        if constexpr (is_dense(collective)) {
-          return call_with<collective>(blocking(collective), send, recv, comm);
+        if constexpr (row_of(collective).of_mpi) {
+          return call_with<collective>(blocking(collective), sides.send(), sides.recv(), comm);
         } else {
           return MPI_ERR_OTHER;
         }

@@ -1,4 +1,5 @@
-// A call that the MPI carries out, by its own nonblocking or persistent function.
+// A call that the MPI carries out, by its own function with int counts. One count for all blocks may be more than that:
+// then the MPI gets larger elements.
 #pragma once
 
 #include <vector>
@@ -12,7 +13,7 @@ class NativeRun {
  public:
   using Arguments = SideArguments<MPI_Datatype, MPI_Aint>;
 
-  // The arrays of the call, of so many blocks, need not outlive it. Counts are ints.
+  // The arrays of the call, of so many blocks, need not outlive it, and their counts are ints.
   NativeRun(const Call& call, int send_blocks, int recv_blocks);
   // Of a request that the MPI has made: a nonblocking one is under way, a persistent one is started at each start, and
   // freed with this.
@@ -39,8 +40,8 @@ class NativeRun {
   bool under_way_ = false;
 };
 
-// The MPI's own blocking function on that communicator, with the buffers and counts of a dense call, which are ints.
-// Returns an MPI error code.
+// The MPI's own blocking function on that communicator, with the buffers and counts of a call, whose arrays are of ints. The
+// MPI has such a function. Returns an MPI error code.
 int run_native(const Call& call, MPI_Comm comm);
 
 }  // namespace quadrille::run

@@ -291,6 +291,26 @@ void by(std::string_view name) { by_name(name); }
 
 void by_the_short_way(choose::Engine engine) { here.name = by_short_way, here.engine = engine; }
 
+std::unique_ptr<Sent> sent_by(const run::Call& call, int blocks, int rank) {
+  auto sent = std::make_unique<Sent>();
+  run::Call& told = sent->call;
+  told.collective = call.collective;
+  told.comm = call.comm;
+  told.send.type = mpi().byte;
+  const run::Side& side = sent_side(call);
+  if (has_one_block(call.collective)) {
+    told.send.count = static_cast<std::size_t>(count_of(call, rank)) * type_info(side.type).size;
+    return sent;
+  }
+  for (int b = 0; b < blocks; ++b) {
+    const auto size = static_cast<std::ptrdiff_t>(type_info(side.type_of(b)).size);
+    sent->bytes.push_back(static_cast<MPI_Count>(side.count_of(b) * size));
+  }
+  sent->bytes.resize(std::max<std::size_t>(sent->bytes.size(), 1));  // the array is there, also where there are no blocks
+  told.send.counts_large = sent->bytes.data();
+  return sent;
+}
+
 Recorded::Recorded() : outermost_(!here.inside) {
   if (outermost_) here = {true};
 }

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "choose/registry.hpp"
 #include "run/call.hpp"
@@ -38,6 +40,16 @@ struct Key {
   std::size_t count;
   const void* site;  // the address to which the call returns
 };
+
+// What a persistent request sends, as its starts are written down: in bytes, with numbers of its own, since the program may
+// free its datatypes and change its arrays.
+struct Sent {
+  run::Call call;
+  std::vector<MPI_Count> bytes;  // of each block, where they differ
+  const char* by = "quadrille";  // what carries it out
+};
+// Of a call without a mistake that has `blocks` blocks to send, by this rank. Throws std::bad_alloc.
+std::unique_ptr<Sent> sent_by(const run::Call& call, int blocks, int rank);
 
 enum class Timed : std::uint8_t { no, as_each, as_sample };
 

@@ -24,6 +24,32 @@ static int ring_is_wrong(int rank, int size) {
   return wrong;
 }
 
+/* With large counts, in each form: to each rank one int, backwards. */
+static int large_is_wrong(int rank, int size) {
+  MPI_Count* ones = malloc((size_t)size * sizeof(MPI_Count));
+  MPI_Aint* places = malloc((size_t)size * sizeof(MPI_Aint));
+  int* got = malloc((size_t)size * sizeof(int));
+  int wrong = 0;
+  for (int p = 0; p < size; ++p) ones[p] = 1, places[p] = size - 1 - p;
+  for (int form = 0; form < 3; ++form) {
+    Quadrille_Request request = QUADRILLE_REQUEST_NULL;
+    for (int p = 0; p < size; ++p) got[p] = -1;
+    if (form == 0) {
+      wrong += Quadrille_Allgatherv_c(&rank, 1, MPI_INT, got, ones, places, MPI_INT, MPI_COMM_WORLD) != MPI_SUCCESS;
+    } else if (form == 1) {
+      Quadrille_Iallgatherv_c(&rank, 1, MPI_INT, got, ones, places, MPI_INT, MPI_COMM_WORLD, &request);
+      wrong += Quadrille_Wait(&request) != MPI_SUCCESS;
+    } else {
+      Quadrille_Allgatherv_init_c(&rank, 1, MPI_INT, got, ones, places, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+      wrong += Quadrille_Start(&request) != MPI_SUCCESS || Quadrille_Wait(&request) != MPI_SUCCESS;
+      Quadrille_Request_free(&request);
+    }
+    for (int p = 0; p < size; ++p) wrong += got[size - 1 - p] != p;
+  }
+  free(ones), free(places), free(got);
+  return wrong;
+}
+
 int main(int argc, char** argv) {
   int rank, size, wrong = 0;
   if (Quadrille_Version() != QUADRILLE_VERSION) return EXIT_FAILURE;
@@ -59,7 +85,7 @@ int main(int argc, char** argv) {
   Quadrille_Allgatherv(&rank, 1, MPI_INT, receive, ones, places, MPI_INT, MPI_COMM_WORLD);
   for (int p = 0; p < size; ++p) wrong += receive[p] != p;
 
-  wrong += ring_is_wrong(rank, size);
+  wrong += ring_is_wrong(rank, size) + large_is_wrong(rank, size);
 
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   int code = Quadrille_Set_algorithm(MPI_COMM_WORLD, "alltoall", "no-such-algorithm"), class = 0;

@@ -7,7 +7,11 @@
 //   dense     the calls with large counts, and those whose int counts are more than 2^31 bytes
 //   packed    types with gaps, of extent zero, and of more than 2 GiB for one element
 //   messages  two calls, for settings under which they become messages of the MPI
+//   requests  by name: the same two, and one with one count, as nonblocking and persistent calls
+//
+// With BY_NAME by Quadrille's functions, else by the MPI's.
 #include <mpi.h>
+#include <quadrille.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,6 +22,12 @@
 #include <cstring>
 #include <string>
 #include <vector>
+
+#if defined(BY_NAME)
+#define CALL(name) Quadrille_##name
+#else
+#define CALL(name) MPI_##name
+#endif
 
 namespace {
 
@@ -147,10 +157,10 @@ struct Buffers {
 
 void vectors(Buffers& b) {
   const Sizes s;
-  expect("Alltoallv_c", MPI_Alltoallv_c(b.send.data(), s.send, s.from, MPI_BYTE, b.recv.data(), s.recv, s.to, MPI_BYTE,
+  expect("Alltoallv_c", CALL(Alltoallv_c)(b.send.data(), s.send, s.from, MPI_BYTE, b.recv.data(), s.recv, s.to, MPI_BYTE,
                                         MPI_COMM_WORLD));
   b.check_sizes("Alltoallv_c");
-  expect("Alltoallw_c", MPI_Alltoallw_c(b.send.data(), s.send, s.from, s.types, b.recv.data(), s.recv, s.to, s.types,
+  expect("Alltoallw_c", CALL(Alltoallw_c)(b.send.data(), s.send, s.from, s.types, b.recv.data(), s.recv, s.to, s.types,
                                         MPI_COMM_WORLD));
   b.check_sizes("Alltoallw_c");
 }
@@ -159,7 +169,7 @@ void vectors(Buffers& b) {
 void gathers(Buffers& b) {
   const MPI_Count counts[] = {big, small};
   const MPI_Aint places[] = {piece, beyond + piece};
-  expect("Allgatherv_c", MPI_Allgatherv_c(b.send.data(), counts[rank], MPI_BYTE, b.recv.data(), counts, places,
+  expect("Allgatherv_c", CALL(Allgatherv_c)(b.send.data(), counts[rank], MPI_BYTE, b.recv.data(), counts, places,
                                           MPI_BYTE, MPI_COMM_WORLD));
   b.check_block("Allgatherv_c", 0, 0, piece, big);
   b.check_block("Allgatherv_c", 1, 0, beyond + piece, small);
@@ -173,7 +183,7 @@ void int_counts(Buffers& b) {
   if (rank == 0) send[1] = doubles;
   if (rank == 1) recv[0] = doubles;
   const int to[2] = {static_cast<int>(piece / sizeof(double)), 0};
-  expect("Alltoallv", MPI_Alltoallv(b.send.data(), send, from, MPI_DOUBLE, b.recv.data(), recv, to, MPI_DOUBLE,
+  expect("Alltoallv", CALL(Alltoallv)(b.send.data(), send, from, MPI_DOUBLE, b.recv.data(), recv, to, MPI_DOUBLE,
                                     MPI_COMM_WORLD));
   if (rank == 1) b.check_block("Alltoallv", 0, 0, piece, doubles * sizeof(double));
   b.recv.poison();
@@ -184,19 +194,64 @@ void uniform() {
   Space send(2 * big, {0, two_gib, 2 * big}), recv(2 * big, {0, two_gib, 2 * big});
   const auto sent = [&](int of, std::size_t at) { return send.value(of, at); };
   send.fill(rank), recv.poison();
-  expect("Alltoall_c", MPI_Alltoall_c(send.data(), big, MPI_BYTE, recv.data(), big, MPI_BYTE, MPI_COMM_WORLD));
+  expect("Alltoall_c", CALL(Alltoall_c)(send.data(), big, MPI_BYTE, recv.data(), big, MPI_BYTE, MPI_COMM_WORLD));
   for (std::size_t from = 0; from < 2; ++from) {
     recv.check("Alltoall_c", from * big, (from + 1) * big, [&](std::size_t at) {
       return sent(static_cast<int>(from), at - from * big + static_cast<std::size_t>(rank) * big);
     });
   }
   recv.poison();
-  expect("Allgather_c", MPI_Allgather_c(send.data(), big, MPI_BYTE, recv.data(), big, MPI_BYTE, MPI_COMM_WORLD));
+  expect("Allgather_c", CALL(Allgather_c)(send.data(), big, MPI_BYTE, recv.data(), big, MPI_BYTE, MPI_COMM_WORLD));
   for (std::size_t from = 0; from < 2; ++from) {
     recv.check("Allgather_c", from * big, (from + 1) * big,
                [&](std::size_t at) { return sent(static_cast<int>(from), at - from * big); });
   }
 }
+
+#if defined(BY_NAME)
+void complete(const char* what, int made, Quadrille_Request* request, bool persistent) {
+  expect(what, made);
+  if (persistent) expect(what, Quadrille_Start(request));
+  expect(what, Quadrille_Wait(request));
+  if (persistent) Quadrille_Request_free(request);
+}
+
+void requests(Buffers& b) {
+  const Sizes s;
+  unsigned char* const send = b.send.data();
+  unsigned char* const recv = b.recv.data();
+  Quadrille_Request request = QUADRILLE_REQUEST_NULL;
+  const auto check = [&](const char* what, int made, bool persistent) {
+    complete(what, made, &request, persistent);
+    b.check_sizes(what);
+  };
+  check("Ialltoallv_c", Quadrille_Ialltoallv_c(send, s.send, s.from, MPI_BYTE, recv, s.recv, s.to, MPI_BYTE,
+                                               MPI_COMM_WORLD, &request), false);
+  check("Ialltoallw_c", Quadrille_Ialltoallw_c(send, s.send, s.from, s.types, recv, s.recv, s.to, s.types,
+                                               MPI_COMM_WORLD, &request), false);
+  check("Alltoallv_init_c", Quadrille_Alltoallv_init_c(send, s.send, s.from, MPI_BYTE, recv, s.recv, s.to, MPI_BYTE,
+                                                       MPI_COMM_WORLD, MPI_INFO_NULL, &request), true);
+}
+
+// All blocks are large.
+void uniform_requests() {
+  Space send(big, {0, two_gib}), recv(2 * big, {0, two_gib, 2 * big});
+  Quadrille_Request request = QUADRILLE_REQUEST_NULL;
+  send.fill(rank);
+  for (const bool persistent : {false, true}) {
+    recv.poison();
+    const int made = persistent ? Quadrille_Allgather_init_c(send.data(), big, MPI_BYTE, recv.data(), big, MPI_BYTE,
+                                                             MPI_COMM_WORLD, MPI_INFO_NULL, &request)
+                                : Quadrille_Iallgather_c(send.data(), big, MPI_BYTE, recv.data(), big, MPI_BYTE,
+                                                         MPI_COMM_WORLD, &request);
+    complete("Iallgather_c", made, &request, persistent);
+    for (std::size_t from = 0; from < 2; ++from) {
+      recv.check("Iallgather_c", from * big, (from + 1) * big,
+                 [&](std::size_t at) { return send.value(static_cast<int>(from), at - from * big); });
+    }
+  }
+}
+#endif
 
 // Rank 0 is the only source of rank 1.
 void neighbors(Buffers& b) {
@@ -216,14 +271,14 @@ void neighbors(Buffers& b) {
     b.recv.poison();
   };
   check("Neighbor_alltoall_c",
-        MPI_Neighbor_alltoall_c(send, big, MPI_BYTE, recv + piece, big, MPI_BYTE, line));
+        CALL(Neighbor_alltoall_c)(send, big, MPI_BYTE, recv + piece, big, MPI_BYTE, line));
   check("Neighbor_alltoallv_c",
-        MPI_Neighbor_alltoallv_c(send, count, from, MPI_BYTE, recv, count, to, MPI_BYTE, line));
+        CALL(Neighbor_alltoallv_c)(send, count, from, MPI_BYTE, recv, count, to, MPI_BYTE, line));
   check("Neighbor_alltoallw_c",
-        MPI_Neighbor_alltoallw_c(send, count, from, types, recv, count, to, types, line));
+        CALL(Neighbor_alltoallw_c)(send, count, from, types, recv, count, to, types, line));
   check("Neighbor_allgather_c",
-        MPI_Neighbor_allgather_c(send, big, MPI_BYTE, recv + piece, big, MPI_BYTE, line));
-  check("Neighbor_allgatherv_c", MPI_Neighbor_allgatherv_c(send, big, MPI_BYTE, recv, count, to, MPI_BYTE, line));
+        CALL(Neighbor_allgather_c)(send, big, MPI_BYTE, recv + piece, big, MPI_BYTE, line));
+  check("Neighbor_allgatherv_c", CALL(Neighbor_allgatherv_c)(send, big, MPI_BYTE, recv, count, to, MPI_BYTE, line));
   MPI_Comm_free(&line);
 }
 
@@ -235,9 +290,9 @@ void nothing() {
   unsigned char byte = 7;
   const MPI_Count counts[] = {big, big};
   const MPI_Aint places[] = {0, 0};
-  expect("Alltoall_c of nothing", MPI_Alltoall_c(&byte, big, empty, &byte + 1, big, empty, MPI_COMM_WORLD));
+  expect("Alltoall_c of nothing", CALL(Alltoall_c)(&byte, big, empty, &byte + 1, big, empty, MPI_COMM_WORLD));
   expect("Alltoallv_c of nothing",
-         MPI_Alltoallv_c(&byte, counts, places, empty, &byte + 1, counts, places, empty, MPI_COMM_WORLD));
+         CALL(Alltoallv_c)(&byte, counts, places, empty, &byte + 1, counts, places, empty, MPI_COMM_WORLD));
   MPI_Type_free(&empty);
 }
 
@@ -248,7 +303,7 @@ void send_typed(const char* what, const void* from, MPI_Count count, MPI_Datatyp
   const MPI_Aint places[2] = {0, 0};
   if (rank == 0) send[1] = count;
   if (rank == 1) recv[0] = room;
-  expect(what, MPI_Alltoallv_c(from, send, places, type, to, recv, places, to_type, MPI_COMM_WORLD));
+  expect(what, CALL(Alltoallv_c)(from, send, places, type, to, recv, places, to_type, MPI_COMM_WORLD));
 }
 
 void packed(Buffers& b) {
@@ -312,7 +367,13 @@ int main(int argc, char** argv) {
     if (mode == "dense") vectors(buffers), gathers(buffers), int_counts(buffers), neighbors(buffers), nothing();
     if (mode == "messages") vectors(buffers), int_counts(buffers);
     if (mode == "packed") packed(buffers);
+#if defined(BY_NAME)
+    if (mode == "requests") requests(buffers);
+#endif
   }
+#if defined(BY_NAME)
+  if (mode == "requests") uniform_requests();
+#endif
   if (mode == "dense") uniform();
   MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0 && failures == 0) std::puts("all as expected");

@@ -287,17 +287,52 @@ def check_requests(data, ranks):
 
 
 def check_own(data, ranks):
-  """The sparse exchange and enqueued calls are recorded, and not made again."""
+  """What no MPI has is recorded. The sparse exchange, and what takes its place in a stream, are not made again."""
   calls, double = 30, 8
-  assert len(data['calls']) == 3, data['calls']
   sparse = only(data, 'exchange', least=INT)
   check_call(data, sparse, calls, calls * INT * sum(range(1, ranks)), INT, (ranks - 1) * INT)
   check_call(data, only(data, 'exchange', least=0), calls, 0, 0, 0)
   assert sparse['by'] and sparse['by'][0]['name'].startswith(('consensus', 'bruck')), sparse['by']
   enqueued = only(data, 'alltoall', 'enqueued')
   check_call(data, enqueued, calls, calls * ranks * ranks * 4 * double, 4 * double, 4 * double)
-  whys = {data['calls'][case['call']]['collective']: case['why'] for case in data['replay']['cases']}
-  assert "no MPI has" in whys['exchange'] and "a device's stream" in whys['alltoall'], whys
+  check_own_requests(data, ranks)
+  assert len(data['calls']) == 11, data['calls']
+  whys = {(data['calls'][case['call']]['collective'], data['calls'][case['call']]['form']): case['why']
+          for case in data['replay']['cases'] if 'why' in case}
+  assert 'no MPI has' in whys['exchange', 'blocking'], whys
+  in_streams = [why for (_, form), why in whys.items() if form == 'enqueued']
+  assert in_streams and all("a device's stream" in why for why in in_streams), whys
+
+
+def check_own_requests(data, ranks):
+  """Requests by Quadrille's names as they are made, and their starts in a stream, each with the blocks of its request."""
+  starts, double = 20, 8
+  check_call(data, only(data, 'alltoall', 'nonblocking'), starts, starts * 2 * INT * ranks * ranks, 2 * INT, 2 * INT)
+  pairs = [[(a + b) * 2 * INT for b in range(ranks)] for a in range(ranks)]
+  of_all, most = sum(map(sum, pairs)), 2 * (ranks - 1) * 2 * INT
+  made, started = only(data, 'alltoallv', 'persistent'), only(data, 'alltoallv', 'enqueued')
+  check_call(data, made, 1, of_all, 0, most)
+  check_call(data, started, starts, starts * of_all, 0, most)
+  assert [sample['call'] for sample in started['samples']] == [16, 8], started['samples']
+  assert all(sample['bytes'] == pairs for sample in started['samples']), started['samples']
+  assert names(started) == names(made) and names(made) <= {'rings', 'messages'}, (started, made)
+  assert started['where'] != made['where'], started['where']
+
+  around = only(data, 'neighbor_alltoallv', 'enqueued')
+  to_the_next = INT * sum(range(1, ranks))
+  check_call(data, around, starts, starts * to_the_next, 0, (ranks - 1) * INT)
+  line = data['communicators'][around['communicator']]
+  matrix = zeros(ranks)
+  for rank in range(ranks - 1):
+    matrix[rank][rank + 1] = (rank + 1) * INT * (starts + 1)
+  assert line['name'] == 'line' and line['bytes'] == matrix, line
+
+  known = only(data, 'allgather', 'enqueued')
+  check_call(data, known, starts / 2, starts / 2 * 3 * double * ranks * ranks, 3 * double, 3 * double)
+  assert data['communicators'][known['communicator']]['name'] == 'gone', known
+  # Starts after it was freed have no place of their own.
+  rest = only(data, 'allgather')
+  assert rest['communicator'] < 0 and rest['calls'] == starts / 2, rest
 
 
 def main(data_file, page, action, ranks, nodes=1):

@@ -10,7 +10,8 @@
  *   full     more sizes than have room, then Alltoallv on the first two ranks, and then on all
  *   neighbors  every kind of call between neighbours, on communicators with names, of an even number of ranks from 4 on
  *   requests   nonblocking calls, and persistent ones where the MPI has them
- *   own        what no MPI has: the sparse exchange, and calls that take their place in a stream
+ *   own        what no MPI has: the sparse exchange, calls that take their place in a stream, and requests by Quadrille's
+ *              names. A second argument is a driver of a device, which is loaded, and whose NULL stream it is
  *   short    many small calls; prints the nanoseconds of one
  */
 #define _GNU_SOURCE
@@ -272,6 +273,86 @@ static void own(void) {
   }
 }
 
+/* A function of the library that `quadrille report` has loaded. */
+#define OWN(name) ((__typeof__(&name))dlsym(RTLD_DEFAULT, #name))
+
+enum { starts = 20 };
+
+/* All that the NULL stream of the driver has to do; without a driver nothing waits. */
+static int (*synchronize)(void*);
+
+static void load_driver(const char* path) {
+  void *library = dlopen(path, RTLD_NOW), *context;
+  int (*init)(unsigned) = (int (*)(unsigned))dlsym(library, "cuInit");
+  int (*retain)(void**, int) = (int (*)(void**, int))dlsym(library, "cuDevicePrimaryCtxRetain");
+  int (*push)(void*) = (int (*)(void*))dlsym(library, "cuCtxPushCurrent_v2");
+  synchronize = (int (*)(void*))dlsym(library, "cuStreamSynchronize");
+  if (init(0) != 0 || retain(&context, 0) != 0 || push(context) != 0) MPI_Abort(MPI_COMM_WORLD, 9);
+}
+
+static void start_in_stream(Quadrille_Request* request, int times) {
+  int i;
+  for (i = 0; i < times; ++i) {
+    if (OWN(Quadrille_Start_enqueue)(request, NULL) != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 9);
+  }
+  if (synchronize != NULL) synchronize(NULL);
+}
+
+/* From rank a to rank b a + b pairs of INTs, of a type and of arrays that are there no more when it is started. */
+static void start_pairs(void) {
+  Quadrille_Request request;
+  MPI_Datatype pair;
+  int r;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  MPI_Type_commit(&pair);
+  for (r = 0; r < ranks; ++r) counts[0][r] = rank + r, places[0][r] = 50 * r;
+  OWN(Quadrille_Alltoallv_init)(sent, counts[0], places[0], pair, received, counts[0], places[0], pair, MPI_COMM_WORLD,
+                                MPI_INFO_NULL, &request);
+  MPI_Type_free(&pair);
+  memset(counts, 0, sizeof counts);
+  start_in_stream(&request, starts);
+  OWN(Quadrille_Request_free)(&request);
+}
+
+/* On a line from left to right a + 1 INTs from rank a to the next one, and nothing to the last one. */
+static void start_neighbors(void) {
+  Quadrille_Request request;
+  MPI_Comm line = grid("line", 1, &ranks, 0);
+  counts[0][0] = 0, counts[0][1] = rank + 1;
+  counts[1][0] = rank, counts[1][1] = 0;
+  places[0][0] = places[0][1] = places[1][0] = places[1][1] = 0;
+  OWN(Quadrille_Neighbor_alltoallv_init)(sent, counts[0], places[0], MPI_INT, received, counts[1], places[1], MPI_INT,
+                                         line, MPI_INFO_NULL, &request);
+  start_in_stream(&request, starts);
+  OWN(Quadrille_Request_free)(&request);
+  MPI_Comm_free(&line);
+}
+
+/* In place, and half of the starts come after the communicator was freed. */
+static void start_without_communicator(void) {
+  Quadrille_Request request;
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_name(comm, "gone");
+  OWN(Quadrille_Allgather_init)(MPI_IN_PLACE, 0, MPI_INT, received, 3, MPI_DOUBLE, comm, MPI_INFO_NULL, &request);
+  start_in_stream(&request, starts / 2);
+  MPI_Comm_free(&comm);
+  start_in_stream(&request, starts / 2);
+  OWN(Quadrille_Request_free)(&request);
+}
+
+static void own_requests(void) {
+  Quadrille_Request request;
+  int i;
+  for (i = 0; i < starts; ++i) {
+    OWN(Quadrille_Ialltoall)(sent, 2, MPI_INT, received, 2, MPI_INT, MPI_COMM_WORLD, &request);
+    OWN(Quadrille_Wait)(&request);
+  }
+  start_pairs();
+  start_neighbors();
+  start_without_communicator();
+}
+
 static void many(void) {
   enum { communicators = 80 };
   MPI_Comm comms[communicators];
@@ -331,7 +412,10 @@ static void measure(void) {
 
 int main(int argc, char** argv) {
   const char* action = argc > 1 ? argv[1] : "all";
-  MPI_Init(&argc, &argv);
+  const char* driver = strcmp(action, "own") == 0 && argc > 2 ? argv[2] : NULL;
+  int level;
+  MPI_Init_thread(&argc, &argv, driver != NULL ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  if (driver != NULL) load_driver(driver);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (strcmp(action, "many") == 0) {
@@ -346,6 +430,7 @@ int main(int argc, char** argv) {
     requests();
   } else if (strcmp(action, "own") == 0) {
     own();
+    own_requests();
   } else if (strcmp(action, "short") == 0) {
     measure();
   } else if (strcmp(action, "none") != 0) {

@@ -148,6 +148,8 @@ class Check:
   def package(self):
     ended = self.run("mpirun", "-n", "3", "python", self.options.package)
     self.say(ended.returncode == 0 and "all tests of the package passed" in ended.stdout, "the Python package", ended)
+    ended = self.run("mpirun", "-n", "2", "python", self.options.package, "large")
+    self.say(ended.returncode == 0 and "large counts are right" in ended.stdout, "large counts in Python", ended)
     ended = self.run("mpirun", "-n", "2", "python", self.options.package, "enable", QUADRILLE_EXPLAIN="1")
     served = re.search(r"quadrille: summary: [1-9]\d+ calls served", ended.stdout + ended.stderr)
     self.say(ended.returncode == 0 and served is not None, "quadrille.enable() serves a program", ended)

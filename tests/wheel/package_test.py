@@ -1,12 +1,14 @@
 """The Python package on real ranks: data against mpi4py's own results, and mistakes.
 
   mpirun -n 3 python package_test.py           all calls by name
+  mpirun -n 2 python package_test.py large     counts of more than an int, in 2 GiB of memory
   mpirun -n 2 python package_test.py enable    quadrille.enable(): MPI's own functions are served
   python package_test.py bench                 quadrille.bench()
 """
 
 import array
 import itertools
+import mmap
 import sys
 import traceback
 
@@ -298,7 +300,10 @@ def collectives():
   expect(ValueError, "a topology", quadrille.neighbor_alltoall, short, short, comm)
   expect(ValueError, "need datatypes", quadrille.alltoallw, short, short, comm)
   expect(ValueError, "not allowed", quadrille.alltoall, numbers([0] * size), MPI.IN_PLACE, comm)
-  expect(OverflowError, "more than an int", quadrille.alltoall, [None, 2**31, MPI.BYTE], [None, 0, MPI.BYTE], comm)
+  expect(OverflowError, "more than an int", quadrille.alltoall_enqueue, [MPI.BOTTOM, 2**31, MPI.BYTE], [None, 0, MPI.BYTE],
+         comm)
+  expect(OverflowError, "more than an MPI_Count", quadrille.alltoall, [MPI.BOTTOM, 2**63, MPI.BYTE], [None, 0, MPI.BYTE],
+         comm)
   loose = MPI.INT.Create_contiguous(2)  # not committed
   assert expect(quadrille.Error, "Quadrille_Alltoall", quadrille.alltoall, [short, 0, loose], [short, 0, loose],
                 comm).code is not None
@@ -314,6 +319,38 @@ def collectives():
   comm.Barrier()
   if rank == 0:
     print("all tests of the package passed")
+
+
+def large():
+  """One rank sends one byte more than 2**31 times, and a displacement is as large; the other ranks know nothing of it."""
+  from mpi4py import MPI
+  comm = MPI.COMM_WORLD
+  size, rank = comm.Get_size(), comm.Get_rank()
+  many = 2**31 + 12345
+  again = MPI.BYTE.Create_resized(0, 0).Commit()
+  to_last = [many if rank == 0 and to == size - 1 else 0 for to in range(size)]
+  from_first = [many if rank == size - 1 and source == 0 else 0 for source in range(size)]
+  room = mmap.mmap(-1, many + 1 if rank == size - 1 else 1)
+  for form in (quadrille.alltoallv, lambda *call: quadrille.ialltoallv(*call).wait()):
+    room[0] = room[-1] = 0
+    form([bytes([77]), (to_last, [0] * size), again], [room, (from_first, [1 - (count > 0) for count in from_first])], comm)
+    if rank == size - 1:
+      assert room[0] == room[many // 2] == room[2**31] == room[many - 1] == 77 and room[many] == 0
+  # The last byte of the room, by a displacement of more than an int.
+  one = [1 if rank == 0 and to == size - 1 else 0 for to in range(size)]
+  from_one = [1 if rank == size - 1 and source == 0 else 0 for source in range(size)]
+  places = [many if count else 0 for count in from_one]
+  quadrille.alltoallw([bytes([55]), one, [0] * size, [MPI.BYTE] * size], [room, (from_one, places), [MPI.BYTE] * size], comm)
+  if rank == size - 1:
+    assert room[many] == 55
+  # One count for all: each rank calls the function that its own count needs.
+  nothing = MPI.BYTE.Create_contiguous(0).Commit()
+  count = many if rank == 0 else 1
+  for form in (quadrille.alltoall, quadrille.allgather, lambda *call: quadrille.ialltoall(*call).wait()):
+    form([b"x", count, nothing], [bytearray(1), count, nothing], comm)
+  comm.Barrier()
+  if rank == 0:
+    print("large counts are right")
 
 
 def enable():
@@ -344,7 +381,7 @@ def bench():
 
 if __name__ == "__main__":
   try:
-    {"enable": enable, "bench": bench, "": collectives}[sys.argv[1] if len(sys.argv) > 1 else ""]()
+    {"enable": enable, "bench": bench, "large": large, "": collectives}[sys.argv[1] if len(sys.argv) > 1 else ""]()
   except Exception:
     traceback.print_exc()
     if "mpi4py.MPI" in sys.modules:

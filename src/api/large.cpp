@@ -1,0 +1,57 @@
+// The explicit door for large counts: Quadrille_Alltoall_c and so on. They are there whatever the MPI has, so something
+// must stand in for functions that it lacks, and in the same way on all ranks, of which each knows its own counts alone.
+#include <type_traits>
+
+#include "api/doors.hpp"
+#include "api/making.hpp"
+#include "api/requests.hpp"
+#include "quadrille.h"
+#include "run/native_run.hpp"
+
+using quadrille::Collective;
+using quadrille::mpi;
+using quadrille::api::Door;
+namespace api = quadrille::api;
+namespace run = quadrille::run;
+
+namespace {
+
+int by_request(const run::Call& call) {
+  Quadrille_Request request = QUADRILLE_REQUEST_NULL;
+  const int error = api::make_request(call, false, &request, nullptr);
+  return error == MPI_SUCCESS ? Quadrille_Wait(&request) : error;
+}
+
+int stand_in(const run::Call& call) {
+  return api::guarded(call.comm, [&] {
+    if (!mpi().usable) return api::raise(call.comm, MPI_ERR_OTHER);
+    return api::fits_the_mpi(call) ? run::run_native(call, call.comm) : by_request(call);
+  });
+}
+
+// What is not served, by the MPI's function if it has one.
+template <Collective collective, class Function, class... Arguments>
+int pass_on(Function function, Arguments... arguments) {
+  if constexpr (!std::is_null_pointer_v<Function>) {
+    if (function != nullptr) return function(arguments...);
+  }
+  return stand_in(api::call_of(collective, arguments...));
+}
+
+}  // namespace
+
+#define QUADRILLE_DEFINE_LARGE(function, collective, Name, FORM)                                                 \
+  int Quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {                                   \
+    const auto native = [](auto... arguments) { return pass_on<Collective::collective>(function, arguments...); }; \
+    return api::serve_or_pass<Collective::collective>(Door::explicit_api, native, QUADRILLE_ARGUMENTS_##FORM);   \
+  }
+#define QUADRILLE_DEFINE_WITHOUT(collective, Name, FORM, Displacement) \
+  QUADRILLE_DEFINE_LARGE(nullptr, collective, Name, FORM)
+#if defined(QUADRILLE_HAVE_LARGE_COUNT)
+#define QUADRILLE_DEFINE_WITH(collective, Name, FORM, Displacement) \
+  QUADRILLE_DEFINE_LARGE(mpi().Name##_c, collective, Name, FORM)
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_DEFINE_WITH)
+#else
+QUADRILLE_MPI_COLLECTIVES(QUADRILLE_DEFINE_WITHOUT)
+#endif
+QUADRILLE_OWN_NEIGHBOR_COLLECTIVES(QUADRILLE_DEFINE_WITHOUT)
