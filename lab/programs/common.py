@@ -70,7 +70,9 @@ def processors():
 
 
 def processors_of(build, ranks, bound, mpirun=None, settings=None):
-  """'0-1' if each rank may run on both, '0, 1' if each has one of them."""
+  """'0-1' if each rank may run on both, '0, 1' if each has one of them. More ranks than there are processors are not bound, and
+  launchers have hung when so many processes ended at once."""
+  ranks = min(ranks, processors() + 1)
   said = launch(build, ranks, ['/bin/grep', 'Cpus_allowed_list', '/proc/self/status'], settings, mpirun, bound)
   return ', '.join(sorted({line.split()[-1] for line in said.splitlines() if line.startswith('Cpus_allowed_list')}))
 
