@@ -39,14 +39,15 @@ def _neighbors(MPI, comm):
                    "Distgraphcomm)")
 
 
-def _takes_large(forms, messages):
+def _takes_large(forms, messages, comm):
   """Whether a call is one of the functions with large counts.
 
   Where each block has a count of its own all ranks must call the same function, and none knows the counts of the
-  others: so these always are. Where there is one count each rank may call either.
+  others: so these always are, but between groups, where some MPIs have none of them. Where there is one count each rank
+  may call either.
   """
   if any(form is not _messages.simple for form in forms):
-    return True
+    return not comm.Is_inter()
   return any(not message.in_place and message.counts > _messages.INT_MAX for message in messages)
 
 
@@ -84,7 +85,7 @@ def _arguments(name, send, recv, comm, may_be_large=True):
   if receiving.in_place or (neighbor and sending.in_place):
     raise ValueError(f"quadrille.{name}: MPI.IN_PLACE is not allowed here")
   far = neighbor and collective.endswith("w")
-  large = may_be_large and _takes_large((send_form, recv_form), (sending, receiving))
+  large = may_be_large and _takes_large((send_form, recv_form), (sending, receiving), comm)
   arguments = (_side(library, send_form, sending, receiving, far, large) +
                _side(library, recv_form, receiving, sending, far, large))
   return library, "_c" if large else "", [*arguments, library.of(comm)], (sending.keep, receiving.keep)

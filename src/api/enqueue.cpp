@@ -270,9 +270,9 @@ int try_to_start(Quadrille_Request* handle, void* stream) {
   return told(*request.team, carry_out_in_order(nobody, request, driver, stream), earlier);
 }
 
-// A start of a request that none can be made of is not written down. The communicator may be gone.
+// A start of a request that has none, or is under way, is not written down. The communicator may be gone.
 void begin_record(record::Recorded& recorded, const Quadrille_Request* handle, const void* site) {
-  if (handle == nullptr || *handle == nullptr || (*handle)->recorded == nullptr) return;
+  if (handle == nullptr || *handle == nullptr || (*handle)->recorded == nullptr || (*handle)->active) return;
   record::Sent& sent = *(*handle)->recorded;
   sent.call.comm = (*handle)->team->user;
   recorded.begin(sent.call, record::Form::enqueued, site);

@@ -19,7 +19,10 @@ namespace {
 int by_request(const run::Call& call) {
   Quadrille_Request request = QUADRILLE_REQUEST_NULL;
   const int error = api::make_request(call, false, &request, nullptr);
-  return error == MPI_SUCCESS ? Quadrille_Wait(&request) : error;
+  if (error != MPI_SUCCESS) return error;
+  // The call is counted as passed on already, and ranks tell each other of failed copies by that number.
+  --request->team->counted.counters.served;
+  return Quadrille_Wait(&request);
 }
 
 int stand_in(const run::Call& call) {

@@ -201,6 +201,7 @@ void tell_recorder(const Call& call, State& made) {
 int make_recorded(const Call& call, bool persistent, Quadrille_Request* request, const void* site) {
   record::Recorded recorded;
   recorded.begin(call, persistent ? record::Form::persistent : record::Form::nonblocking, site);
+  record::by("quadrille");  // also if it fails
   const int error = make_guarded(call, persistent, request);
   if (error == MPI_SUCCESS && request != nullptr && *request != nullptr) tell_recorder(call, **request);
   return error;

@@ -11,6 +11,7 @@
 #include "api/serve_neighbors.hpp"
 #include "api/taken.hpp"
 #include "api/trials.hpp"
+#include "run/native_run.hpp"
 #include "team/apart.hpp"
 #include "team/config.hpp"
 #include "team/leaders.hpp"
@@ -252,7 +253,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
     if (error != MPI_SUCCESS) return pass(team, Passed::other);  // so it does on all ranks, as far as the MPI goes
   }
   if (cached.follows_load) follow_load(call, team, cached);
-  if (!cached.selection.rivals.empty()) attempt = begin_attempt(call, bytes, team, cached);
+  if (!cached.selection.rivals.empty() && run::has_function(call)) attempt = begin_attempt(call, bytes, team, cached);
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
   const EngineWork& engine = work_of(choice);
   if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS) {

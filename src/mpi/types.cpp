@@ -315,7 +315,9 @@ int make_large_type(std::size_t count, MPI_Datatype type, std::ptrdiff_t extent,
   error = mpi().Type_create_struct(2, lengths, places, types, &large);
   mpi().Type_free(&all_groups);
   if (error != MPI_SUCCESS) return error;
-  return mpi().Type_commit(&large);
+  error = mpi().Type_commit(&large);
+  if (error != MPI_SUCCESS) mpi().Type_free(&large);
+  return error;
 }
 
 }  // namespace quadrille

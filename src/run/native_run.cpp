@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <memory>
 
 #include "collective/signatures.hpp"
 #include "mpi/mpi.hpp"
@@ -20,6 +21,34 @@ QUADRILLE_MPI_COLLECTIVES(QUADRILLE_NONBLOCKING)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_BLOCKING)
 #undef QUADRILLE_BLOCKING
 
+// As many as make_large_type() takes.
+constexpr std::size_t most_elements = std::size_t{INT_MAX} << 30;
+
+// Types that are made for a call, and go with it.
+class LentTypes {
+ public:
+  LentTypes() = default;
+  ~LentTypes() {
+    for (int i = 0; i < made_; ++i) mpi().Type_free(&types_[i]);
+  }
+  LentTypes(const LentTypes&) = delete;
+  LentTypes& operator=(const LentTypes&) = delete;
+  // Takes `made`, but with this extent: an MPI may round up that of a structure, and the next block begins behind it.
+  int add(MPI_Datatype made, std::ptrdiff_t extent) {
+    MPI_Aint lower = 0, rounded = 0;
+    mpi().Type_get_extent(made, &lower, &rounded);
+    int error = mpi().Type_create_resized(made, lower, extent, &types_[made_]);
+    mpi().Type_free(&made);
+    if (error != MPI_SUCCESS) return error;
+    return mpi().Type_commit(&types_[made_++]);
+  }
+  MPI_Datatype last() const { return types_[made_ - 1]; }
+
+ private:
+  MPI_Datatype types_[2] = {};
+  int made_ = 0;
+};
+
 // Of both sides as the MPI takes them.
 class BothSides {
  public:
@@ -29,14 +58,9 @@ class BothSides {
     error_ = lend(send_, call.send);
     if (error_ == MPI_SUCCESS) error_ = lend(recv_, call.recv);
   }
-  // A type may be freed while a call that uses it is under way.
-  ~BothSides() {
-    for (int i = 0; i < made_; ++i) mpi().Type_free(&types_[i]);
-  }
-  BothSides(const BothSides&) = delete;
-  BothSides& operator=(const BothSides&) = delete;
-
   int error() const { return error_; }
+  // The larger elements, until the call is over: MPI lets them go before, but some were used after that. Null: there are none.
+  const std::shared_ptr<LentTypes>& lent() const { return lent_; }
   const NativeRun::Arguments& send() const { return send_; }
   const NativeRun::Arguments& recv() const { return recv_; }
 
@@ -51,18 +75,18 @@ class BothSides {
   int lend(NativeRun::Arguments& arguments, const Side& side) {
     if (side.count <= INT_MAX) return MPI_SUCCESS;
     arguments.count = -1;
-    if (static_cast<std::ptrdiff_t>(side.count) < 0 || side.type == mpi().datatype_null) return MPI_SUCCESS;
-    MPI_Datatype& made = types_[made_];
-    const int error = make_large_type(side.count, side.type, type_info(side.type).extent, made);
-    if (error != MPI_SUCCESS) return error;
-    ++made_;
-    arguments.count = 1, arguments.type = made;
-    return MPI_SUCCESS;
+    if (side.count > most_elements || side.type == mpi().datatype_null) return MPI_SUCCESS;
+    if (lent_ == nullptr) lent_ = std::make_shared<LentTypes>();
+    MPI_Datatype made = mpi().datatype_null;
+    const std::ptrdiff_t extent = type_info(side.type).extent;
+    if (const int error = make_large_type(side.count, side.type, extent, made); error != MPI_SUCCESS) return error;
+    const int error = lent_->add(made, extent * static_cast<std::ptrdiff_t>(side.count));
+    arguments.count = 1, arguments.type = lent_->last();
+    return error;
   }
 
   NativeRun::Arguments send_, recv_;
-  MPI_Datatype types_[2] = {};
-  int made_ = 0;
+  std::shared_ptr<LentTypes> lent_;
   int error_ = MPI_SUCCESS;
 };
 
@@ -107,6 +131,7 @@ int NativeRun::start() {
       },
       MPI_ERR_OTHER);
   under_way_ = error == MPI_SUCCESS;
+  lent_ = under_way_ ? sides.lent() : nullptr;
   return error;
 }
 
@@ -118,6 +143,15 @@ int NativeRun::start_allgatherw(Arguments send, const Arguments& recv, MPI_Comm 
   types_.assign(places, send.type);
   send.counts = counts_.data(), send.addresses = displacements_.data(), send.types = types_.data();
   return call_with<Collective::neighbor_alltoallw>(mpi().Ineighbor_alltoallw, send, recv, comm, &request_);
+}
+
+bool has_function(const Call& call) {
+  if (!call.large || is_regular(call.collective)) return true;
+#if defined(QUADRILLE_HAVE_LARGE_COUNT)
+  return mpi().Alltoallv_c != nullptr;
+#else
+  return false;
+#endif
 }
 
 int run_native(const Call& given, MPI_Comm comm) {
@@ -141,6 +175,7 @@ int NativeRun::advance() {
   int flag = 0;
   const int error = test_one(&request_, &flag);
   under_way_ = error == MPI_SUCCESS && flag == 0;
+  if (!under_way_) lent_.reset();
   return error;
 }
 

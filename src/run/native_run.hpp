@@ -2,6 +2,7 @@
 // then the MPI gets larger elements.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "collective/arguments.hpp"
@@ -35,10 +36,15 @@ class NativeRun {
   std::vector<int> counts_;  // of the blocks of an allgatherw, which no MPI has
   std::vector<MPI_Aint> displacements_;
   std::vector<MPI_Datatype> types_;
+  std::shared_ptr<const void> lent_;  // what the call uses that is ours
   MPI_Request request_{};
   enum class Made { by_start, before, to_be_started } made_ = Made::by_start;
   bool under_way_ = false;
 };
+
+// Has the MPI a blocking function that takes the call, as it is or with larger elements? Else what stands in for it is not to be
+// timed as the MPI's.
+bool has_function(const Call& call);
 
 // The MPI's own blocking function on that communicator, with the buffers and counts of a call, whose arrays are of ints. The
 // MPI has such a function. Returns an MPI error code.

@@ -144,6 +144,23 @@ def sparse(MPI, comm):
   assert expect(quadrille.Error, "Quadrille_Exchange", quadrille.exchange, {size: data}, None, comm).code is not None
 
 
+def between_groups(MPI, comm):
+  """Blocks of different sizes between the even ranks and the odd ones."""
+  size, rank = comm.Get_size(), comm.Get_rank()
+  half = comm.Split(rank % 2, rank)
+  inter = half.Create_intercomm(0, comm, 1 - rank % 2)
+  others = inter.Get_remote_size()
+  blocks = lambda sender, receiver: [1000 * sender + 10 * receiver + i for i in range(receiver + 1)]
+  sent = [blocks(rank, 2 * other + 1 - rank % 2) for other in range(others)]
+  sizes = [len(block) for block in sent]
+  recv = numbers([-1] * (others * (rank + 1)))
+  quadrille.alltoallv([numbers(sum(sent, [])), sizes, [sum(sizes[:i]) for i in range(others)], MPI.INT64_T],
+                      [recv, [rank + 1] * others, [(rank + 1) * i for i in range(others)], MPI.INT64_T], inter)
+  wanted = sum((blocks(2 * other + 1 - rank % 2, rank) for other in range(others)), [])
+  assert recv.tolist() == wanted, f"{recv.tolist()} is not {wanted}"
+  inter.Free()
+
+
 def gathered_wide(MPI, ring):
   size, rank = ring.Get_size(), ring.Get_rank()
   left, right = (rank - 1) % size, (rank + 1) % size
@@ -209,6 +226,8 @@ def collectives():
   for name in ("alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"):
     check(MPI, comm, name)
     check(MPI, comm.Split(rank % 2, -rank), name)
+  if size > 1:
+    between_groups(MPI, comm)
   ring = comm.Create_cart([size], periods=[True])
   for name in ("alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"):
     check(MPI, ring, "neighbor_" + name)
