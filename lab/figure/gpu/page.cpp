@@ -132,7 +132,8 @@ std::string compared_text(const GpuClaim& claim) {
 std::string claim_line(const GpuClaim& claim, const Verdict& verdict) {
   const bool tested = verdict.word != Verdict::Word::cannot_be_tested;
   return fmt::format("| {} | {} | {} | {} | {}{} |\n", claim.text, compared_text(claim), claim.paper,
-                     tested ? fmt::format("{:.2f}", verdict.here) : "-", to_text(verdict.word),
+                     tested ? fmt::format("{:.2f}", verdict.here) : "-",
+                     tested && claim.paper == "-" ? "no number to compare with" : to_text(verdict.word),
                      tested ? "" : ": " + verdict.reason);
 }
 
