@@ -11,7 +11,7 @@ PAPER = '2K:8M:x4'  # figure 2 of Namugwanya et al.
 WAYS_OF_OPENMPI = {'alltoallv': {1: 'linear', 2: 'pairwise'}, 'alltoall': {1: 'linear', 2: 'pairwise', 4: 'linear sync'}}
 PULL = 'ipc-pull,ipc-pull:leader=1'
 OVER_HOST = 'copy-to-cpu:inner=single-copy,buffers=kept,copy-to-cpu:inner=waitany-stride,buffers=kept'
-PIPED = 'pipelined-copy-to-cpu'
+PIPED, PIPED_BY_LEADERS = 'pipelined-copy-to-cpu', 'pipelined-copy-to-cpu:leader=1'
 # The MPI's own collectives may crash on such memory, which the steps about them find out.
 MESSAGES = {'QUADRILLE_MPI_DEVICE': 'messages'}
 # Inside a node its standard values are 2 MiB and 4.
@@ -48,7 +48,7 @@ def right_bytes(ranks, quick):
   sizes = '64,4K' if quick else '8,64,1000,4K,32K,100000,1M'
   for collective in ('alltoall', 'alltoallv', 'allgather', 'alltoallw', 'allgatherv'):
     yield Step(f'check-{collective}-{ranks}', 'every algorithm for such memory moves the right bytes', ranks,
-               [collective, '--sizes', sizes, '--algorithms', 'default,' + PULL + ',' + PIPED + ',copy-to-cpu', '--iterations', '2',
+               [collective, '--sizes', sizes, '--algorithms', f'default,{PULL},{PIPED},{PIPED_BY_LEADERS},copy-to-cpu', '--iterations', '2',
                 '--warmup', '0', '--no-ceiling'], settings=MESSAGES)
 
 
@@ -87,7 +87,11 @@ def all_steps(quick, ranks):
                ['alltoallv', '--sizes', paper, '--algorithms', 'default,' + PULL], against='alltoallv')
   for n in ranks:
     yield Step(f'staged-alltoallv-{n}', 'over the host: at least 0.85 of the bus, both ways at once', n,
-               ['alltoallv', '--sizes', block_of(large, n), '--algorithms', OVER_HOST + ',' + PIPED, '--stage-mpi'])
+               ['alltoallv', '--sizes', block_of(large, n), '--algorithms', f'{OVER_HOST},{PIPED},{PIPED_BY_LEADERS}', '--stage-mpi'])
+  for n in ranks:
+    yield Step(f'led-alltoallv-{n}', 'over the host in chunks, which each rank copies for itself, or one for all', n,
+               ['alltoallv', '--sizes', f'{small},{paper}', '--algorithms', f'{PIPED},{PIPED_BY_LEADERS}', '--stage-mpi'],
+               settings=MESSAGES)
   for n in ranks:
     yield Step(f'chunks-{n}', 'over the host in chunks: which sizes of chunks, how many under way, and from which blocks on', n,
                ['alltoallv', '--sizes', paper + ',' + block_of(large, n), '--algorithms', ','.join([*CHUNKS, 'copy-to-cpu'])],
