@@ -1,7 +1,6 @@
 #include "run/device_pipeline.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
