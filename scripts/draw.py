@@ -43,13 +43,13 @@ WITH_EITHER = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|to
 # By label: one draw of so many has them. The wheel is built from nothing, for both ABIs. With a sanitizer the command
 # line tool and the laboratory take as long to compile as all else.
 TOGETHER = {'wheel': 4}
-TOGETHER_IF = {f'openmpi-{SANITIZED}': {'tools': 3}}
+TOGETHER_IF = {f'openmpi-{SANITIZED}': {'tools': 6}}
 # A browser is installed for the tests of pages in one draw of so many (.ci/run); without one they are skipped.
 BROWSER = 4
-# Each of these runs in one draw of so many: a thousand ranks, computed results computed anew, the tool's long scripts, the
-# heap's tests once more with other settings, and packages.
+# Each of these runs in one draw of so many: a thousand ranks, all orders of up to 64, computed results computed anew, the
+# tool's long scripts, the heap's tests once more with other settings, and packages.
 SELDOM = 3
-IS_SELDOM = re.compile(r'^(Crowd\..*1024|.*ThousandRanksAreProved|(BruckSimulations|CacheTables)\.AreStored|run-inbox-wrap$'
+IS_SELDOM = re.compile(r'^(Crowd\..*1024|OrderPlanTest\.AllPairs|.*ThousandRanksAreProved|(BruckSimulations|CacheTables)\.AreStored|run-inbox-wrap$'
                        r'|tools\.(gpu_figure|device|overlap|tune_neighbors|model|gpu_report|explain|report|html|tune_algorithms)_runs$'
                        r'|tools\.(bench_errors|report_again)$|Progress\.Without|heap\.(with_|switched_off)|package\.|docs\.draw$|mpi\.huge'
                        r'|mpi\.faults|cluster\.failures)')

@@ -104,9 +104,8 @@ std::string again(const std::string& label);
 // Microseconds; 0 if it was not measured. The line "mpi" is the MPI's.
 double time_of(const PlotRows& plot, std::size_t bytes, const std::string& label);
 
-// Geometric mean of slow / fast over the sizes of a claim; 0 if no size was measured. `sizes` counts them.
-double speedup_of(const Claim& claim, const PlotRows& plot, std::size_t& sizes);
-// The same of each run; the slow line may be in another plot.
+// Of each run the geometric mean of slow / fast over the sizes of a claim; of none if no size was measured. `sizes` counts
+// them. The slow line may be in another plot.
 std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, const PlotRows& of_slow, std::size_t& sizes);
 
 // What the page says of the run.

@@ -158,11 +158,6 @@ double time_of(const PlotRows& plot, std::size_t bytes, const std::string& label
   return label == "mpi" ? row.mpi.median : row.quadrille.median;
 }
 
-double speedup_of(const Claim& claim, const PlotRows& plot, std::size_t& sizes) {
-  const std::vector<double> runs = speedups_of_runs(claim, plot, plot, sizes);
-  return quantile(runs, 0.5);
-}
-
 std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, const PlotRows& of_slow, std::size_t& sizes) {
   std::vector<std::vector<double>> speedups;  // [run][size]
   sizes = 0;

@@ -6,6 +6,7 @@
 // every ABI, as those that start an MPI (interpose.cpp).
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace {
 
 using quadrille::mpi;
 namespace api = quadrille::api;
+namespace record = quadrille::record;
 namespace sys = quadrille::sys;
 using State = Quadrille_Request_state;
 
@@ -167,7 +169,9 @@ int look_and_test(std::span<const MPI_Request> handles, Test test, IsDone is_don
 bool is_set(const int* flag) { return flag == nullptr || *flag != 0; }
 
 template <class Behind>
-int start_one(MPI_Request* handle) {
+int start_one(MPI_Request* handle, const void* site) {
+  std::optional<record::Recorded> recorded;
+  if (record::on && handle != nullptr) record::begin_start(recorded.emplace(), *handle, site);
   State* const request = handle != nullptr ? api::taken_behind(*handle) : nullptr;
   if (request == nullptr || !request->persistent) return Behind::Start(handle);
   if (!request->complete.load(std::memory_order_acquire)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
@@ -176,18 +180,20 @@ int start_one(MPI_Request* handle) {
   return MPI_SUCCESS;
 }
 
+// One after the other where some are ours, or are written down.
 template <class Behind>
-int start_all(int count, MPI_Request* handles) {
-  if (!Ours(list(count, handles)).persistent()) return Behind::Startall(count, handles);
+int start_all(int count, MPI_Request* handles, const void* site) {
+  if (!record::on && !Ours(list(count, handles)).persistent()) return Behind::Startall(count, handles);
   for (int i = 0; i < count; ++i) {
-    if (const int error = start_one<Behind>(&handles[i]); error != MPI_SUCCESS) return error;
+    if (const int error = start_one<Behind>(&handles[i], site); error != MPI_SUCCESS) return error;
   }
   return MPI_SUCCESS;
 }
 
 // MPI allows it for persistent requests of collectives that are not active, and for no others of collectives.
 template <class Behind>
-int free_one(MPI_Request* handle) {
+int free_one(MPI_Request* handle, const void*) {
+  if (record::on && handle != nullptr) record::forget_made(*handle);
   State* const request = handle != nullptr ? api::taken_behind(*handle) : nullptr;
   if (request == nullptr) return Behind::Request_free(handle);
   if (!request->persistent || !request->complete.load(std::memory_order_acquire)) {
@@ -306,10 +312,18 @@ template <auto work, class... Arguments>
                        request, flag, status)                                                                          \
   QUADRILLE_COMPLETION(PREFIX, Cancel, cancel, (MPI_Request * request), request)
 
-#define QUADRILLE_KEEP(PREFIX)                                                                           \
-  QUADRILLE_COMPLETION(PREFIX, Start, start_one, (MPI_Request * request), request)                       \
-  QUADRILLE_COMPLETION(PREFIX, Startall, start_all, (int count, MPI_Request* requests), count, requests) \
-  QUADRILLE_COMPLETION(PREFIX, Request_free, free_one, (MPI_Request * request), request)
+// The same, and where calls are recorded. `work` gets the arguments, and where they come from.
+#define QUADRILLE_KEEPING(PREFIX, Name, work, PARAMETERS, ...)                          \
+  QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                                     \
+    if (!api::TakenTable::any() && !record::on) [[likely]]                              \
+      return Behind_##PREFIX::Name(__VA_ARGS__);                                        \
+    return with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__, __builtin_return_address(0)); \
+  }
+
+#define QUADRILLE_KEEP(PREFIX)                                                                        \
+  QUADRILLE_KEEPING(PREFIX, Start, start_one, (MPI_Request * request), request)                       \
+  QUADRILLE_KEEPING(PREFIX, Startall, start_all, (int count, MPI_Request* requests), count, requests) \
+  QUADRILLE_KEEPING(PREFIX, Request_free, free_one, (MPI_Request * request), request)
 
 // Open MPI's Fortran calls the PMPI_ names, see interpose.cpp.
 extern "C" {

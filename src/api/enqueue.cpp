@@ -270,15 +270,6 @@ int try_to_start(Quadrille_Request* handle, void* stream) {
   return told(*request.team, carry_out_in_order(nobody, request, driver, stream), earlier);
 }
 
-// A start of a request that has none, or is under way, is not written down. The communicator may be gone.
-void begin_record(record::Recorded& recorded, const Quadrille_Request* handle, const void* site) {
-  if (handle == nullptr || *handle == nullptr || (*handle)->recorded == nullptr || (*handle)->active) return;
-  record::Sent& sent = *(*handle)->recorded;
-  sent.call.comm = (*handle)->team->user;
-  recorded.begin(sent.call, record::Form::enqueued, site);
-  record::by(sent.by);
-}
-
 }  // namespace
 
 bool end_turn(State& request) {
@@ -302,7 +293,7 @@ int enqueue(const run::Call& call, void* stream, const void* site) {
 
 int start_in_stream(Quadrille_Request* request, void* stream, const void* site) {
   std::optional<record::Recorded> recorded;
-  if (record::on) begin_record(recorded.emplace(), request, site);
+  if (record::on) record_start(recorded.emplace(), request, record::Form::enqueued, site);
   return guarded(mpi().comm_world, [&] { return try_to_start(request, stream); });
 }
 

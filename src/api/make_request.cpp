@@ -16,6 +16,7 @@
 #include "api/serve_neighbors.hpp"
 #include "team/apart.hpp"
 #include "team/neighbors.hpp"
+#include "team/record_parts.hpp"
 
 namespace quadrille::api {
 namespace {
@@ -183,18 +184,15 @@ int make_guarded(const Call& call, bool persistent, Quadrille_Request* request) 
   });
 }
 
-// What carries it out, and what its starts in a stream will send. Without memory for that they are not written down.
+// What carries it out, and what its starts will send. Without memory for that they are not written down.
 void tell_recorder(const Call& call, State& made) {
   Team* const team = team::team_of(call.comm);
   const char* const by = team != nullptr ? team->request_by : "quadrille";
   record::by(by);
-  if (!made.persistent || team == nullptr) return;
+  if (!made.persistent) return;
   static_cast<void>(thrown_by([&] {
-    int rank = 0;
-    mpi().Comm_rank(call.comm, &rank);
-    const BlockNumbers blocks = blocks_of(call, *team);
-    made.recorded = record::sent_by(call, call.in_place ? blocks.recv : blocks.send, rank);
-    made.recorded->by = by;
+    const auto lock = record::held();
+    made.recorded = record::sent_by(call, by);
   }));
 }
 

@@ -13,7 +13,7 @@
 #include "collective/signatures.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
-#include "team/record.hpp"
+#include "team/record_starts.hpp"
 #include "team/tally.hpp"
 #include "team/team.hpp"
 
@@ -30,13 +30,16 @@ int pass_on(std::atomic<std::uint64_t>& counted) {
   return MPI_SUCCESS;
 }
 
+// What carries out the last request that was taken over.
+const char* carrier_on(MPI_Comm comm) {
+  const quadrille::team::Team* const team = quadrille::team::find_team(comm);
+  return team != nullptr ? team->request_by : "quadrille";
+}
+
 // Takes it over, or says no. What then carries it out is written down.
 bool take_recorded(const quadrille::run::Call& call, bool persistent, MPI_Request* request, int& error) {
   const bool taken = api::take(call, persistent, request, error);
-  if (taken && record::on) {
-    const quadrille::team::Team* const team = quadrille::team::find_team(call.comm);
-    record::by(team != nullptr ? team->request_by : "quadrille");
-  }
+  if (taken && record::on) record::by(carrier_on(call.comm));
   return taken;
 }
 
@@ -57,20 +60,27 @@ int start(const void* site, const quadrille::run::Call& call, Function function,
 }
 
 template <class Function, class... Arguments>
+int make_by_mpi(const quadrille::run::Call& call, Function function, MPI_Info info, MPI_Request* request, Arguments... arguments) {
+  pass_on(untaken.persistent);
+  if (api::ByHost made = api::take_by_host(call, true)) {
+    MPI_Request native = mpi().request_null;
+    const int error = function(api::with_buffer(arguments, api::on_host(*made))..., info, &native);
+    return api::hand_in(std::move(made), call.comm, native, error, request);
+  }
+  return function(arguments..., info, request);
+}
+
+template <class Function, class... Arguments>
 int make(const void* site, const quadrille::run::Call& call, Function function, MPI_Info info, MPI_Request* request,
          Arguments... arguments) {
   if (function == nullptr) return api::raise(call.comm, MPI_ERR_OTHER);
   std::optional<record::Recorded> recorded;
   if (record::on) recorded.emplace().begin(call, record::Form::persistent, site);
   int error = MPI_SUCCESS;
-  if (take_recorded(call, true, request, error)) return error;
-  pass_on(untaken.persistent);
-  if (api::ByHost made = api::take_by_host(call, true)) {
-    MPI_Request native = mpi().request_null;
-    error = function(api::with_buffer(arguments, api::on_host(*made))..., info, &native);
-    return api::hand_in(std::move(made), call.comm, native, error, request);
-  }
-  return function(arguments..., info, request);
+  const bool taken = take_recorded(call, true, request, error);
+  if (!taken) error = make_by_mpi(call, function, info, request, arguments...);
+  if (record::on && error == MPI_SUCCESS) record::keep_made(*request, call, taken ? carrier_on(call.comm) : "mpi");
+  return error;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "api/requests.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 
 using quadrille::mpi;
 namespace api = quadrille::api;
+namespace record = quadrille::record;
 namespace run = quadrille::run;
 namespace sys = quadrille::sys;
 
@@ -286,14 +288,6 @@ int start_one(Quadrille_Request* handle) {
   return api::start(request);
 }
 
-int start_all(int count, Quadrille_Request* requests) {
-  if (!is_list(count, requests)) return raise(MPI_ERR_ARG);
-  for (int i = 0; i < count; ++i) {
-    if (const int error = start_one(&requests[i]); error != MPI_SUCCESS) return error;
-  }
-  return MPI_SUCCESS;
-}
-
 int test_all(int count, Quadrille_Request* list, int* flag) {
   if (!is_list(count, list) || flag == nullptr) return raise(MPI_ERR_ARG);
   const std::span requests(list, static_cast<std::size_t>(count));
@@ -396,12 +390,31 @@ bool waits_shortly(const Quadrille_Request* handle) {
   return true;
 }
 
+int start(Quadrille_Request* handle, const void* site) {
+  std::optional<record::Recorded> recorded;
+  if (record::on) api::record_start(recorded.emplace(), handle, record::Form::started, site);
+  return starts_shortly(handle) ? MPI_SUCCESS : start_one(handle);
+}
+
+int start_all(int count, Quadrille_Request* requests, const void* site) {
+  if (!is_list(count, requests)) return raise(MPI_ERR_ARG);
+  for (int i = 0; i < count; ++i) {
+    if (const int error = start(&requests[i], site); error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
+
 template <class Work>
 int guarded(Work&& work) {
   return api::guarded(mpi().comm_world, std::forward<Work>(work));
 }
 
 }  // namespace
+
+void api::record_start(record::Recorded& recorded, const Quadrille_Request* handle, record::Form form, const void* site) {
+  if (handle == nullptr || *handle == nullptr || (*handle)->recorded == nullptr || (*handle)->active) return;
+  record::begin_start(recorded, *(*handle)->recorded, form, site);
+}
 
 void api::go_on_with_all() {
   run::UnderWay& under_way = run::UnderWay::here();
@@ -441,12 +454,12 @@ int api::start(Quadrille_Request_state& request) {
 }
 
 int Quadrille_Start(Quadrille_Request* request) {
-  if (starts_shortly(request)) return MPI_SUCCESS;
-  return guarded([&] { return start_one(request); });
+  if (!record::on && starts_shortly(request)) [[likely]] return MPI_SUCCESS;
+  return guarded([&, site = __builtin_return_address(0)] { return start(request, site); });
 }
 
 int Quadrille_Startall(int count, Quadrille_Request requests[]) {
-  return guarded([&] { return start_all(count, requests); });
+  return guarded([&, site = __builtin_return_address(0)] { return start_all(count, requests, site); });
 }
 
 int Quadrille_Test(Quadrille_Request* request, int* flag) {

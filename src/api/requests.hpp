@@ -25,7 +25,7 @@
 #include "run/node_neighbors.hpp"
 #include "run/padded_run.hpp"
 #include "run/under_way.hpp"
-#include "team/record.hpp"
+#include "team/record_starts.hpp"
 #include "team/leaders.hpp"
 #include "team/own_rings.hpp"
 #include "team/team.hpp"
@@ -128,6 +128,10 @@ int make_request(const run::Call& call, bool persistent, Quadrille_Request* requ
 int start(Quadrille_Request_state& request);
 // The same; what fails is kept for who asks for it when it is complete. True if it is under way now.
 bool begin(Quadrille_Request_state& request);
+
+// Writes down, where calls are recorded, that a request is started from `site`: in a stream, or by the host. Not one that has
+// nothing to be written down, or is under way.
+void record_start(record::Recorded& recorded, const Quadrille_Request* handle, record::Form form, const void* site);
 
 // Goes on with all that is under way.
 void go_on_with_all();

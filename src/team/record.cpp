@@ -16,6 +16,7 @@
 #include "sys/code.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
+#include "team/record_parts.hpp"
 #include "team/record_tables.hpp"
 #include "team/team.hpp"
 
@@ -25,6 +26,8 @@ namespace {
 // Calls shorter than this are timed now and then: two looks at the clock would be a part of them that counts.
 constexpr std::uint64_t short_call = 10'000;
 constexpr std::uint64_t timed_first = 8, timed_one_of = 17;
+// What recording takes is timed of one call of so many.
+constexpr unsigned own_one_of = 64;
 
 // In the place of a name's number; that of one that has no room is by_unknown, too.
 constexpr int by_unknown = -1, by_mpi = -2, by_short_way = -3;
@@ -38,6 +41,8 @@ struct Here {
   CommunicatorHere* communicator = nullptr;
 };
 thread_local Here here;
+thread_local unsigned own_turn = 0;
+std::uint64_t clock_takes = 0;  // nanoseconds
 
 // The entry of a call that is like an earlier one of this thread, found without a search.
 struct Known {
@@ -57,20 +62,6 @@ thread_local Known known[known_places];
 
 // Has nothing to destroy, and nothing to make: a call may come when there is no memory left, or late.
 constinit std::mutex mutex;
-std::unique_lock<std::mutex> held() {
-  return run::UnderWay::here().has_threads() ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
-}
-
-// The side that says what this rank sends.
-const run::Side& sent_side(const run::Call& call) { return call.in_place ? call.recv : call.send; }
-
-bool has_one_block(Collective collective) { return !has_arrays(row_of(collective).send); }
-
-// Of collectives with one size; of that of an Allgatherv in place only its arrays know.
-std::ptrdiff_t count_of(const run::Call& call, int rank) {
-  const bool own = call.in_place && has_arrays(row_of(call.collective).recv);
-  return own ? call.recv.count_of(rank) : static_cast<std::ptrdiff_t>(sent_side(call).count);
-}
 
 Known& place_of(const Key& key) {
   const std::uintptr_t site = reinterpret_cast<std::uintptr_t>(key.site) >> 2;
@@ -84,13 +75,14 @@ bool is_for(const Known& last, const Key& key) {
          last.types == types_freed.load(std::memory_order_acquire);
 }
 
-Known& find(const run::Call& call, Form form, const void* site) {
+Known& find(const run::Call& call, Form form, const void* site, OwnTime& own) {
   const run::Side& side = sent_side(call);
   const bool sized = is_regular(call.collective);
   const std::size_t count = sized ? side.count : 0;
   const Key key{call.collective, form, call.comm, side.type, count, site};
   Known& last = place_of(key);
   if (is_for(last, key)) return last;
+  own.note_new();
   const std::uint64_t communicators = communicators_changed.load(std::memory_order_acquire);
   const std::uint64_t types = types_freed.load(std::memory_order_acquire);
   Tables& tables = Tables::here();
@@ -102,8 +94,9 @@ Known& find(const run::Call& call, Form form, const void* site) {
   return last;
 }
 
-// Blocks of one call, as they are added up.
+// Blocks of one call, as they are added up. To make a persistent request moves nothing.
 struct Blocks {
+  bool moves = true;
   std::uint64_t bytes = 0, least = UINT64_MAX, most = 0;
   void add(std::uint64_t block, std::uint64_t times = 1) {
     bytes += block * times;
@@ -120,15 +113,24 @@ std::uint64_t bytes_of_block(const run::Side& side, int block, const Known& at) 
   return static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(side.count_of(block), 0)) * type_size(side, block, at);
 }
 
+void add_sent(CommunicatorHere& communicator, int to, std::uint64_t bytes, const Blocks& blocks) {
+  if (communicator.sent != nullptr && blocks.moves) communicator.sent[to] += bytes;
+}
+
+// Where nobody knows what went to each rank.
+void add_unplaced(const CommunicatorHere& communicator, const Blocks& blocks) {
+  if (communicator.sent == nullptr && blocks.moves) Tables::here().file().header.unplaced += blocks.bytes;
+}
+
 // Each block of its own size, to each rank.
 void add_to_all(const run::Side& side, const Known& at, Blocks& blocks) {
   CommunicatorHere& communicator = *at.communicator;
   for (int b = 0; b < communicator.ranks; ++b) {
     const std::uint64_t bytes = bytes_of_block(side, b, at);
     blocks.add(bytes);
-    if (communicator.sent != nullptr) communicator.sent[b] += bytes;
+    add_sent(communicator, b, bytes, blocks);
   }
-  if (communicator.sent == nullptr) Tables::here().file().header.unplaced += blocks.bytes;
+  add_unplaced(communicator, blocks);
 }
 
 void add_to_neighbors(const run::Call& call, const Known& at, Blocks& blocks) {
@@ -140,9 +142,9 @@ void add_to_neighbors(const run::Call& call, const Known& at, Blocks& blocks) {
     const std::uint64_t bytes = bytes_of_block(side, one ? 0 : around.numbers[k], at);
     blocks.add(bytes);
     const int to = around.destinations[k];
-    if (communicator.sent != nullptr && to >= 0 && to < communicator.ranks) communicator.sent[to] += bytes;
+    if (to >= 0 && to < communicator.ranks) add_sent(communicator, to, bytes, blocks);
   }
-  if (communicator.sent == nullptr) Tables::here().file().header.unplaced += blocks.bytes;
+  add_unplaced(communicator, blocks);
 }
 
 bool arrays_are_there(const run::Side& side) {
@@ -154,14 +156,15 @@ Blocks blocks_for(std::span<const int> destinations, const MPI_Count* counts, st
   for (std::size_t i = 0; i < destinations.size(); ++i) {
     const std::uint64_t bytes = static_cast<std::uint64_t>(counts[i]) * size;
     blocks.add(bytes);
-    if (communicator.sent != nullptr) communicator.sent[destinations[i]] += bytes;
+    add_sent(communicator, destinations[i], bytes, blocks);
   }
-  if (communicator.sent == nullptr) Tables::here().file().header.unplaced += blocks.bytes;
+  add_unplaced(communicator, blocks);
   return blocks;
 }
 
 Blocks blocks_of(const run::Call& call, const Known& at) {
   Blocks blocks;
+  blocks.moves = at.form != Form::persistent;
   if (at.communicator == nullptr) return blocks;
   const run::Side& side = sent_side(call);
   const bool one = has_one_block(call.collective);
@@ -194,7 +197,7 @@ std::optional<SentBlocks> sent_blocks(const run::Call& call, CommunicatorHere& c
 // ranks keep the same ones, as they make the same calls. The others are calls on several communicators, and an array
 // has as many numbers as the one that it was made for has ranks.
 void keep_sample(const run::Call& call, const Known& at, Entry& entry) {
-  if (entry.communicator < 0) return;
+  if (entry.communicator < 0 || entry.form == Form::persistent) return;
   if ((!is_dense(call.collective) && !is_neighbor(call.collective)) || is_regular(call.collective)) return;
   if (at.communicator == nullptr || at.communicator->sent == nullptr || !std::has_single_bit(entry.calls)) return;
   const auto sent = sent_blocks(call, *at.communicator);
@@ -222,7 +225,7 @@ Timed timed_as(const Entry& entry) {
 }
 
 void add_blocks(Entry& entry, const Blocks& blocks) {
-  entry.bytes += blocks.bytes;
+  if (blocks.moves) entry.bytes += blocks.bytes;
   if (blocks.least == UINT64_MAX) return;
   entry.least_block = std::min(entry.least_block, blocks.least);
   entry.most_block = std::max(entry.most_block, blocks.most);
@@ -244,12 +247,27 @@ void add(Times& times, Timed how, std::uint64_t took) {
   }
 }
 
+// The least of a few.
+std::uint64_t time_of_clock() {
+  std::uint64_t least = UINT64_MAX, before = sys::nanoseconds();
+  for (int look = 0; look < 100; ++look) {
+    const std::uint64_t now = sys::nanoseconds();
+    least = std::min(least, now - before);
+    before = now;
+  }
+  return least;
+}
+
 void finish() {
   on = false;
   Tables::here().file().header.end = sys::nanoseconds();
 }
 
 }  // namespace
+
+std::unique_lock<std::mutex> held() {
+  return run::UnderWay::here().has_threads() ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
+}
 
 void begin() {
   if (on) return;
@@ -267,6 +285,7 @@ void begin() {
                               : "calls are not recorded: cannot write in " + folder + ": " + std::strerror(error));
     return;
   }
+  clock_takes = time_of_clock();
   team::before_end(team::AtEnd::record, finish);
   on = true;
 }
@@ -291,32 +310,38 @@ void by(std::string_view name) { by_name(name); }
 
 void by_the_short_way(choose::Engine engine) { here.name = by_short_way, here.engine = engine; }
 
-std::unique_ptr<Sent> sent_by(const run::Call& call, int blocks, int rank) {
-  auto sent = std::make_unique<Sent>();
-  run::Call& told = sent->call;
-  told.collective = call.collective;
-  told.comm = call.comm;
-  told.send.type = mpi().byte;
-  const run::Side& side = sent_side(call);
-  if (has_one_block(call.collective)) {
-    told.send.count = static_cast<std::size_t>(count_of(call, rank)) * type_info(side.type).size;
-    return sent;
-  }
-  for (int b = 0; b < blocks; ++b) {
-    const auto size = static_cast<std::ptrdiff_t>(type_info(side.type_of(b)).size);
-    sent->bytes.push_back(static_cast<MPI_Count>(side.count_of(b) * size));
-  }
-  sent->bytes.resize(std::max<std::size_t>(sent->bytes.size(), 1));  // the array is there, also where there are no blocks
-  told.send.counts_large = sent->bytes.data();
-  return sent;
+void OwnTime::begin(bool is_sample) {
+  if (!is_sample) return;
+  how_ = Timed::as_sample;
+  begin_ = sys::nanoseconds();
+}
+
+void OwnTime::note_new() {
+  if (how_ == Timed::no) begin_ = sys::nanoseconds();
+  how_ = Timed::as_each;
+}
+
+void OwnTime::pause() {
+  if (how_ == Timed::no) return;
+  const std::uint64_t took = sys::nanoseconds() - begin_;
+  took_ = took - std::min(took, clock_takes);
+}
+
+void OwnTime::end(Times& all, std::uint64_t call_ended) {
+  if (how_ == Timed::no) return;
+  const std::uint64_t took = sys::nanoseconds() - call_ended;
+  add(all, how_, took_ + took - std::min(took, clock_takes));
 }
 
 Recorded::Recorded() : outermost_(!here.inside) {
-  if (outermost_) here = {true};
+  if (!outermost_) return;
+  here = {true};
+  own_.begin(own_turn++ % own_one_of == 0);
 }
 
 void Recorded::start_clock() {
   timed_ = timed_as(*entry_);
+  own_.pause();
   if (timed_ != Timed::no) begin_ = sys::nanoseconds();
 }
 
@@ -343,7 +368,7 @@ void Recorded::begin(const run::Call& call, Form form, const void* site) {
   const auto lock = held();
   // What cannot be written down is not.
   static_cast<void>(thrown_by([&] {
-    const Known& at = find(call, form, site);
+    const Known& at = find(call, form, site, own_);
     Entry& entry = *at.entry;
     add(entry, blocks_of(call, at));
     keep_sample(call, at, entry);
@@ -360,7 +385,7 @@ void Recorded::begin_sparse(MPI_Comm comm, const void* site) {
   call.send.type = mpi().byte;  // the call's own has not been looked at
   const auto lock = held();
   static_cast<void>(thrown_by([&] {
-    const Known& at = find(call, Form::blocking, site);
+    const Known& at = find(call, Form::blocking, site, own_);
     add(*at.entry, Blocks());
     entry_ = here.sparse = at.entry;
     here.communicator = at.communicator;
@@ -376,7 +401,7 @@ void sparse_blocks(std::span<const int> destinations, const MPI_Count* counts, s
 
 Recorded::~Recorded() {
   if (!outermost_) return;
-  const std::uint64_t end = timed_ != Timed::no ? sys::nanoseconds() : 0;
+  const std::uint64_t end = timed_ != Timed::no || own_.is_timed() ? sys::nanoseconds() : 0;
   here.inside = false;
   here.sparse = nullptr;
   if (entry_ == nullptr) return;
@@ -390,12 +415,14 @@ Recorded::~Recorded() {
   }
   Way* const way = tables.way_of(*entry_, name);
   if (way != nullptr) ++way->calls;
-  if (timed_ == Timed::no) return;
-  const std::uint64_t took = end - begin_;
-  add(entry_->times, timed_, took);
-  entry_->longest = std::max(entry_->longest, took);
-  tables.file().header.latest = end;
-  if (way != nullptr) add(way->times, timed_, took);
+  if (timed_ != Timed::no) {
+    const std::uint64_t took = end - begin_;
+    add(entry_->times, timed_, took);
+    entry_->longest = std::max(entry_->longest, took);
+    tables.file().header.latest = end;
+    if (way != nullptr) add(way->times, timed_, took);
+  }
+  own_.end(tables.file().header.own, end);
 }
 
 }  // namespace quadrille::record

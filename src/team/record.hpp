@@ -1,13 +1,11 @@
 // Writes down what calls a program makes, for `quadrille report`: how many, how long, how large, from where, and by
 // which algorithm. A call costs some tens of nanoseconds: what is alike is added up in memory that was made in MPI_Init
-// (record_file.hpp), and of short calls only some are timed.
+// (record_file.hpp), and of short calls only some are timed. What that takes is written down as well.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "choose/registry.hpp"
 #include "run/call.hpp"
@@ -41,17 +39,21 @@ struct Key {
   const void* site;  // the address to which the call returns
 };
 
-// What a persistent request sends, as its starts are written down: in bytes, with numbers of its own, since the program may
-// free its datatypes and change its arrays.
-struct Sent {
-  run::Call call;
-  std::vector<MPI_Count> bytes;  // of each block, where they differ
-  const char* by = "quadrille";  // what carries it out
-};
-// Of a call without a mistake that has `blocks` blocks to send, by this rank. Throws std::bad_alloc.
-std::unique_ptr<Sent> sent_by(const run::Call& call, int blocks, int rank);
-
 enum class Timed : std::uint8_t { no, as_each, as_sample };
+
+// What recording itself takes of a call, if that is timed: of every call where something new is looked up, else of a few.
+class OwnTime {
+ public:
+  void begin(bool is_sample);
+  void note_new();  // it is of a call with something new
+  void pause();     // the call itself begins
+  bool is_timed() const { return how_ != Timed::no; }
+  void end(Times& all, std::uint64_t call_ended);
+
+ private:
+  Timed how_ = Timed::no;
+  std::uint64_t begin_ = 0, took_ = 0;
+};
 
 // A call from a door. One that is made inside another is not recorded: the program did not make it.
 class Recorded {
@@ -71,6 +73,7 @@ class Recorded {
   void start_clock();
 
   bool outermost_;
+  OwnTime own_;
   Entry* entry_ = nullptr;
   Timed timed_ = Timed::no;
   std::uint64_t begin_ = 0;

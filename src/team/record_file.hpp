@@ -11,11 +11,12 @@
 
 namespace quadrille::record {
 
-inline constexpr std::uint64_t magic = 0x3444524f43455251;  // "QRECORD4"
+inline constexpr std::uint64_t magic = 0x3544524f43455251;  // "QRECORD5"
 // All versions of the file begin so; the last byte is the version's.
 inline constexpr std::uint64_t mask_of_all = 0x00ffffffffffffff;
 
-enum class Form : std::uint8_t { blocking, nonblocking, persistent, enqueued };
+// Of persistent requests: they are made, started, or started in a stream. To make one moves nothing, so it has no bytes.
+enum class Form : std::uint8_t { blocking, nonblocking, persistent, started, enqueued };
 
 inline constexpr int most_communicators = 64;
 inline constexpr int most_sites = 128;
@@ -96,6 +97,7 @@ struct Header {
   std::uint32_t communicators = 0, sites = 0, names = 0, entries = 0;
   std::uint32_t communicators_lost = 0, sites_lost = 0, entries_lost = 0, names_lost = 0;  // calls that found no room
   std::uint64_t unplaced = 0;        // bytes whose receivers are not known
+  Times own;                         // what recording itself took: where something is new of each call, of the rest of samples
   std::uint64_t room = 0, room_used = 0;  // of the arrays behind this
 };
 

@@ -90,6 +90,7 @@ int Tables::forget(MPI_Comm, int, void* value, void*) {
   communicators_changed.fetch_add(1, std::memory_order_acq_rel);
   auto* const communicator = static_cast<CommunicatorHere*>(value);
   if (communicator->number >= 0) here().is_there_[communicator->number] = false;
+  *communicator->there = mpi().comm_null;
   delete communicator;
   return MPI_SUCCESS;
 }
@@ -151,6 +152,7 @@ CommunicatorHere* Tables::add_communicator(MPI_Comm comm) {
   inter ? mpi().Comm_remote_size(comm, &communicator->ranks) : mpi().Comm_size(comm, &communicator->ranks);
   mpi().Comm_rank(comm, &communicator->rank);
   communicator->comm = comm;
+  communicator->there = std::make_shared<MPI_Comm>(comm);
   const std::vector<int> world_ranks = team::ranks_in_world(comm);
   communicator->number = number_of_group(group_of(comm, inter != 0, world_ranks));
   if (communicator->number < 0) {

@@ -28,6 +28,7 @@ struct CommunicatorHere {
   int ranks = 0, rank = 0;  // of an intercommunicator: those of the other side
   std::uint64_t* sent = nullptr;
   MPI_Comm comm{};
+  std::shared_ptr<MPI_Comm> there;  // the same, and MPI_COMM_NULL when the program has freed it; for who may outlive it
   std::unique_ptr<Neighbors> neighbors;  // null: not asked for yet
 };
 

@@ -46,8 +46,12 @@ def ring(ranks, block):
   return matrix
 
 
+def all_of(data, collective, form):
+  return [call for call in data['calls'] if call['collective'] == collective and call['form'] == form]
+
+
 def only(data, collective, form='blocking', least=None, calls=None):
-  found = [call for call in data['calls'] if call['collective'] == collective and call['form'] == form and
+  found = [call for call in all_of(data, collective, form) if
            (least is None or call['least'] == least) and (calls is None or call['calls'] == calls)]
   assert len(found) == 1, (collective, form, least, calls, found)
   return found[0]
@@ -263,13 +267,19 @@ def check_neighbors_again(data, ranks):
 
 
 REQUESTS = {('alltoallv', 'nonblocking'), ('allgather', 'nonblocking'), ('neighbor_alltoall', 'nonblocking'),
-            ('alltoallv', 'blocking'), ('allgather', 'blocking'), ('alltoall', 'persistent')}  # the last where the MPI has them
+            ('alltoallv', 'blocking'), ('allgather', 'blocking')}
+PERSISTENT = [('alltoall', 'persistent'), ('alltoall', 'started')] * 2  # where the MPI has them: of two sizes
 
 
 def check_requests(data, ranks):
   """Calls that are started and waited for are made again so, by the MPI and by Quadrille alone; nobody knows what they save."""
-  assert all((call['collective'], call['form']) in REQUESTS and call['calls'] == 100 for call in data['calls']), data['calls']
-  assert len(data['calls']) in (len(REQUESTS) - 1, len(REQUESTS)), data['calls']
+  kinds = sorted((call['collective'], call['form']) for call in data['calls'])
+  assert kinds in (sorted(REQUESTS), sorted([*REQUESTS, *PERSISTENT])), kinds
+  assert all(call['calls'] == 100 or call['form'] == 'persistent' for call in data['calls']), data['calls']
+  for elements, made in ((2, 100), (6, 1)) if len(kinds) > len(REQUESTS) else ():
+    size = elements * INT
+    check_call(data, only(data, 'alltoall', 'persistent', least=size), made, 0, size, size)
+    check_call(data, only(data, 'alltoall', 'started', least=size), 100, 100 * size * ranks * ranks, size, size)
   vector = only(data, 'alltoallv', 'nonblocking')
   sizes = [[(a + b) * INT for b in range(ranks)] for a in range(ranks)]
   check_call(data, vector, 100, 100 * sum(map(sum, sizes)), 0, 2 * (ranks - 1) * INT)
@@ -278,7 +288,8 @@ def check_requests(data, ranks):
     return
   cases = data['replay']['cases']
   # Which calls took the most time is the machine's affair.
-  cases = [case for case in cases if data['calls'][case['call']]['form'] != 'blocking']
+  assert all('its starts' in case['why'] for case in cases if data['calls'][case['call']]['form'] == 'persistent'), cases
+  cases = [case for case in cases if data['calls'][case['call']]['form'] not in ('blocking', 'persistent')]
   assert len(cases) >= 2, data['replay']
   for case in cases:
     assert [time['name'] for time in case['times']] == ['mpi', 'default'], case
@@ -296,7 +307,7 @@ def check_own(data, ranks):
   enqueued = only(data, 'alltoall', 'enqueued')
   check_call(data, enqueued, calls, calls * ranks * ranks * 4 * double, 4 * double, 4 * double)
   check_own_requests(data, ranks)
-  assert len(data['calls']) == 11, data['calls']
+  assert len(data['calls']) == 16, data['calls']
   whys = {(data['calls'][case['call']]['collective'], data['calls'][case['call']]['form']): case['why']
           for case in data['replay']['cases'] if 'why' in case}
   assert 'no MPI has' in whys['exchange', 'blocking'], whys
@@ -310,21 +321,28 @@ def check_own_requests(data, ranks):
   check_call(data, only(data, 'alltoall', 'nonblocking'), starts, starts * 2 * INT * ranks * ranks, 2 * INT, 2 * INT)
   pairs = [[(a + b) * 2 * INT for b in range(ranks)] for a in range(ranks)]
   of_all, most = sum(map(sum, pairs)), 2 * (ranks - 1) * 2 * INT
-  made, started = only(data, 'alltoallv', 'persistent'), only(data, 'alltoallv', 'enqueued')
-  check_call(data, made, 1, of_all, 0, most)
+  made = max(all_of(data, 'alltoallv', 'persistent'), key=lambda call: call['most'])
+  started = only(data, 'alltoallv', 'enqueued')
+  check_call(data, made, 1, 0, 0, most)
   check_call(data, started, starts, starts * of_all, 0, most)
   assert [sample['call'] for sample in started['samples']] == [16, 8], started['samples']
   assert all(sample['bytes'] == pairs for sample in started['samples']), started['samples']
   assert names(started) == names(made) and names(made) <= {'rings', 'messages'}, (started, made)
   assert started['where'] != made['where'], started['where']
 
+  alone_and_with_another = all_of(data, 'alltoallv', 'started')
+  assert len(alone_and_with_another) == 2, alone_and_with_another
+  for host in alone_and_with_another:
+    check_call(data, host, starts, starts * of_all / 2, 0, most / 2)
+    assert names(host) == names(made), (host, made)
+  check_call(data, only(data, 'alltoall', 'started'), starts, starts * 3 * double * ranks * ranks, 3 * double, 3 * double)
   around = only(data, 'neighbor_alltoallv', 'enqueued')
   to_the_next = INT * sum(range(1, ranks))
   check_call(data, around, starts, starts * to_the_next, 0, (ranks - 1) * INT)
   line = data['communicators'][around['communicator']]
   matrix = zeros(ranks)
   for rank in range(ranks - 1):
-    matrix[rank][rank + 1] = (rank + 1) * INT * (starts + 1)
+    matrix[rank][rank + 1] = (rank + 1) * INT * starts
   assert line['name'] == 'line' and line['bytes'] == matrix, line
 
   known = only(data, 'allgather', 'enqueued')
@@ -342,6 +360,7 @@ def main(data_file, page, action, ranks, nodes=1):
   assert data['ranks'] == data['told'] == ranks and all(data['hosts']), data['hosts']
   assert len({data['node_of'][r] for r in range(ranks)}) == int(nodes), data['node_of']
   assert all(0 < calls <= whole * 1.01 for calls, whole in zip(data['in_calls'], data['seconds'])), (data['in_calls'], data['seconds'])
+  assert all(0 < own <= whole for own, whole in zip(data['recording'], data['seconds'])), (data['recording'], data['seconds'])
   if action == 'replay':
     check_all(data, ranks)
     check_replay(data)

@@ -219,6 +219,29 @@ static void neighbors(void) {
   for (i = 0; i < 3; ++i) MPI_Comm_free(&comms[i]);
 }
 
+#if defined(ALLTOALL_INIT)
+/* A collective and a message to the rank itself by one MPI_Startall; and a message whose request has the collective's handle,
+ * in MPIs that give handles out again. */
+static void start_with_messages(void) {
+  enum { calls = 100 };
+  int i;
+  MPI_Request list[3];
+  ALLTOALL_INIT(sent, 6, MPI_INT, received, 6, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &list[0]);
+  MPI_Send_init(sent, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &list[1]);
+  MPI_Recv_init(received, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &list[2]);
+  for (i = 0; i < calls; ++i) {
+    MPI_Startall(3, list);
+    MPI_Waitall(3, list, MPI_STATUSES_IGNORE);
+  }
+  for (i = 0; i < 3; ++i) MPI_Request_free(&list[i]);
+  MPI_Send_init(sent, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &list[0]);
+  MPI_Recv_init(received, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &list[1]);
+  MPI_Startall(2, list);
+  MPI_Waitall(2, list, MPI_STATUSES_IGNORE);
+  for (i = 0; i < 2; ++i) MPI_Request_free(&list[i]);
+}
+#endif
+
 /* From rank a to rank b a + b numbers; and some of the calls without a request, too. */
 static void requests(void) {
   enum { calls = 100 };
@@ -244,6 +267,7 @@ static void requests(void) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Request_free(&request);
   }
+  start_with_messages();
 #endif
   MPI_Comm_free(&ring);
 }
@@ -314,6 +338,23 @@ static void start_pairs(void) {
   OWN(Quadrille_Request_free)(&request);
 }
 
+/* The same by the host: alone, and with one that sends 3 DOUBLEs to each rank. */
+static void start_on_the_host(void) {
+  Quadrille_Request list[2];
+  int i, r;
+  for (r = 0; r < ranks; ++r) counts[0][r] = rank + r, places[0][r] = 100 * r;
+  OWN(Quadrille_Alltoallv_init)(sent, counts[0], places[0], MPI_INT, received, counts[0], places[0], MPI_INT, MPI_COMM_WORLD,
+                                MPI_INFO_NULL, &list[0]);
+  OWN(Quadrille_Alltoall_init)(sent, 3, MPI_DOUBLE, received, 3, MPI_DOUBLE, MPI_COMM_WORLD, MPI_INFO_NULL, &list[1]);
+  for (i = 0; i < starts; ++i) {
+    OWN(Quadrille_Start)(&list[0]);
+    OWN(Quadrille_Wait)(&list[0]);
+    OWN(Quadrille_Startall)(2, list);
+    OWN(Quadrille_Waitall)(2, list);
+  }
+  for (i = 0; i < 2; ++i) OWN(Quadrille_Request_free)(&list[i]);
+}
+
 /* On a line from left to right a + 1 INTs from rank a to the next one, and nothing to the last one. */
 static void start_neighbors(void) {
   Quadrille_Request request;
@@ -349,6 +390,7 @@ static void own_requests(void) {
     OWN(Quadrille_Wait)(&request);
   }
   start_pairs();
+  start_on_the_host();
   start_neighbors();
   start_without_communicator();
 }

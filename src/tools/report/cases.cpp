@@ -31,6 +31,7 @@ std::string why_not_again(const ReportData& data, const ReportData& call) {
   Collective collective{};
   if (!choose::collective_from_name(call["collective"].get<std::string>(), collective)) return "an unknown collective";
   if (collective == Collective::exchange) return "Quadrille's own sparse exchange, which no MPI has";
+  if (call["form"] == "persistent") return "a request that is made; its starts are made again";
   if (call["form"] == "enqueued") return "calls that take their place in a device's stream";
   if (number < 0) return "calls of several kinds, which had no room of their own";
   const ReportData& communicator = data["communicators"][static_cast<std::size_t>(number)];
@@ -65,7 +66,7 @@ bool is_between_neighbors(const ReportData& call) {
 ReportData work_of(const ReportData& data, const ReportData& call) {
   const ReportData& communicator = data["communicators"][call["communicator"].get<std::size_t>()];
   ReportData work = {{"collective", call["collective"]}, {"groups", {communicator["world_ranks"]}}};
-  if (call["form"] != "blocking") work["form"] = call["form"];
+  if (call["form"] != "blocking") work["form"] = call["form"] == "started" ? "persistent" : call["form"];
   const bool around = is_between_neighbors(call);
   if (!call["samples"].empty()) {
     work["bytes"] = call["samples"][0]["bytes"];

@@ -83,6 +83,12 @@ double seconds_of(const record::Times& times, std::uint64_t calls, double mean) 
   return static_cast<double>(times.nanoseconds + times.sampled_nanoseconds) * 1e-9 + std::max(rest, 0.0) * mean;
 }
 
+std::uint64_t calls_of(const record::File& file) {
+  std::uint64_t calls = 0;
+  for (std::uint32_t e = 0; e < file.header.entries; ++e) calls += file.entries[e].calls;
+  return calls;
+}
+
 bool is_of_another_version(const RankFile& one) {
   std::uint64_t magic = 0;
   if (one.bytes.size() < sizeof magic) return false;
@@ -132,7 +138,7 @@ struct CallKey {
 class Merger {
  public:
   explicit Merger(int ranks) : ranks_(ranks), traffic_(ranks, ranks <= record::most_ranks_with_matrix) {
-    for (auto* list : {&seconds_, &in_calls_}) list->assign(static_cast<std::size_t>(ranks), 0);
+    for (auto* list : {&seconds_, &in_calls_, &recording_}) list->assign(static_cast<std::size_t>(ranks), 0);
     hosts_.assign(static_cast<std::size_t>(ranks), "");
     nodes_.assign(static_cast<std::size_t>(ranks), -1);
   }
@@ -151,6 +157,7 @@ class Merger {
     seconds_[rank] = static_cast<double>(end - file.header.begin) * 1e-9;
     finished_ += file.header.end != 0 ? 1 : 0;
     ++told_;
+    recording_[rank] = seconds_of(file.header.own, calls_of(file), mean_of_samples(file.header.own));
     numbers_.clear();
     for (std::uint32_t c = 0; c < file.header.communicators; ++c) {
       numbers_.push_back(add_communicator(one, file.communicators[c]));
@@ -171,7 +178,7 @@ class Merger {
     // A sample that was interrupted may count for more time than there was.
     for (std::size_t r = 0; r < in_calls_.size(); ++r) in_calls_[r] = std::min(in_calls_[r], seconds_[r]);
     ReportData data = {{"ranks", ranks_}, {"told", told_},       {"finished", finished_}, {"hosts", hosts_},
-                       {"node_of", nodes_}, {"seconds", seconds_}, {"in_calls", in_calls_}};
+                       {"node_of", nodes_}, {"seconds", seconds_}, {"in_calls", in_calls_}, {"recording", recording_}};
     data["communicators"] = ReportData::array();
     for (const MergedCommunicator& one : communicators_) data["communicators"].push_back(told_of(one));
     data["traffic"] = traffic_.json();
@@ -334,7 +341,7 @@ class Merger {
         by.push_back({{"name", name}, {"calls", way.calls / told}, {"seconds", way.seconds / told}});
       }
       std::stable_sort(by.begin(), by.end(), [](const auto& a, const auto& b) { return a["calls"] > b["calls"]; });
-      const char* const forms[] = {"blocking", "nonblocking", "persistent", "enqueued"};
+      const char* const forms[] = {"blocking", "nonblocking", "persistent", "started", "enqueued"};
       all.push_back({{"collective", name_of(static_cast<Collective>(key.collective))},
                      {"form", forms[static_cast<int>(key.form)]},
                      {"communicator", key.communicator},
@@ -362,7 +369,7 @@ class Merger {
   int ranks_, told_ = 0, finished_ = 0;
   std::vector<std::string> hosts_;
   std::vector<int> nodes_;
-  std::vector<double> seconds_, in_calls_;
+  std::vector<double> seconds_, in_calls_, recording_;
   std::vector<MergedCommunicator> communicators_;
   std::map<std::pair<std::uint64_t, std::int32_t>, int> by_group_;
   std::vector<int> numbers_;  // of the communicators of the rank that is added

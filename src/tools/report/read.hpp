@@ -1,9 +1,10 @@
 // What the ranks have written down, put together. As JSON, which is also what the page holds and what --data keeps:
 //
-//   { "format": 1, "version", "date", "command": [...], "settings": ["QUADRILLE=off"], "status": 0,
+//   { "format": 2, "version", "date", "command": [...], "settings": ["QUADRILLE=off"], "status": 0,
 //     "ranks": 8, "told": 8, "finished": 8,
 //     "hosts": [...], "node_of": [...],             of each rank; -1: it told nothing
 //     "seconds": [...], "in_calls": [...],          of each rank: from MPI_Init to MPI_Finalize, and in the calls
+//     "recording": [...],                           the same, that recording took, by estimate
 //     "communicators": [ { "name", "ranks", "made", "inter", "told", "world_ranks": [...],
 //                          "bin": 1, "bytes": [[...]],
 //                          "neighbors": { "sources": [[...]], "destinations": [[...]] } or { "why": "..." } } ],

@@ -21,7 +21,7 @@
 namespace quadrille::tools {
 namespace {
 
-constexpr int format_of_data = 1;
+constexpr int format_of_data = 2;
 constexpr int failed = 1;
 
 std::string now_as_text() {

@@ -1,0 +1,100 @@
+#include "team/record_starts.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+#include "mpi/thrown.hpp"
+#include "mpi/types.hpp"
+#include "team/record_tables.hpp"
+
+namespace quadrille::record {
+namespace {
+
+// Requests by MPI's names, outliving all destructors: a program may free one late. How many there are can be seen without
+// the lock, so that a program without any pays for one look when it starts or frees others.
+struct Made {
+  std::mutex mutex;
+  std::unordered_map<MPI_Request, std::unique_ptr<Sent>> all;
+  std::atomic<std::size_t> count = 0;
+
+  static Made& here() {
+    static auto* const made = new Made;
+    return *made;
+  }
+};
+
+// How many blocks of a call's arrays are sent, at most.
+std::size_t blocks_of(const run::Call& call, CommunicatorHere& communicator) {
+  if (is_dense(call.collective)) return static_cast<std::size_t>(communicator.ranks);
+  const std::vector<int>& numbers = Tables::here().neighbors_of(communicator).numbers;
+  return numbers.empty() ? 0 : static_cast<std::size_t>(*std::max_element(numbers.begin(), numbers.end())) + 1;
+}
+
+void tell_blocks(Sent& sent, const run::Call& call, CommunicatorHere& communicator) {
+  const run::Side& side = sent_side(call);
+  if (has_one_block(call.collective)) {
+    const std::ptrdiff_t count = std::max<std::ptrdiff_t>(count_of(call, communicator.rank), 0);
+    sent.call.send.count = static_cast<std::size_t>(count) * type_info(side.type_of(0)).size;
+    return;
+  }
+  sent.bytes.assign(std::max<std::size_t>(blocks_of(call, communicator), 1), 0);  // the array is there, also without blocks
+  for (std::size_t b = 0; b < blocks_of(call, communicator); ++b) {
+    const int block = static_cast<int>(b);
+    sent.bytes[b] = static_cast<MPI_Count>(side.count_of(block)) * static_cast<MPI_Count>(type_info(side.type_of(block)).size);
+  }
+  sent.call.send.counts_large = sent.bytes.data();
+}
+
+}  // namespace
+
+std::unique_ptr<Sent> sent_by(const run::Call& call, const char* by) {
+  auto sent = std::make_unique<Sent>();
+  CommunicatorHere* const communicator = Tables::here().communicator_of(call.comm);
+  if (communicator == nullptr) return nullptr;
+  sent->by = by;
+  sent->comm = communicator->there;
+  sent->call.collective = call.collective;
+  sent->call.send.type = mpi().byte;
+  tell_blocks(*sent, call, *communicator);
+  return sent;
+}
+
+void begin_start(Recorded& recorded, Sent& sent, Form form, const void* site) {
+  sent.call.comm = *sent.comm;
+  recorded.begin(sent.call, form, site);
+  by(sent.by);
+}
+
+void keep_made(MPI_Request request, const run::Call& call, const char* by) {
+  static_cast<void>(thrown_by([&] {
+    std::unique_ptr<Sent> sent;
+    {
+      const auto lock = held();
+      sent = sent_by(call, by);
+    }
+    Made& made = Made::here();
+    const std::scoped_lock lock(made.mutex);
+    made.all[request] = std::move(sent);
+    made.count = made.all.size();
+  }));
+}
+
+void forget_made(MPI_Request request) {
+  Made& made = Made::here();
+  if (made.count == 0) return;
+  const std::scoped_lock lock(made.mutex);
+  made.all.erase(request);
+  made.count = made.all.size();
+}
+
+void begin_start(Recorded& recorded, MPI_Request request, const void* site) {
+  Made& made = Made::here();
+  if (made.count == 0) return;
+  const std::scoped_lock lock(made.mutex);
+  const auto found = made.all.find(request);
+  if (found != made.all.end() && found->second != nullptr) begin_start(recorded, *found->second, Form::started, site);
+}
+
+}  // namespace quadrille::record
