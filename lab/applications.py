@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The papers' figures of whole programs, and those of several MPIs: measures them, and writes their pages.
+"""The papers' figures of whole programs, those of several MPIs, and what is measured beside the papers: measures, and writes pages.
 
   lab/applications.py run --build build/openmpi --out FOLDER [--only NAME] [--runs 3]   measures, writes data and pages
   lab/applications.py check [FILE...]    is each page what its data say? (default: those in docs/results)
@@ -11,29 +11,24 @@ import argparse
 import json
 import pathlib
 import re
-import statistics
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from programs import bruck, cache_oblivious, hint  # noqa: E402  pylint: disable=wrong-import-position
-from programs.common import NO_NUMBER, ROOT, Options, facts, facts_line, lines_of  # noqa: E402  pylint: disable=wrong-import-position
+from programs import beside, bruck, cache_oblivious, hint  # noqa: E402  pylint: disable=wrong-import-position
+from programs.common import (NO_NUMBER, ROOT, Options, facts, facts_line, lines_of, number_of,  # noqa: E402  pylint: disable=wrong-import-position
+                             time_text)
 from verdicts import summary  # noqa: E402  pylint: disable=wrong-import-position
 
 RESULTS = ROOT / 'docs' / 'results'
-APPLICATIONS = {one.name: one for room in (bruck, cache_oblivious, hint) for one in room.APPLICATIONS}
+APPLICATIONS = {one.name: one for room in (beside, bruck, cache_oblivious, hint) for one in room.APPLICATIONS}
 # Numbers of ranks that each is measured with.
-RANKS = {'bruck-11': '4,8,16', 'bruck-12': '16', 'co-copies': '60,64,72', 'co-14': '2,8,60,72', 'co-15': '2,8,60,72', 'hint-3': '1,2',
-         'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32', 'hint-18': '2,8,16,32'}
+RANKS = {'alltoall-small': '2', 'inside-a-node': '2,4,8,16', 'neighbours': '2,4,8,16', 'copy-phase': '64', 'uneven-data': '16,32',
+         'bruck-11': '4,8,16', 'bruck-12': '16', 'co-copies': '60,64,72', 'co-14': '2,8,60,72', 'co-15': '2,8,60,72',
+         'hint-3': '1,2', 'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32', 'hint-18': '2,8,16,32'}
 
 
 # ---- Pages ----
-
-
-def time_text(row):
-  """'9.37 (7.59..22.14)', or the time alone where the data have no spread."""
-  text = f'{row["us"]:.2f}'
-  return f'{text} ({row["least_us"]:.2f}..{row["most_us"]:.2f})' if 'least_us' in row else text
 
 
 def block_of(panel, lines, xs):
@@ -74,14 +69,6 @@ def totals_of(panel):
   return table_of({**panel, 'y': 'µs of the whole', 'rows': [whole_of(row, panel['x']) for row in panel['rows']]})
 
 
-def number_of(here):
-  """'1.11 (1.05..1.20)': the median of the runs, their least and their most."""
-  if not here:
-    return '-'
-  text = f'{statistics.median(here):.2f}'
-  return f'{text} ({min(here):.2f}..{max(here):.2f})' if len(here) > 1 else text
-
-
 def runs_text(data):
   if data['runs'] == 1:
     return 'one run'
@@ -89,9 +76,16 @@ def runs_text(data):
   return f'the median of {data["runs"]} runs' + (', in brackets the least and the most' if spread else '')
 
 
+def claims_text(claims):
+  if not claims:
+    return ''
+  text = '| the paper says | paper | here | verdict |\n|---|---|---|---|\n'
+  return text + ''.join(f'| {claim} | {paper} | {number_of(here)} | {verdict} |\n' for claim, paper, here, verdict in claims) + '\n'
+
+
 def page_of(data, has_picture):
   one = APPLICATIONS[data['application']]
-  text = f'# {one.title}\n\nSource: {one.source}.\n\n'
+  text = f'# {one.title}\n\n' + (f'Source: {one.source}.\n\n' if one.source else '')
   where = f'{data["ranks"]} ranks at most on {data["processors"]} processors of {data["cpu"]}, {data["mpi"]}'
   if one.alone:
     where = f'{one.alone}: {data["processors"]} of {data["cpu"]}'
@@ -103,10 +97,9 @@ def page_of(data, has_picture):
     text += f'{facts_line(data["facts"])}\n\n'
   if has_picture:
     text += f'![{one.name}]({one.name}.svg)\n\n'
-  text += ''.join(table_of(panel) + totals_of(panel) for panel in data['panels'])
-  text += '| the paper says | paper | here | verdict |\n|---|---|---|---|\n'
-  text += ''.join(f'| {claim} | {paper} | {number_of(here)} | {verdict} |\n' for claim, paper, here, verdict in one.claims(data))
-  return text + f'\nAll numbers: [{one.name}.json]({one.name}.json).\n'
+  text += ''.join(one.table(panel) if one.table else table_of(panel) + totals_of(panel) for panel in data['panels'])
+  text += claims_text(one.claims(data))
+  return text + f'All numbers: [{one.name}.json]({one.name}.json).\n'
 
 
 # ---- Commands ----
@@ -142,6 +135,34 @@ def run(options):
   return 0
 
 
+# ---- The front page ----
+
+
+FRONT, FRONT_DATA = ROOT / 'README.md', RESULTS / 'alltoall-small.json'
+
+
+def with_front_rows(text, data):
+  """The front page with the rows that the data give in place of those that it has."""
+  rows = ''.join(f'    {row}\n' for row in [beside.FRONT_HEAD, *beside.front_rows(data)])
+  return re.sub(r'^ +bytes algorithm .*\n(?: +\d+ default .*\n)+', lambda _: rows, text, flags=re.M)
+
+
+def write_front():
+  if FRONT_DATA.is_file():
+    FRONT.write_text(with_front_rows(FRONT.read_text(), json.loads(FRONT_DATA.read_text())))
+
+
+def front_problems():
+  if not FRONT_DATA.is_file():
+    return []
+  text = FRONT.read_text()
+  same = text == with_front_rows(text, json.loads(FRONT_DATA.read_text()))
+  return [] if same else [f'{FRONT}: its table is not what {FRONT_DATA.name} says; run lab/applications.py pages']
+
+
+# ---- The index ----
+
+
 def summary_of(data):
   """The verdicts on the paper's claims, as the index has them: '1 agree, 2 disagree at this scale, 3 cannot be tested here'."""
   claims = APPLICATIONS[data['application']].claims(data)
@@ -165,6 +186,8 @@ def index_problem(path, index):
   """The row of the index that leads to the page must have its verdicts."""
   summary = summary_of(json.loads(path.read_text()))
   rows = [line for line in index.splitlines() if f'({path.stem}.md)' in line]
+  # Other rows may lead there as well.
+  rows.sort(key=lambda row: f'--only {path.stem}`' not in row)
   if not rows:
     return f'there is no row of {path.stem} in the index'
   # They begin a cell, and are all that it says of verdicts: "1 agree" is in "11 agree" and in "1 agree, 4 disagree".
@@ -183,6 +206,7 @@ def check(files):
   wrong = [problem for problem in map(problem_of, files) if problem]
   index = (RESULTS / 'README.md').read_text()
   wrong += [problem for path in files if path.parent == RESULTS and (problem := index_problem(path, index))]
+  wrong += front_problems()
   for problem in wrong:
     print(problem, file=sys.stderr)
   return 1 if wrong else 0
@@ -210,6 +234,7 @@ def main():
       path.with_suffix('.md').write_text(page_of(json.loads(path.read_text()), path.with_suffix('.svg').is_file()))
     if not options.files:
       write_index()
+      write_front()
     return 0
   options.out.mkdir(parents=True, exist_ok=True)
   return run(options)

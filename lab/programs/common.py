@@ -30,6 +30,7 @@ class Application:
   claims: object   # (data) -> [Claim]
   alone: str = ''  # one process without the MPI: what it is
   bindings: object = bindings  # (Options) -> {which ranks: their processors}
+  table: object = None  # (panel) -> text, where it is not the usual one
 
 
 @dataclasses.dataclass
@@ -84,6 +85,20 @@ def spread(seconds, of=''):
   """Of several runs; `of` is '' or 'total_', for the time of the whole program."""
   us = [round(one * 1e6, 3) for one in seconds]
   return {f'{of}us': statistics.median(us), f'{of}least_us': min(us), f'{of}most_us': max(us), f'{of}runs': us}
+
+
+def time_text(row):
+  """'9.37 (7.59..22.14)', or the time alone where the data have no spread."""
+  text = f'{row["us"]:.2f}'
+  return f'{text} ({row["least_us"]:.2f}..{row["most_us"]:.2f})' if 'least_us' in row else text
+
+
+def number_of(here):
+  """'1.11 (1.05..1.20)': the median of the runs, their least and their most."""
+  if not here:
+    return '-'
+  text = f'{statistics.median(here):.2f}'
+  return f'{text} ({min(here):.2f}..{max(here):.2f})' if len(here) > 1 else text
 
 
 def times(panel, line):
