@@ -13,6 +13,7 @@ import os
 import pathlib
 import platform
 import re
+import shlex
 import shutil
 import signal
 import statistics
@@ -21,6 +22,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "lab"))
+from programs.common import commit_of  # noqa: E402  pylint: disable=wrong-import-position
+
 SCANS = [
     pathlib.Path("/usr/share/mricron/templates/ch2.nii.gz"),  # Debian package mricron-data
     ROOT / "examples/data/anatomical.nii.gz",
@@ -352,23 +356,59 @@ def machine():
     except OSError:
         model = None
     return {"cpu": model[1] if model else platform.machine(),
-            "cores": len(os.sched_getaffinity(0)), "kernel": platform.release()}
+            "cores": len(os.sched_getaffinity(0)), "kernel": platform.release().partition("-")[0]}
 
 
-def write_markdown(path, rows, scan, notes, pairs):
-    here = machine()
+def command_line():
+    """As it was given, without where results go."""
+    words = list(sys.argv[1:])
+    for option in ("--json", "--markdown"):
+        if option in words:
+            at = words.index(option)
+            del words[at:at + 2]
+    return shlex.join(["scripts/demo.py", *words])
+
+
+SPINS = """
+With more ranks than cores MPICH spins while it waits: its native times are then mostly waits for time slices
+([demo.md](../demo.md#how-it-measures))."""
+
+
+def page_of(result):
+    """The page of what --json has kept, and of nothing else."""
+    here = result["machine"]
+    commit = f"Quadrille at {result['commit']}" if result["commit"] else "Quadrille of unknown commit"
     lines = ["# Results of the demo", "",
-             f"Written by `scripts/demo.py` on {datetime.date.today().isoformat()}: "
-             f"{here['cpu']}, {here['cores']} cores, Linux {here['kernel']}, {pairs} pairs, "
-             f"scan `{scan.name}`. See [demo.md](../demo.md) for what is measured.", "",
+             f"Written by `scripts/demo.py` from what `{result['command']}` measured on {result['date']} with {commit}: "
+             f"{here['cpu']}, {here['cores']} cores, Linux {here['kernel']}, {result['pairs']} pairs, "
+             f"scan `{result['scan']}`. See [demo.md](../demo.md) for what is measured.", "",
              "Medians of the runs. Ratio: Quadrille's median divided by the native one, with the",
              "smallest and largest ratio of a pair of runs. Below 1 Quadrille is faster."]
-    lines += [f"\n{text}" for text in notes]
-    for mpi, body in tables(rows):
-        lines += ["", f"## {mpi}", "", "| " + " | ".join(HEADINGS) + " |",
-                  "|" + " --- |" * len(HEADINGS)]
+    lines += [f"\n{text}" for text in result["notes"] + result["failures"]]
+    for mpi, body in tables(result["rows"]):
+        lines += ["", f"## {mpi}", *(SPINS.split("\n") if mpi.startswith("MPICH") else []), "",
+                  "| " + " | ".join(HEADINGS) + " |", "|" + " --- |" * len(HEADINGS)]
         lines += ["| " + " | ".join(line) + " |" for line in body]
-    pathlib.Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "\n".join(lines) + "\n"
+
+
+def keep(result, path):
+    """A row a line, and each run in it."""
+    rows = ",\n  ".join(json.dumps(row) for row in result["rows"])
+    head = json.dumps({**result, "rows": []}, indent=1)
+    pathlib.Path(path).write_text(head.replace('"rows": []', f'"rows": [\n  {rows}\n ]') + "\n", encoding="utf-8")
+
+
+def page_again(arguments):
+    """Writes the page beside a file of --json, or says whether it is the one of that file."""
+    path = arguments.page or arguments.check
+    text = page_of(json.loads(path.read_text(encoding="utf-8")))
+    page = path.with_suffix(".md")
+    if arguments.page:
+        page.write_text(text, encoding="utf-8")
+    elif not page.is_file() or page.read_text(encoding="utf-8") != text:
+        raise Failure(f"{page} is not what {path.name} says; run scripts/demo.py --page {path}")
+    return 0
 
 
 # ---- Main ----
@@ -401,6 +441,10 @@ def parse_arguments():
                         help="also say, for each case, what Quadrille did with its calls")
     parser.add_argument("--json", metavar="FILE", help="write all figures to FILE")
     parser.add_argument("--markdown", metavar="FILE", help="write the tables to FILE")
+    parser.add_argument("--page", type=pathlib.Path, metavar="FILE",
+                        help="write the page of a file of --json beside it, and measure nothing")
+    parser.add_argument("--check", type=pathlib.Path, metavar="FILE",
+                        help="is the page beside a file of --json the one of this file?")
     parser.add_argument("--launcher-prefix", metavar="WORDS",
                         help="what to put before mpirun instead of 'quadrille run --'; empty: "
                              "nothing, which shows the noise of the machine")
@@ -455,13 +499,13 @@ def demo(arguments):
     print_tables(rows)
     for text in notes:
         note(text)
+    result = {"command": command_line(), "date": datetime.date.today().isoformat(),
+              "commit": commit_of(builds[0].path), "machine": machine(), "pairs": arguments.pairs,
+              "scan": scan.name, "notes": notes, "failures": failures, "rows": rows}
     if arguments.json:
-        result = {"machine": machine(), "pairs": arguments.pairs, "scan": scan.name,
-                  "notes": notes, "failures": failures, "rows": rows}
-        pathlib.Path(arguments.json).write_text(json.dumps(result, indent=1) + "\n",
-                                                encoding="utf-8")
+        keep(result, arguments.json)
     if arguments.markdown:
-        write_markdown(arguments.markdown, rows, scan, notes + failures, arguments.pairs)
+        pathlib.Path(arguments.markdown).write_text(page_of(result), encoding="utf-8")
     if failures:
         note(f"\n{len(failures)} of {len(cases)} cases failed.")
         return 1
@@ -477,7 +521,8 @@ def interrupt(number, frame):
 def main():
     signal.signal(signal.SIGTERM, interrupt)
     try:
-        return demo(parse_arguments())
+        arguments = parse_arguments()
+        return page_again(arguments) if arguments.page or arguments.check else demo(arguments)
     except Failure as failure:
         print(f"demo: {failure}", file=sys.stderr)
         return 2
