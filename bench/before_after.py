@@ -4,7 +4,8 @@ what Quadrille takes, the quickest and the median of the turns. The MPI's own, w
 
     bench/before_after.py BEFORE AFTER --ranks 2 --collective alltoall --sizes 8,2K,128K --json rows.json
 
-    bench/before_after.py --table rows.json      # what such a file holds, for a page
+    bench/before_after.py write      # docs/results/before-after.md, from what is stored there
+    bench/before_after.py check      # is it the page of what is stored there?
 
 BEFORE and AFTER are folders of builds for the same MPI, such as ../old/build/openmpi and build/openmpi. With --json,
 rows are added to those that the file has.
@@ -68,15 +69,93 @@ def compare(arguments):
   return rows
 
 
-def table(path):
-  """The rows of a file as a table of a page."""
-  rows = json.loads(path.read_text())
-  print('| | ranks | block | before, us | after, us | after / before, least | median | the MPI, median |')
-  print('|---|---|---|---|---|---|---|---|')
+# ---- The page ----
+
+RESULTS = pathlib.Path(__file__).resolve().parent.parent / 'docs' / 'results'
+STORED = RESULTS / 'before-after'
+PAGE = RESULTS / 'before-after.md'
+BEFORE, AFTER = 'e8df34c', '523c882'
+MOST = 1.03
+
+
+def median_of(row):
+  return statistics.median(row['after_us']) / statistics.median(row['before_us'])
+
+
+def least_of(row):
+  return min(row['after_us']) / min(row['before_us'])
+
+
+def mpi_of(row):
+  return statistics.median(row['after_mpi_us']) / statistics.median(row['before_mpi_us'])
+
+
+def table(rows):
+  lines = ['| | ranks | block | before, us | after, us | after / before, least | median | the MPI, median |',
+           '|---|---|---|---|---|---|---|---|']
   for row in rows:
     spread = [f'{min(row[name]):.3f} to {max(row[name]):.3f}' for name in ('before_us', 'after_us')]
-    print(f'| {row["collective"]} | {row["ranks"]} | {row["bytes"]} | {spread[0]} | {spread[1]} | {row["least"]:.2f} '
-          f'| {row["median"]:.2f} | {row["mpi_median"]:.2f} |')
+    lines.append(f'| {row["collective"]} | {row["ranks"]} | {row["bytes"]} | {spread[0]} | {spread[1]} | {least_of(row):.2f} '
+                 f'| {median_of(row):.2f} | {mpi_of(row):.2f} |')
+  return lines
+
+
+def reached(rows, ranks):
+  """Which rows are slower by more than a few percent, beside what the MPI itself differs by."""
+  slower = [row for row in rows if row['ranks'] == ranks and median_of(row) > MOST]
+  said = '; '.join(f'{row["collective"]} of {row["bytes"]} B: {median_of(row):.2f}, where the MPI itself is at {mpi_of(row):.2f}, by the '
+                   f'least times {least_of(row):.2f}' for row in slower)
+  return f'- {ranks} ranks: {"not reached by the median of " + said if slower else "reached in all rows by the medians"}.'
+
+
+def turns_text():
+  """Of several-sizes.txt: its command, the builds and the machine, and {sizes: {build: [nanoseconds of each run]}}."""
+  lines = (STORED / 'several-sizes.txt').read_text().splitlines()
+  found = {}
+  for line in lines:
+    words = line.split()
+    if words and words[0] in ('before', 'after'):
+      found.setdefault(words[1], {}).setdefault(words[0], []).append(float(words[2]))
+  return lines[0].removeprefix('command: '), lines[1], found
+
+
+def turns():
+  command, builds, found = turns_text()
+  rows = [f'| {sizes} | ' + ' | '.join(f'{min(of[build]):.0f} to {max(of[build]):.0f}' for build in ('before', 'after')) + ' |'
+          for sizes, of in found.items()]
+  together = next(iter(found.values()))
+  return ['## Blocks of several sizes in turn', '',
+          'Before, one selection of each collective was remembered, so that a program whose calls alternate between sizes had each call '
+          'selected anew. Alltoall, 2 ranks, calls of several sizes in turn, and of one size alone; nanoseconds of a call, the least and '
+          f'the largest of {len(together["before"])} runs of each build, by turns. All sizes in turn take '
+          f'{min(together["after"]) / min(together["before"]):.2f} of before by the least time. From '
+          f'[several-sizes.txt](before-after/several-sizes.txt): {builds}.', '', f'    {command}', '',
+          '| sizes | before | after |', '|---|---|---|', *rows]
+
+
+def page():
+  rows = json.loads((STORED / 'before-after.json').read_text())
+  counts = sorted({row['ranks'] for row in rows})
+  runs = ', '.join(f'{len(next(row for row in rows if row["ranks"] == count)["before_us"])} with {count} ranks' for count in counts)
+  commands = list(dict.fromkeys(row['command'] for row in rows))
+  return '\n'.join([
+      '# Two builds beside each other: before and after the one executor', '',
+      '<!-- Written by bench/before_after.py from docs/results/before-after. -->', '',
+      f'Calls of Quadrille by two builds, by turns: of the commits {BEFORE} and {AFTER}, before and after the redesign that gave all forms '
+      f'one executor. Runs of each build: {runs}, on a virtual machine with two processors and Open MPI 4.1.4. A time is the median of a '
+      'run, and the table has the least and the largest. The last column compares the MPI with itself: it is the noise, which is large '
+      'between runs and smaller in the medians.', '', *(f'    {command}' for command in commands), '',
+      f'No row was to be more than {100 * MOST - 100:.0f}% slower.', '', *(reached(rows, count) for count in counts), '',
+      *table(rows), '', *turns(), ''])
+
+
+def write():
+  PAGE.write_text(page())
+
+
+def check():
+  if not PAGE.is_file() or PAGE.read_text() != page():
+    sys.exit(f'{PAGE} is not what is stored in {STORED}; run bench/before_after.py write')
 
 
 def main():
@@ -90,10 +169,7 @@ def main():
   parser.add_argument('--turns', type=int, default=3)
   parser.add_argument('--options', default='', help='more options of `quadrille bench`, as one word')
   parser.add_argument('--json', type=pathlib.Path)
-  parser.add_argument('--table', type=pathlib.Path, metavar='FILE')
   arguments = parser.parse_args()
-  if arguments.table:
-    return table(arguments.table)
   if arguments.after is None:
     parser.error('name two builds')
   rows = compare(arguments)
@@ -108,4 +184,7 @@ def main():
 
 
 if __name__ == '__main__':
-  main()
+  if sys.argv[1:] in (['write'], ['check']):
+    {'write': write, 'check': check}[sys.argv[1]]()
+  else:
+    main()

@@ -2,7 +2,7 @@
 """The stored results of `quadrille bench --figure`: their pages, and the index of what is reproduced of the papers.
 
   lab/figures.py pages --lab LAB   writes the page of each stored figure anew, with `LAB pages`, and their verdicts in the index
-                                   and the maps of docs/results/uneven-data.md
+                                   and docs/results/maps.md
   lab/figures.py check --lab LAB   are all pages, marks and claims those of today's figures? do their tables have no other
                                    numbers than the data? does the index (docs/results/README.md) have all figures?
 """
@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 
+import maps
 from verdicts import summary
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -155,38 +156,6 @@ def check_index(text, figures, folder=RESULTS):
   return wrong
 
 
-# ---- Maps ----
-
-def map_pages(lab):
-  """The texts of the maps in docs/results/uneven-data.md, and their data, as `show --map` gives them today."""
-  found = []
-  for model in ('paper', 'aries'):
-    said = subprocess.run([lab, 'show', '--map', '--model', model, '--map-json', '/dev/stderr'], capture_output=True, text=True,
-                          check=True)
-    found.append((RESULTS / f'map-{model}.json', said.stdout, said.stderr))
-  return found
-
-
-def write_maps(lab):
-  page = RESULTS / 'uneven-data.md'
-  for path, text, data in map_pages(lab):
-    path.write_text(data)
-    head = text.splitlines()[0].partition(', by ')[2].partition(',')[0]
-    page.write_text(re.sub(r'```\n[^\n`]*, by ' + re.escape(head) + r'[^`]*```', lambda _, text=text: f'```\n{text}```',
-                           page.read_text()))
-
-
-def check_maps(lab):
-  page = (RESULTS / 'uneven-data.md').read_text()
-  wrong = []
-  for path, text, data in map_pages(lab):
-    if f'```\n{text}```' not in page:
-      wrong.append(f'docs/results/uneven-data.md: it has not the map of {path.name} as it is today; run make pictures')
-    if path.read_text() != data:
-      wrong.append(f'{path}: it is not the map of today; run make pictures')
-  return wrong
-
-
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('what', choices=['pages', 'check'])
@@ -196,10 +165,10 @@ def main():
   if options.what == 'pages':
     status = pages(options.lab, files)
     write_index()
-    write_maps(options.lab)
+    maps.write(options.lab)
     return status
   wrong = [problem for path in files for problem in check_numbers(path)]
-  wrong += check_maps(options.lab)
+  wrong += maps.problems(options.lab)
   wrong += check_index(INDEX.read_text(), known_figures(options.lab))
   for problem in wrong:
     print(problem, file=sys.stderr)
