@@ -2,10 +2,13 @@
 """Writes docs/results/gpu.md from the data of `quadrille bench --figure gpu-1` to `gpu-10`, and of one GPU (gpu_report_page.py).
 
   bench/gpu_page.py >docs/results/gpu.md
+  bench/gpu_page.py check                   is the page what is stored?
 
 A figure may have been measured several times, in several panels: docs/results/gpu/gpu-6*.json are all of figure 6.
 """
 
+import contextlib
+import io
 import json
 import pathlib
 import statistics
@@ -110,6 +113,15 @@ def figure(number):
   claim_lines(runs)
 
 
+def check():
+  said = io.StringIO()
+  with contextlib.redirect_stdout(said):
+    main()
+  page = FOLDER.with_suffix('.md')
+  if page.read_text() != said.getvalue():
+    sys.exit(f'{page} is not what is stored in {FOLDER}; run bench/gpu_page.py >{page}')
+
+
 def main():
   print('# GPUs\n')
   print('The figures of Namugwanya et al. ([benchmark.md](../benchmark.md#figures-on-gpus)). Written by `bench/gpu_page.py`.\n')
@@ -129,4 +141,4 @@ def main():
 
 
 if __name__ == '__main__':
-  sys.exit(main())
+  sys.exit(check() if sys.argv[1:] == ['check'] else main())

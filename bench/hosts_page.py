@@ -4,6 +4,7 @@
     bench/hosts_page.py measure        # hosts that this machine plays, with each build; into docs/results/hosts/between-nodes
     bench/hosts_page.py measure-flat   # only hosts of one rank each
     bench/hosts_page.py write          # docs/results/between-nodes.md, from what is stored there
+    bench/hosts_page.py check          # is the page what is stored?
 """
 import json
 import math
@@ -184,7 +185,7 @@ def flat_text(mpi):
   return text
 
 
-def write():
+def page():
   results = {(mpi, layout): json.loads((STORED / f'{mpi}-{layout}.json').read_text()) for mpi in MPIS for layout in layouts(mpi)}
   some = next(iter(results.values()))
   text = ['# Between nodes: leaders', '',
@@ -209,8 +210,17 @@ def write():
       text += [f'{collective}:', '', *table(whole, collective), '']
   for mpi in MPIS:
     text += flat_text(mpi)
-  PAGE.write_text('\n'.join(text).rstrip() + '\n')
+  return '\n'.join(text).rstrip() + '\n'
+
+
+def write():
+  PAGE.write_text(page())
+
+
+def check():
+  if PAGE.read_text() != page():
+    sys.exit(f'{PAGE} is not what is stored in {STORED}; run bench/hosts_page.py write')
 
 
 if __name__ == '__main__':
-  {'measure': measure, 'measure-flat': measure_flat, 'write': write}[sys.argv[1] if len(sys.argv) > 1 else 'write']()
+  {'measure': measure, 'measure-flat': measure_flat, 'write': write, 'check': check}[sys.argv[1] if len(sys.argv) > 1 else 'write']()

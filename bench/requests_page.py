@@ -5,6 +5,7 @@ MPI's own names (bench/taken.cpp). Writes the page of results.
     bench/requests_page.py measure        # 2, 4 and 8 ranks with each build that is there; into docs/results/requests
     bench/requests_page.py measure-names  # only those under MPI's own names
     bench/requests_page.py write          # docs/results/requests.md, from what is stored there
+    bench/requests_page.py check          # is the page what is stored?
 """
 import math
 import os
@@ -94,7 +95,7 @@ share processors a rank that computes keeps another from its part, so nothing ca
 where the computation costs the others a turn: so with 2 ranks alone."""
 
 
-def write_names():
+def lines_of_names():
   text = ['## Under MPI\'s own names', '', NAMES_TEXT.replace('\n', ' '), '']
   verdicts, costs, overlaps = [], [], []
   for path in sorted(STORED.glob('names-*.txt')):
@@ -151,7 +152,7 @@ def mean(values):
   return math.exp(sum(math.log(v) for v in values) / len(values))
 
 
-def write():
+def page():
   text = ['# Nonblocking and persistent calls', '',
           'All-to-alls, started and completed at once, in one run with the MPI\'s own by turns, in an order that is drawn '
           'anew for each batch. Each number is the median over the batches, of the slowest rank; in brackets the quartiles '
@@ -184,9 +185,18 @@ def write():
     text.append(f'| {stem} | {said(nonblocking, 0.6)} | {small} |')
   text.append('')
   if any(STORED.glob('names-*.txt')):
-    text += write_names()
-  PAGE.write_text('\n'.join(text))
+    text += lines_of_names()
+  return '\n'.join(text)
+
+
+def write():
+  PAGE.write_text(page())
+
+
+def check():
+  if PAGE.read_text() != page():
+    sys.exit(f'{PAGE} is not what is stored in {STORED}; run bench/requests_page.py write')
 
 
 if __name__ == '__main__':
-  {'measure': measure, 'measure-names': measure_names, 'write': write}[sys.argv[1] if len(sys.argv) > 1 else 'write']()
+  {'measure': measure, 'measure-names': measure_names, 'write': write, 'check': check}[sys.argv[1] if len(sys.argv) > 1 else 'write']()

@@ -3,6 +3,7 @@
 
     bench/tuna_page.py measure openmpi-4x4 1    # one run, of one layout, into docs/results/hosts/tuna
     bench/tuna_page.py write                    # docs/results/tuna.md, from what is stored there
+    bench/tuna_page.py check                    # is the page what is stored?
 """
 import json
 import math
@@ -206,7 +207,7 @@ def table(layout):
   return lines
 
 
-def write():
+def page():
   layouts = [Layout(name) for name in LAYOUTS if list(STORED.glob(f'{name}-*.json'))]
   some = layouts[0].runs[0]
   fewest, most = min(len(layout.runs) for layout in layouts), max(len(layout.runs) for layout in layouts)
@@ -218,7 +219,7 @@ def write():
           f'the median of {runs} runs, in brackets the least and the largest. Written by `bench/tuna_page.py` from the files in',
           '[hosts/tuna](hosts/tuna), which hold the command lines.', '',
           f'One machine ({some["processor"]}, {some["processors"]} processors) [plays the hosts](../../tests/cluster/hosts.py): all '
-          'ranks share its processors, and a message between hosts goes by TCP over a bridge, 50 to 150 us each. So the number of '
+          'ranks share its processors, and a message between hosts goes by TCP over a bridge. So the number of '
           'messages counts for more here than on a fast network, and a wait for one burst before the next costs more, as other '
           'ranks have the processors meanwhile.', '',
           '## Beside the paper', '', *verdicts(layouts), '',
@@ -239,8 +240,17 @@ def write():
   for layout in layouts:
     text += [f'## {layout.runs[0]["mpi"]}, {layout.hosts} hosts of {layout.here} rank{"s" if layout.here > 1 else ""}', '',
              f'    {layout.runs[0]["command"]}', '', *table(layout), '']
-  PAGE.write_text('\n'.join(text).rstrip() + '\n')
+  return '\n'.join(text).rstrip() + '\n'
+
+
+def write():
+  PAGE.write_text(page())
+
+
+def check():
+  if PAGE.read_text() != page():
+    sys.exit(f'{PAGE} is not what is stored in {STORED}; run bench/tuna_page.py write')
 
 
 if __name__ == '__main__':
-  {'measure': measure, 'write': write}[sys.argv[1]](*sys.argv[2:])
+  {'measure': measure, 'write': write, 'check': check}[sys.argv[1]](*sys.argv[2:])

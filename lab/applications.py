@@ -16,8 +16,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from programs import beside, bruck, cache_oblivious, hint  # noqa: E402  pylint: disable=wrong-import-position
-from programs.common import (NO_NUMBER, ROOT, Options, facts, facts_line, lines_of, number_of,  # noqa: E402  pylint: disable=wrong-import-position
-                             time_text)
+from programs.common import NO_NUMBER, ROOT, Options, facts, facts_line, lines_of  # noqa: E402  pylint: disable=wrong-import-position
+from programs.common import number_of, time_text  # noqa: E402  pylint: disable=wrong-import-position
 from verdicts import summary  # noqa: E402  pylint: disable=wrong-import-position
 
 RESULTS = ROOT / 'docs' / 'results'

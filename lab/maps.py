@@ -67,8 +67,8 @@ def bruck_ends(data):
 def comparison(data):
   ends = bruck_ends(data)
   rows = [f'| {ranks:,} | N = {paper:,} | N = {ends[ranks]:,} |' for ranks, paper in PAPER.items() if ranks in ends]
-  return '\n'.join(['| ranks | Bruck ahead of spread-out, the paper measured (figures 6 and 9) up to | its formulas, with these constants, up to |',
-                    '|---|---|---|', *rows, ''])
+  head = '| ranks | Bruck ahead of spread-out, the paper measured (figures 6 and 9) up to | its formulas, with these constants, up to |'
+  return '\n'.join([head, '|---|---|---|', *rows, ''])
 
 
 def picture(model):

@@ -402,6 +402,8 @@ def keep(result, path):
 def page_again(arguments):
     """Writes the page beside a file of --json, or says whether it is the one of that file."""
     path = arguments.page or arguments.check
+    if not path.is_file():
+        raise Failure(f"{path} is missing")
     text = page_of(json.loads(path.read_text(encoding="utf-8")))
     page = path.with_suffix(".md")
     if arguments.page:

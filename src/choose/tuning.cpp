@@ -35,7 +35,7 @@ void set_inbox_limits(SwitchPoints& points, std::size_t alltoall, std::size_t al
   }
 }
 
-// Measured on 2 cores (AMD EPYC, family 25, model 17) with 2, 4 and 8 ranks; see
+// Found on 2 cores (AMD EPYC, family 25, model 17) with 2, 4 and 8 ranks. What calls take with them:
 // docs/results/inside-a-node.md.
 SwitchPoints default_switch_points(bool crowded) {
   SwitchPoints points;
