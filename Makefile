@@ -6,7 +6,7 @@
 #   TESTS     a ctest regular expression: only these tests in `make test` (default: all)
 #   SECONDS   how long `make fuzz` runs                (default: 3600)
 #   RESULTS   where `make results` writes              (default: build/results; docs/results replaces the stored ones)
-#   RUNS      whole runs of each figure in `make results` (default: 5)
+#   RUNS      whole runs of each figure in `make results` (default: 3)
 #   SEED      draws the part of the large matrices that runs; `all` for all (default: a new seed each time)
 
 JOBS ?= $(shell nproc)
@@ -15,7 +15,7 @@ DESTDIR ?=
 TESTS ?=
 SECONDS ?= 3600
 RESULTS ?= build/results
-RUNS ?= 5
+RUNS ?= 3
 SEED ?=
 # One for all parts of a run.
 DRAWN := $(or $(SEED),$(shell shuf -i 0-999999 -n 1))
@@ -43,7 +43,7 @@ help:
 	@echo "make test-device-all  all tests on a device's memory, also on MPIs that take it; needs no GPU"
 	@echo 'make fuzz           random programs under all MPIs (SECONDS=3600)'
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
-	@echo 'make results        repeat the figures of the papers that this machine can repeat (RESULTS=build/results RUNS=5)'
+	@echo 'make results        repeat the figures of the papers that this machine can repeat (RESULTS=build/results RUNS=3)'
 	@echo 'make pictures       draw the pictures of docs/results from their data, and write the pages of figures anew'
 	@echo 'make docs           write docs/algorithms.md anew and check the links of all documents'
 	@echo 'make site           the documentation as a site of its own, in build/site; it is read without a network'

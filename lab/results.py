@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Repeats the figures of the papers that a machine of two cores can repeat, one after the other, with their pages and maps.
+"""Repeats the figures of the papers that a machine of two cores can repeat, one after the other, with their pages and maps, and what
+is measured beside the papers.
 
   lab/results.py --build build/openmpi --out FOLDER [--runs N] [--only REGEX]
 
@@ -33,8 +34,9 @@ WITHOUT_RUNS = {'iso-table-2'}
 COMPUTED = [('co-table-1', 5), ('co-table-2', 5)] + [
     (f'bruck-{number}-simulated', seconds) for number, seconds in ((2, 2), (6, 60), (7, 10), (8, 5), (9, 20), (10, 10))] + [
     ('co-12-simulated', 20), ('co-13-simulated', 10)]
-# Whole programs, by lab/applications.py.
-PROGRAMS = ('bruck-11', 'bruck-12')
+# By lab/applications.py: whole programs, and what is measured beside the papers; about how many seconds a run takes.
+PROGRAMS = [('bruck-11', 60), ('bruck-12', 20), ('alltoall-small', 25), ('inside-a-node', 180), ('neighbours', 200), ('copy-phase', 100),
+            ('uneven-data', 150)]
 MAPS = [('map-paper', 'paper'), ('map-aries', 'aries')]
 
 
@@ -67,7 +69,7 @@ def measure(tool, figure, ranks, launcher, runs, folder, log):
 
 def measure_program(name, options, log):
   command = [sys.executable, str(pathlib.Path(__file__).with_name('applications.py')), 'run', '--only', name, '--build', options.build,
-             '--out', str(options.out)]
+             '--out', str(options.out), '--runs', str(options.runs)]
   with open(log, 'a', encoding='utf-8') as out:
     return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
 
@@ -76,19 +78,21 @@ def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('--build', required=True)
   parser.add_argument('--out', type=pathlib.Path, required=True)
-  parser.add_argument('--runs', type=int, default=5)
+  parser.add_argument('--runs', type=int, default=3)
   parser.add_argument('--only', default='')
   options = parser.parse_args()
   options.out.mkdir(parents=True, exist_ok=True)
   tool, log = f'{options.build}/bin/quadrille', options.out / 'log.txt'
   wanted = [one for one in FIGURES if re.search(options.only, one[0])]
+  programs = [one for one in PROGRAMS if re.search(options.only, one[0])]
   total = sum(one[3] * (1 if one[0] in WITHOUT_RUNS else options.runs) for one in wanted)
+  of_programs = sum(seconds * options.runs for _, seconds in programs)
   began, expected, failed, commit = time.time(), 0, [], commit_of(options.build)
   for i, (figure, ranks, launcher, seconds) in enumerate(wanted):
     share = seconds * (1 if figure in WITHOUT_RUNS else options.runs)
     pace = (time.time() - began) / expected if expected else 1
     print(f'[{i + 1}/{len(wanted)}] {figure}, {ranks} ranks; {minutes(time.time() - began)} gone, about '
-          f'{minutes((total - expected) * pace)} left', flush=True)
+          f'{minutes((total - expected) * pace + of_programs)} left', flush=True)
     if is_done(options.out / f'{figure}.json', commit):
       total -= share
       continue
@@ -103,10 +107,10 @@ def main():
     with open(log, 'a', encoding='utf-8') as out:
       if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
         failed.append(figure)
-  for program in PROGRAMS:
-    if not re.search(options.only, program):
+  for program, seconds in programs:
+    if is_done(options.out / f'{program}.json', commit):
       continue
-    print(f'{program}, a whole program', flush=True)
+    print(f'{program}; about {minutes(seconds * options.runs)}', flush=True)
     if measure_program(program, options, log) != 0:
       failed.append(program)
   for name, model in MAPS:
