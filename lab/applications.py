@@ -98,7 +98,8 @@ def page_of(data, has_picture):
   if has_picture:
     text += f'![{one.name}]({one.name}.svg)\n\n'
   text += ''.join(one.table(panel) if one.table else table_of(panel) + totals_of(panel) for panel in data['panels'])
-  text += claims_text(one.claims(data))
+  claims = claims_text(one.claims(data))
+  text += ('## Compared\n\n' if claims and one.table else '') + claims
   return text + f'All numbers: [{one.name}.json]({one.name}.json).\n'
 
 

@@ -85,6 +85,8 @@ def measure_cases(options, cases):
 
 # ---- Pages ----
 
+SERVED = 'served by'
+
 
 def ratios(panel, line):
   """{bytes: that line's time over the MPI's, in each run}"""
@@ -106,16 +108,17 @@ def cells_of(panel, with_names):
 
 
 def aligned(head, rows):
+  """Numbers to the right; who served a call is a name, stands last, and begins where its head does."""
   widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-  # Who served it is a name, and stands last.
-  lines = ['  '.join([cell.rjust(width) for cell, width in zip(row[:-1], widths)] + [row[-1]]) for row in [head, *rows]]
-  return ''.join(f'{line.rstrip()}\n' for line in lines)
+  lines = [[cell.ljust(width) if name == SERVED else cell.rjust(width) for name, cell, width in zip(head, row, widths)]
+           for row in [head, *rows]]
+  return ''.join(f'{"  ".join(line).rstrip()}\n' for line in lines)
 
 
 def table(panel):
   ours = [line for line in lines_of(panel) if line != 'MPI']
   several = len(ours) > 1
-  head = ['bytes', *(['algorithm'] if several else []), 'MPI', 'its time' if several else 'Quadrille', 'ratio', 'served by']
+  head = ['bytes', *(['algorithm'] if several else []), 'MPI', 'its time' if several else 'Quadrille', 'ratio', SERVED]
   said = []
   for line in ours:
     largest = max(statistics.median(one) for one in ratios(panel, line).values())
