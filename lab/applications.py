@@ -226,7 +226,7 @@ def main():
   files = options.files or [path for path in (RESULTS / f'{name}.json' for name in APPLICATIONS) if path.is_file()]
   if options.what == 'list':
     for one in APPLICATIONS.values():
-      print(f'{one.name:10} {one.title}')
+      print(f'{one.name:14} {one.title}')
     return 0
   if options.what == 'check':
     return check(files)
