@@ -80,7 +80,9 @@ def measure_cases(options, cases):
                 'ranks': case.ranks, 'mpi': name, 'command': shown(case)} for name, runs in turns.items()]
   return (f'Each MPI is measured with Quadrille on it: {", ".join(mpis)}. In each run both take turns in the same processes, with the same '
           'data; a time is that of the slowest rank, the median of the batches of calls, and each table has the command line of a run. A '
-          'ratio is that of the two times of one run: below 1 Quadrille is faster. Ranks with a processor each are bound to it.', panels)
+          'ratio is that of the two times of one run: below 1 Quadrille is faster. Ranks with a processor each are bound to it. Where ranks '
+          'share processors Quadrille asks MPICH to let others run while it waits, and so makes the column of the MPI faster, too '
+          '([why](../troubleshooting.md)).', panels)
 
 
 # ---- Pages ----
