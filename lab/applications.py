@@ -23,7 +23,7 @@ from verdicts import summary  # noqa: E402  pylint: disable=wrong-import-positio
 RESULTS = ROOT / 'docs' / 'results'
 APPLICATIONS = {one.name: one for room in (beside, bruck, cache_oblivious, hint) for one in room.APPLICATIONS}
 # Numbers of ranks that each is measured with.
-RANKS = {'alltoall-small': '2', 'inside-a-node': '2,4,8,16', 'neighbours': '2,4,8,16', 'copy-phase': '64', 'uneven-data': '16,32',
+RANKS = {'alltoall-small': '2', 'inside-a-node': '2,8', 'neighbours': '2,8', 'copy-phase': '64', 'uneven-data': '16',
          'bruck-11': '4,8,16', 'bruck-12': '16', 'co-copies': '60,64,72', 'co-14': '2,8,60,72', 'co-15': '2,8,60,72',
          'hint-3': '1,2', 'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32', 'hint-18': '2,8,16,32'}
 
