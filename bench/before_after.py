@@ -21,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 
+import stored_page
+
 
 def launcher_of(build):
   cache = (build / 'CMakeCache.txt').read_text()
@@ -154,8 +156,7 @@ def write():
 
 
 def check():
-  if not PAGE.is_file() or PAGE.read_text() != page():
-    sys.exit(f'{PAGE} is not what is stored in {STORED}; run bench/before_after.py write')
+  stored_page.check(PAGE, page(), STORED, 'bench/before_after.py write')
 
 
 def main():

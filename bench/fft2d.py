@@ -20,6 +20,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'lab'))
 from programs.common import commit_of  # noqa: E402  pylint: disable=wrong-import-position
+import stored_page
 
 # Open MPI asks twice as root, and wants to know that there may be more ranks than processors.
 FOR_OPEN_MPI = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1',
@@ -128,8 +129,7 @@ def page():
 
 
 def check():
-  if PAGE.read_text() != page():
-    raise SystemExit(f'{PAGE} is not what is stored in {STORED}; run bench/fft2d.py --page')
+  stored_page.check(PAGE, page(), STORED, 'bench/fft2d.py --page')
 
 
 def main():

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import stored_page
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STORED = ROOT / 'docs' / 'results' / 'hosts' / 'between-nodes'
 PAGE = ROOT / 'docs' / 'results' / 'between-nodes.md'
@@ -218,8 +220,7 @@ def write():
 
 
 def check():
-  if PAGE.read_text() != page():
-    sys.exit(f'{PAGE} is not what is stored in {STORED}; run bench/hosts_page.py write')
+  stored_page.check(PAGE, page(), STORED, 'bench/hosts_page.py write')
 
 
 if __name__ == '__main__':

@@ -16,6 +16,8 @@ import statistics
 import subprocess
 import sys
 
+import stored_page
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / 'docs/results/model'
 PAGE = DATA.parent / 'model.md'
@@ -163,8 +165,7 @@ def write():
 
 
 def check():
-  if PAGE.read_text() != page():
-    sys.exit(f'{PAGE} is not what is stored in {DATA}; run bench/model_page.py write')
+  stored_page.check(PAGE, page(), DATA, 'bench/model_page.py write')
 
 
 if __name__ == '__main__':

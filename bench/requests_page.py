@@ -14,6 +14,8 @@ import re
 import subprocess
 import sys
 
+import stored_page
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STORED = ROOT / 'docs' / 'results' / 'requests'
 PAGE = ROOT / 'docs' / 'results' / 'requests.md'
@@ -194,8 +196,7 @@ def write():
 
 
 def check():
-  if PAGE.read_text() != page():
-    sys.exit(f'{PAGE} is not what is stored in {STORED}; run bench/requests_page.py write')
+  stored_page.check(PAGE, page(), STORED, 'bench/requests_page.py write')
 
 
 if __name__ == '__main__':

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import stored_page
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STORED = ROOT / 'docs' / 'results' / 'scale'
 PAGE = ROOT / 'docs' / 'results' / 'scale.md'
@@ -358,8 +360,7 @@ def write():
 
 def check():
   """For the tests: the page is what its JSON gives."""
-  if PAGE.read_text() != page():
-    raise SystemExit(f'{PAGE} is not what is stored in {STORED}; run bench/scale_page.py write')
+  stored_page.check(PAGE, page(), STORED, 'bench/scale_page.py write')
 
 
 if __name__ == '__main__':

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import stored_page
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STORED = ROOT / 'docs' / 'results' / 'hosts' / 'tuna'
 PAGE = ROOT / 'docs' / 'results' / 'tuna.md'
@@ -248,8 +250,7 @@ def write():
 
 
 def check():
-  if PAGE.read_text() != page():
-    sys.exit(f'{PAGE} is not what is stored in {STORED}; run bench/tuna_page.py write')
+  stored_page.check(PAGE, page(), STORED, 'bench/tuna_page.py write')
 
 
 if __name__ == '__main__':

@@ -39,8 +39,9 @@ void tell_blocks(Sent& sent, const run::Call& call, CommunicatorHere& communicat
     sent.call.send.count = static_cast<std::size_t>(count) * type_info(side.type_of(0)).size;
     return;
   }
-  sent.bytes.assign(std::max<std::size_t>(blocks_of(call, communicator), 1), 0);  // the array is there, also without blocks
-  for (std::size_t b = 0; b < blocks_of(call, communicator); ++b) {
+  const std::size_t blocks = blocks_of(call, communicator);
+  sent.bytes.assign(std::max<std::size_t>(blocks, 1), 0);  // the array is there, also without blocks
+  for (std::size_t b = 0; b < blocks; ++b) {
     const int block = static_cast<int>(b);
     sent.bytes[b] = static_cast<MPI_Count>(side.count_of(block)) * static_cast<MPI_Count>(type_info(side.type_of(block)).size);
   }
