@@ -1,22 +1,20 @@
 #!/usr/bin/env python3
 """Measures Bruck of any radix and its hierarchical form between hosts, and writes the page of results.
 
-    bench/tuna_page.py measure openmpi-4x4 1    # one run, of one layout, into docs/results/hosts/tuna
-    bench/tuna_page.py write                    # docs/results/tuna.md, from what is stored there
-    bench/tuna_page.py check                    # is the page what is stored?
+    bench/tuna_page.py measure 3    # so many runs of all layouts with each build, into docs/results/hosts/tuna
+    bench/tuna_page.py write        # docs/results/tuna.md, from what is stored there
+    bench/tuna_page.py check        # is the page what is stored?
 """
 import json
 import math
-import os
-import pathlib
 import re
-import subprocess
+import statistics
 import sys
-import tempfile
 
+import played_hosts
 import stored_page
+from played_hosts import MPIS, ROOT, size_text
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 STORED = ROOT / 'docs' / 'results' / 'hosts' / 'tuna'
 PAGE = ROOT / 'docs' / 'results' / 'tuna.md'
 COALESCED = ['tuna-hierarchical:radix={}'.format(r) for r in (2, 4)]
@@ -45,40 +43,22 @@ def words_of(layout):
           ['bench', 'alltoallv', '--distribution', 'uniform', '--sizes', SIZES, '--algorithms', ','.join(algorithms)])
 
 
-def measure(layout, run):
-  mpi = layout.split('-')[0]
-  build = ROOT / 'build' / mpi
-  launcher = re.search(r'^QUADRILLE_MPIRUN:\w+=(.*)$', (build / 'CMakeCache.txt').read_text(), re.M).group(1)
-  before, after = words_of(layout)
-  with tempfile.TemporaryDirectory() as folder:
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
-    subprocess.run([sys.executable, ROOT / 'tests' / 'cluster' / 'hosts.py', *before, '--mpirun', launcher, '--', 'env',
-                    'QUADRILLE_TUNING=none', str(build / 'bin' / 'quadrille'), *after, '--json', f'{folder}/rows.json'],
-                   env=environment, check=True, timeout=300)
-    whole = json.loads(pathlib.Path(folder, 'rows.json').read_text())
-  shown = f'tests/cluster/hosts.py {" ".join(before)} -- build/{mpi}/bin/quadrille {" ".join(after)}'
-  kept = {'command': shown, 'mpi': whole['header']['mpi'], 'processor': whole['header']['cpu'],
-          'processors': os.cpu_count(), 'date': whole['header']['date'], 'rows': []}
-  rows = ',\n  '.join(json.dumps({key: round(row[key], 3) if isinstance(row[key], float) else row[key] for key in KEPT})
-                      for row in whole['rows'])
-  STORED.mkdir(parents=True, exist_ok=True)
-  text = json.dumps(kept, indent=1)
-  (STORED / f'{layout}-{run}.json').write_text(text.replace('"rows": []', f'"rows": [\n  {rows}\n ]') + '\n')
+def measure(runs='1', only=''):
+  """So many runs of the layouts whose names have `only` in them."""
+  for run in range(1, int(runs) + 1):
+    for layout in LAYOUTS:
+      mpi = layout.split('-')[0]
+      if only not in layout or not (ROOT / 'build' / mpi / 'bin' / 'quadrille').exists():
+        continue
+      before, after = words_of(layout)
+      command = played_hosts.shown(before, mpi, after)
+      print(f'run {run}: {command}', flush=True)
+      whole = played_hosts.results_of(mpi, before, after)
+      known = {'command': command, **played_hosts.circumstances(mpi, whole['header'])}
+      played_hosts.store(STORED / f'{layout}-{run}.json', known, whole['rows'], KEPT)
 
 
 # --- The page ---
-
-MPIS = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
-
-
-def median(values):
-  ordered = sorted(values)
-  middle = len(ordered) // 2
-  return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
-def size_text(size):
-  return f'{size // 1024} KiB' if size >= 1024 else str(size)
 
 
 def short(algorithm):
@@ -104,7 +84,7 @@ class Layout:
             if row['bytes'] == size and row['algorithm'] == algorithm]
 
   def ratio(self, size, algorithm):
-    return median(self.values(size, algorithm))
+    return statistics.median(self.values(size, algorithm))
 
   def best(self, size, algorithms):
     """The algorithm with the least ratio, and all whose runs overlap with its."""
@@ -113,7 +93,7 @@ class Layout:
     return first, [a for a in algorithms if min(self.values(size, a)) <= most]
 
   def mpi_us(self, size):
-    return median([row['mpi_us'] for run in self.runs for row in run['rows'] if row['bytes'] == size])
+    return statistics.median([row['mpi_us'] for run in self.runs for row in run['rows'] if row['bytes'] == size])
 
   def title(self):
     return f'{MPIS[self.name.split("-")[0]]}, {self.hosts} hosts of {self.here} rank{"s" if self.here > 1 else ""}'
@@ -204,7 +184,7 @@ def table(layout):
     cells = []
     for algorithm in layout.algorithms:
       values = layout.values(size, algorithm)
-      cells.append(f'{median(values):.2f} ({min(values):.2f} to {max(values):.2f})')
+      cells.append(f'{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})')
     lines.append(f'| {size_text(size)} | {layout.mpi_us(size):.0f} | ' + ' | '.join(cells) + ' |')
   return lines
 
@@ -220,7 +200,7 @@ def page():
           'arXiv 2411.02581). Sizes are uniform in 0 to the block. A number is our time over the MPI\'s own in the same run, by turns:',
           f'the median of {runs} runs, in brackets the least and the largest. Written by `bench/tuna_page.py` from the files in',
           '[hosts/tuna](hosts/tuna), which hold the command lines.', '',
-          f'One machine ({some["processor"]}, {some["processors"]} processors) [plays the hosts](../../tests/cluster/hosts.py): all '
+          f'{played_hosts.when([run for layout in layouts for run in layout.runs])}. One machine ({some["processor"]}, {some["processors"]} processors) [plays the hosts](../../tests/cluster/hosts.py): all '
           'ranks share its processors, and a message between hosts goes by TCP over a bridge. So the number of '
           'messages counts for more here than on a fast network, and a wait for one burst before the next costs more, as other '
           'ranks have the processors meanwhile.', '',

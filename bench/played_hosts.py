@@ -1,0 +1,58 @@
+"""What the scripts share that measure on hosts which this machine plays (tests/cluster/hosts.py)."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'lab'))
+from programs.common import commit_of  # noqa: E402  pylint: disable=wrong-import-position
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MPIS = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
+
+
+def shown(before, mpi, words):
+  """The command line, as a page has it."""
+  return f'tests/cluster/hosts.py {" ".join(before)} -- build/{mpi}/bin/quadrille {" ".join(words)}'
+
+
+def results_of(mpi, before, words):
+  """What the tool of that build says with the options `before` for hosts.py; without a table, but as if there might be one: so
+  the first calls try."""
+  build = ROOT / 'build' / mpi
+  launcher = re.search(r'^QUADRILLE_MPIRUN:\w+=(.*)$', (build / 'CMakeCache.txt').read_text(), re.M).group(1)
+  environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
+  with tempfile.TemporaryDirectory() as folder:
+    subprocess.run([sys.executable, ROOT / 'tests' / 'cluster' / 'hosts.py', *before, '--mpirun', launcher, '--', 'env',
+                    f'QUADRILLE_TUNING={folder}/none.json', str(build / 'bin' / 'quadrille'), *words, '--json', f'{folder}/rows.json'],
+                   env=environment, check=True, timeout=900, stdout=subprocess.DEVNULL)
+    return json.loads(pathlib.Path(folder, 'rows.json').read_text())
+
+
+def circumstances(mpi, header):
+  return {'mpi': header['mpi'], 'commit': commit_of(ROOT / 'build' / mpi), 'processor': header['cpu'],
+          'processors': os.cpu_count(), 'date': header['date']}
+
+
+def store(path, known, rows, kept):
+  """Of each row what is in `kept`, a row a line."""
+  path.parent.mkdir(parents=True, exist_ok=True)
+  lines = ',\n  '.join(json.dumps({key: round(row[key], 3) if isinstance(row[key], float) else row[key] for key in kept if key in row})
+                       for row in rows)
+  text = json.dumps({**known, 'rows': []}, indent=1)
+  path.write_text(text.replace('"rows": []', f'"rows": [\n  {lines}\n ]') + '\n')
+
+
+def when(files):
+  """'Measured on 2026-11-25 with Quadrille at 0123456789ab'; of several, all that they say."""
+  dates = sorted({one['date'][:10] for one in files})
+  commits = list(dict.fromkeys(one.get('commit') or 'a commit that was not written down' for one in files))
+  return f'Measured on {" and ".join(dates)} with Quadrille at {" and ".join(commits)}'
+
+
+def size_text(size):
+  return f'{size // 1024} KiB' if size >= 1024 else str(size)
