@@ -2,7 +2,7 @@
 """Writes docs/results/gpu.md from the data of `quadrille bench --figure gpu-1` to `gpu-10`, and of one GPU (gpu_report_page.py).
 
   bench/gpu_page.py >docs/results/gpu.md
-  bench/gpu_page.py check                   is the page what is stored?
+  bench/gpu_page.py check                   is the page what is stored, and does that agree with its words (gpu_numbers.py)?
 
 A figure may have been measured several times, in several panels: docs/results/gpu/gpu-6*.json are all of figure 6.
 """
@@ -14,17 +14,19 @@ import pathlib
 import statistics
 import sys
 
+import gpu_numbers
 import gpu_report_page
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / 'docs' / 'results' / 'gpu'
 UNTESTED = 'cannot be tested here'
 ONE_GPU = 'there was one GPU, and they need several'
-NOTES = """Figure 6 needs no GPU. Here all ranks share two processors, so the system's time slices are measured as well, and
-an exchange whose ranks sleep or yield is favoured; the paper does not say how many cores its node has. What differs by a
-few percent, or by less than the runs do, says nothing. With 128 MiB of a rank 8 ranks were measured: 64 need more memory
-than there is, and 16 and 32 were left out for time. What the figures do on GPUs was seen with [stand-ins of
-drivers](../testing.md#without-a-gpu) alone, whose times say nothing.
+NOTES = """\
+Figure 6 needs no GPU. Here all ranks share {figure_processors} processors, so the system's time slices are measured as well, and
+an exchange whose ranks sleep or yield is favoured; the paper does not say how many cores its node has. What differs by a few
+percent, or by less than the runs do, says nothing. With {figure_size} of a rank only {figure_ranks} ranks were measured, and not
+{figure_missing}. The data do not say why; {figure_most} ranks send and receive {figure_memory} GiB. What the figures do on GPUs
+was seen with [stand-ins of drivers](../testing.md#without-a-gpu) alone, whose times say nothing.
 """
 
 
@@ -114,15 +116,24 @@ def figure(number):
 
 
 def check():
-  said = io.StringIO()
-  with contextlib.redirect_stdout(said):
-    main()
-  page = FOLDER.with_suffix('.md')
-  if page.read_text() != said.getvalue():
+  said = gpu_numbers.said_of(runs_of(6))
+  page, text = FOLDER.with_suffix('.md'), written(said)
+  if page.read_text() != text:
     sys.exit(f'{page} is not what is stored in {FOLDER}; run bench/gpu_page.py >{page}')
+  found = said.problems(text) + [f'nobody computes what is typed here: {typed}' for words in [NOTES, *gpu_report_page.WORDS]
+                                 for typed in gpu_numbers.typed(words)]
+  if found:
+    sys.exit('\n'.join(found))
 
 
-def main():
+def written(said):
+  page = io.StringIO()
+  with contextlib.redirect_stdout(page):
+    main(said)
+  return page.getvalue()
+
+
+def main(said):
   print('# GPUs\n')
   print('The figures of Namugwanya et al. ([benchmark.md](../benchmark.md#figures-on-gpus)). Written by `bench/gpu_page.py`.\n')
   print('On a machine with GPUs, with a rank for each of them:\n')
@@ -133,12 +144,12 @@ def main():
     print(f'| {number} | {here} |')
   print()
   print('What [one GPU that its ranks share](#one-gpu-shared-by-its-ranks) shows is measured apart from the figures.\n')
-  print(NOTES)
-  print(gpu_report_page.text())
+  print(said.fill(NOTES))
+  print(gpu_report_page.text(said))
   for number in range(1, 11):
     if runs_of(number):
       figure(number)
 
 
 if __name__ == '__main__':
-  sys.exit(check() if sys.argv[1:] == ['check'] else main())
+  sys.exit(check() if sys.argv[1:] == ['check'] else main(gpu_numbers.said_of(runs_of(6))))

@@ -15,8 +15,10 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'lab'))
+sys.path.insert(0, str(ROOT / 'bench'))
 import applications  # noqa: E402
 import figures  # noqa: E402
+import gpu_numbers  # noqa: E402
 
 RESULTS = ROOT / 'docs' / 'results'
 INDEX = 'README.md'
@@ -130,6 +132,27 @@ class Seen(unittest.TestCase):
       self.assertTrue(measured_in(text), text)
     for text in ('sections 3.3 and 5', '16 hosts of 4 ranks', '1 agree, 7 disagree', '256 B to 32 KiB', 'figures 12 to 14', 'N = 512'):
       self.assertEqual(measured_in(text), [], text)
+
+  def test_numbers_in_the_words_on_gpus(self):
+    for words in ('takes 12 us', '1,130 with less', '3.1 times its time', 'with 3.5 times', 'with 12 us', 'with 4 to 13 us',
+                  'run 3, 256 us', '5 % at most', '{pull_2} and 550 with 4', '9 values were wrong'):
+      self.assertTrue(gpu_numbers.typed(words), words)
+    for words in ('with 2 ranks, {pull_4} with 4 and {pull_8} with 8', 'runs 1 and 2', 'on 2, 3 and 4', 'blocks of 64 B to 4 KiB',
+                  '`stride=5` on 4 ranks', '[bare copies](#of-2)'):
+      self.assertEqual(gpu_numbers.typed(words), [], words)
+
+  def test_words_on_gpus_of_which_the_data_say_otherwise(self):
+    said = gpu_numbers.Said()
+    said.numbers(us=12, more=13)
+    said.claim('It takes {us} us, the least.', False)
+    page = said.fill('It takes {us}\nus, the least.')
+    self.assertEqual(page, 'It takes 12\nus, the least.')
+    found = said.problems(page)
+    self.assertIn('the data say otherwise: It takes 12 us, the least.', found)
+    self.assertIn('is in no words: more', found)
+    self.assertNotIn('is not said any more: It takes 12 us, the least.', found)
+    self.assertIn('is not said any more: It takes 12 us, the least.', said.problems('It takes 13 us.'))
+    self.assertRaises(KeyError, said.fill, '{nobody}')
 
 
 if __name__ == '__main__':
