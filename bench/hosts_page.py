@@ -78,6 +78,7 @@ class Layout:
   """The runs of one layout with one MPI."""
 
   def __init__(self, mpi, name):
+    self.name = f'{mpi}-{name}'
     self.runs = [json.loads(file.read_text()) for file in sorted(STORED.glob(f'{mpi}-{name}-*.json'))]
     self.rows = {}  # (collective, algorithm, block): the row of each run
     for run in self.runs:
@@ -183,7 +184,7 @@ def flat_text(mpi):
   text = [f'## {layout.runs[0]["mpi"]}, {FLAT_HOSTS} hosts of one rank', '',
           'What is chosen, and two algorithms forced, each beside the MPI in one run. '
           + ('Open MPI runs Bruck itself for small blocks of Alltoall.' if mpi == 'openmpi' else ''), '',
-          f'    {layout.runs[0]["commands"][0]}', '']
+          f'    {layout.runs[0]["commands"][0]}', '', f'![The time over that of the MPI](hosts/between-nodes/{layout.name}.svg)', '']
   for collective in FLAT_COLLECTIVES:
     text += [f'{collective}:', '', '| block | the MPI\'s own, us | chosen, of the MPI\'s | by | mn-co | spread-out |', '|---|---|---|---|---|---|']
     for size, rows in layout.chosen([collective]):
@@ -215,7 +216,8 @@ def page():
           'one leader mostly is, up to 8 KiB: disagrees for small blocks, on another kind of machine.', '']
   for (_, name), layout in results.items():
     hosts, here = name.split('x')
-    text += [f'## {layout.runs[0]["mpi"]}, {hosts} hosts of {here} ranks', '', f'    {layout.runs[0]["commands"][0]}', '']
+    text += [f'## {layout.runs[0]["mpi"]}, {hosts} hosts of {here} ranks', '', f'    {layout.runs[0]["commands"][0]}', '',
+             f'![The time over that of the MPI](hosts/between-nodes/{layout.name}.svg)', '']
     for collective in COLLECTIVES:
       text += [f'{collective}:', '', *table(layout, collective), '']
   for mpi in MPIS:

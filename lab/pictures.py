@@ -21,6 +21,7 @@ import json
 import math
 import pathlib
 import re
+import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -30,8 +31,21 @@ DRAWING = 1
 FOUND = re.compile(r'data sha256 ([0-9a-f]{64})')
 
 
-def hash_of(path):
-  return hashlib.sha256(f'{DRAWING}\n'.encode() + path.read_bytes()).hexdigest()
+def runs_of(source):
+  """The files of all runs of a table, 'openmpi-4x4-1.json' and so on, which have one picture; else the file alone."""
+  name = re.fullmatch(r'(.*)-\d+', source.stem)
+  if not name or kind_of(json.loads(source.read_text())) != 'table':
+    return [source]
+  return sorted(source.parent.glob(f'{name[1]}-*.json'))
+
+
+def picture_of(source):
+  is_run = kind_of(json.loads(source.read_text())) == 'table'
+  return source.with_name((re.sub(r'-\d+$', '', source.stem) if is_run else source.stem) + '.svg')
+
+
+def hash_of(source):
+  return hashlib.sha256(f'{DRAWING}\n'.encode() + b''.join(run.read_bytes() for run in runs_of(source))).hexdigest()
 
 
 def kind_of(data):
@@ -56,7 +70,7 @@ def kind_of(data):
 def files_with_pictures():
   found = []
   for path in sorted(RESULTS.rglob('*.json')):
-    if kind_of(json.loads(path.read_text())):
+    if kind_of(json.loads(path.read_text())) and path == runs_of(path)[0]:
       found.append(path)
   return found
 
@@ -117,15 +131,15 @@ def counted_panels(data):
 
 
 def ratios_of(rows, x=lambda row: row['bytes'], name=lambda row: row['algorithm']):
-  """(names, xs, {(name, x): ours over the MPI's})"""
+  """(names, xs, {(name, x): ours over the MPI's, the median of several runs})"""
   names, xs, ratios = [], [], {}
   for row in rows:
     if not row['mpi_us'] or row['algorithm'] == 'mpi' or row['algorithm'].endswith(' again'):
       continue
     names += [name(row)] if name(row) not in names else []
     xs += [x(row)] if x(row) not in xs else []
-    ratios[name(row), x(row)] = row['quadrille_us'] / row['mpi_us']
-  return names, sorted(xs), ratios
+    ratios.setdefault((name(row), x(row)), []).append(row['quadrille_us'] / row['mpi_us'])
+  return names, sorted(xs), {place: statistics.median(of) for place, of in ratios.items()}
 
 
 # ---- Drawing ----
@@ -193,10 +207,11 @@ class Drawing:
     self.save(figure, path, source)
 
   def table(self, data, path, source):
-    several = len({row['algorithm'] for row in data['rows']}) > 1
+    rows = [row for run in runs_of(source) for row in json.loads(run.read_text())['rows']]
+    several = len({row['algorithm'] for row in rows}) > 1
     def name(row):
       return f'{row["collective"]} {row["algorithm"]}' if several else row['collective']
-    names, xs, ratios = ratios_of(data['rows'], name=name)
+    names, xs, ratios = ratios_of(rows, name=name)
     figure, axes = self.plot.subplots(figsize=(7, 0.9 + 0.3 * len(names)), layout='constrained')
     self.ratios(axes, names, xs, ratios, f'{data.get("mpi", data.get("header", {}).get("mpi", ""))}: time over the MPI\'s')
     self.save(figure, path, source)
@@ -278,14 +293,14 @@ class Drawing:
 
   def draw(self, source):
     data = json.loads(source.read_text())
-    getattr(self, kind_of(data))(data, source.with_suffix('.svg'), source)
+    getattr(self, kind_of(data))(data, picture_of(source), source)
 
 
 # ---- Checking ----
 
 def what_is_wrong(source):
   """Why the picture of a file is not its own; None if it is."""
-  picture = source.with_suffix('.svg')
+  picture = picture_of(source)
   if not picture.is_file():
     return f'{source}: there is no picture; run make pictures'
   found = FOUND.search(picture.read_text())
@@ -295,7 +310,7 @@ def what_is_wrong(source):
 
 
 def pictures_without_data(sources):
-  known = {source.with_suffix('.svg') for source in sources}
+  known = {picture_of(source) for source in sources}
   return [f'{picture}: there are no data of this picture' for picture in sorted(RESULTS.rglob('*.svg'))
           if picture not in known and FOUND.search(picture.read_text())]
 
@@ -317,7 +332,7 @@ def main():
   for i, source in enumerate(sources):
     if not what_is_wrong(source):
       continue
-    print(f'[{i + 1}/{len(sources)}] {source.with_suffix(".svg").name}', flush=True)
+    print(f'[{i + 1}/{len(sources)}] {picture_of(source).name}', flush=True)
     drawing.draw(source)
   return 0
 
