@@ -251,21 +251,23 @@ TypeInfo remembered_info(MPI_Datatype type) {
 
 }  // namespace detail
 
-bool is_committed(MPI_Datatype type) {
-  // Types that are, and were when the last type was freed of which something was known.
+std::optional<std::size_t> size_if_committed(MPI_Datatype type) {
+  // Types that are committed, and were when the last type was freed of which something was known.
   constexpr std::size_t places = 16;
   struct Seen {
     std::uint64_t freed = 0;
     MPI_Datatype type{};
+    std::size_t size = 0;
   };
   static thread_local Seen seen[places];
   const auto handle = static_cast<std::uint64_t>((std::uintptr_t)type);  // int or pointer
   Seen& place = seen[handle * 0x9e3779b97f4a7c15ULL >> 60];
   const std::uint64_t freed = types_freed.load(std::memory_order_acquire);
-  if (place.freed == freed && place.type == type) return true;
-  if (!type_info(type).committed) return false;
-  place = {freed, type};
-  return true;
+  if (place.freed == freed && place.type == type) return place.size;
+  const TypeInfo info = type_info(type);
+  if (!info.committed) return std::nullopt;
+  place = {freed, type, info.size};
+  return info.size;
 }
 
 int pack(const void* from, std::size_t count, MPI_Datatype type, const TypeInfo& info,

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "mpi/mpi.hpp"
@@ -64,9 +65,11 @@ inline bool is_well_known(MPI_Datatype type) {
   return false;
 }
 
-// Whether `type`, which is not the null datatype, is committed. Quicker than type_info() for types that were looked at
-// before in this thread.
-bool is_committed(MPI_Datatype type);
+// The bytes of data of one element of `type`, which is not the null datatype; nothing if it is not committed. Quicker than
+// type_info() for types that were looked at before in this thread.
+std::optional<std::size_t> size_if_committed(MPI_Datatype type);
+
+inline bool is_committed(MPI_Datatype type) { return size_if_committed(type).has_value(); }
 
 // MPI_Pack and MPI_Unpack of no more than they can count, also of types with absolute addresses.
 int pack_at_once(const void* from, std::size_t count, MPI_Datatype type, std::byte* bytes, std::size_t room,

@@ -5,9 +5,11 @@
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <cerrno>
 #include <climits>
+#include <cstring>
 
 namespace quadrille::sys {
 
@@ -23,6 +25,33 @@ CodePlace place_in_code(const void* address) {
   place.symbol = info.dli_sname;
   place.behind = number(address) - number(info.dli_saddr);
   return place;
+}
+
+namespace {
+
+constexpr std::size_t most_callers = 32;
+
+_Unwind_Reason_Code add_caller(_Unwind_Context* context, void* all) {
+  auto& found = *static_cast<std::vector<Caller>*>(all);
+  Caller one{reinterpret_cast<const void*>(_Unwind_GetIP(context)), nullptr};
+  // On x86-64 a call leaves the address below the frame of its caller. Elsewhere it may be anywhere.
+  const auto* const below = reinterpret_cast<const std::byte*>(_Unwind_GetCFA(context)) - sizeof(void*);
+#if defined(__x86_64__)
+  if (std::memcmp(below, &one.returns_to, sizeof(void*)) == 0) one.kept_at = below;
+#else
+  static_cast<void>(below);
+#endif
+  found.push_back(one);
+  return found.size() < most_callers ? _URC_NO_REASON : _URC_NORMAL_STOP;
+}
+
+}  // namespace
+
+std::vector<Caller> callers() {
+  std::vector<Caller> found;
+  found.reserve(most_callers);
+  _Unwind_Backtrace(add_caller, &found);
+  return found;
 }
 
 std::string host_name() {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace quadrille::sys {
 
@@ -23,6 +24,16 @@ struct CodePlace {
   std::uint64_t behind = 0;    // its beginning
 };
 CodePlace place_in_code(const void* address);
+
+// A function that has called, and has not returned to yet: the address at which it goes on, and where that lies in the
+// stack; null where this cannot be known.
+struct Caller {
+  const void* returns_to = nullptr;
+  const std::byte* kept_at = nullptr;
+};
+
+// Who called this thread's function, who called that one, and so on, the nearest first. Takes microseconds.
+std::vector<Caller> callers();
 
 std::string host_name();
 

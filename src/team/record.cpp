@@ -17,6 +17,7 @@
 #include "sys/sys.hpp"
 #include "team/config.hpp"
 #include "team/record_parts.hpp"
+#include "team/record_site.hpp"
 #include "team/record_tables.hpp"
 #include "team/team.hpp"
 
@@ -106,7 +107,9 @@ struct Blocks {
 };
 
 std::size_t type_size(const run::Side& side, int block, const Known& at) {
-  return side.types == nullptr ? at.type_size : type_info(side.types[block]).size;
+  if (side.types == nullptr) return at.type_size;
+  const MPI_Datatype type = side.types[block];
+  return type == mpi().datatype_null ? 0 : size_if_committed(type).value_or(0);
 }
 
 std::uint64_t bytes_of_block(const run::Side& side, int block, const Known& at) {
@@ -258,6 +261,11 @@ std::uint64_t time_of_clock() {
   return least;
 }
 
+Key from_program(Key key, const void* here) {
+  key.site = site_in_program(key.site, here);
+  return key;
+}
+
 void finish() {
   on = false;
   Tables::here().file().header.end = sys::nanoseconds();
@@ -345,8 +353,9 @@ void Recorded::start_clock() {
   if (timed_ != Timed::no) begin_ = sys::nanoseconds();
 }
 
-bool Recorded::begin_like(const Key& key) {
+bool Recorded::begin_like(const Key& called) {
   if (!outermost_) return true;
+  const Key key = from_program(called, this);
   const Known& at = place_of(key);
   // An entry of others has calls of many sizes, and a count that is no size is the MPI's to look at.
   if (!is_for(at, key) || at.communicator == nullptr || at.entry->communicator < 0) return false;
@@ -368,7 +377,7 @@ void Recorded::begin(const run::Call& call, Form form, const void* site) {
   const auto lock = held();
   // What cannot be written down is not.
   static_cast<void>(thrown_by([&] {
-    const Known& at = find(call, form, site, own_);
+    const Known& at = find(call, form, site_in_program(site, this), own_);
     Entry& entry = *at.entry;
     add(entry, blocks_of(call, at));
     keep_sample(call, at, entry);
@@ -385,7 +394,7 @@ void Recorded::begin_sparse(MPI_Comm comm, const void* site) {
   call.send.type = mpi().byte;  // the call's own has not been looked at
   const auto lock = held();
   static_cast<void>(thrown_by([&] {
-    const Known& at = find(call, Form::blocking, site, own_);
+    const Known& at = find(call, Form::blocking, site_in_program(site, this), own_);
     add(*at.entry, Blocks());
     entry_ = here.sparse = at.entry;
     here.communicator = at.communicator;

@@ -36,7 +36,7 @@ struct Key {
   MPI_Comm comm;
   MPI_Datatype type;  // of what is sent
   std::size_t count;
-  const void* site;  // the address to which the call returns
+  const void* site;  // the address to which the door returns
 };
 
 enum class Timed : std::uint8_t { no, as_each, as_sample };
@@ -64,7 +64,7 @@ class Recorded {
   void begin_sparse(MPI_Comm comm, const void* site);
   // The same of a blocking call with one size, which is dense. False, and nothing is begun, unless an earlier one was
   // like it.
-  bool begin_like(const Key& key);
+  bool begin_like(const Key& called);
   Recorded(const Recorded&) = delete;
   Recorded& operator=(const Recorded&) = delete;
   ~Recorded();

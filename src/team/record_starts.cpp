@@ -7,6 +7,7 @@
 
 #include "mpi/thrown.hpp"
 #include "mpi/types.hpp"
+#include "team/record_parts.hpp"
 #include "team/record_tables.hpp"
 
 namespace quadrille::record {

@@ -20,6 +20,11 @@ has 'alltoall, nonblocking'
 has 'even (2 ranks)'
 has 'Lines for the job script'
 count 'class="call"><td>[a-z]' "$(python3 -c 'import json, sys; print(len(json.load(open(sys.argv[1]))["calls"]))' "$work/data.json")"
+# Of communicators, call sites and collectives, if there are several.
+count 'class="sum" data-seconds="[0-9]' "$(python3 -c 'import json, sys
+calls = json.load(open(sys.argv[1]))["calls"]
+sums = [{key(call) for call in calls} for key in (lambda c: c["communicator"], lambda c: json.dumps(c["where"]), lambda c: (c["collective"], c["form"]))]
+print(sum(len(one) for one in sums if len(one) > 1))' "$work/data.json")"
 count 'class="cell" data-from="[0-9]' 16
 count 'class="of-rank" x="[0-9]' 4
 grep -qE 'class="replayed"><td>[a-z]' "$work/dom" || fail "no call was made again"
