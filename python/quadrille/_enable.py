@@ -7,10 +7,11 @@ malloc already. Large blocks then take another way inside a node.
 """
 
 import ctypes
+import importlib.util
 import os
 import sys
 
-from quadrille import _places
+from quadrille import _loader, _places
 from quadrille._errors import Error, TooLate
 
 PRELOAD = "libquadrille_mpi.so"
@@ -21,6 +22,7 @@ DOORS = {
     "openmpi": (("libquadrille_mpi_persistent.so", "MPI_Alltoall_init"),
                 ("libquadrille_mpix_persistent.so", "MPIX_Alltoall_init")),
 }
+STANDARD = "quadrille.enable: this MPI has the MPI standard ABI (libmpi_abi.so), which is not served"
 _kept = []
 
 
@@ -40,6 +42,37 @@ def enabled():
   return loaded_preload() is not None
 
 
+def _found_by_mpi4py(mpiabi):
+  """The MPI that a wheel of mpi4py 4 finds, by its own way."""
+  named = mpiabi.LIBMPI or os.environ.get("MPI4PY_LIBMPI")
+  try:
+    return mpiabi._dlopen_libmpi(named)  # pylint: disable=protected-access
+  except RuntimeError as error:
+    raise Error("quadrille.enable: mpi4py finds no MPI: " + str(error).replace("\n", "; ")) from error
+
+
+def _needed_by_module(mpi4py):
+  """The MPI that the module of an mpi4py was built for; it is loaded without the module."""
+  spec = importlib.util.find_spec("mpi4py.MPI")
+  if spec is None or not spec.origin:
+    raise Error(f"quadrille.enable: {os.path.dirname(mpi4py.__file__)} has no module MPI")
+  try:
+    needed = _loader.read(spec.origin).needed
+  except (OSError, ValueError) as error:
+    raise Error(f"quadrille.enable: mpi4py's module cannot be read: {error}") from error
+  if any(os.path.basename(name).startswith("libmpi_abi.so") for name in needed):
+    raise Error(STANDARD)
+  # The library itself before its parts for other languages.
+  names = sorted(filter(_places.abi_of_name, needed), key=lambda name: not name.startswith(("libmpi.so", "libmpich.so")))
+  if not names:
+    raise Error(f"quadrille.enable: cannot tell which MPI {os.path.basename(spec.origin)} was built for; start the program "
+                "by 'quadrille run' instead")
+  try:
+    return _loader.load(names[0], spec.origin)
+  except OSError as error:
+    raise Error(f"quadrille.enable: mpi4py's MPI cannot be loaded: {error}") from error
+
+
 def _mpi_of_mpi4py():
   """The library that mpi4py is going to use, loaded but seen by nobody, and its ABI."""
   try:
@@ -48,38 +81,14 @@ def _mpi_of_mpi4py():
     raise Error("quadrille.enable: mpi4py is not installed; pip install mpi4py") from error
   try:
     from mpi4py import _mpiabi  # pylint: disable=import-outside-toplevel
-    find = _mpiabi._dlopen_libmpi  # pylint: disable=protected-access
-    several = bool(_mpiabi._registry)  # pylint: disable=protected-access
+    several = hasattr(_mpiabi, "_dlopen_libmpi") and bool(_mpiabi._registry)  # pylint: disable=protected-access
   except (ImportError, AttributeError):
     several = False
-  if several:
-    # A wheel of mpi4py 4: it takes the MPI that it finds.
-    named = _mpiabi.LIBMPI or os.environ.get("MPI4PY_LIBMPI")
-    try:
-      library = find(named)
-    except RuntimeError as error:
-      raise Error("quadrille.enable: mpi4py finds no MPI: " + str(error).replace("\n", "; ")) from error
-  else:
-    # One that was built for an MPI: what its module needs, which is loaded without its module.
-    folder = os.path.dirname(mpi4py.__file__)
-    modules = [name for name in os.listdir(folder) if name.startswith("MPI.") and name.endswith(".so")]
-    if not modules:
-      raise Error(f"quadrille.enable: {folder} has no module MPI")
-    library = None
-    for name in _places.MPI_LIBRARY.values():
-      with open(os.path.join(folder, modules[0]), "rb") as file:
-        if name.encode() + b"\0" in file.read():
-          try:
-            library = ctypes.CDLL(name, os.RTLD_LAZY | os.RTLD_LOCAL)
-          except OSError as error:
-            raise Error(f"quadrille.enable: mpi4py's MPI cannot be loaded: {error}") from error
-    if library is None:
-      raise Error(f"quadrille.enable: cannot tell which MPI {modules[0]} was built for; start the program by "
-                  "'quadrille run' instead")
+  library = _found_by_mpi4py(_mpiabi) if several else _needed_by_module(mpi4py)
   if hasattr(library, "ompi_mpi_comm_world"):
     return library, "openmpi"
   if any(os.path.basename(path).startswith("libmpi_abi.so") for path in mapped()):
-    raise Error("quadrille.enable: this MPI has the MPI standard ABI (libmpi_abi.so), which is not served")
+    raise Error(STANDARD)
   return library, "mpich"
 
 

@@ -1,6 +1,7 @@
 """Where the parts of Quadrille are, and of which ABI an MPI is."""
 
 import os
+import re
 import shutil
 import sys
 
@@ -50,12 +51,10 @@ def abi_of_ancestors():
 
 
 def abi_of_name(path):
-  """The ABI that the name of an MPI library tells, or None."""
-  name = os.path.basename(path)
-  for abi in ABIS:
-    if name.startswith(MPI_LIBRARY[abi]) or (abi == "mpich" and name.startswith("libmpich.so.12")):
-      return abi
-  return None
+  """The ABI that the name of an MPI library, or of its part for a language, tells; or None."""
+  # Not libmpifr or libmpir; and the standard ABI, libmpi_abi.so.0, is none of the two.
+  found = re.match(r"lib(?:mpi|mpi_\w+|mpifort|mpicxx|mpich\w*|fmpich\w*)\.so\.(40|12)(?:\.|$)", os.path.basename(path))
+  return {"40": "openmpi", "12": "mpich"}[found[1]] if found else None
 
 
 def abi_of_launcher(path):

@@ -1,0 +1,119 @@
+"""Loads the library that another module is going to get, before that module is loaded.
+
+The dynamic loader looks for what a module needs in folders that the module itself names, RPATH or RUNPATH. dlopen() by
+name alone does not look there, so they are read from the module's file.
+"""
+
+import ctypes
+import mmap
+import os
+import re
+import struct
+
+# Of elf.h.
+_PT_LOAD, _PT_DYNAMIC = 1, 2
+_DT_NEEDED, _DT_STRTAB, _DT_RPATH, _DT_RUNPATH = 1, 5, 15, 29
+
+
+class Dynamic:
+  """What the dynamic section of a file says: names of the libraries it needs, and folders to look for them, in its words."""
+
+  def __init__(self, entries, text):
+    self.needed = [text(value) for tag, value in entries if tag == _DT_NEEDED]
+    paths = {tag: text(value).split(":") for tag, value in entries if tag in (_DT_RPATH, _DT_RUNPATH)}
+    self.runpath = paths.get(_DT_RUNPATH)
+    # As if it were not there beside the newer one.
+    self.rpath = None if self.runpath else paths.get(_DT_RPATH)
+
+
+def _entries(data, segments):
+  """(tag, value) of the dynamic section."""
+  for kind, _, start, _, _, size in segments:
+    if kind == _PT_DYNAMIC:
+      for at in range(start, start + size, 16):
+        tag, value = struct.unpack_from("<qQ", data, at)
+        if tag == 0:
+          return
+        yield tag, value
+
+
+def _parse(data):
+  if data[:6] != b"\x7fELF\2\1":
+    raise ValueError("not a 64-bit little-endian ELF file")
+  table, = struct.unpack_from("<Q", data, 32)
+  size, number = struct.unpack_from("<HH", data, 54)
+  # Type, flags, offset, address, address, bytes in the file.
+  segments = [struct.unpack_from("<IIQQQQ", data, table + i * size) for i in range(number)]
+  entries = list(_entries(data, segments))
+  strings = next((value for tag, value in entries if tag == _DT_STRTAB), None)
+  start = next((offset + strings - address for kind, _, offset, address, _, length in segments
+                if kind == _PT_LOAD and strings is not None and address <= strings < address + length), None)
+  if start is None:
+    raise ValueError("no dynamic section with strings")
+  return Dynamic(entries, lambda at: os.fsdecode(data[start + at:data.find(b"\0", start + at)]))
+
+
+def read(path):
+  """The dynamic section of a file; ValueError if it has none that can be read."""
+  try:
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+      return _parse(data)
+  except (struct.error, ValueError) as error:
+    raise ValueError(f"{path}: {error}") from error
+
+
+def _folders(entries, path):
+  """The folders that entries of RPATH or RUNPATH mean. The loader does not follow links for $ORIGIN."""
+  origin = os.path.dirname(os.path.abspath(path))
+  lib = ("lib64", "lib", f"lib/{os.uname().machine}-linux-gnu")
+  for entry in entries or ():
+    entry = re.sub(r"\$(ORIGIN\b|\{ORIGIN\})", lambda _: origin, entry) or "."
+    several = re.subn(r"\$(LIB\b|\{LIB\})", "\0", entry)
+    yield from [several[0].replace("\0", name) for name in lib] if several[1] else [entry]
+
+
+def _library_path():
+  """The folders of LD_LIBRARY_PATH when the process began: later the loader does not look at it."""
+  try:
+    with open("/proc/self/environ", "rb") as file:
+      variables = file.read().split(b"\0")
+  except OSError:
+    return []
+  value = next((text[16:] for text in variables if text.startswith(b"LD_LIBRARY_PATH=")), b"")
+  return [entry or "." for entry in re.split("[:;]", os.fsdecode(value))] if value else []
+
+
+def _first(folders, name):
+  """The file of this name in the first folder that has one of this kind of machine."""
+  for folder in folders:
+    path = os.path.join(folder, name)
+    try:
+      return path, read(path)
+    except (OSError, ValueError):
+      pass
+  return None
+
+
+def load(name, module, inherited=(), seen=()):
+  """Loads the library `name` that the module in the file `module` needs, seen by nobody.
+
+  inherited   folders of the RPATH of what needs the module
+  seen        names that are being loaded
+  """
+  try:
+    # Whoever needs this name gets the one that is in the process already.
+    return ctypes.CDLL(name, os.RTLD_LAZY | os.RTLD_LOCAL | os.RTLD_NOLOAD)
+  except OSError:
+    pass
+  own = read(module)
+  rpath = [*_folders(own.rpath, module), *inherited]
+  folders = [*_library_path(), *_folders(own.runpath, module)] if own.runpath else rpath
+  found = _first(folders, name) if "/" not in name else None
+  if found is None:
+    return ctypes.CDLL(name, os.RTLD_LAZY | os.RTLD_LOCAL)
+  path, dynamic = found
+  # An RPATH, unlike a RUNPATH, holds for all that the library needs in its turn.
+  for other in dynamic.needed if rpath else ():
+    if other not in (name, *seen):
+      load(other, path, rpath, (name, *seen))
+  return ctypes.CDLL(path, os.RTLD_LAZY | os.RTLD_LOCAL)
