@@ -36,6 +36,9 @@ def version():
   return re.search(r"project\(quadrille VERSION ([0-9.]+)", text).group(1)
 
 
+DATA = f"quadrille-{version()}.data/data"
+
+
 def numbers(text):
   return tuple(int(part) for part in text.split("."))
 
@@ -98,11 +101,13 @@ def contents(tree):
         name = "libquadrille.so.0"
         entries.append((f"quadrille/lib/quadrille/{abi}/libquadrille.so", "INPUT(libquadrille.so.0)\n", False))
       entries.append((f"quadrille/lib/quadrille/{abi}/{name}", path, True))
-  # The documents are left out: their links lead to the sources.
-  for folder in ("include", "lib/cmake", "lib/pkgconfig", "share"):
+  # pip puts what is in DATA beside the folder bin of the environment. man finds its pages there. The documents are left
+  # out, as their links lead to the sources, and so is the modulefile, which has a folder bin of its own in mind.
+  for folder, target in (("include", "quadrille"), ("lib/cmake", "quadrille"), ("lib/pkgconfig", "quadrille"),
+                         ("share/man", DATA), ("share/bash-completion", DATA), ("share/zsh", DATA)):
     for path in sorted((tree / folder).rglob("*")):
-      if path.is_file() and not path.is_relative_to(tree / "share" / "doc"):
-        entries.append((f"quadrille/{path.relative_to(tree)}", path, False))
+      if path.is_file():
+        entries.append((f"{target}/{path.relative_to(tree)}", path, False))
   entries.append(("quadrille/share/doc/quadrille/LICENSE", ROOT / "LICENSE", False))
   for package in INSIDE:
     path = pathlib.Path("/usr/share/doc") / package / "copyright"
