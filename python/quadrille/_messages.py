@@ -13,6 +13,8 @@ type, and in bytes for the w calls.
 
 import ctypes
 
+from quadrille import _dlpack
+
 INT_MAX = 2**31 - 1
 COUNT_MAX = 2**63 - 1  # of MPI_Count
 
@@ -55,8 +57,7 @@ def _code_of(data):
   try:
     return memoryview(data).format or "B"
   except TypeError:
-    dtype = getattr(data, "dtype", None)
-    code = getattr(dtype, "str", None)
+    code = getattr(getattr(data, "dtype", None), "str", None) or _dlpack.code_of(data)
     if code is None:
       raise TypeError("quadrille: the type of the data is not known; give it: [data, type]") from None
     return code

@@ -101,3 +101,26 @@ def testall(requests):
   _library.library().call("Testall", ctypes.c_int(len(requests)), array, ctypes.byref(flag))
   _back(requests, array)
   return bool(flag.value)
+
+
+def _any(name, requests, *more):
+  """The number of the request that was completed, or None."""
+  library, array, index = _library.library(), _array(requests), ctypes.c_int(0)
+  try:
+    library.call(name, ctypes.c_int(len(requests)), array, ctypes.byref(index), *more)
+  finally:
+    _back(requests, array)
+  return None if index.value == library.MPI.UNDEFINED else index.value
+
+
+def waitany(requests):
+  """Waits until one is complete, and completes it. Returns its number in the list, or None if none is under way."""
+  return _any("Waitany", requests)
+
+
+def testany(requests):
+  """Completes one, without waiting. Returns (its number in the list or None, whether one was completed or none is under
+  way)."""
+  flag = ctypes.c_int(0)
+  index = _any("Testany", requests, ctypes.byref(flag))
+  return index, bool(flag.value)

@@ -47,13 +47,18 @@ class Check:
     if options.mpi == "intel":
       self.environment.update({"I_MPI_FABRICS": "shm", "I_MPI_ROOT": str(self.venv)})
 
-  def run(self, *words, **more):
+  def run(self, *words, limit=60, **more):
     began = time.time()
     words = [str(word) for word in words]
+    # A session of its own: a launcher that is ended leaves its ranks behind.
+    started = subprocess.Popen(words, env={**self.environment, **more}, cwd=self.folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
-      ended = subprocess.run(words, env={**self.environment, **more}, cwd=self.folder, stdin=subprocess.DEVNULL,
-                             capture_output=True, text=True, timeout=60, check=False)
+      out, err = started.communicate(timeout=limit)
+      ended = subprocess.CompletedProcess(words, started.returncode, out, err)
     except subprocess.TimeoutExpired:
+      os.killpg(started.pid, signal.SIGKILL)
+      started.communicate()
       ended = subprocess.CompletedProcess(words, 124, "", "it did not end")
     print(f"{time.time() - began:5.1f} s  {' '.join(words)}", flush=True)
     return ended
@@ -159,7 +164,7 @@ class Check:
   def package(self):
     ended = self.run("mpirun", "-n", "3", "python", self.options.package)
     self.say(ended.returncode == 0 and "all tests of the package passed" in ended.stdout, "the Python package", ended)
-    ended = self.run("mpirun", "-n", "2", "python", self.options.package, "large")
+    ended = self.run("mpirun", "-n", "2", "python", self.options.package, "large", limit=150)
     self.say(ended.returncode == 0 and "large counts are right" in ended.stdout, "large counts in Python", ended)
     ended = self.run("mpirun", "-n", "2", "python", self.options.package, "enable", QUADRILLE_EXPLAIN="1")
     served = re.search(r"quadrille: summary: [1-9]\d+ calls served", ended.stdout + ended.stderr)
@@ -167,11 +172,15 @@ class Check:
     ended = self.run("python", self.options.package, "bench")
     self.say(ended.returncode == 0 and "the table is right" in ended.stdout, "quadrille.bench() gives a table", ended)
 
+  def end(self):
+    print(f"{self.failures} wrong")
+    return 1 if self.failures else 0
 
-def main():
+
+def options_of(default=None):
   parser = argparse.ArgumentParser()
   parser.add_argument("--wheel", type=pathlib.Path, required=True)
-  parser.add_argument("--mpi", choices=VENVS, required=True)
+  parser.add_argument("--mpi", choices=VENVS, required=default is None, default=default)
   parser.add_argument("--venvs", type=pathlib.Path, required=True)
   parser.add_argument("--package", type=pathlib.Path)
   options = parser.parse_args()
@@ -180,6 +189,11 @@ def main():
     if not found:
       sys.exit(f"there is no wheel in {options.wheel}")
     options.wheel = found[0]
+  return options
+
+
+def main():
+  options = options_of()
   with tempfile.TemporaryDirectory(prefix="wheel-") as folder:
     check = Check(options, pathlib.Path(folder))
     check.install()
@@ -188,8 +202,7 @@ def main():
       check.programs()
       if options.package:
         check.package()
-  print(f"{check.failures} wrong")
-  return 1 if check.failures else 0
+  return check.end()
 
 
 if __name__ == "__main__":
