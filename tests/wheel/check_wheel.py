@@ -34,6 +34,16 @@ def skip(why):
   sys.exit(SKIPPED)
 
 
+def end(started):
+  """Ends a command, and lets a launcher end its ranks first."""
+  started.terminate()
+  try:
+    started.communicate(timeout=15)
+  except subprocess.TimeoutExpired:
+    started.kill()
+    started.communicate()
+
+
 class Check:
   def __init__(self, options, folder):
     self.options = options
@@ -50,15 +60,13 @@ class Check:
   def run(self, *words, limit=60, **more):
     began = time.time()
     words = [str(word) for word in words]
-    # A session of its own: a launcher that is ended leaves its ranks behind.
     started = subprocess.Popen(words, env={**self.environment, **more}, cwd=self.folder, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
       out, err = started.communicate(timeout=limit)
       ended = subprocess.CompletedProcess(words, started.returncode, out, err)
     except subprocess.TimeoutExpired:
-      os.killpg(started.pid, signal.SIGKILL)
-      started.communicate()
+      end(started)
       ended = subprocess.CompletedProcess(words, 124, "", "it did not end")
     print(f"{time.time() - began:5.1f} s  {' '.join(words)}", flush=True)
     return ended
