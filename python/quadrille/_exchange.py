@@ -63,7 +63,8 @@ def _from_dict(given):
 def exchange(send, destinations=None, comm=None, recvtype=None):
   """Quadrille_Exchange: sends a block to each of the destinations. Collective, also for ranks that send nothing.
 
-  send          {rank: array}; or a message as of alltoallv, with one block for each of `destinations`
+  send          {rank: array with the buffer protocol}; or a message as of alltoallv, with one block for each of
+                `destinations`
   destinations  ranks, in the order of the blocks; not with a dict
   comm          a communicator of mpi4py
   recvtype      a datatype of mpi4py or its code; as of the data sent if it is left out, which a rank that sends nothing must
