@@ -254,7 +254,8 @@ class Shared(ctypes.Structure):
 
 
 class SharedLater(ctypes.Structure):
-  _fields_ = [("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p * 2), ("flags", ctypes.c_uint64), ("tensor", Shared)]
+  _fields_ = [("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p * 2), ("flags", ctypes.c_uint64),
+              ("tensor", Shared)]
 
 
 class OfDlpack:
