@@ -36,13 +36,13 @@ ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|nei
 UNITS, UNITS_IN = {'plan', 'run'}, 'openmpi'
 SANITIZED = 'asan'
 # By build. With AddressSanitizer a test takes ten times as long.
-TIMES_IF = {f'openmpi-{SANITIZED}': 3, 'mpich': 2}
+TIMES_IF = {f'openmpi-{SANITIZED}': 3, 'mpich': 3}
 # Programs that are drawn anew each time, crowds of processes, and what no MPI has a part in.
 EITHER = ('openmpi', 'mpich')
 WITH_EITHER = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info)_runs$|mpi\.device-huge\.)')
 # By label: one draw of so many has them. The wheel is built from nothing, for both ABIs. With a sanitizer the command
 # line tool and the laboratory take as long to compile as all else.
-TOGETHER = {'wheel': 4}
+TOGETHER = {'wheel': 6}
 TOGETHER_IF = {f'openmpi-{SANITIZED}': {'tools': 6}}
 # A browser is installed for the tests of pages in one draw of so many (.ci/run); without one they are skipped.
 BROWSER = 4
