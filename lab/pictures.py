@@ -9,7 +9,8 @@ Without files, all below docs/results that have a form with a picture:
   tables     (rows of several collectives) a map of ours over the MPI's
   maps       (`quadrille show --map --map-json`) which algorithm is the fastest, N by P
   simulated  (`quadrille simulate --json`) a curve for each algorithm and rival
-  panels     (`quadrille bench --figure bruck-6-simulated`, lab/applications.py) curves over ranks, sizes, or iterations
+  panels     (`quadrille bench --figure bruck-6-simulated`, lab/applications.py) curves over ranks, sizes, or iterations, with the
+             spread of the runs, or of what the networks' constants may be
   counted    (`quadrille bench --figure co-table-1`) curves of cache misses, and the paper's beside them
 
 A picture follows from its data alone, byte for byte with one version of matplotlib, and names them by their hash.
@@ -26,8 +27,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / 'docs' / 'results'
-# Counted up when pictures change, so that all are drawn anew.
-DRAWING = 1
+# Counted up when pictures of a form change, so that all of it are drawn anew.
+DRAWING = {'figure': 1, 'table': 1, 'map': 1, 'simulated': 1, 'panels': 2, 'counted': 1}
 FOUND = re.compile(r'data sha256 ([0-9a-f]{64})')
 
 
@@ -45,7 +46,8 @@ def picture_of(source):
 
 
 def hash_of(source):
-  return hashlib.sha256(f'{DRAWING}\n'.encode() + b''.join(run.read_bytes() for run in runs_of(source))).hexdigest()
+  drawing = DRAWING[kind_of(json.loads(source.read_text()))]
+  return hashlib.sha256(f'{drawing}\n'.encode() + b''.join(run.read_bytes() for run in runs_of(source))).hexdigest()
 
 
 def kind_of(data):
@@ -103,6 +105,16 @@ def curves_of(plot):
     times = runs.get('quadrille_us', [row['quadrille_us']])
     curves.setdefault(line, []).append((x, row['quadrille_us'], min(times), max(times)))
   return curves
+
+
+def panel_curves(panel):
+  """{line: [(x, us, least, most)]}: of several runs, or of the least and the most that the constants of a network may be."""
+  curves = {}
+  for row in panel['rows']:
+    if 'us' in row:
+      ends = [row[key] for key in ('least_us', 'most_us', 'fast_us', 'slow_us') if key in row] or [row['us']]
+      curves.setdefault(row['line'], []).append((row[panel['x']], row['us'], min(ends), max(ends)))
+  return {line: sorted(points) for line, points in curves.items()}
 
 
 RIVALS = {'openmpi': 'Open MPI', 'mpich': 'MPICH'}
@@ -258,10 +270,10 @@ class Drawing:
     for place in axes.flat[count:]:
       place.axis('off')
     for place, panel in zip(axes.flat, data['panels']):
-      for line in dict.fromkeys(row['line'] for row in panel['rows']):
-        points = sorted((row[panel['x']], row['us']) for row in panel['rows'] if row['line'] == line and 'us' in row)
-        place.plot([point[0] for point in points], [point[1] for point in points], '' if panel['x'] == 'iteration' else '-',
-                   marker='o', label=line, color='black' if line == 'MPI' else None)
+      for i, (line, points) in enumerate(panel_curves(panel).items()):
+        xs, color = [point[0] for point in points], 'black' if line == 'MPI' else f'C{i}'
+        place.plot(xs, [point[1] for point in points], '' if panel['x'] == 'iteration' else '-', marker='o', label=line, color=color)
+        place.fill_between(xs, [point[2] for point in points], [point[3] for point in points], color=color, alpha=0.2, linewidth=0)
       if panel['x'] != 'iteration':
         place.set_xscale('log', base=2)
       place.set_yscale('log')

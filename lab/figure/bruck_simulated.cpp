@@ -120,7 +120,9 @@ std::string simulated_page(const SimulatedFigure& figure, const ordered_json& js
       "[simulation](../simulate.md), whose constants are assumed (`quadrille simulate --list-networks`). A claim agrees if it does so also where all constants have the least value that is thought "
       "possible, and where all have the most; the column has the three. {}\n\n",
       json.at("command").get<std::string>(), network_name, figure.how);
-  if (has_picture) text += fmt::format("![{0}]({0}.svg)\n\n", figure.name);
+  if (has_picture) {
+    text += fmt::format("![{0}]({0}.svg)\n\nA band goes from the least to the most that the constants may be.\n\n", figure.name);
+  }
   if (figure.has_map) text += map_of(json);
   for (std::size_t i = 0; i < figure.panels.size(); ++i) text += panel_text(figure.panels[i], json.at("panels").at(i));
   text += "How many times as fast, or what is named:\n\n" + claims_table(json.at("claims"));

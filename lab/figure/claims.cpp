@@ -41,7 +41,7 @@ const Variant* find_line(const Plot& plot, const std::string& label) {
 // A line that something else carried out, or with wrong bytes.
 std::string why_not_as_named(const Plot& plot, const PlotRows& measured, const Claim& claim) {
   for (const BenchRow& row : measured.rows) {
-    if (row.algorithm != claim.fast && row.algorithm != claim.slow) continue;
+    if (claim.fast != switching && row.algorithm != claim.fast && row.algorithm != claim.slow) continue;
     if (row.measured.bytes < claim.least || row.measured.bytes > claim.most) continue;
     if (row.errors > 0) return "wrong bytes were delivered";
     const Variant* line = find_line(plot, row.algorithm);
@@ -52,41 +52,38 @@ std::string why_not_as_named(const Plot& plot, const PlotRows& measured, const C
   return "";
 }
 
-std::string first_of(const PlotRows& measured, std::size_t bytes, const std::string& label) {
-  const SameLine* same = find_same(measured.same, bytes, label);
-  return same == nullptr ? label : same->as;
-}
-
 bool are_all_same(const PlotRows& measured, const Claim& claim) {
   bool any_size = false;
   for (const BenchRow& row : measured.rows) {
     const std::size_t bytes = row.measured.bytes;
     if (bytes < claim.least || bytes > claim.most) continue;
     any_size = true;
-    if (first_of(measured, bytes, claim.fast) != first_of(measured, bytes, claim.slow)) return false;
+    if (first_like(measured, bytes, claim.fast) != first_like(measured, bytes, claim.slow)) return false;
   }
   return any_size;
 }
 
-// Empty if the claim is about as many ranks as there were. Sizes and ratios have a meaning at any number, so there is a verdict
-// all the same; but it is one about this scale.
-std::string other_scale(const Figure& figure, const Claim& claim, const FigureRun& run) {
+std::string scale_of(const Figure& figure, const Claim& claim, const FigureRun& run) {
   const bool own = claim.most_ranks > 0;
   const int least = own ? claim.least_ranks : figure.least_ranks, most = own ? claim.most_ranks : figure.most_ranks;
-  const int ranks = ranks_of(figure.plots[claim.plot], run.ranks);
-  if (most == 0 || (least <= ranks && ranks <= most)) return "";
-  const std::string about = least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-  return fmt::format("it is about {} ranks, and there were {}", about, ranks);
+  return other_scale(least, most, ranks_of(figure.plots[claim.plot], run.ranks));
+}
+
+// "Intel MPI 5.0" is that of a run on any Intel MPI.
+bool is_of(const std::string& rival, const FigureRun& run) {
+  return run.header.mpi.find(rival.substr(0, rival.find(' '))) != std::string::npos;
 }
 
 std::string why_untestable(const Figure& figure, const Claim& claim, const FigureRun& run, const PlotRows& measured,
                            std::size_t sizes) {
   if (!measured.skipped.empty()) return "not measured: " + measured.skipped;
   if (measured.rows.empty()) return not_yet;
-  if (sizes == 0) return "none of its sizes was measured";
   if (claim.slow_plot < 0 && are_all_same(measured, claim)) {
     return fmt::format("identical here: by {} and {} each rank makes the same copies", claim.fast, claim.slow);
   }
+  if (!claim.reason.empty()) return claim.reason;
+  if (sizes == 0) return "none of its sizes was measured";
+  if (claim.needs_rival && !is_of(claim.rival, run)) return fmt::format("it is about {}, and there was {}", claim.rival, run.header.mpi);
   if (figure.needs_cores && run.ranks > run.hosts * run.processors) {
     return "the ranks of a processor share its caches";
   }
@@ -145,8 +142,28 @@ Verdict::Word word_of(const std::pair<double, double>& bounds, double least, dou
   return most < bounds.first || least > bounds.second ? Verdict::Word::disagrees : Verdict::Word::runs_differ;
 }
 
+std::string other_scale(int least, int most, int ranks) {
+  if (most == 0 || (least <= ranks && ranks <= most)) return "";
+  const std::string about = least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
+  return fmt::format("it is about {} ranks, and there were {}", about, ranks);
+}
+
+std::string text_of(const Claim& claim, const FigureRun& run) {
+  if (claim.rival.empty() || claim.needs_rival || is_of(claim.rival, run)) return claim.text;
+  return fmt::format("{} (here {})", claim.text, run.header.mpi);
+}
+
+std::string faster_by(double percent) { return faster_by(percent, percent); }
+
+std::string faster_by(double least, double most) {
+  const double less = 1 + least / 100, more = 1 / (1 - most / 100);
+  return fmt::format("{:.2f} to {:.2f}", std::max(less / 1.1, 1.0), more * 1.1);
+}
+
 std::string status_of(const Claim& claim, const ClaimResult& result) {
   const Verdict& verdict = result.verdict;
+  // What the paper does not say has no verdict, whatever came of it.
+  if (claim.paper == "-" || claim.paper == "not in the paper") return "";
   if (verdict.reason == not_yet) return not_yet;
   if (verdict.reason.empty() && !bounds_of(claim.paper) && !is_trend(claim)) return "";
   const bool is_tested = verdict.word != Verdict::Word::cannot_be_tested;
@@ -202,7 +219,7 @@ ClaimResult result_of(const Figure& figure, const Claim& claim, const FigureRun&
   Verdict& verdict = result.verdict;
   verdict.here = result.here;
   verdict.reason = why_untestable(figure, claim, run, measured, result.sizes);
-  if (verdict.reason.empty()) verdict.scale = other_scale(figure, claim, run);
+  if (verdict.reason.empty()) verdict.scale = scale_of(figure, claim, run);
   if (verdict.reason.empty() && is_trend(claim)) {
     judge_trend(left_of_gain(claim, measured, all), verdict);
     return result;

@@ -143,6 +143,7 @@ int measure_setup_table(const BenchOptions& options, const Figure& figure, long 
   ordered_json json = head_json(figure, run);
   json["setups"] = ordered_json::array();
   for (const SetupRow& row : rows) json["setups"].push_back(to_json(row));
+  json["claims"] = setup_claims(figure, run, rows);
   return write_results(options, figure, json, setup_page(figure, run, rows));
 }
 

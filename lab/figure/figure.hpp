@@ -8,10 +8,14 @@
 #include <vector>
 
 #include "lab/figure/facts.hpp"
+#include "memory/node_copy.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
 
 namespace quadrille::tools {
+
+// All bytes go through the caches, however large a call is: nothing finds out whether to stream.
+inline const memory::CopyPlan ordinary_copies = {memory::all_temporal, 0, {}};
 
 // One plot: a collective, its sizes, and a line for each variant. The MPI's own is measured with
 // each.
@@ -38,7 +42,14 @@ struct Claim {
   std::string paper;        // the paper's number
   int least_ranks = 0, most_ranks = 0;  // the numbers of ranks that it is about, both included; 0: those of the figure
   int slow_plot = -1;  // of the slow line, if that is in another plot
+  std::string rival{};       // the MPI that the paper names for the line "mpi": the row says which one was here
+  bool needs_rival = false;  // what is said of that one says nothing of another
+  std::string reason{};      // why nothing that is measured here can judge it
 };
+
+// A line that is not measured: at each size it takes the line that was the fastest there in the other runs, as a choice does
+// that was made beforehand. What chooses is not what is judged; of a single run it is both.
+inline constexpr const char* switching = "switching";
 
 // A cell of a table of set-up times: a Moore neighbourhood, and the paper's milliseconds.
 struct SetupCase {
@@ -105,7 +116,8 @@ std::string again(const std::string& label);
 double time_of(const PlotRows& plot, std::size_t bytes, const std::string& label);
 
 // Of each run the geometric mean of slow / fast over the sizes of a claim; of none if no size was measured. `sizes` counts
-// them. The slow line may be in another plot.
+// them. A size at which both lines are one and the same is left out: it says nothing of either. The slow line may be in another
+// plot.
 std::vector<double> speedups_of_runs(const Claim& claim, const PlotRows& plot, const PlotRows& of_slow, std::size_t& sizes);
 
 // What the page says of the run.

@@ -10,9 +10,10 @@ constexpr std::size_t below_64_KiB = 65535, largest_block = std::size_t{4} << 20
 constexpr const char* li = "Li, Zhang and Hoefler, Cache-oblivious MPI all-to-all communications based on Morton order";
 
 const Variant own_rings = {"rings", "rings", {}};
-const Variant naive = {"SH-Naive", "sh-naive", {}};
-const Variant morton = {"SH-CO", "sh-co", {}};
-const Variant numa_morton = {"SH-NUMA-CO", "sh-numa-co", {}};
+// By itself each line would find out from a call of the size of the L2 on whether to stream, which those of large blocks are.
+const Variant naive = {"SH-Naive", "sh-naive", ordinary_copies};
+const Variant morton = {"SH-CO", "sh-co", ordinary_copies};
+const Variant numa_morton = {"SH-NUMA-CO", "sh-numa-co", ordinary_copies};
 
 // The four panels: all-to-all and allgather, with blocks of one size and of different ones.
 std::vector<Plot> panels(const std::string& sizes, const std::string& neighborhood,
@@ -31,8 +32,18 @@ std::string how_on(const std::string& torus) {
          "paper). All buffers lie in shared heaps. The neighbours are the nearest two in each dimension of " +
          torus +
          " torus of all ranks. The paper does not say which sizes its irregular collectives have: here those of the v "
-         "collectives are uniform in 0..N, N being the size in the table. `rings` is what Quadrille takes by itself; "
-         "the paper does not have it.";
+         "collectives are uniform in 0..N, N being the size in the table. Copies in an order are ordinary ones, through the caches. "
+         "`rings` is what Quadrille takes by itself, which may stream large blocks; the paper does not have it.";
+}
+
+// More than what counts as no difference, a quarter.
+constexpr const char* significantly = "above 1.25";
+
+// A claim about MPICH, the fastest of the paper's MPIs here.
+Claim over_mpich(std::string text, std::size_t plot, std::string fast, std::string paper) {
+  Claim claim = {std::move(text), plot, std::move(fast), "mpi", 1, largest_block, std::move(paper)};
+  claim.rival = "MPICH 3.1.4";
+  return claim;
 }
 
 Figure co_10_neighbors() {
@@ -45,13 +56,15 @@ Figure co_10_neighbors() {
   f.how = how_on("a 2D");
   f.needs_cores = true;
   f.plots = panels("8:128K:x4", "von-neumann:2", {own_rings, naive, morton});
-  f.claims = {{"all-to-all: SH-CO over the MPI, all sizes", 0, "SH-CO", "mpi", 1, largest_block, "3.05"},
+  f.claims = {over_mpich("all-to-all: SH-Naive significantly faster than all MPIs", 0, "SH-Naive", significantly),
+              over_mpich("allgather: SH-Naive significantly faster than all MPIs", 1, "SH-Naive", significantly),
+              over_mpich("all-to-all: SH-CO over MPICH, all sizes", 0, "SH-CO", "3.05"),
               {"all-to-all: SH-CO over SH-Naive below 64 KiB", 0, "SH-CO", "SH-Naive", 1, below_64_KiB, "1.18"},
-              {"allgather: SH-CO over the MPI, all sizes", 1, "SH-CO", "mpi", 1, largest_block, "2.91"},
+              over_mpich("allgather: SH-CO over MPICH, all sizes", 1, "SH-CO", "2.91"),
               {"allgather: SH-CO over SH-Naive below 64 KiB", 1, "SH-CO", "SH-Naive", 1, below_64_KiB, "1.17"},
-              {"alltoallv: similar results, over the MPI", 2, "SH-CO", "mpi", 1, largest_block, "about 3.05"},
+              over_mpich("alltoallv: similar results, over MPICH", 2, "SH-CO", "about 3.05"),
               {"alltoallv: similar results, over SH-Naive", 2, "SH-CO", "SH-Naive", 1, below_64_KiB, "about 1.18"},
-              {"allgatherv: similar results, over the MPI", 3, "SH-CO", "mpi", 1, largest_block, "about 2.91"},
+              over_mpich("allgatherv: similar results, over MPICH", 3, "SH-CO", "about 2.91"),
               {"allgatherv: similar results, over SH-Naive", 3, "SH-CO", "SH-Naive", 1, below_64_KiB, "about 1.17"},
               {"(not in the paper) all-to-all", 0, "rings", "SH-CO", 1, largest_block, "-"},
               {"(not in the paper) alltoallv", 2, "rings", "SH-CO", 1, largest_block, "-"}};

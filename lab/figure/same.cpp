@@ -134,6 +134,11 @@ const SameLine* find_same(const std::vector<SameLine>& same, std::size_t bytes, 
   return found == same.end() ? nullptr : &*found;
 }
 
+std::string first_like(const PlotRows& measured, std::size_t bytes, const std::string& line) {
+  const SameLine* same = find_same(measured.same, bytes, line);
+  return same == nullptr ? line : same->as;
+}
+
 std::string same_text(const std::vector<SameLine>& same, bool in_sequence) {
   std::map<std::pair<std::string, std::string>, std::pair<std::size_t, std::size_t>> ranges;
   for (const SameLine& one : same) {

@@ -20,6 +20,9 @@ void mark_same(const Figure& figure, const FigureRun& run, std::vector<PlotRows>
 // What `line` is like at that size; null if it is like none before it.
 const SameLine* find_same(const std::vector<SameLine>& same, std::size_t bytes, const std::string& line);
 
+// The first line that it is like at that size; itself if it is like none. Equal for two lines that are one and the same.
+std::string first_like(const PlotRows& measured, std::size_t bytes, const std::string& line);
+
 // "SH-CO is SH-Naive (8 to 131072 bytes)", ...: those with the same sequence, or the others. Empty if there are none.
 std::string same_text(const std::vector<SameLine>& same, bool in_sequence);
 

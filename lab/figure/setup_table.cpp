@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "lab/figure/claims.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
 #include "tools/bench/neighbors.hpp"
@@ -97,19 +98,51 @@ std::string setup_lines(const std::vector<SetupRow>& rows) {
   return text;
 }
 
-// How many times as fast `fast` is as `slow`; of the paper, its numbers' own mean.
-std::string setup_claim(const std::string& text, std::size_t fast, std::size_t slow,
-                        const std::vector<SetupRow>& rows) {
+// What the paper says of two functions, by their places in setup_functions(); "-": it says nothing.
+struct SetupClaim {
+  const char* text;
+  std::size_t fast, slow;
+  const char* paper;
+};
+// "Significantly more" is more than what counts as no difference elsewhere, a quarter; "in the same ballpark" is at most that.
+constexpr SetupClaim setup_claim_list[] = {
+    {"MPI_Dist_graph_create is significantly more expensive than the more specific function", 0, 2, "above 1.25"},
+    {"Iso_neighborhood_create is faster than MPI_Dist_graph_create_adjacent, or in the same ballpark", 3, 0, "above 0.8"},
+    {"(not in the paper) the same beside a program that finds the ranks itself", 3, 1, "-"},
+    {"(not in the paper) the request beside the communicator of the MPI", 5, 0, "-"},
+    {"(not in the paper) the request of torus-direct beside that of torus", 6, 5, "-"}};
+
+// How many times as fast, geometric mean over the table; of the paper, of its own numbers, if it has them.
+struct SetupRatios {
+  double here = 0, paper = 0;
+};
+
+SetupRatios ratios_of(const SetupClaim& claim, const std::vector<SetupRow>& rows) {
   std::vector<double> here, paper;
   for (const SetupRow& row : rows) {
-    if (row.microseconds[fast] > 0) here.push_back(row.microseconds[slow] / row.microseconds[fast]);
-    const double paper_fast = paper_of(setup_functions()[fast], row.measured);
-    const double paper_slow = paper_of(setup_functions()[slow], row.measured);
+    if (row.microseconds[claim.fast] > 0) here.push_back(row.microseconds[claim.slow] / row.microseconds[claim.fast]);
+    const double paper_fast = paper_of(setup_functions()[claim.fast], row.measured);
+    const double paper_slow = paper_of(setup_functions()[claim.slow], row.measured);
     if (paper_fast > 0 && paper_slow > 0) paper.push_back(paper_slow / paper_fast);
   }
-  return fmt::format("| {} | {} over {} | {} | {:.2f} |\n", text, setup_functions()[fast].name,
-                     setup_functions()[slow].name, paper.empty() ? "-" : fmt::format("{:.2f}", geometric_mean(paper)),
-                     geometric_mean(here));
+  return {geometric_mean(here), paper.empty() ? 0 : geometric_mean(paper)};
+}
+
+// "agrees at this scale"; empty where the paper says nothing.
+std::string status_of(const SetupClaim& claim, double here, const std::string& scale) {
+  const auto bounds = bounds_of(claim.paper);
+  if (!bounds) return "";
+  return std::string(to_text(word_of(*bounds, here, here))) + (scale.empty() ? "" : " at this scale");
+}
+
+std::string setup_claim_line(const SetupClaim& claim, const std::string& scale, const std::vector<SetupRow>& rows) {
+  const SetupRatios ratios = ratios_of(claim, rows);
+  const std::string status = status_of(claim, ratios.here, scale);
+  std::string verdict = status.empty() ? "no number to compare with" : status;
+  if (!status.empty() && !scale.empty()) verdict += ": " + scale;
+  return fmt::format("| {} | {} over {} | {} | {} | {:.2f} | {} |\n", claim.text, setup_functions()[claim.fast].name,
+                     setup_functions()[claim.slow].name, claim.paper,
+                     ratios.paper > 0 ? fmt::format("{:.2f}", ratios.paper) : "-", ratios.here, verdict);
 }
 
 std::string repetitions_of(const std::vector<SetupRow>& rows) {
@@ -169,20 +202,32 @@ nlohmann::ordered_json to_json(const SetupRow& row) {
   return json;
 }
 
+nlohmann::ordered_json setup_claims(const Figure& figure, const FigureRun& run, const std::vector<SetupRow>& rows) {
+  const std::string scale = other_scale(figure.least_ranks, figure.most_ranks, run.ranks);
+  nlohmann::ordered_json claims = nlohmann::ordered_json::array();
+  for (const SetupClaim& claim : setup_claim_list) {
+    const double here = ratios_of(claim, rows).here;
+    const std::string status = status_of(claim, here, scale);
+    claims.push_back({{"text", claim.text},
+                      {"fast", setup_functions()[claim.fast].name},
+                      {"slow", setup_functions()[claim.slow].name},
+                      {"paper", claim.paper},
+                      {"here", here},
+                      {"verdict", status.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(status)}});
+    if (!status.empty() && !scale.empty()) claims.back()["scale"] = scale;
+  }
+  return claims;
+}
+
 std::string setup_page(const Figure& figure, const FigureRun& run, const std::vector<SetupRow>& rows) {
   std::string text = page_head(figure, run);
   text += fmt::format("Microseconds, median; repetitions: {}.\n\n```\n{}```\n\n", repetitions_of(rows),
                       setup_lines(rows));
   text +=
-      "How many times as fast, geometric mean over the table; of the paper, of its own numbers:\n\n"
-      "| the paper says | compared | paper | here |\n|---|---|---|---|\n";
-  text +=
-      setup_claim("MPI_Dist_graph_create is significantly more expensive than the more specific function", 0, 2, rows);
-  text += setup_claim("Iso_neighborhood_create is faster than MPI_Dist_graph_create_adjacent, or in the same ballpark",
-                      3, 0, rows);
-  text += setup_claim("(not in the paper) the same beside a program that finds the ranks itself", 3, 1, rows);
-  text += setup_claim("(without a claim) the request beside the communicator of the MPI", 5, 0, rows);
-  text += setup_claim("(not in the paper) the request of torus-direct beside that of torus", 6, 5, rows);
+      "How many times as fast, geometric mean over the table; of the paper, what its words are taken for, and its own numbers:\n\n"
+      "| the paper says | compared | paper | its numbers | here | verdict |\n|---|---|---|---|---|---|\n";
+  const std::string scale = other_scale(figure.least_ranks, figure.most_ranks, run.ranks);
+  for (const SetupClaim& claim : setup_claim_list) text += setup_claim_line(claim, scale, rows);
   return text + fmt::format("\nAll numbers: [{0}.json]({0}.json), measured at {1}.\n", figure.name, run.header.date);
 }
 

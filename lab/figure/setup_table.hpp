@@ -32,6 +32,8 @@ struct SetupRow {
 SetupRow measure_setups(MPI_Comm all, const SetupCase& one, long iterations);
 
 nlohmann::ordered_json to_json(const SetupRow& row);
+// What becomes of the paper's two sentences about the table, as in the data of the other figures.
+nlohmann::ordered_json setup_claims(const Figure& figure, const FigureRun& run, const std::vector<SetupRow>& rows);
 // The page in Markdown.
 std::string setup_page(const Figure& figure, const FigureRun& run, const std::vector<SetupRow>& rows);
 

@@ -220,7 +220,11 @@ std::string make_page(const std::filesystem::path& file, bool check) {
   const std::filesystem::path page = std::filesystem::path(file).replace_extension("md");
   const std::string text = page_of(stored);
   const ordered_json before = json;
-  if (stored.setups.empty()) write_what_follows(stored, json);
+  if (stored.setups.empty()) {
+    write_what_follows(stored, json);
+  } else {
+    json["claims"] = setup_claims(stored.figure, stored.run, stored.setups);
+  }
   if (check && json != before) return fmt::format("{}: its marks and claims are not today's", file.string());
   if (check) return text_of(page) == text ? "" : fmt::format("{} is not what its data say", page.string());
   if (json != before && !write_text(file, compact_text(json) + "\n")) return fmt::format("cannot write '{}'", file.string());

@@ -103,13 +103,14 @@ def why_not(ranks, wanted, cores):
   return f'it is about {wanted} ranks with a processor each; {shared}' if shared else ''
 
 
-def claim_of(panels, cores, beginning, wanted, line, rival, words, number):
-  """Of the panel with the paper's number of ranks, or with the most."""
+def claim_of(panels, cores, mpi, beginning, wanted, line, rival, words, number):
+  """Of the panel with the paper's number of ranks, or with the most. What it says of its MPIs is compared with the one at hand."""
   panel = next((one for one in panels if one['ranks'] == wanted), max(panels, key=lambda one: one['ranks'], default=None))
   if panel is None:
     return judged(words, number, [], reason=f'{beginning} was not measured')
   ranks = panel['ranks']
-  return judged(f'{words} ({ranks} ranks here)', number, speedups(panel, line, rival, 'total_'), ranks, wanted,
+  here = f'{mpi} and {ranks} ranks here' if rival == 'MPI' else f'{ranks} ranks here'
+  return judged(f'{words} ({here})', number, speedups(panel, line, rival, 'total_'), ranks, wanted,
                 why_not(ranks, wanted, cores))
 
 
@@ -118,7 +119,7 @@ def claims_of(data, wanted):
   claims = []
   for beginning, *rest in wanted:
     panels = [panel for panel in data['panels'] if panel['title'].startswith(beginning)]
-    claims.append(claim_of(panels, data['processors'], beginning, *rest))
+    claims.append(claim_of(panels, data['processors'], data['mpi'], beginning, *rest))
   return claims + [beyond(f'{panel["title"]}: time {what}, the MPI\'s over Quadrille\'s', speedups(panel, 'Quadrille', 'MPI', of))
                    for panel in data['panels'] for of, what in (('', 'in the exchange'), ('total_', 'in all'))]
 

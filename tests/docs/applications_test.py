@@ -156,6 +156,8 @@ class Applications(unittest.TestCase):
   def test_claims_of_the_cache_oblivious_programs(self):
     found = claims(self.heat((2, 60)) | {'processors': 60})
     self.assertEqual([([round(here, 2) for here in one.here], one.verdict) for one in found[:2]], [([1.2], 'agrees'), ([2.0], 'agrees')])
+    self.assertIn('(b and 60 ranks here)', found[1].text, 'the MPI at hand, for that of the paper')
+    self.assertIn('(60 ranks here)', found[0].text)
     self.assertEqual(found[2].verdict, 'cannot be tested here: heat3d was not measured')
     self.assertEqual([one.verdict for one in found[4:]], 4 * ['no number to compare with'])
     found = claims(self.heat((2, 60)))

@@ -6,6 +6,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'lab'))
 import figures  # noqa: E402
@@ -38,11 +39,10 @@ class Pictures(unittest.TestCase):
 
   def test_a_new_way_of_drawing_needs_new_pictures(self):
     self.draw()
-    try:
-      pictures.DRAWING += 1
+    with unittest.mock.patch.dict(pictures.DRAWING, panels=pictures.DRAWING['panels'] + 1):
+      self.assertIsNone(pictures.what_is_wrong(self.source), 'that of another form')
+    with unittest.mock.patch.dict(pictures.DRAWING, figure=pictures.DRAWING['figure'] + 1):
       self.assertIn('is of other data', pictures.what_is_wrong(self.source))
-    finally:
-      pictures.DRAWING -= 1
 
   def test_forms(self):
     self.assertEqual(pictures.kind_of({'plots': [{'rows': [ROW]}]}), 'figure')
@@ -57,6 +57,13 @@ class Pictures(unittest.TestCase):
     same = row | {'algorithm': 'column', 'identical_to': 'row'}
     curves = pictures.curves_of({'rows': [row, same, row | {'algorithm': 'row again'}]})
     self.assertEqual(curves, {'mpi': [(64, 8.0, 7.0, 9.0)], 'row': [(64, 2.0, 1.0, 3.0)], 'row again': [(64, 2.0, 1.0, 3.0)]})
+
+  def test_panels_have_the_spread_of_the_runs_or_of_the_networks(self):
+    rows = [{'line': 'a', 'bytes': 64, 'us': 2.0, 'least_us': 1.0, 'most_us': 4.0},
+            {'line': 'a', 'bytes': 8, 'us': 2.0, 'fast_us': 3.0, 'slow_us': 1.5}, {'line': 'b', 'bytes': 8, 'us': 5.0},
+            {'line': 'b', 'bytes': 64, 'why_not': 'so'}]
+    self.assertEqual(pictures.panel_curves({'x': 'bytes', 'rows': rows}),
+                     {'a': [(8, 2.0, 1.5, 3.0), (64, 2.0, 1.0, 4.0)], 'b': [(8, 5.0, 5.0, 5.0)]})
 
   def test_maps_have_ours_over_the_mpis(self):
     names, xs, ratios = pictures.ratios_of([ROW, ROW | {'algorithm': 'row again'}, ROW | {'bytes': 8, 'quadrille_us': 16.0}])

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../temp_folder.hpp"
+#include "lab/figure/bruck_list.hpp"
 #include "lab/figure/runs.hpp"
 #include "lab/figure/same.hpp"
 #include "lab/figure/stored.hpp"
@@ -257,6 +258,119 @@ TEST(Claims, OfAThingWithItselfCannotBeTested) {
   EXPECT_THAT(verdict_with(small_figure(), run_of(4, 4), plot).reason, StartsWith("identical here"));
   plot.same = {{64, "b", "a"}};  // at another size
   EXPECT_EQ(verdict_with(small_figure(), run_of(4, 4), plot).reason, "");
+}
+
+// At 8 bytes both lines are one, so what they differ by there is nobody's gain.
+TEST(Claims, LeaveOutSizesAtWhichTheirLinesAreOne) {
+  PlotRows plot = two_lines;
+  plot.rows.push_back(row_of_line(64, "a", 8, 2)), plot.rows.push_back(row_of_line(64, "b", 8, 6));
+  const Figure f = small_figure();
+  const auto result = [&] { return result_of(f, f.claims[0], run_of(4, 4), {plot}); };
+  EXPECT_EQ(result().sizes, 2U);
+  plot.same = {{8, "b", "a"}};
+  EXPECT_EQ(result().sizes, 1U);
+  EXPECT_DOUBLE_EQ(result().here, 3);
+  plot.same = {{8, "a", "c"}, {8, "b", "c", false}};
+  EXPECT_EQ(result().sizes, 1U) << "both are like a third";
+  plot.same.push_back({64, "b", "a"});
+  EXPECT_EQ(result().sizes, 0U);
+  EXPECT_THAT(result().verdict.reason, StartsWith("identical here"));
+}
+
+// In the first run it takes what was faster in the others, b, though a is faster in that one.
+TEST(Claims, MayBeAboutALineThatSwitches) {
+  Figure f = small_figure();
+  f.claims[0] = {"switching", 0, switching, "a", 1, 64, "up to 1.2"};
+  PlotRows plot = with_runs({4, 6, 6}, {5, 5, 5});
+  const ClaimResult result = result_of(f, f.claims[0], run_of(4, 4), {plot});
+  EXPECT_DOUBLE_EQ(result.least, 4.0 / 5);
+  EXPECT_DOUBLE_EQ(result.most, 1);
+  EXPECT_DOUBLE_EQ(result_of(f, f.claims[0], run_of(4, 4), {two_lines}).here, 1) << "one run has no others";
+  plot.rows[1].served_by = "mpi";
+  EXPECT_EQ(verdict_with(f, run_of(4, 4), plot).reason, "b was carried out by mpi") << "it may have been taken";
+}
+
+TEST(Claims, SayWhichMpiWasThereForThePapers) {
+  Figure f = small_figure();
+  f.claims[0].slow = "mpi";
+  f.claims[0].rival = "Intel MPI 5.0";
+  FigureRun run = run_of(4, 4);
+  run.header.mpi = "Open MPI v4.1.4";
+  EXPECT_EQ(text_of(f.claims[0], run), "a is better (here Open MPI v4.1.4)");
+  EXPECT_EQ(verdict_with(f, run).word, Verdict::Word::agrees);
+  EXPECT_THAT(figure_page(f, run, {two_lines}), HasSubstr("| a is better (here Open MPI v4.1.4) | a over mpi |"));
+  f.claims[0].needs_rival = true;
+  EXPECT_EQ(verdict_with(f, run).reason, "it is about Intel MPI 5.0, and there was Open MPI v4.1.4");
+  run.header.mpi = "Intel(R) MPI Library 2021.11";
+  EXPECT_EQ(verdict_with(f, run).word, Verdict::Word::agrees);
+  EXPECT_EQ(text_of(f.claims[0], run), "a is better");
+}
+
+TEST(Claims, MayBeBeyondWhatIsMeasured) {
+  Figure f = small_figure();
+  f.claims[0].reason = "so";
+  EXPECT_EQ(verdict_with(f, run_of(4, 4)).reason, "so");
+  EXPECT_EQ(status_of(f.claims[0], result_of(f, f.claims[0], run_of(4, 4), {two_lines})), "cannot be tested here");
+  f.claims[0].paper = "-";
+  EXPECT_EQ(status_of(f.claims[0], result_of(f, f.claims[0], run_of(4, 4), {two_lines})), "") << "nobody claims it";
+  EXPECT_THAT(figure_page(f, run_of(4, 4), {two_lines}), HasSubstr("| no number to compare with: so |"));
+}
+
+// 1 / 0.7 and 1.3, a tenth more or less; of 7.13% nothing below 1.
+TEST(Claims, OfPercentHaveBothReadings) {
+  EXPECT_EQ(faster_by(30), "1.18 to 1.57");
+  EXPECT_EQ(faster_by(7.13), "1.00 to 1.18");
+  EXPECT_EQ(faster_by(24.0, 54.4), "1.13 to 2.41");
+}
+
+TEST(Claims, OfPercentHaveOneRuleMeasuredAndSimulated) {
+  const auto of_papers = [](const auto& claims, const std::string& text) {
+    for (const auto& claim : claims) {
+      if (claim.text.find(text) != std::string::npos) return claim.paper;
+    }
+    return std::string("none");
+  };
+  for (const char* percent : {"39.64%", "7.13%", "18.80%", "0.83%"}) {
+    EXPECT_EQ(of_papers(figure_named("bruck-2", 16).claims, percent), of_papers(simulated_bruck_figures()[0].claims, percent));
+  }
+}
+
+// Where an order is what differs, nothing else may: no line finds out for itself whether to stream.
+TEST(Orders, AreCopiedInTheOrdinaryWay) {
+  for (const char* name : {"hint-6", "co-10", "co-11", "co-10-neighbors", "co-11-neighbors"}) {
+    const Figure f = figure_named(name, 8);
+    EXPECT_THAT(f.how, HasSubstr("ordinary ones, through the caches"));
+    for (const Plot& plot : f.plots) {
+      for (const Variant& variant : plot.variants) {
+        if (variant.label == "rings") continue;  // what Quadrille takes by itself
+        ASSERT_TRUE(variant.copying) << name << ": " << variant.label;
+        EXPECT_FALSE(variant.copying->tuner) << name << ": " << variant.label;
+        EXPECT_EQ(variant.copying->stream_from, SIZE_MAX) << name << ": " << variant.label;
+      }
+    }
+  }
+}
+
+// "close to the ratio of number of neighbors to 2d"
+TEST(Figures, OfNeighborhoodsCompareWithThePapersRatio) {
+  const Figure f = figure_named("iso-2", 8);
+  const double ratios[] = {8 / 4.0, 26 / 6.0, 80 / 8.0, 242 / 10.0, 342 / 6.0, 0, 48 / 4.0};
+  int found = 0;
+  for (const Claim& claim : f.claims) {
+    if (claim.text.find("over 2d") == std::string::npos) continue;
+    EXPECT_NEAR(std::stod(claim.paper), ratios[claim.plot], 0.05) << claim.text;
+    ++found;
+  }
+  EXPECT_EQ(found, 6);
+}
+
+// A loss is no small advantage.
+TEST(Figures, ALittleAdvantageIsNoLoss) {
+  for (const Claim& claim : figure_named("iso-8", 8).claims) {
+    if (claim.text.find("little advantage") == std::string::npos) continue;
+    EXPECT_EQ(word_of(*bounds_of(claim.paper), 0.86, 0.88), Verdict::Word::disagrees);
+    EXPECT_EQ(word_of(*bounds_of(claim.paper), 1.0, 1.1), Verdict::Word::agrees);
+  }
 }
 
 TEST(Claims, BelowTheNoiseSayNothing) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "lab/figure/setup_table.hpp"
@@ -77,7 +78,7 @@ TEST(Figures, ClaimsAreAboutWhatIsMeasured) {
           << f.name << ": " << claim.text;
       for (const std::string& label : {claim.fast, claim.slow}) {
         const bool known =
-            label == "mpi" || std::any_of(plot.variants.begin(), plot.variants.end(),
+            label == "mpi" || label == switching || std::any_of(plot.variants.begin(), plot.variants.end(),
                                           [&](const Variant& v) { return v.label == label; });
         EXPECT_TRUE(known) << f.name << ": " << label;
       }
@@ -165,14 +166,34 @@ TEST(Figures, TheTableOfSetUpsHasEachDimensionAndRadius) {
 
 TEST(Figures, ThePageOfSetUpsHasTheNumbersBesideThePapers) {
   SetupRow row{{2, 1, 0.2, 27, 0.02, 0.1}, 8, 7, {10, 25, 40, 5, 30, 20, 15}};
-  const std::string page = setup_page(named("iso-table-2", 8), {}, {row});
+  FigureRun run;
+  run.ranks = 8;
+  const std::string page = setup_page(named("iso-table-2", 8), run, {row});
   EXPECT_THAT(page, HasSubstr("MPI_Dist_graph_create                                  40.00        27000\n"));
   EXPECT_THAT(page, HasSubstr("Quadrille_Neighbor_alltoall_init, direct               30.00            -\n"));
   EXPECT_THAT(page, HasSubstr("MPI_Cart_rank, MPI_Dist_graph_create_adjacent          25.00            -\n"));
   EXPECT_THAT(page, HasSubstr("Quadrille_Iso_neighborhood_create over MPI_Cart_rank, MPI_Dist_graph_create_adjacent | - | "
-                              "5.00 |\n"));
-  EXPECT_THAT(page, HasSubstr("MPI_Dist_graph_create_adjacent over MPI_Dist_graph_create | 135.00 | 4.00 |\n"));
+                              "- | 5.00 | no number to compare with |\n"));
+  EXPECT_THAT(page, HasSubstr("MPI_Dist_graph_create_adjacent over MPI_Dist_graph_create | above 1.25 | 135.00 | 4.00 | "
+                              "agrees at this scale: it is about 480 ranks, and there were 8 |\n"));
   EXPECT_THAT(page, HasSubstr("repetitions: 7."));
+}
+
+// The two sentences of the paper: a quarter more is significant, a quarter less the same ballpark.
+TEST(Figures, TheTableOfSetUpsHasVerdicts) {
+  const Figure f = named("iso-table-2", 8);
+  const auto verdicts = [&](double general, double created, int ranks) {
+    FigureRun run;
+    run.ranks = ranks;
+    std::vector<std::string> words;
+    for (const auto& claim : setup_claims(f, run, {{{2, 1, 0.2, 27, 0.02, 0.1}, 8, 7, {10, 25, general, created, 30, 20, 15}}})) {
+      if (!claim.at("verdict").is_null()) words.push_back(claim.at("verdict"));
+    }
+    return words;
+  };
+  EXPECT_THAT(verdicts(40, 12, 480), ElementsAre("agrees", "agrees"));
+  EXPECT_THAT(verdicts(11, 20, 480), ElementsAre("disagrees", "disagrees"));
+  EXPECT_THAT(verdicts(40, 5, 8), ElementsAre("agrees at this scale", "agrees at this scale"));
 }
 
 TEST(Figures, ThePageSaysWhatWasNotMeasured) {
