@@ -216,7 +216,8 @@ Figure co_11() {
        64 * KiB, 2 * MiB, "1.12"},
       against("allgather: SH-NUMA-CO over MVAPICH2 below 128 KiB", 1, "SH-NUMA-CO", 1, 128 * KiB - 1, "6.05", mvapich),
       against("allgather: SH-NUMA-CO over MVAPICH2, 128 KiB to 2 MiB", 1, "SH-NUMA-CO", 128 * KiB, 2 * MiB, "1.09", mvapich)};
-  // "Significantly" is more than what counts as no difference, a quarter. The paper leaves open where blocks are large; it is from 64 KiB on that its MPI copies straight.
+  // "Significantly" is more than what counts as no difference, a quarter. The paper leaves open where blocks are large; it is from
+  // 64 KiB on that its MPI copies straight.
   for (const std::size_t plot : {0, 1}) {
     const std::string large = fmt::format("{}: large blocks: SH-CO slower than ", plot == 0 ? "all-to-all" : "allgather");
     for (const char* other : {"SH-Naive", "SH-NUMA-CO"}) {
