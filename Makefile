@@ -5,8 +5,8 @@
 #   DESTDIR   a root to install under, for packagers  (default: none)
 #   TESTS     a ctest regular expression: only these tests in `make test` (default: all)
 #   SECONDS   how long `make fuzz` runs                (default: 3600)
-#   RESULTS   where `make results` writes              (default: build/results; docs/results replaces the stored ones)
-#   RUNS      whole runs of each figure in `make results` (default: 3)
+#   RESULTS   where these two write                    (default: build/results; docs/results replaces the stored ones)
+#   RUNS      whole runs of each figure in `make results` and `make results-long` (default: 3)
 #   SEED      draws the part of the large matrices that runs; `all` for all (default: a new seed each time)
 
 JOBS ?= $(shell nproc)
@@ -29,7 +29,7 @@ RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --see
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-device-all fuzz test-all bench results \
-  pictures docs site install \
+  results-long pictures docs site install \
   wheel device-bundle deb clean
 
 help:
@@ -44,6 +44,7 @@ help:
 	@echo 'make fuzz           random programs under all MPIs (SECONDS=3600)'
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
 	@echo 'make results        repeat the figures of the papers that this machine can repeat (RESULTS=build/results RUNS=3)'
+	@echo 'make results-long   what takes longer: more ranks, hosts that this machine plays (docs/benchmark.md); three hours'
 	@echo 'make pictures       draw the pictures of docs/results from their data, and write the pages of figures anew'
 	@echo 'make docs           write docs/algorithms.md anew and check the links of all documents'
 	@echo 'make site           the documentation as a site of its own, in build/site; it is read without a network'
@@ -109,12 +110,13 @@ fuzz: build
 bench: build
 	@scripts/bench.sh
 
-results: build/openmpi/build.ninja
-	@cmake --build build/openmpi -j $(JOBS) --target quadrille_tool quadrille_lab closure kcfa
-	@lab/results.py --build build/openmpi --out '$(RESULTS)' --runs $(RUNS)
+# Also with the build for the other ABI, as some figures compare MPIs.
+results results-long: build
+	@lab/results.py --build build/openmpi --out '$(RESULTS)' --runs $(RUNS) $(if $(filter results-long,$@),--long)
 	@scripts/setup.sh pictures
-	@build/venv-pictures/bin/python lab/pictures.py '$(RESULTS)'/*.json
-	@build/openmpi/bin/quadrille-lab pages $$(grep -l '"figure"' '$(RESULTS)'/*.json)
+	@build/venv-pictures/bin/python lab/pictures.py $$(grep -l -e '"figure"' -e '"application"' -e '"map"' \
+	  '$(RESULTS)'/*.json '$(RESULTS)'/hosts/*.json 2>/dev/null)
+	@build/openmpi/bin/quadrille-lab pages $$(grep -l '"figure"' '$(RESULTS)'/*.json '$(RESULTS)'/hosts/*.json 2>/dev/null)
 	@lab/applications.py pages $$(grep -l '"application"' '$(RESULTS)'/*.json)
 
 # From the stored data alone.

@@ -14,6 +14,7 @@ import sys
 import played_hosts
 import stored_page
 from played_hosts import MPIS, ROOT, size_text
+from programs.common import UNTESTABLE, judged, number_of
 
 STORED = ROOT / 'docs' / 'results' / 'hosts' / 'between-nodes'
 PAGE = ROOT / 'docs' / 'results' / 'between-nodes.md'
@@ -194,6 +195,79 @@ def flat_text(mpi):
   return text + (flat_aims(layout) if mpi == 'openmpi' else [])
 
 
+# ---- Beside the papers ----
+
+
+def gains_of_runs(layouts_here, of_layout):
+  """For each run, the geometric mean of what `of_layout` gives of each layout's run: the MPI's time over ours."""
+  count = min(len(layout.runs) for layout in layouts_here)
+  return [statistics.geometric_mean([gain for layout in layouts_here for gain in of_layout(layout, run)]) for run in range(count)]
+
+
+def flat_gains(collective, algorithm, least, most):
+  """(layout, run) -> the MPI's time over that of a line, at each size."""
+  return lambda layout, run: [rows[run]['mpi_us'] / rows[run]['quadrille_us'] for (of, name, size), rows in layout.rows.items()
+                              if of == collective and name == algorithm and least <= size <= most]
+
+
+def leader_gains(layout, run):
+  """The same where leaders were chosen, below 64 bytes."""
+  return [rows[run]['mpi_us'] / rows[run]['quadrille_us'] for _, rows in layout.chosen(['alltoall'], most=63)
+          if rows[run]['served_by'].startswith('leaders')]
+
+
+def one_rank_claims(mpi):
+  """Of the papers' measurements with a rank on each node."""
+  layout = Layout(mpi, f'{FLAT_HOSTS}x1')
+  if not layout.runs:
+    return []
+  said = f'{MPIS[mpi]}, {FLAT_HOSTS} hosts of one rank'
+  li, fan = 'Li, Zhang and Hoefler, section 4.1.3, figure 12(a)', 'Fan et al. (HPDC 2022), figure 6'
+  two_phase = [size for size, rows in layout.chosen(['alltoallv'])
+               if all(row['served_by'].startswith('two-phase-bruck') for row in rows)]
+  return [(li, 'MN-CO without leaders over MVAPICH2 below 1 KiB, 256 nodes of one rank', '2.23', f'`mn-co`, {said}, alltoall',
+           gains_of_runs([layout], flat_gains('alltoall', 'mn-co', 1, 1023)), ''),
+          (li, 'it is worse for larger blocks', 'below 1', f'`mn-co`, {said}, alltoall, 1 KiB',
+           gains_of_runs([layout], flat_gains('alltoall', 'mn-co', 1024, 1024)), ''),
+          (fan, 'two-phase Bruck ahead of the MPI up to N = 1,024, 256 to 4,096 ranks', 'above 1', f'two-phase, {said}, alltoallv, N = '
+           f'{min(two_phase, default=0)} to {max(two_phase, default=0)}',
+           gains_of_runs([layout], flat_gains('alltoallv', 'default', min(two_phase), max(two_phase))) if two_phase else [],
+           '' if two_phase else 'it was not chosen')]
+
+
+def leader_claims(mpi, results):
+  """Of the papers' measurements with several ranks on each node."""
+  here = [layout for (of, _), layout in results.items() if of == mpi]
+  if not here:
+    return []
+  li = 'Li, Zhang and Hoefler, section 4.1.3, figure 12(b)'
+  said = f'leaders that send straight to each other, {MPIS[mpi]}, {len(here)} layouts, alltoall, 8 B'
+  return [(li, 'MN-CO with leaders over MVAPICH2 without below 64 bytes, 128 nodes of 24', '3.81', said, gains_of_runs(here, leader_gains), ''),
+          (li, 'the same over MVAPICH2 with leaders', '1.88', f'{MPIS[mpi]}', [], 'this MPI has no leaders')]
+
+
+def beside_papers(results):
+  lines = ['The MPI\'s time over ours, geometric mean over the sizes. Both MPIs take Bruck for small blocks of Alltoall, as MVAPICH2 '
+           'does. No claim is about so few hosts: a verdict is one about this scale.', '',
+           '| the paper | says | paper | here | compared | verdict |', '|---|---|---|---|---|---|']
+  for mpi in MPIS:
+    for paper, text, number, compared, here, reason in [*one_rank_claims(mpi), *leader_claims(mpi, results)]:
+      claim = judged(text, number, here, reason=reason)
+      scaled = '' if claim.verdict.startswith(UNTESTABLE) else ' at this scale'
+      lines.append(f'| {paper} | {text} | {number} | {number_of(here)} | {compared} | {claim.verdict}{scaled} |')
+  return [*lines, '', 'Kinkead et al. found several leaders best for small blocks on 32 nodes of 112 cores, up to 3 times the system\'s MPI. '
+          f'Here {few_leaders(results)}, on another kind of machine.', '']
+
+
+def few_leaders(results):
+  """How often one leader was chosen where leaders were, for blocks below 8 KiB."""
+  chosen = [row['served_by'] for layout in results.values() for _, rows in layout.chosen(['alltoall'], most=8191) for row in rows
+            if row['served_by'].startswith('leaders')]
+  one = sum('leaders=1' in re.split('[:,]', served_by) for served_by in chosen)
+  word = 'disagrees' if 2 * one > len(chosen) else 'agrees'
+  return f'one leader was chosen in {one} of {len(chosen)} cases of Alltoall below 8 KiB that leaders serve: {word} at this scale'
+
+
 def page():
   results = {(mpi, name): Layout(mpi, name) for mpi in MPIS for name in layouts(mpi)}
   files = [run for layout in results.values() for run in layout.runs]
@@ -210,10 +284,7 @@ def page():
           'calls: its ratio is the noise.', '',
           '## Aims', '', 'Geometric means over the layouts and sizes of the runs\' medians; in brackets the least and the largest.', '', *verdicts(results), '',
           '## Beside the papers', '',
-          '- Li, Zhang and Hoefler, section 2.5: leaders take 1 / 2.23 = 0.45 of MVAPICH2\'s time below 1 KiB on 256 nodes. On 2 '
-          'and 4 hosts they gain more beside both MPIs; 256 nodes cannot be tested here.',
-          '- Kinkead et al.: several leaders are best for small blocks on 32 nodes of 112 cores, up to 3 times the system\'s MPI. Here '
-          'one leader mostly is, up to 8 KiB: disagrees for small blocks, on another kind of machine.', '']
+          *beside_papers(results)]
   for (_, name), layout in results.items():
     hosts, here = name.split('x')
     text += [f'## {layout.runs[0]["mpi"]}, {hosts} hosts of {here} ranks', '', f'    {layout.runs[0]["commands"][0]}', '',

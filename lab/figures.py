@@ -31,6 +31,28 @@ def files_of_figures(results=RESULTS):
   return found
 
 
+# What was measured there was measured over hosts that one machine plays.
+PLAYED = 'hosts'
+PLAYED_NOTE = ('One machine played the hosts, which share its {} processors: [between hosts](../hosts.md) says how, and how to repeat '
+               'it.')
+
+
+def with_note(text):
+  """The data with a note of how there came to be hosts; the tool sees several, and does not know who plays them."""
+  data = json.loads(text)
+  if 'note' in data or data.get('hosts', 1) < 2:
+    return text
+  note = json.dumps(PLAYED_NOTE.format(data['processors']))
+  return re.sub(r'^(  "processors": \d+,\n)', lambda found: f'{found[1]}  "note": {note},\n', text, count=1, flags=re.M)
+
+
+def note_hosts(files):
+  for path in files:
+    text = path.read_text()
+    if path.parent.name == PLAYED and with_note(text) != text:
+      path.write_text(with_note(text))
+
+
 def pages(lab, files, *options):
   return subprocess.run([lab, 'pages', *options, *map(str, files)], check=False).returncode
 
@@ -124,15 +146,33 @@ def verdict_of(cells, folder=RESULTS):
   return ' / '.join(summaries)
 
 
-def write_index():
-  """Puts in what the data say; what somebody wrote behind it, after a full stop, stays."""
-  lines = INDEX.read_text().splitlines()
+def with_hosts(cells, folder=RESULTS):
+  """The cell of pages, with those over hosts of the figures that the command names."""
+  pages_of_row = cells[3]
+  for figure in re.findall(r'--figure ([\w-]+)`', cells[2]):
+    link = f'[{PLAYED}]({PLAYED}/{figure}.md)'
+    if (folder / PLAYED / f'{figure}.json').is_file() and link not in pages_of_row:
+      pages_of_row += f', {link}' if pages_of_row else link
+  return pages_of_row
+
+
+def index_of(text, folder=RESULTS):
+  """The index with what the data say; what somebody wrote behind it, after a full stop, stays."""
+  lines = text.splitlines()
   for i, line in enumerate(lines):
     cells = [cell.strip() for cell in line.strip('|').split('|')]
-    if len(cells) == 5 and line.startswith('| ') and verdict_of(cells):
+    if len(cells) != 5 or not line.startswith('| '):
+      continue
+    cells[3] = with_hosts(cells, folder)
+    if verdict_of(cells, folder):
       behind = cells[4].partition('. ')[2]
-      lines[i] = '| ' + ' | '.join(cells[:4] + [verdict_of(cells) + (f'. {behind}' if behind else '')]) + ' |'
-  INDEX.write_text('\n'.join(lines) + '\n')
+      cells[4] = verdict_of(cells, folder) + (f'. {behind}' if behind else '')
+      lines[i] = '| ' + ' | '.join(cells) + ' |'
+  return '\n'.join(lines) + '\n'
+
+
+def write_index():
+  INDEX.write_text(index_of(INDEX.read_text()))
 
 
 def known_figures(lab):
@@ -163,12 +203,15 @@ def main():
   options = parser.parse_args()
   files = files_of_figures()
   if options.what == 'pages':
+    note_hosts(files)
     status = pages(options.lab, files)
     write_index()
     maps.write(options.lab)
     return status
   wrong = [problem for path in files for problem in check_numbers(path)]
   wrong += maps.problems(options.lab)
+  wrong += [f'{path}: it says nothing of who played the hosts' for path in files
+            if path.parent.name == PLAYED and 'note' not in json.loads(path.read_text())]
   wrong += check_index(INDEX.read_text(), known_figures(options.lab))
   for problem in wrong:
     print(problem, file=sys.stderr)

@@ -332,7 +332,7 @@ def main():
   parser.add_argument('files', nargs='*', type=pathlib.Path)
   parser.add_argument('--check', action='store_true')
   options = parser.parse_args()
-  sources = options.files or files_with_pictures()
+  sources = [path for path in options.files if kind_of(json.loads(path.read_text()))] if options.files else files_with_pictures()
   if options.check:
     wrong = [problem for problem in map(what_is_wrong, sources) if problem]
     wrong += [] if options.files else pictures_without_data(sources)

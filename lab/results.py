@@ -2,13 +2,17 @@
 """Repeats the figures of the papers that a machine of two cores can repeat, one after the other, with their pages and maps, and what
 is measured beside the papers.
 
-  lab/results.py --build build/openmpi --out FOLDER [--runs N] [--only REGEX]
+  lab/results.py --build build/openmpi --out FOLDER [--runs N] [--only REGEX] [--long]
 
-A line says what is measured, what is done, and about how long the rest takes. A figure that is done already, in FOLDER and by
-the same program, is not measured again, so what was interrupted goes on. `make results` calls this, then draws.
+The first line says how long all is estimated to take, and one before each figure how long the rest takes. A figure that is done
+already, in FOLDER and by the same program, is not measured again, so what was interrupted goes on. FOLDER/times.txt gets what each
+took. `make results` calls this, then draws; with --long, `make results-long`, what takes longer: programs with all their numbers of
+ranks, and what is measured over hosts that this machine plays.
 """
 
 import argparse
+import dataclasses
+import datetime
 import json
 import os
 import pathlib
@@ -18,26 +22,49 @@ import subprocess
 import sys
 import time
 
-from programs.common import commit_of
+import figures
+from programs.common import ROOT, commit_of
 
 # (figure, ranks, options of the launcher, about how many seconds a run takes). Copies that caches decide on are measured with
 # a core for each rank; where an order needs more ranks than cores, and where messages count, with eight.
 FIGURES = [
-    ('hint-6', 8, '', 60), ('hint-8', 2, '--bind-to core', 25), ('hint-10', 2, '--bind-to core', 35), ('co-10', 8, '', 60),
-    ('co-11', 8, '', 70), ('co-10-neighbors', 8, '', 120), ('co-11-neighbors', 8, '', 130), ('iso-2', 8, '', 90),
-    ('iso-3', 8, '', 60), ('iso-4', 8, '', 120), ('iso-5', 8, '', 90), ('iso-6', 8, '', 60),
-    ('iso-7', 8, '', 60), ('iso-8', 8, '', 60), ('iso-basis', 8, '', 90), ('iso-table-2', 8, '', 90),
-    *((f'bruck-{number}', 16, '', seconds) for number, seconds in ((2, 60), (6, 90), (7, 20), (8, 60), (9, 90), (10, 40)))]
+    ('hint-6', 8, '', 40), ('hint-8', 2, '--bind-to core', 20), ('hint-10', 2, '--bind-to core', 20), ('co-10', 8, '', 25),
+    ('co-11', 8, '', 25), ('co-10-neighbors', 8, '', 45), ('co-11-neighbors', 8, '', 100), ('iso-2', 8, '', 45),
+    ('iso-3', 8, '', 30), ('iso-4', 8, '', 65), ('iso-5', 8, '', 70), ('iso-6', 8, '', 20),
+    ('iso-7', 8, '', 20), ('iso-8', 8, '', 20), ('iso-basis', 8, '', 90), ('iso-table-2', 8, '', 60),
+    *((f'bruck-{number}', 16, '', seconds) for number, seconds in ((2, 60), (6, 60), (7, 15), (8, 40), (9, 55), (10, 25)))]
 # A table of set-ups repeats by itself.
 WITHOUT_RUNS = {'iso-table-2'}
 # By counting and simulation, without a launcher: (figure, about how many seconds).
 COMPUTED = [('co-table-1', 5), ('co-table-2', 5)] + [
     (f'bruck-{number}-simulated', seconds) for number, seconds in ((2, 2), (6, 60), (7, 10), (8, 5), (9, 20), (10, 10))] + [
     ('co-12-simulated', 20), ('co-13-simulated', 10)]
-# By lab/applications.py: whole programs, and what is measured beside the papers; about how many seconds a run takes.
-PROGRAMS = [('bruck-11', 60), ('bruck-12', 20), ('alltoall-small', 25), ('inside-a-node', 180), ('neighbours', 200), ('copy-phase', 100),
-            ('uneven-data', 150)]
+# By lab/applications.py: whole programs, and what is measured beside the papers; numbers of ranks ('': the usual ones), and about how
+# many seconds a run takes. With all ranks those of several MPIs take too long beside the others: --long has them.
+PROGRAMS = [('bruck-11', '', 60), ('bruck-12', '', 20), ('alltoall-small', '', 25), ('inside-a-node', '', 180), ('neighbours', '', 200),
+            ('copy-phase', '', 100), ('uneven-data', '', 150), ('hint-3', '', 40), ('hint-12', '2,8', 60), ('hint-15', '2,8', 100),
+            ('co-14', '', 140), ('co-15', '', 160), ('co-copies', '', 60)]
+LONG_PROGRAMS = [('hint-12', '', 120), ('hint-15', '', 200), ('hint-18', '', 1200)]
+# (figure, hosts, ranks, about how many seconds a run takes). Two ranks a host, which take turns, where leaders are compared.
+ON_HOSTS = [('iso-2', 8, 8, 100), ('iso-3', 8, 8, 60), ('iso-4', 8, 8, 150), ('iso-5', 8, 8, 100),
+            *((f'bruck-{number}', 16, 16, seconds) for number, seconds in ((2, 90), (6, 120), (7, 35), (8, 80), (9, 110), (10, 60))),
+            ('co-12', 16, 32, 130), ('co-13', 16, 32, 40)]
+# Scripts that measure over such hosts: (name, about how many seconds a run takes).
+HOST_SCRIPTS = [('hosts_page', 450), ('tuna_page', 500)]
+# fft2d: (build, ranks, its options, turns, about how many seconds all turns take).
+FFT2D = [(mpi, ranks, options, 5, 120) for mpi in ('openmpi', 'mpich')
+         for ranks, options in ((2, ['--weak', '--repeat', '3']), (8, ['--weak', '--repeat', '1', '--warmup', '1']))]
 MAPS = [('map-paper', 'paper'), ('map-aries', 'aries')]
+
+
+@dataclasses.dataclass
+class Job:
+  name: str      # as --only has it
+  what: str      # for whoever waits
+  seconds: int   # about, of all runs
+  commands: list
+  is_done: object = lambda: False
+  after: object = lambda: None
 
 
 def environment():
@@ -50,28 +77,89 @@ def minutes(seconds):
   return f'{seconds / 60:.0f} min' if seconds >= 60 else f'{seconds:.0f} s'
 
 
-def is_done(path, commit):
-  """Measured by the same sources, as far as these are known."""
+def is_done(path, commit, ranks=''):
+  """Measured by the same sources, as far as these are known, and with these ranks if some are named."""
   if not path.is_file():
     return False
-  facts = json.loads(path.read_text()).get('facts', {})
-  return bool(commit) and not commit.endswith('+') and facts.get('commit') == commit
+  data = json.loads(path.read_text())
+  known = bool(commit) and not commit.endswith('+') and data.get('facts', {}).get('commit') == commit
+  return known and (not ranks or f'--ranks {ranks} ' in data.get('command', ''))
 
 
-def measure(tool, figure, ranks, launcher, runs, folder, log):
-  command = [shutil.which('mpirun.openmpi') or 'mpirun', '-n', str(ranks), *launcher.split(), tool, 'bench', '--figure', figure,
-             '--results', str(folder)]
-  if runs > 1 and figure not in WITHOUT_RUNS:
-    command += ['--runs', str(runs)]
-  with open(log, 'a', encoding='utf-8') as out:
-    return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, env=environment(), check=False).returncode
+def words_of_runs(figure, runs):
+  return ['--runs', str(runs)] if runs > 1 and figure not in WITHOUT_RUNS else []
 
 
-def measure_program(name, options, log):
-  command = [sys.executable, str(pathlib.Path(__file__).with_name('applications.py')), 'run', '--only', name, '--build', options.build,
-             '--out', str(options.out), '--runs', str(options.runs)]
-  with open(log, 'a', encoding='utf-8') as out:
-    return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
+def figure_job(options, commit, figure, ranks, launcher, seconds):
+  command = [shutil.which('mpirun.openmpi') or 'mpirun', '-n', str(ranks), *launcher.split(), f'{options.build}/bin/quadrille', 'bench',
+             '--figure', figure, '--results', str(options.out), *words_of_runs(figure, options.runs)]
+  return Job(figure, f'{ranks} ranks', seconds * (1 if figure in WITHOUT_RUNS else options.runs), [command],
+             lambda: is_done(options.out / f'{figure}.json', commit))
+
+
+def computed_job(options, figure, seconds):
+  command = [f'{options.build}/bin/quadrille', 'bench', '--figure', figure, '--results', str(options.out)]
+  return Job(figure, 'computed', seconds, [command])
+
+
+def program_job(options, commit, name, ranks, seconds):
+  command = [sys.executable, str(pathlib.Path(__file__).with_name('applications.py')), 'run', '--only', name, '--build',
+             str(options.build), '--out', str(options.out), '--runs', str(options.runs), *(['--ranks', ranks] if ranks else [])]
+  wanted = ranks or usual_ranks(name)
+  return Job(name, f'{wanted} ranks', seconds * options.runs, [command], lambda: is_done(options.out / f'{name}.json', commit, wanted))
+
+
+def usual_ranks(name):
+  import applications  # pylint: disable=import-outside-toplevel
+  return applications.RANKS[name]
+
+
+def hosts_job(options, commit, figure, hosts, ranks, seconds):
+  """Played by tests/cluster/hosts.py; rank 0 is on this machine's own files."""
+  folder = options.out / figures.PLAYED
+  path = folder / f'{figure}.json'
+  command = [sys.executable, str(ROOT / 'tests' / 'cluster' / 'hosts.py'), '--hosts', str(hosts), '--ranks', str(ranks), '--mpirun',
+             shutil.which('mpirun.openmpi') or 'mpirun', '--', f'{options.build}/bin/quadrille', 'bench', '--figure', figure, '--results',
+             str(folder), *words_of_runs(figure, options.runs)]
+  return Job(f'{figures.PLAYED}/{figure}', f'{ranks} ranks on {hosts} hosts', seconds * options.runs, [command],
+             lambda: is_done(path, commit), lambda: figures.note_hosts([path]))
+
+
+def script_job(options, script, seconds):
+  command = [sys.executable, str(ROOT / 'bench' / f'{script}.py'), 'measure', str(options.runs)]
+  return Job(script, 'over hosts, into docs/results', seconds * options.runs, [command])
+
+
+def fft2d_job(options, mpi, ranks, words, turns, seconds):
+  build = pathlib.Path(options.build).parent / mpi
+  path = options.out / 'fft2d' / f'{mpi}-{ranks}.json'
+  command = [sys.executable, str(ROOT / 'bench' / 'fft2d.py'), '--build', str(build), '--ranks', str(ranks), '--turns', str(turns), '--to',
+             str(path), '--', *words]
+  return Job(f'fft2d/{mpi}-{ranks}', f'{ranks} ranks', seconds, [command] if (build / 'bin' / 'fft2d').is_file() else [])
+
+
+def usual_jobs(options, commit):
+  return [*(figure_job(options, commit, *one) for one in FIGURES), *(computed_job(options, *one) for one in COMPUTED),
+          *(program_job(options, commit, *one) for one in PROGRAMS)]
+
+
+def long_jobs(options, commit):
+  return [*(program_job(options, commit, *one) for one in LONG_PROGRAMS), *(hosts_job(options, commit, *one) for one in ON_HOSTS),
+          *(script_job(options, *one) for one in HOST_SCRIPTS), *(fft2d_job(options, *one) for one in FFT2D)]
+
+
+def do(job, out):
+  """Whether all its commands went well; what they say is in the log, and how long they took in times.txt."""
+  began = time.time()
+  with open(out / 'log.txt', 'a', encoding='utf-8') as log:
+    good = all(subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, env=environment(), check=False).returncode == 0
+               for command in job.commands)
+  if good:
+    job.after()
+  now = datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')
+  with open(out / 'times.txt', 'a', encoding='utf-8') as times:
+    times.write(f'{now} {job.name}: {time.time() - began:.0f} s, estimated {job.seconds} s{"" if good else ", failed"}\n')
+  return good
 
 
 def main():
@@ -80,45 +168,29 @@ def main():
   parser.add_argument('--out', type=pathlib.Path, required=True)
   parser.add_argument('--runs', type=int, default=3)
   parser.add_argument('--only', default='')
+  parser.add_argument('--long', action='store_true')
   options = parser.parse_args()
   options.out.mkdir(parents=True, exist_ok=True)
-  tool, log = f'{options.build}/bin/quadrille', options.out / 'log.txt'
-  wanted = [one for one in FIGURES if re.search(options.only, one[0])]
-  programs = [one for one in PROGRAMS if re.search(options.only, one[0])]
-  total = sum(one[3] * (1 if one[0] in WITHOUT_RUNS else options.runs) for one in wanted)
-  of_programs = sum(seconds * options.runs for _, seconds in programs)
-  began, expected, failed, commit = time.time(), 0, [], commit_of(options.build)
-  for i, (figure, ranks, launcher, seconds) in enumerate(wanted):
-    share = seconds * (1 if figure in WITHOUT_RUNS else options.runs)
+  commit = commit_of(options.build)
+  jobs = [job for job in (long_jobs if options.long else usual_jobs)(options, commit)
+          if re.search(options.only, job.name) and job.commands]
+  jobs = [job for job in jobs if not job.is_done()]
+  total, began, expected, failed = sum(job.seconds for job in jobs), time.time(), 0, []
+  print(f'{len(jobs)} to do, estimated to take {minutes(total)}', flush=True)
+  for i, job in enumerate(jobs):
     pace = (time.time() - began) / expected if expected else 1
-    print(f'[{i + 1}/{len(wanted)}] {figure}, {ranks} ranks; {minutes(time.time() - began)} gone, about '
-          f'{minutes((total - expected) * pace + of_programs)} left', flush=True)
-    if is_done(options.out / f'{figure}.json', commit):
-      total -= share
-      continue
-    if measure(tool, figure, ranks, launcher, options.runs, options.out, log) != 0:
-      failed.append(figure)
-    expected += share
-  for figure, seconds in COMPUTED:
-    if not re.search(options.only, figure):
-      continue
-    print(f'{figure}, computed; about {minutes(seconds)}', flush=True)
-    command = [tool, 'bench', '--figure', figure, '--results', str(options.out)]
-    with open(log, 'a', encoding='utf-8') as out:
-      if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
-        failed.append(figure)
-  for program, seconds in programs:
-    if is_done(options.out / f'{program}.json', commit):
-      continue
-    print(f'{program}; about {minutes(seconds * options.runs)}', flush=True)
-    if measure_program(program, options, log) != 0:
-      failed.append(program)
+    print(f'[{i + 1}/{len(jobs)}] {job.name}, {job.what}; {minutes(time.time() - began)} gone, about '
+          f'{minutes((total - expected) * pace)} left', flush=True)
+    if not do(job, options.out):
+      failed.append(job.name)
+    expected += job.seconds
   for name, model in MAPS:
-    if not options.only:
-      subprocess.run([tool, 'show', '--map', '--model', model, '--map-json', str(options.out / f'{name}.json')], check=True,
-                     stdout=subprocess.DEVNULL)
-  for figure in failed:
-    print(f'{figure} was not measured; see {log}', file=sys.stderr)
+    if not options.only and not options.long:
+      subprocess.run([f'{options.build}/bin/quadrille', 'show', '--map', '--model', model, '--map-json', str(options.out / f'{name}.json')],
+                     check=True, stdout=subprocess.DEVNULL)
+  print(f'took {minutes(time.time() - began)}; {options.out / "times.txt"} says what each took', flush=True)
+  for name in failed:
+    print(f'{name} was not measured; see {options.out / "log.txt"}', file=sys.stderr)
   return 1 if failed else 0
 
 

@@ -216,7 +216,7 @@ int copy_phase_command(const BenchOptions& options) {
              options.cold ? ", cold caches" : "", processor_name());
   json["header"] = {{"cpu", processor_name()}, {"what", "copy phase"}};
   if (options.counters) {
-    events = miss_events();
+    events = memory_events();
     Counters counters(events);
     counters.start();
     counters.stop();

@@ -47,13 +47,12 @@ constexpr Table allgather = {
     "co-table-1",
     "Cache-oblivious paper, table 1: cache misses of MPI_Allgather",
     "table 1",
-    "Of the private caches the counts say what the paper's counters say: Morton order brings in 1.4 to 2.6 times fewer "
-    "lines "
-    "where blocks and caches are of such sizes that a send block can be used again, and none for the largest. That is "
-    "so with "
-    "empty caches. If a rank's own buffers lie in its caches at the start, as figure 9 has it, and fit, rows come off "
-    "better: "
-    "they write nothing but what is there.",
+    "With a rank's own buffers in its caches at the start, as the paper measured (figure 9), Morton order brings in 1.4 to "
+    "2.3 times fewer lines where blocks are smaller than a line, or the buffers do not fit the cache and blocks are of such "
+    "sizes that a send block can be used again; none for the largest. Where the buffers fit and a block is a line or more "
+    "(64 bytes, in the L2 also 512), the counts say the opposite of the paper's counters: rows write nothing but what is "
+    "there. Empty caches, as the paper's equations take them, would agree with more of its numbers, but they are not what it "
+    "measured: these tables are not judged.",
     Collective::allgather,
     {{{{{292, 149, 204},
         {385, 239, 301},
@@ -77,8 +76,9 @@ constexpr Table alltoall = {"co-table-2",
                             "comes together: with lines of 64 bytes none from blocks of 64 bytes on, with 256 bytes at "
                             "a time as much as the paper saw at "
                             "64. The paper's gain at 512 bytes and 4 KiB needs prefetching over the ends of blocks, as "
-                            "its authors say. With a rank's own "
-                            "buffers in its caches, as figure 9 has it, rows come off better.",
+                            "its authors say. That is so with empty caches. With a rank's own buffers in its "
+                            "caches, as the paper measured (figure 9), and as is judged, rows come off better where "
+                            "these fit, but for the smallest blocks.",
                             Collective::alltoall,
                             {{{{{296, 189, 228},
                                 {437, 313, 341},
@@ -198,11 +198,12 @@ ordered_json compute_table(const Table& table) {
 
 // ---- Verdicts ----
 
-// Which counts the paper's are compared with.
-bool is_judged(const ordered_json& row) {
-  const Start start = row.at("cache") == "L3" ? Start::own_buffers : Start::empty;
+bool is_counted(const ordered_json& row, Start start) {
   return row.at("start") == name_of(start) && row.at("line_bytes") == line_bytes;
 }
+
+// Which counts the paper's are compared with: its tables were measured "using the benchmark in Figure 9".
+bool is_judged(const ordered_json& row) { return is_counted(row, Start::own_buffers); }
 
 void judge_table(ordered_json& json) {
   ordered_json claims = ordered_json::array();
@@ -240,9 +241,10 @@ std::string counts_text(const ordered_json& counts, const char* cache, Start sta
   return "```\n" + text + "```\n\n";
 }
 
+// As the equations take it.
 double counted(const ordered_json& json, const ordered_json& equation, const char* line) {
   for (const ordered_json& row : json.at("counts")) {
-    if (row.at("cache") == equation.at("cache") && row.at("bytes") == equation.at("bytes") && is_judged(row)) {
+    if (row.at("cache") == equation.at("cache") && row.at("bytes") == equation.at("bytes") && is_counted(row, Start::empty)) {
       return row.at("misses").at(line);
     }
   }
@@ -278,11 +280,11 @@ std::string table_page(const Table& table, const ordered_json& json, bool has_pi
   if (has_picture) text += fmt::format("![{0}]({0}.svg)\n\n", table.name);
   const ordered_json& counts = json.at("counts");
   for (const char* cache : {"L1", "L2"}) {
-    text += fmt::format("{} of a rank, empty at the start, as the paper's equations take it:\n\n", cache);
+    text += fmt::format("{} of a rank, empty at the start, as the paper's equations take it; not judged:\n\n", cache);
     text += counts_text(counts, cache, Start::empty, line_bytes);
   }
   text +=
-      fmt::format("L2 of a rank, empty, if {} bytes always come together, as with prefetching:\n\n", fetched_together);
+      fmt::format("L2 of a rank, empty, if {} bytes always come together, as with prefetching; not judged:\n\n", fetched_together);
   text += counts_text(counts, "L2", Start::empty, fetched_together);
   for (const char* cache : {"L1", "L2"}) {
     text += fmt::format("{} of a rank that has walked through its own two buffers, as figure 9 of the paper says:\n\n",
@@ -297,9 +299,8 @@ std::string table_page(const Table& table, const ordered_json& json, bool has_pi
       "what an order cuts off at its ends:\n\n";
   text += equations_text(json);
   text +=
-      "How many times as many lines SH-Naive brings in. L1 and L2 are judged by the tables with empty caches, L3 by "
-      "that after "
-      "figure 9; a number agrees if it is at most a quarter larger or smaller, and more than 1 where the paper has 1.1 "
+      "How many times as many lines SH-Naive brings in. Judged are the tables after figure 9, as the paper's tables were "
+      "measured so; a number agrees if it is at most a quarter larger or smaller, and more than 1 where the paper has 1.1 "
       "or more:\n\n";
   text += claims_table(json.at("claims"));
   return text + fmt::format("\nAll numbers: [{0}.json]({0}.json).\n", table.name);

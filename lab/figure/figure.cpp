@@ -12,6 +12,7 @@
 #include "lab/figure/computed.hpp"
 #include "lab/figure/first_ranks.hpp"
 #include "lab/figure/gpu/gpu_figure.hpp"
+#include "lab/figure/hosts.hpp"
 #include "lab/figure/results.hpp"
 #include "lab/figure/runs.hpp"
 #include "lab/figure/same.hpp"
@@ -169,7 +170,12 @@ int figure_command(const BenchOptions& options) {
     return bad_options;
   }
   int status = bad_options;
-  if (problem = why_not_joined(); !problem.empty()) {
+  if (problem = why_not_joined(); problem.empty()) {
+    const int hosts = count_hosts();
+    count_on_hosts(figure, hosts);
+    problem = why_not_on_hosts(figure, hosts, ranks_of_launcher());
+  }
+  if (!problem.empty()) {
     complain_once(problem);
   } else if (make_folder(options.results)) {
     status = figure.setups.empty() ? measure_figure(options, figure)

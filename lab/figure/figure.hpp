@@ -29,6 +29,7 @@ struct Plot {
   std::string distribution = "equal";      // as --distribution
   std::string grid{};                      // as --grid; empty: as MPI_Dims_create makes it
   int ranks = 0;                           // the first ones of the run; 0: all
+  bool rank_a_host = false;                // `ranks` is the number of hosts, once that is known
 };
 
 // Something that the paper says: how many times as fast one line is as another, over a range of
@@ -73,6 +74,7 @@ struct Figure {
   std::vector<SetupCase> setups{};
   bool has_map = false;  // its page says who is the fastest, N by P, of all plots
   int least_ranks = 0, most_ranks = 0;  // of the paper's measurements, both included
+  bool between_hosts = false;  // one host says nothing of it
 };
 
 // The figure of that name for this machine; null if there is none. `l2_bytes` and `ranks` are what

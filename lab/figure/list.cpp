@@ -5,6 +5,7 @@
 #include "lab/figure/computed.hpp"
 #include "lab/figure/figure.hpp"
 #include "lab/figure/gpu/gpu_figure.hpp"
+#include "lab/figure/hosts.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -235,6 +236,7 @@ std::vector<Figure> figures(std::size_t l2_bytes, int ranks) {
   for (Figure& figure : neighbor_copy_figures()) all.push_back(std::move(figure));
   for (Figure& figure : neighbor_figures(ranks)) all.push_back(std::move(figure));
   for (Figure& figure : bruck_figures(ranks)) all.push_back(std::move(figure));
+  for (Figure& figure : host_figures()) all.push_back(std::move(figure));
   return all;
 }
 

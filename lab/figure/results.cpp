@@ -27,18 +27,6 @@ bool write(const std::string& file, const std::string& text) {
   return static_cast<bool>(out);
 }
 
-// Collective.
-int count_hosts(MPI_Comm all) {
-  MPI_Comm host = mpi().comm_null;
-  int rank = 0;
-  mpi().Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &host);
-  mpi().Comm_rank(host, &rank);
-  mpi().Comm_free(&host);
-  std::uint64_t first = rank == 0 ? 1 : 0, hosts = 0;
-  mpi().Allreduce(&first, &hosts, 1, mpi().uint64, mpi().op_sum, all);
-  return static_cast<int>(hosts);
-}
-
 // What follows the name of the program on the command line. Not where the results go: it changes nothing in them.
 std::string own_words() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -75,6 +63,18 @@ void add_text(const ordered_json& json, const std::string& indent, std::string& 
 }
 
 }  // namespace
+
+int count_hosts() {
+  MPI_Comm all = mpi().comm_world;
+  MPI_Comm host = mpi().comm_null;
+  int rank = 0;
+  mpi().Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, mpi().info_null, &host);
+  mpi().Comm_rank(host, &rank);
+  mpi().Comm_free(&host);
+  std::uint64_t first = rank == 0 ? 1 : 0, hosts = 0;
+  mpi().Allreduce(&first, &hosts, 1, mpi().uint64, mpi().op_sum, all);
+  return static_cast<int>(hosts);
+}
 
 std::string compact_text(const ordered_json& json) {
   std::string text;
@@ -132,7 +132,7 @@ bool make_folder(const std::string& folder) {
 FigureRun make_run(const BenchHeader& header) {
   FigureRun run;
   mpi().Comm_size(mpi().comm_world, &run.ranks);
-  run.hosts = count_hosts(mpi().comm_world);
+  run.hosts = count_hosts();
   run.processors = static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
   run.command = launcher_line();
   if (run.command.empty()) run.command = fmt::format("mpirun -n {} quadrille{}", run.ranks, own_words());

@@ -26,6 +26,8 @@ int write_results(const BenchOptions& options, const Figure& figure, const nlohm
 std::string make_local_folder(const std::string& folder);
 // Collective. Rank 0 alone writes, so its host alone needs the folder.
 bool make_folder(const std::string& folder);
+// Over how many hosts all ranks are. Collective.
+int count_hosts();
 // Collective.
 FigureRun make_run(const BenchHeader& header);
 // The ranks of a launcher for another MPI would each measure alone.

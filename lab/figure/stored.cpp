@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "lab/figure/computed.hpp"
+#include "lab/figure/hosts.hpp"
 #include "lab/figure/results.hpp"
 #include "lab/figure/same.hpp"
 #include "tools/bench/status.hpp"
@@ -74,6 +75,7 @@ bool find_figure(const std::string& name, const FigureRun& run, Figure& figure) 
   for (Figure& one : figures(run.facts.l2, std::max(run.ranks, 1))) {
     if (one.name != name) continue;
     figure = std::move(one);
+    count_on_hosts(figure, run.hosts);
     return true;
   }
   return false;

@@ -7,7 +7,7 @@ import re
 import subprocess
 import tempfile
 
-from programs.common import Application, beyond, crowded, in_turns, judged, launch, processors, speedups, spread
+from programs.common import Application, beyond, crowded, in_turns, judged, launch, processors, speedups, spread, times
 
 SOURCE = 'Li, Zhang and Hoefler, Cache-oblivious MPI all-to-all communications based on Morton order, figure '
 LINES = {'MPI': None, 'SH-Naive': 'sh-naive', 'SH-CO': 'sh-co', 'Quadrille': ''}
@@ -178,7 +178,8 @@ def measure_copies(options):
 def claims_copies(data):
   return [beyond(f'{panel["title"]}, {sizes}: time of rows over that of Morton order', speedups(panel, 'morton', 'row', where=where))
           for panel in data['panels']
-          for sizes, where in (('8 to 512 B', lambda size: size <= 512), ('4 and 32 KiB', lambda size: size > 512))]
+          for sizes, where in (('8 and 64 B', lambda size: size <= 64), ('512 B', lambda size: size == 512), ('4 and 32 KiB', lambda size: size > 512))
+          if any(map(where, times(panel, 'row')))]
 
 
 APPLICATIONS = [

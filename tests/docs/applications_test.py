@@ -120,7 +120,8 @@ class Verdicts(unittest.TestCase):
 
 class Applications(unittest.TestCase):
   def test_claims_of_k_cfa(self):
-    sums, ahead, small, follows = claims(KCFA)
+    whole, sums, ahead, small, follows = claims(KCFA)
+    self.assertEqual(whole[2:], ([], 'cannot be tested here: it was not measured'))
     self.assertEqual((sums.here, ahead.here, small.here), ([1], [0.5], [0.5]))
     self.assertEqual(ahead.verdict, 'agrees at this scale: about 4096 ranks, there were 4')
     self.assertEqual([round(one, 6) for one in follows.here], [0.774597])  # the times are equal but for the first
@@ -130,18 +131,25 @@ class Applications(unittest.TestCase):
     noisy = json.loads(json.dumps(KCFA))
     for row, us in zip(noisy['panels'][0]['rows'], (9, 1, 7, 2)):
       row['us'] = us
-    self.assertEqual(claims(noisy)[3].verdict, 'disagrees at this scale: about 4096 ranks, there were 4')
+    self.assertEqual(claims(noisy)[4].verdict, 'disagrees at this scale: about 4096 ranks, there were 4')
     for row in noisy['panels'][0]['rows']:
       row['us'] = 3
-    self.assertEqual(claims(noisy)[3].here, [0])
+    self.assertEqual(claims(noisy)[4].here, [0])
+
+  def test_the_whole_of_k_cfa(self):
+    wholes = [{'line': line, 'ranks': 4, 'us': us} for line, us in (('MPI', 23), ('two-phase', 20))]
+    whole = claims(KCFA | {'panels': KCFA['panels'] + [{'title': 'in all', 'x': 'ranks', 'y': 'us', 'rows': wholes}]})[0]
+    self.assertEqual((whole.here, whole.verdict), ([1.15], 'agrees at this scale: about 4096 ranks, there were 4'))
 
   def test_claims_of_the_closure_are_about_the_whole_with_the_most_ranks(self):
     rows = [{'line': line, 'ranks': ranks, 'us': us, 'total_us': total}
-            for line, ranks, us, total in (('MPI', 2, 1, 7), ('two-phase', 2, 9, 7), ('MPI', 4, 1, 6), ('two-phase', 4, 9, 3))]
+            for line, ranks, us, total in (('MPI', 2, 1, 7), ('two-phase', 2, 9, 7), ('MPI', 4, 1, 6), ('two-phase', 4, 18, 3))]
     data = ABOUT | {'application': 'bruck-11', 'panels': [{'title': 'a', 'x': 'ranks', 'y': 'us', 'rows': rows}] * 2}
     found = claims(data)
     self.assertEqual([[round(one, 6) for one in claim.here] for claim in found[:2]], [[2], [2]])
     self.assertIn('disagrees at this scale', found[1].verdict)
+    self.assertEqual(found[2].verdict, 'disagrees at this scale: about 2048 ranks, there were 4')
+    self.assertEqual([round(one, 6) for one in found[2].here], [0.5])  # 1 / 18 with 4 ranks, 1 / 9 with 2
     beyond = [claim.text for claim in found if claim.text.startswith('(not in')]
     self.assertEqual(len(beyond), 2 * 2 * 2)  # of each graph, 2 and 4 ranks, in the exchanges and in all
 
@@ -235,15 +243,24 @@ class Applications(unittest.TestCase):
     found = claims(self.transforms({'Open MPI 4.1': 1, 'Quadrille on Open MPI 4.1': 1, 'Intel MPI 2021': 100, 'Quadrille on Intel MPI 2021': 95}))
     self.assertEqual(([round(one, 6) for one in found[0].here], found[0].verdict), ([5], 'agrees'))  # 4.8 %
     self.assertEqual(found[2].verdict, 'disagrees')  # 15.1 %
+
+  def test_the_transform_is_compared_with_each_forced_order(self):
+    found = claims(self.transforms({'Intel MPI 2021': 100, 'Quadrille on Intel MPI 2021': 50, 'hint-hilbert on Intel MPI 2021': 95,
+                                    'hint-row on Intel MPI 2021': 200}))
+    self.assertEqual(([round(one, 6) for one in found[0].here], found[0].verdict), ([5], 'agrees'))  # by HINT's order
+    beyond = {claim.text.partition(': ')[2]: claim.here for claim in found if claim.text.startswith('(not in')}
+    self.assertEqual(len(beyond), 3 * 2)
+    self.assertEqual(beyond['time in all, that of Intel MPI 2021 over that of Quadrille on Intel MPI 2021'], [2])
+    self.assertEqual(beyond['time in all, that of hint-row on Intel MPI 2021 over that of Quadrille on Intel MPI 2021'], [4])
     self.assertEqual([one.verdict for one in found[1:10:2]], 5 * ['cannot be tested here: no MVAPICH2-X'])
     self.assertIn('32 ranks were not measured', found[8].verdict)
 
   def test_the_index_has_the_verdicts(self):
-    self.assertEqual(applications.summary_of(KCFA), '3 agree, 1 disagree at this scale')
+    self.assertEqual(applications.summary_of(KCFA), '3 agree, 1 disagree at this scale, 1 cannot be tested here')
     with tempfile.TemporaryDirectory() as folder:
       path = pathlib.Path(folder) / 'bruck-12.json'
       path.write_text(json.dumps(KCFA))
-      self.assertIsNone(applications.index_problem(path, '| [a](bruck-12.md) | 3 agree, 1 disagree at this scale. |'))
+      self.assertIsNone(applications.index_problem(path, '| [a](bruck-12.md) | 3 agree, 1 disagree at this scale, 1 cannot be tested here. |'))
       self.assertIn('does not say', applications.index_problem(path, '| [a](bruck-12.md) | 2 agree |'))
       for other in ('13 agree, 1 disagree at this scale', '3 agree, 1 disagree at this scale, 3 disagree',
                     '3 disagree, 3 agree, 1 disagree at this scale', '3 agree, 1 disagree'):

@@ -117,6 +117,26 @@ class Index(unittest.TestCase):
     cells[5] = '  '
     self.assertEqual(self.wrong(self.TEXT.replace(row, '|'.join(cells))), ['the row of HINT, figure 18 is not complete'])
 
+  def test_pages_over_hosts_come_beside_the_others(self):
+    with tempfile.TemporaryDirectory() as name:
+      folder = pathlib.Path(name)
+      (folder / 'hosts').mkdir()
+      (folder / 'hosts' / 'new-1.json').write_text(json.dumps({'figure': 'new-1', 'claims': [{'verdict': 'agrees at this scale'}]}))
+      row = '| figure 1 | a | `--figure new-1` | [new-1](new-1.md) | no. Some words |\n'
+      made = '| figure 1 | a | `--figure new-1` | [new-1](new-1.md), [hosts](hosts/new-1.md) | 1 agree at this scale. Some words |\n'
+      self.assertEqual(figures.index_of(row, folder), made)
+      self.assertEqual(figures.index_of(made, folder), made)
+      other = row.replace('new-1', 'new-2')
+      self.assertEqual(figures.index_of(other, folder), other)
+
+  def test_data_over_hosts_say_who_played_them(self):
+    text = '{\n  "hosts": 8,\n  "processors": 2,\n  "plots": [\n  ]\n}\n'
+    noted = figures.with_note(text)
+    self.assertIn('share its 2 processors', json.loads(noted)['note'])
+    self.assertEqual(figures.with_note(noted), noted)
+    self.assertEqual(list(json.loads(noted)), ['hosts', 'processors', 'note', 'plots'])
+    self.assertEqual(figures.with_note(text.replace('8', '1')), text.replace('8', '1'))
+
 
 if __name__ == '__main__':
   unittest.main()

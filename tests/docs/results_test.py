@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -19,6 +20,7 @@ sys.path.insert(0, str(ROOT / 'bench'))
 import applications  # noqa: E402
 import figures  # noqa: E402
 import gpu_numbers  # noqa: E402
+import results  # noqa: E402
 
 RESULTS = ROOT / 'docs' / 'results'
 INDEX = 'README.md'
@@ -81,7 +83,61 @@ def without_row(folder):
   return [name for name in names if name != INDEX and not any(f'({name})' in row for row in rows)]
 
 
+# ---- Numbers of ranks that somebody typed ----
+
+RANKS = re.compile(r'(?<![\w,])(\d[\d,]*(?: to \d[\d,]*|(?:, \d[\d,]*)*(?: and \d[\d,]*)?)) ranks\b')
+OTHERS = re.compile(r'\b(?:about|up to|more than) \d[\d,]* ranks')  # those of the paper, and of no measurement
+
+
+def named_ranks(text):
+  """The numbers in '2, 8 and 16 ranks'; a range names all powers of two in it."""
+  found = set()
+  for numbers in RANKS.findall(OTHERS.sub('', text)):
+    ends = [int(end.replace(',', '')) for end in re.split(r' to |, | and ', numbers)]
+    found.update([count for count in (2 ** power for power in range(16)) if ends[0] <= count <= ends[1]] if ' to ' in numbers else ends)
+  return found
+
+
+def measured_ranks(data):
+  """All numbers of ranks below a value of JSON."""
+  if isinstance(data, list):
+    return set().union(*map(measured_ranks, data))
+  if not isinstance(data, dict):
+    return set()
+  found = set().union(*map(measured_ranks, data.values()))
+  return found | {data['ranks']} if isinstance(data.get('ranks'), int) else found
+
+
+def wrong_ranks(text, rows_of_papers, data_of_name):
+  """Rows that name numbers of ranks which their data do not have. What a paper's figure shows is the paper's; what is said of the
+  verdict is ours."""
+  wrong = []
+  for line in text.splitlines():
+    cells = [cell.strip() for cell in line.strip('|').split('|')]
+    if not line.startswith('| ') or len(cells) < 2:
+      continue
+    names = re.findall(r'\]\(([\w/-]+)\.md\)', line) if rows_of_papers is not None else re.findall(r'`([\w-]+)`', cells[0])
+    known = set().union(*(measured_ranks(data_of_name(name)) for name in names)) if names else set()
+    of_paper = rows_of_papers is not None and rows_of_papers(cells)
+    named = named_ranks(cells[-1] if of_paper or rows_of_papers is None else ' '.join(cells))
+    if known and not named <= known:
+      wrong.append(f'{cells[0]}, {cells[1]}: {sorted(named - known)} ranks are not in the data, which have {sorted(known)}')
+  return wrong
+
+
+def is_of_paper(cells):
+  return bool(re.match(r'figures? |tables? |sections? ', cells[0]))
+
+
+def data_named(name):
+  return data_of(RESULTS / f'{name}.md')
+
+
 class Stored(unittest.TestCase):
+  def test_rows_name_the_ranks_of_the_data(self):
+    self.assertEqual(wrong_ranks((RESULTS / INDEX).read_text(), is_of_paper, data_named), [])
+    self.assertEqual(wrong_ranks((ROOT / 'docs' / 'benchmark.md').read_text(), None, data_named), [])
+
   def test_each_page_is_checked_or_has_no_numbers(self):
     self.assertEqual([problem for page in pages(RESULTS) if (problem := problem_of(page, RESULTS))], [])
 
@@ -105,6 +161,37 @@ class Stored(unittest.TestCase):
     self.assertEqual([name for name in applied if not (RESULTS / name).is_file()], [])
 
 
+class Repeating(unittest.TestCase):
+  """What `make results` and `make results-long` measure."""
+  OPTIONS = types.SimpleNamespace(build='build/openmpi', out=pathlib.Path('nowhere'), runs=3)
+
+  def names(self, jobs):
+    return [job.name for job in jobs(self.OPTIONS, '')]
+
+  def test_it_takes_less_than_two_hours(self):
+    minutes = sum(job.seconds for job in results.usual_jobs(self.OPTIONS, '')) / 60
+    self.assertLess(minutes, 120)
+    self.assertIn(f'add to {minutes:.0f} minutes', ' '.join((ROOT / 'docs' / 'benchmark.md').read_text().split()))
+
+  def test_each_program_is_repeated(self):
+    repeated = self.names(results.usual_jobs) + self.names(results.long_jobs)
+    self.assertEqual([name for name in applications.APPLICATIONS if name not in repeated], [])
+
+  def test_each_stored_figure_is_repeated(self):
+    repeated = self.names(results.usual_jobs) + self.names(results.long_jobs)
+    stored = [str(path.relative_to(RESULTS).with_suffix('')) for path in figures.files_of_figures()]
+    self.assertEqual([name for name in stored if name not in repeated], [])
+
+  def test_what_has_fewer_ranks_is_not_done(self):
+    with tempfile.TemporaryDirectory() as folder:
+      path = pathlib.Path(folder) / 'hint-12.json'
+      path.write_text(json.dumps({'command': 'run --only hint-12 --ranks 2,8 --runs 3', 'facts': {'commit': 'abc'}}))
+      self.assertTrue(results.is_done(path, 'abc', '2,8'))
+      self.assertFalse(results.is_done(path, 'abc', '2,8,16,32'))
+      self.assertFalse(results.is_done(path, 'def', '2,8'))
+      self.assertFalse(results.is_done(path, 'abc+', '2,8'))
+
+
 class Seen(unittest.TestCase):
   """What the test is for."""
 
@@ -126,6 +213,18 @@ class Seen(unittest.TestCase):
     page = applications.page_of(data, False)
     self.assertIsNone(self.problem(f'{name}.md', page, data))
     self.assertIn('not what its data say', self.problem(f'{name}.md', page + '| 64 | 12 |\n', data))
+
+  def test_ranks_that_nobody_measured(self):
+    data = {'application': 'a', 'panels': [{'ranks': 2, 'rows': [{'ranks': 8}]}], 'ranks': 8}
+    row = '| inside a node | calls of {} | `run` | [a](a.md) | none |'
+    for text, expected in (('2 and 8 ranks', []), ('8 ranks', []), ('2 to 8 ranks', [4]), ('2, 8 and 16 ranks', [16])):
+      found = wrong_ranks(row.format(text), is_of_paper, lambda name: data)
+      self.assertEqual(found, [f'inside a node, calls of {text}: {expected} ranks are not in the data, which have [2, 8]'] if expected else [])
+    of_paper = '| figure 1 | 64 ranks | `run` | [a](a.md) | agrees. {} |'
+    self.assertEqual(wrong_ranks(of_paper.format('About 64 ranks. With 8 ranks').replace('About', 'They are about'), is_of_paper,
+                                 lambda name: data), [])
+    self.assertEqual(len(wrong_ranks(of_paper.format('With 4 ranks'), is_of_paper, lambda name: data)), 1)
+    self.assertEqual(len(wrong_ranks('| `a` | calls of 4 ranks |', None, lambda name: data)), 1)
 
   def test_numbers_in_words(self):
     for text in ('takes 0.5 of it', '12 us', '3 µs a call', '20% less', '1.06 GB/s', '4 times as fast', 'in 300 ms'):

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lab/figure/hosts.hpp"
 #include "lab/figure/setup_table.hpp"
 
 namespace quadrille::tools {
@@ -94,6 +95,12 @@ Figure named(const std::string& name, int ranks) {
   return {};
 }
 
+std::vector<int> ranks_of_panels(const Figure& f, int ranks_of_run) {
+  std::vector<int> counts;
+  for (const Plot& plot : f.plots) counts.push_back(ranks_of(plot, ranks_of_run));
+  return counts;
+}
+
 // Neighbours of each panel, in order.
 std::vector<int> neighbors_of(const Figure& f) {
   std::vector<int> sizes;
@@ -134,6 +141,37 @@ TEST(Figures, OfNeighborsInMortonOrderHaveThePapersPanels) {
       EXPECT_TRUE(f.plots[p].cold) << name;
     }
   }
+}
+
+// Claims about a rank a node are judged by the panel of as many ranks as hosts, those of several by all ranks.
+TEST(Figures, BetweenHostsHaveAPanelOfARankOnEach) {
+  Figure f = named("co-12", 32);
+  EXPECT_TRUE(f.between_hosts);
+  count_on_hosts(f, 16);
+  EXPECT_THAT(ranks_of_panels(f, 32), ElementsAre(16, 32, 32));
+  Figure of_one = named("bruck-7", 4);
+  count_on_hosts(of_one, 16);
+  EXPECT_THAT(ranks_of_panels(of_one, 4), ElementsAre(4));
+}
+
+TEST(Figures, BetweenHostsWantSeveral) {
+  EXPECT_THAT(why_not_on_hosts(named("co-12", 4), 1, 4), HasSubstr("all ranks are on one host; tests/cluster/hosts.py"));
+  EXPECT_THAT(why_not_on_hosts(named("co-13", 4), 4, 4), HasSubstr("there are 4 ranks on 4 hosts"));
+  EXPECT_EQ(why_not_on_hosts(named("bruck-2", 4), 1, 4), "");
+}
+
+TEST(Figures, WhatTheRivalsLackHereIsNoVerdict) {
+  const Figure f = named("co-13", 32);
+  PlotRows plot;
+  for (const char* line : {"topo MN-CO", "recursive doubling", "ring"}) {
+    plot.rows.push_back(row(8, line, 8, std::string(line) == "topo MN-CO" ? 2 : 4));
+    plot.rows.back().served_by = f.plots[0].variants[plot.rows.size() - 1].algorithm;
+  }
+  FigureRun run;
+  run.ranks = 32, run.hosts = 16;
+  const std::string page = figure_page(f, run, {plot});
+  EXPECT_THAT(page, HasSubstr("| 1.88 | 2.00 | 1 | cannot be tested here: the rivals' overlap is not there"));
+  EXPECT_THAT(page, HasSubstr("| - | 2.00 | 1 | no number to compare with |"));
 }
 
 TEST(Figures, TheRingHasAllRanks) {

@@ -53,6 +53,7 @@ for name in ${names//,/ }; do
 done
 expect_line "--seed has no effect on a table of set-up times: leave it out" --figure iso-table-2 --seed 2
 expect_line "leave 'alltoall' out" alltoall --figure hint-6
+expect_line "co-12 is about several hosts with two ranks or more on each, and all ranks are on one host" --figure co-12
 expect_line "--runs has no effect on a collective: leave it out" alltoall --runs 2
 expect_line "--runs has no effect on a table of set-up times: leave it out" --figure iso-table-2 --runs 2
 expect_line "--runs is for figures of the host, not gpu-6" --figure gpu-6 --runs 2

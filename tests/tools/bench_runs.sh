@@ -219,10 +219,10 @@ import json, sys
 data = json.load(open(sys.argv[1]))
 for row in data["rows"]:
     for side in "mpi", "quadrille":
-        for event in "l1d", "l2", "llc":
-            value = row[f"{side}_{event}_misses"]
+        for event in "l1d_misses", "l2_misses", "llc_misses", "store_stalls":
+            value = row[f"{side}_{event}"]
             assert value is None or value >= 0, row
-    known = any(value is not None for key, value in row.items() if key.endswith("_misses"))
+    known = any(value is not None for key, value in row.items() if key.endswith(("_misses", "_stalls")))
     assert known or "not available" in data["header"]["no_counters"], data["header"]
 PYTHON
 

@@ -108,7 +108,23 @@ TEST(Counters, OfTheHardwareArePlausibleOrSayWhyNot) {
     if (counts[e].name.ends_with("misses")) {
       EXPECT_LT(*counts[e].value, turns);
     }
+    if (counts[e].name.ends_with("stalls")) {
+      EXPECT_LE(*counts[e].value, 100.0 * turns);
+    }
   }
+}
+
+// Of the HINT paper's figures 7 and 11: misses, and what waits for the store buffer.
+TEST(Counters, OfMemoryAreMissesAndStoreStalls) {
+  std::vector<std::string> names;
+  for (const Event& event : memory_events()) {
+    names.push_back(event.name);
+    // Raw numbers are a processor's own: where nobody knows one, it says so.
+    if (event.name != "store stalls" || !event.missing.empty()) continue;
+    EXPECT_EQ(event.type, PERF_TYPE_RAW);
+    EXPECT_THAT(event.config, testing::AnyOf(0x08a2, 0x04ae));
+  }
+  EXPECT_THAT(names, testing::ElementsAre("L1d misses", "L2 misses", "LLC misses", "store stalls"));
 }
 
 TEST(Counters, ThatDoNotExistSayWhy) {

@@ -196,7 +196,7 @@ class Bench {
 
   // Says once if nothing can be counted; the run goes on without.
   void try_counters() {
-    Counters counters(miss_events());
+    Counters counters(memory_events());
     counters.start();
     counters.stop();
     header_.no_counters = why_no_events(counters.read());
@@ -265,7 +265,7 @@ class Bench {
     timing.evict_bytes = options_.cold ? evict_bytes() : 0;
     timing.ranks_a_processor = (world_.ranks_here + world_.processors - 1) / world_.processors;
     timing.shared_bytes = twice_the_caches(world_.processors);
-    if (options_.counters) timing.events = miss_events();
+    if (options_.counters) timing.events = memory_events();
     return timing;
   }
 

@@ -375,7 +375,7 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_flag("--no-ceiling", options.no_ceiling,
                    "Do not measure what plain copies of the same bytes would take");
   command.add_flag("--counters", options.counters,
-                   "Count cache misses of the timed calls, where the machine has counters");
+                   "Count cache misses and waits for the store buffer of the timed calls, where the machine has counters");
   command
       .add_option("--memory", options.memory,
                   "Buffers shared, as malloc gives them under 'quadrille run', or private")
@@ -421,7 +421,7 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       .add_option(
           "--figure", options.figure,
           "Repeat an experiment of a paper, measured, counted or simulated: hint-6, hint-8, hint-10, co-10, co-11, co-10-neighbors, "
-          "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-6, iso-7, iso-8, iso-basis, iso-table-2, bruck-2, bruck-6, bruck-7, bruck-8, bruck-9, bruck-10, "
+          "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-6, iso-7, iso-8, iso-basis, iso-table-2, bruck-2, bruck-6, bruck-7, bruck-8, bruck-9, bruck-10, co-12, co-13, "
           "gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7, gpu-8, gpu-9, gpu-10, co-table-1, co-table-2, "
           "bruck-2-simulated, bruck-6-simulated, bruck-7-simulated, "
           "bruck-8-simulated, bruck-9-simulated, bruck-10-simulated, co-12-simulated, co-13-simulated")

@@ -34,6 +34,19 @@ Event second_cache_misses() {
   return {"L2 misses", 0, 0, "not available: the event's number is not known for this processor"};
 }
 
+// Cycles in which the core could not go on because its store buffer was full. The kernel has no general name for them.
+Event store_stalls() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  // RESOURCE_STALLS.SB (event 0xA2, mask 0x08), from Sandy Bridge on: what PAPI_MEM_WCY counts there. Intel's perfmon lists.
+  if (__builtin_cpu_is("intel")) return {"store stalls", PERF_TYPE_RAW, 0x08a2, ""};
+  // Dispatch stalls for want of store queue tokens (event 0xAE, mask 0x04), from Zen 2 on: pmu-events/arch/x86/amdzen* of
+  // Linux.
+  if (__builtin_cpu_is("amd")) return {"store stalls", PERF_TYPE_RAW, 0x04ae, ""};
+#endif
+  return {"store stalls", 0, 0, "not available: the event's number is not known for this processor"};
+}
+
 int open_counter(const Event& event) {
   perf_event_attr attributes;
   std::memset(&attributes, 0, sizeof attributes);
@@ -56,13 +69,14 @@ std::vector<Event> cache_events() {
           {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, ""},
           {"L1d misses", PERF_TYPE_HW_CACHE, read_misses(PERF_COUNT_HW_CACHE_L1D), ""},
           second_cache_misses(),
-          {"LLC misses", PERF_TYPE_HW_CACHE, read_misses(PERF_COUNT_HW_CACHE_LL), ""}};
+          {"LLC misses", PERF_TYPE_HW_CACHE, read_misses(PERF_COUNT_HW_CACHE_LL), ""},
+          store_stalls()};
 }
 
-std::vector<Event> miss_events() {
+std::vector<Event> memory_events() {
   std::vector<Event> events;
   for (const Event& event : cache_events()) {
-    if (event.name.ends_with("misses")) events.push_back(event);
+    if (event.name.ends_with("misses") || event.name.ends_with("stalls")) events.push_back(event);
   }
   return events;
 }

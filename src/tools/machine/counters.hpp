@@ -1,4 +1,5 @@
-// Hardware counters of the calling thread: how often a stretch of a program missed its caches.
+// Hardware counters of the calling thread: how often a stretch of a program missed its caches, and how long
+// it waited to store.
 //
 //   Counters counters(cache_events());
 //   counters.start();  work();  counters.stop();
@@ -26,11 +27,12 @@ struct Event {
       missing;  // if not empty: why nobody can count this here; type and config mean nothing
 };
 
-// Cycles, instructions, and misses of the first, second and last cache by this machine's processor.
+// Cycles, instructions, misses of the first, second and last cache by this machine's processor, and cycles in which it waited
+// for a place in its store buffer.
 std::vector<Event> cache_events();
 
-// The misses among them.
-std::vector<Event> miss_events();
+// What memory costs: the misses and waits among them.
+std::vector<Event> memory_events();
 
 struct Count {
   std::string name;
