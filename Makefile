@@ -132,12 +132,14 @@ docs: build
 	@python3 scripts/docs_algorithms.py build/openmpi/bin/quadrille docs/algorithms.md
 	@python3 scripts/docs_links.py
 
-# The Open MPI build comes last: bin/quadrille is its tool where both are installed.
-site:
+# With the page on which schedules move.
+site: build/openmpi/build.ninja
 	@scripts/setup.sh site
-	@build/venv-site/bin/python scripts/site.py build/site
+	@cmake --build build/openmpi -j $(JOBS) --target quadrille_tool
+	@build/venv-site/bin/python scripts/site.py build/site --tool build/openmpi/bin/quadrille
 	@echo 'build/site/index.html'
 
+# The Open MPI build comes last: bin/quadrille is its tool where both are installed.
 install: build
 	@DESTDIR='$(DESTDIR)' cmake --install build/mpich --prefix '$(PREFIX)'
 	@DESTDIR='$(DESTDIR)' cmake --install build/openmpi --prefix '$(PREFIX)'

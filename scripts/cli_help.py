@@ -26,7 +26,7 @@ class Option:
 class Command:
   name: str             # 'quadrille', 'quadrille bench'
   line: str             # what it does, in one line
-  usage: str
+  usage: list           # a line for each way to write it
   options: list
   arguments: list
   subcommands: list     # (name, line)
@@ -63,6 +63,20 @@ def paragraphs(lines):
   return [one for one in found if one]
 
 
+def split_usage(lines):
+  """The last usage that is given, whose further lines stand below its first, and the rest."""
+  usage, rest, at_usage = [], [], False
+  for line in lines:
+    if line.startswith('Usage: '):
+      usage, at_usage = [line[len('Usage: '):]], True
+    elif at_usage and line.startswith(' ' * len('Usage: ')):
+      usage.append(line.strip())
+    else:
+      rest.append(line)
+      at_usage = False
+  return usage, rest
+
+
 def parse(name, text):
   lines = text.rstrip('\n').split('\n')
   titles = {'Options:', 'Positionals:', 'Subcommands:', 'Examples:'}
@@ -77,12 +91,11 @@ def parse(name, text):
       blocks[title].append(line)
     else:
       blocks[title].append(line)
-  rest = [line for line in blocks[''] if not line.startswith('Usage: ' + name.split()[0])]
-  usage = [line[len('Usage: '):] for line in blocks[''] if line.startswith('Usage: ')]
+  usage, rest = split_usage(blocks[''])
   subcommands = [(one.names[0], ' '.join(one.text)) for one in parse_block(blocks.get('Subcommands:', []))]
   for i, (sub, _) in enumerate(subcommands):
     assert re.fullmatch(r'[a-z-]+', sub), f'{name}: no subcommand: {sub} ({i})'
-  return Command(name, lines[0], usage[-1] if usage else name, parse_block(blocks.get('Options:', [])),
+  return Command(name, lines[0], usage or [name], parse_block(blocks.get('Options:', [])),
                  parse_block(blocks.get('Positionals:', [])), subcommands, paragraphs(rest),
                  [line.strip() for line in blocks.get('Examples:', []) if line.strip()])
 

@@ -11,19 +11,32 @@ import subprocess
 
 import cli_help
 
-FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--measured', '--map-json', '--svg', '--html', '--output', '--data'}
+FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--measured', '--map-json', '--svg', '--html', '--output', '--data',
+         '--network'}
 COLLECTIVES = {'--collective'}
 STARTERS = ('run', 'doctor', 'report')  # another command stands behind them
 ALGORITHMS = {'--algorithm', '--algorithms'}
+# The tool, and that of each ABI.
+TOOLS = ('quadrille', 'quadrille-openmpi', 'quadrille-mpich')
+# Words that stand inside a sentence of an option's help: those that its help has are offered. One that ends with ':' goes on.
+WORDS = {
+  '--device': ('cuda', 'hip'),
+  '--map': ('blocked', 'round-robin'),
+  '--memory': ('shared', 'private'),
+  '--model': ('aries', 'aries-nodes', 'paper'),
+  '--neighborhood': ('moore:', 'positive-moore:', 'shales:', 'von-neumann:', 'offsets:', 'file:'),
+  '--nodes': ('blocked:', 'roundrobin:', 'ragged:', 'permuted:'),
+  '--orders': ('row', 'column', 'morton', 'hilbert', 'row-numa', 'morton-numa', 'square-row', 'square-column', 'square-morton'),
+}
 
 
-def names_of_the_tool(tool):
-  """The names of the algorithms and of the collectives."""
-  listed = json.loads(subprocess.run([tool, 'list', '--json'], check=True, capture_output=True, text=True).stdout)
-  rows = listed['algorithms'] if isinstance(listed, dict) else listed
-  algorithms = sorted({row['name'] for row in rows})
-  collectives = sorted({collective for row in rows for collective in row['collectives']})
-  return algorithms, collectives
+def stands_in(word, text):
+  return re.search(rf'(?<![\w-]){re.escape(word)}' + ('' if word.endswith(':') else r'(?![\w:-])'), text)
+
+
+def words_in_sentence(option):
+  text = ' '.join(option.text)
+  return [word for word in WORDS.get(option.names[-1], ()) if stands_in(word, text)]
 
 
 def words_in_text(option):
@@ -38,37 +51,66 @@ def words_in_text(option):
   return [re.match(r'([a-z][a-z-]*)', line).group(1) for line in option.text[1:] if re.match(r'[a-z][a-z-]*[:\[]', line)]
 
 
-def words_of(option, algorithms, collectives):
-  """What may follow an option; None: the name of a file, [] nothing that is known."""
-  names = set(option.names)
-  if option.values():
-    return option.values()
-  if names & ALGORITHMS:
-    return algorithms
-  if names & COLLECTIVES:
-    return collectives
-  if names & FILES:
-    return None
-  return words_in_text(option)
+class Offers:
+  """What may follow an option: words, and whether the name of a file."""
+
+  def __init__(self, tool, commands):
+    listed = json.loads(self.said(tool, 'list', '--json'))
+    rows = listed['algorithms'] if isinstance(listed, dict) else listed
+    self.algorithms = sorted({row['name'] for row in rows})
+    self.collectives = sorted({collective for row in rows for collective in row['collectives']})
+    # The laboratory knows them; where it is not there, none is offered.
+    self.networks = re.findall(r'^([a-z][\w-]*): ', self.said(tool, 'simulate', '--list-networks', check=False), re.M)
+    self.bench, = (command for command in commands if command.name == 'quadrille bench')
+
+  @staticmethod
+  def said(tool, *words, check=True):
+    return subprocess.run([tool, *words], check=check, capture_output=True, text=True).stdout
+
+  def of_bench(self, name):
+    option, = (option for option in self.bench.options if name in option.names)
+    return self.words(option)
+
+  def words(self, option):
+    names, text = set(option.names), ' '.join(option.text)
+    if option.values():
+      return option.values()
+    if names & ALGORITHMS:
+      return self.algorithms
+    if names & COLLECTIVES:
+      return self.collectives
+    if '--network' in names:
+      return self.networks
+    words = words_in_sentence(option)
+    if 'as in QUADRILLE_NODES' in text:
+      words = words + self.of_bench('--nodes')
+    if '--neighborhood' in names and 'as in bench' in text:
+      words = words + self.of_bench('--neighborhood')
+    return words or ([] if names & FILES else words_in_text(option))
+
+  def files(self, option):
+    return bool(set(option.names) & FILES)
 
 
 # ---- bash ----
 
-def bash_options(command, algorithms, collectives):
+def bash_options(command, offers):
   lines, free = [], []
   for option in command.options:
     if not option.takes_value():
       continue
-    words = words_of(option, algorithms, collectives)
-    if words == []:
+    words = offers.words(option)
+    replies = [f'compgen -W "{" ".join(words)}" -- "$word"'] * bool(words) + ['compgen -f -- "$word"'] * offers.files(option)
+    if not replies:
       free += option.names
       continue
-    reply = 'compgen -f -- "$word"' if words is None else f'compgen -W "{" ".join(words)}" -- "$word"'
-    lines.append(f'        {"|".join(option.names)}) COMPREPLY=($({reply})); return ;;')
+    # What goes on has no blank behind it.
+    goes_on = ' compopt -o nospace 2>/dev/null;' if any(word.endswith(':') for word in words) else ''
+    lines.append(f'        {"|".join(option.names)}){goes_on} COMPREPLY=($({"; ".join(replies)})); return ;;')
   return lines + ([f'        {"|".join(free)}) return ;;'] if free else [])
 
 
-def bash(commands, algorithms, collectives):
+def bash(commands, offers):
   whole, subs = commands[0], commands[1:]
   out = ['# Completion of quadrille for bash; generated, see scripts/completions.py.',
          '_quadrille() {',
@@ -88,10 +130,10 @@ def bash(commands, algorithms, collectives):
          '  case "$sub" in']
   for command in subs:
     sub = command.name.split()[1]
-    out += [f'    {sub})', '      case "$before" in', *bash_options(command, algorithms, collectives), '      esac']
-    words = long_names(command) + (collectives if command.arguments else []) + (['--'] if sub in STARTERS else [])
+    out += [f'    {sub})', '      case "$before" in', *bash_options(command, offers), '      esac']
+    words = long_names(command) + (offers.collectives if command.arguments else []) + (['--'] if sub in STARTERS else [])
     out += [f'      COMPREPLY=($(compgen -W "{" ".join(words)}" -- "$word"))', '      ;;']
-  return '\n'.join(out + ['  esac', '}', 'complete -F _quadrille quadrille']) + '\n'
+  return '\n'.join(out + ['  esac', '}', f'complete -F _quadrille {" ".join(TOOLS)}']) + '\n'
 
 
 def long_names(command):
@@ -104,29 +146,33 @@ def zsh_quoted(text):
   return text.replace("'", "'\\''").replace('[', '\\[').replace(']', '\\]').replace(':', '\\:')
 
 
-def zsh_argument(option, algorithms, collectives):
+def zsh_argument(option, offers):
   line = zsh_quoted(' '.join(option.text[:1]))
   action = ''
   if option.takes_value():
-    words = words_of(option, algorithms, collectives)
-    action = ':value:' + ('_files' if words is None else f'({" ".join(words)})' if words else ' ')
+    words = ' '.join(offers.words(option)).replace(':', '\\:')
+    if offers.files(option):
+      action = f':value: _quadrille_word_or_file {words}' if words else ':value:_files'
+    else:
+      action = f':value:({words})' if words else ':value: '
   name = option.names[-1]
   return f"        '{name}[{line}]{action}' \\"
 
 
-def zsh(commands, algorithms, collectives):
+def zsh(commands, offers):
   whole, subs = commands[0], commands[1:]
-  out = ['#compdef quadrille', '# Generated; see scripts/completions.py.', '_quadrille() {', '  local -a commands', '  commands=(']
+  out = [f'#compdef {" ".join(TOOLS)}', '# Generated; see scripts/completions.py.',
+         '_quadrille_word_or_file() { compadd -- "$@"; _files }', '_quadrille() {', '  local -a commands', '  commands=(']
   out += [f"    '{name}:{zsh_quoted(line)}'" for name, line in whole.subcommands]
   out += ['  )', '  if (( CURRENT == 2 )); then', "    _describe 'command' commands", '    return', '  fi',
           '  local sub=$words[2]', '  shift words', '  (( CURRENT-- ))', '  case $sub in']
   for command in subs:
     sub = command.name.split()[1]
-    out += [f'    {sub})', '      _arguments \\', *[zsh_argument(option, algorithms, collectives) for option in command.options]]
+    out += [f'    {sub})', '      _arguments \\', *[zsh_argument(option, offers) for option in command.options]]
     if sub in STARTERS:
       out.append("        '*:::command:_normal'")
     elif command.arguments:
-      out.append(f"        ':collective:({' '.join(collectives)})'")
+      out.append(f"        ':collective:({' '.join(offers.collectives)})'")
     else:
       out[-1] = out[-1].removesuffix(' \\')
     out.append('      ;;')
@@ -139,12 +185,17 @@ def main():
   parser.add_argument('folder', type=pathlib.Path)
   arguments = parser.parse_args()
   commands = cli_help.read_all(arguments.tool)
-  algorithms, collectives = names_of_the_tool(arguments.tool)
-  for place, text in (('bash-completion/completions/quadrille', bash(commands, algorithms, collectives)),
-                      ('zsh/site-functions/_quadrille', zsh(commands, algorithms, collectives))):
+  offers = Offers(arguments.tool, commands)
+  for place, text in (('bash-completion/completions/quadrille', bash(commands, offers)),
+                      ('zsh/site-functions/_quadrille', zsh(commands, offers))):
     path = arguments.folder / place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
+  # bash-completion looks for a file of the command's name.
+  for name in TOOLS[1:]:
+    link = arguments.folder / 'bash-completion/completions' / name
+    link.unlink(missing_ok=True)
+    link.symlink_to(TOOLS[0])
 
 
 if __name__ == '__main__':

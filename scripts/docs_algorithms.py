@@ -38,12 +38,17 @@ NEEDS = {
 }
 HEAD = """# Algorithms
 
-This page is made from the registry by `make docs`. Do not edit it.
+Which algorithm serves a call is [chosen for you](tuning.md); `quadrille run --explain` says which, and why. To choose one yourself,
+name it with its parameters, as `collective=name:parameter=value`:
 
-To force an algorithm, set `QUADRILLE_ALGORITHM="collective=name:parameter=value"`, or call
-`Quadrille_Set_algorithm`. `quadrille list` prints this table for the build at hand, and
-`quadrille show` prints the schedule of an algorithm.
+    QUADRILLE_ALGORITHM=alltoallv=two-phase-bruck:radix=8 quadrille run -- mpirun -n 64 ./app
+    mpirun -n 8 quadrille bench alltoall --algorithms default,pairwise,zero-rotation-bruck:radix=4
+    quadrille show --algorithm zero-rotation-bruck:radix=4 --ranks 8
+
+The first forces it, as `Quadrille_Set_algorithm` does in a program; the second measures it beside the MPI's own; the third prints
+what its ranks send. `quadrille list` prints the algorithms of the build at hand.
 """
+FOOT = 'This page is written by `make docs` from the registry, which is what to change.'
 
 
 def table(rows):
@@ -96,7 +101,7 @@ def section(entry, title):
 
 
 def page(algorithms):
-  parts = [HEAD.rstrip(), overview(algorithms), *map(section, algorithms, titles(algorithms))]
+  parts = [HEAD.rstrip(), overview(algorithms), *map(section, algorithms, titles(algorithms)), '---', FOOT]
   return '\n\n'.join(parts) + '\n'
 
 

@@ -53,6 +53,10 @@ IS_SELDOM = re.compile(r'^(Crowd\..*1024|OrderPlanTest\.AllPairs|.*ThousandRanks
                        r'|tools\.(gpu_figure|device|overlap|tune_neighbors|model|gpu_report|explain|report|html|tune_algorithms)_runs$'
                        r'|tools\.(bench_errors|report_again)$|Progress\.Without|heap\.(with_|switched_off)|package\.|docs\.draw$|mpi\.huge'
                        r'|mpi\.faults|cluster\.failures)')
+# And these in one of more: they build everything twice, or want the Python package index, and what they see rarely changes. What
+# they need that the others do not is installed in the draws that have them (.ci/run).
+RARE = 8
+IS_RARE = re.compile(r'^(package\.deb|docs\.site-built)$')
 EVERYTHING = 'all'
 
 
@@ -96,7 +100,13 @@ def has(seed, build, label):
 
 
 def is_time_for(seed, build, name):
+  if IS_RARE.search(name):
+    return has_rare(seed, name)
   return not IS_SELDOM.search(name) or part(f'{seed}/{build}/{name}/seldom', SELDOM) == 0
+
+
+def has_rare(seed, name):
+  return seed == EVERYTHING or part(f'{seed}/{name}', RARE) == 0
 
 
 def is_unit(build, name, labels):
@@ -141,7 +151,9 @@ def draw(seed, build, tests, others=None):
 
 
 def main(words):
-  """draw.py has LABEL BUILD SEED, or draw.py browser SEED: exit status 0 if the draw has these tests."""
+  """draw.py has LABEL BUILD SEED, draw.py browser SEED or draw.py rare TEST SEED: exit status 0 if the draw has these tests."""
+  if words[0] == 'rare':
+    return 0 if has_rare(words[2], words[1]) else 1
   if words[0] == 'browser':
     return 0 if words[1] == EVERYTHING or part(f'{words[1]}/browser', BROWSER) == 0 else 1
   return 0 if has(words[3], words[2], words[1]) else 1

@@ -56,6 +56,13 @@ def option_lines(options):
   return out
 
 
+def usage_lines(usage):
+  out = []
+  for line in usage:
+    out += ['.br', f'\\fB{escape(line)}\\fR']
+  return out[1:]
+
+
 def variables():
   """(name, meaning, default) of docs/tuning.md."""
   found = []
@@ -70,7 +77,7 @@ def variables():
 def command_page(command, version):
   page = command.name.replace(' ', '-')
   out = header(page, 1, version)
-  out += ['.SH NAME', f'{escape(page)} \\- {escape(command.line)}', '.SH SYNOPSIS', f'\\fB{escape(command.usage)}\\fR']
+  out += ['.SH NAME', f'{escape(page)} \\- {escape(command.line)}', '.SH SYNOPSIS', *usage_lines(command.usage)]
   if command.description:
     out.append('.SH DESCRIPTION')
     for paragraph in command.description:

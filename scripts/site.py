@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Builds the documentation as a site of its own, from the same pages.
 
-  site.py FOLDER      writes it to FOLDER, with mkdocs; it needs no network to be read
-  site.py --check     only puts the pages together, and checks their links, without mkdocs
+  site.py FOLDER [--tool TOOL]   writes it to FOLDER, with mkdocs; it needs no network to be read. With the command line tool
+                                 at hand also the page on which its schedules move (quadrille show --html)
+  site.py --check                only puts the pages together, and checks their links and the menu, without mkdocs
 
 The front page is README.md. A link to a file that is no page leads to a copy of it. mkdocs fails if a link leads nowhere.
 """
@@ -18,15 +19,27 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(\[[^\]]*\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-# What the menu has, in the order of a reader: title and pages, by their beginning; the rest is under "More".
+# What the menu has, in the order of a reader: title and pages. All of docs have a place; what else there is comes under "More".
 MENU = [
-  ("Start", ["index.md", "docs/building.md", "docs/cluster.md", "docs/python.md", "docs/troubleshooting.md"]),
+  ("Start", ["index.md", "docs/demo.md", "docs/building.md", "docs/dependencies.md", "docs/cluster.md", "docs/python.md",
+             "docs/troubleshooting.md"]),
   ("Calls", ["docs/alltoall.md", "docs/alltoallv.md", "docs/allgather.md", "docs/neighbours.md", "docs/exchange.md",
              "docs/requests.md", "docs/gpu.md", "docs/gpu-streams.md"]),
-  ("Tools", ["docs/cli.md", "docs/benchmark.md", "docs/tuning.md"]),
+  ("Tools", ["docs/cli.md", "docs/report.md", "docs/benchmark.md", "docs/tuning.md", "docs/simulate.md", "docs/watch.md"]),
   ("How it works", ["docs/algorithms.md", "docs/orders.md", "docs/inside-a-node.md", "docs/between-nodes.md", "docs/heap.md",
                     "docs/copy-kernels.md", "docs/internals.md", "docs/testing.md"]),
 ]
+
+# Made here, where there is a tool: a page of its own, and one of ours that leads to it.
+WATCH = "docs/watch.md"
+SCHEDULES = "docs/schedules.html"
+WATCH_TEXT = """# Watch a schedule
+
+[This page](schedules.html) shows what the schedules of the algorithms do, step by step: who sends to whom, and what each rank holds.
+Choose a collective, an algorithm and a number of ranks there, and go through the steps by the slider, the buttons or the arrow keys.
+
+`quadrille show --html FILE` writes such a page for [what you name](cli.md#watch-a-schedule).
+"""
 
 
 def pages():
@@ -97,13 +110,15 @@ class Pages:
     return folder / "index.md"
 
 
-def menu():
+def menu(with_tool):
   """mkdocs' nav, as lines of YAML."""
-  left = [str(place_of(page)) for page in pages() if page.suffix == ".md"]
+  left = [str(place_of(page)) for page in pages() if page.suffix == ".md"] + [WATCH] * with_tool
   lines = ["nav:"]
   for title, names in MENU:
     lines.append(f"  - {title}:")
     for name in names:
+      if name == WATCH and not with_tool:
+        continue
       lines.append(f"    - {name}")
       left.remove(name)
   for title, start in (("Results", "docs/results/"), ("Examples", "examples/"), ("More", "")):
@@ -114,17 +129,30 @@ def menu():
   return lines
 
 
-def build(output):
+def without_a_place():
+  """Pages of docs that the menu would have under "More"."""
+  named = {name for _, names in MENU for name in names}
+  return [str(page) for page in pages() if page.parent == pathlib.Path("docs") and str(page) not in named]
+
+
+def write_schedules(tool, docs):
+  (docs / WATCH).write_text(WATCH_TEXT, encoding="utf-8")
+  subprocess.run([tool, "show", "--html", docs / SCHEDULES], check=True)
+
+
+def build(output, tool):
   with tempfile.TemporaryDirectory() as work:
     docs = pathlib.Path(work, "docs")
     made = Pages(docs)
     made.put_all()
+    if tool:
+      write_schedules(tool, docs)
     config = pathlib.Path(work, "mkdocs.yml")
     config.write_text("\n".join([
       "site_name: Quadrille", "site_description: fast all-to-all collectives on any MPI", f"docs_dir: {docs}",
       f"site_dir: {output}", "use_directory_urls: false", "theme:", "  name: readthedocs", "  highlightjs: false", "plugins: [search]",
       "markdown_extensions: [tables, fenced_code, toc]", "validation:", "  links:", "    not_found: warn", "    anchors: warn",
-      "    unrecognized_links: ignore", *menu()]) + "\n", encoding="utf-8")
+      "    unrecognized_links: ignore", *menu(bool(tool))]) + "\n", encoding="utf-8")
     run = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(config)], check=False)
     return run.returncode
 
@@ -133,13 +161,18 @@ def check():
   with tempfile.TemporaryDirectory() as work:
     made = Pages(pathlib.Path(work))
     made.put_all()
-    menu()
+    menu(False)
     for problem in made.problems:
       print(f"site.py: no such file: {problem}")
-    return 1 if made.problems else 0
+    for page in without_a_place():
+      print(f"site.py: the menu has no place for {page}; give it one in MENU")
+    return 1 if made.problems or without_a_place() else 0
 
 
 if __name__ == "__main__":
-  if len(sys.argv) != 2:
+  words = sys.argv[1:]
+  if len(words) == 1 and words[0] == "--check":
+    sys.exit(check())
+  if not (len(words) == 1 or (len(words) == 3 and words[1] == "--tool")):
     sys.exit(__doc__)
-  sys.exit(check() if sys.argv[1] == "--check" else build(pathlib.Path(sys.argv[1]).resolve()))
+  sys.exit(build(pathlib.Path(words[0]).resolve(), words[2] if len(words) == 3 else ""))

@@ -32,7 +32,9 @@ struct Understood {
 // Of a neighbour collective: who the neighbours are.
 std::string understand_torus(const BenchOptions& options, Copied& what) {
   if (!is_neighbor(what.collective)) {
-    return options.grid.empty() ? "" : "--grid is for neighbour collectives";
+    const auto& given = options.given;
+    const bool has_neighborhood = std::find(given.begin(), given.end(), "--neighborhood") != given.end();
+    return why_no_neighbors(what.collective, has_neighborhood, !options.grid.empty());
   }
   if (std::string error = parse_neighborhood(options.neighborhood, what.neighborhood); !error.empty()) return error;
   const int dimensions = what.neighborhood.dimensions;

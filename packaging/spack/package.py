@@ -7,6 +7,11 @@
 # One build serves all versions of an ABI: that of Open MPI, or that of MPICH, MVAPICH, Intel MPI and Cray MPICH.
 from spack.package import *
 
+try:  # where Spack has its build systems since 1.0
+    from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+except ImportError:
+    pass
+
 
 class Quadrille(CMakePackage):
     """Fast all-to-all collectives on any MPI: Alltoall(v,w), Allgather(v) and the neighbour collectives of programs that
@@ -18,12 +23,15 @@ class Quadrille(CMakePackage):
 
     variant("heap", default=True, description="Shared heap, with the jemalloc of memkind")
 
+    # Spack 1.0 and later gives a package only the compilers that it asks for.
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
     depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("python@3.9:", type="build")
     depends_on("cli11@2.1:", type="build")
-    depends_on("fmt@9:", type="build")
+    depends_on("fmt@9:10", type="build")  # fmt 11 has moved fmt::join to another header
     depends_on("highway@1:", type="build")
     depends_on("nlohmann-json@3.11:", type="build")
     depends_on("hwloc@2:")

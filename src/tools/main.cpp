@@ -91,7 +91,7 @@ void add_report(Line& line, ReportOptions& options, std::string& abi) {
 void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
   CLI::App* command = add_command(
       line, "doctor", "Say whether a command would be served, what is in the way, and what to do",
-      "\nUsage: quadrille doctor [--mpi auto|openmpi|mpich] [--no-trial] [--json] [-- mpirun -n 4 ./app ...]\n\n"
+      "\nUsage: quadrille doctor [--mpi auto|openmpi|mpich] [--no-trial] [--progress] [--json] [-- mpirun -n 4 ./app ...]\n\n"
       "Looks at the launcher, the program's MPI, limits, and the ways between ranks, and measures for some\n"
       "seconds with your launcher and its options. Your program is not started. The exit status is 0 if\n"
       "nothing is in the way, else 1.\n\n"
@@ -101,6 +101,7 @@ void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
       "  quadrille doctor --no-trial -- srun -n 64 ./app\n");
   add_mpi_option(*command, abi, "MPI of the program, as in run");
   command->add_flag("--no-trial", options.no_trial, "Start nothing");
+  add_progress(*command);
   command->add_flag("--json", options.json, "Print JSON");
   command->callback([&line, &options, &abi] {
     line.action = [&options, &abi] {
@@ -188,6 +189,7 @@ void add_explain(Line& line, ExplainOptions& options, std::string& algorithms) {
   command->add_flag("--no-load-store", options.no_load_store,
                     "Ranks of a node do not reach each other's buffers by load and store");
   command->add_option("--algorithms", algorithms, "Only these, with the parameters given, as in bench");
+  add_progress(*command);
   command->add_flag("--json", options.json, "Print JSON");
   command->callback([&] {
     line.action = [&] {
@@ -269,6 +271,12 @@ int run_tool(int argc, char** argv) {
   bool list_json = false;
   InfoOptions info;
   line.app.require_subcommand(1);
+  line.app.footer(
+      "\nExamples:\n"
+      "  quadrille run -- mpirun -n 4 ./app        # run a program with Quadrille\n"
+      "  quadrille doctor -- mpirun -n 4 ./app     # find out what is in the way, and what to do\n"
+      "  mpirun -n 2 quadrille bench alltoall      # measure a collective, the MPI's own and Quadrille's\n"
+      "  quadrille bench --help                    # all options of a subcommand\n");
   line.app.set_version_flag(
       "--version",
       fmt::format("quadrille {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,

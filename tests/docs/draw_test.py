@@ -114,6 +114,17 @@ class Draw(unittest.TestCase):
       runs = sum(name in draw.draw(str(seed), 'openmpi', tests) for seed in range(200))
       self.assertTrue(40 < runs < 100, (name, runs))
 
+  def test_what_is_rare_runs_rarely(self):
+    tests = {**TESTS, 'package.deb': {'package'}, 'docs.site-built': {'docs'}}
+    for name in ('package.deb', 'docs.site-built'):
+      runs = 0
+      for seed in map(str, range(400)):
+        drawn = name in draw.draw(seed, 'openmpi', tests)
+        self.assertEqual(draw.main(['rare', name, seed]), 0 if drawn else 1)
+        runs += drawn
+      self.assertTrue(25 < runs < 80, (name, runs))
+    self.assertEqual(draw.draw('all', 'openmpi', tests), set(tests))
+
   def test_the_tool_with_a_sanitizer(self):
     tests = {**TESTS, 'tools.run_errors': {'tools'}, 'Elf.One': {'tools'}}
     whole = 0

@@ -51,6 +51,20 @@ class Pages(unittest.TestCase):
         self.assertIn(option, text, command)
       self.assertIn(f'quadrille-{command}', self.page('quadrille.1'))
 
+  def test_all_ways_to_write_a_command_are_in_its_synopsis(self):
+    for command in commands():
+      said = run(TOOL, command, '--help').split('\nUsage: ')[-1].split('\n\n')[0].split('\n')
+      ways = [line.strip() for line in said if line.strip().startswith('quadrille ')]
+      self.assertTrue(ways, command)
+      synopsis = self.page(f'quadrille-{command}.1').split('.SH SYNOPSIS')[1].split('.SH')[0]
+      self.assertEqual(re.findall(r'^\\fB(.*)\\fR$', synopsis, re.M), ways, command)
+    self.assertIn('quadrille report --data FILE', self.page('quadrille-report.1').split('.SH SYNOPSIS')[1].split('.SH')[0])
+
+  def test_the_front_page_has_examples(self):
+    examples = self.page('quadrille.1').split('.SH EXAMPLES')[1]
+    for example in ('quadrille run ', 'quadrille doctor ', 'quadrille bench '):
+      self.assertIn(example, examples)
+
   def test_each_function_of_the_library_has_a_page(self):
     functions = set(re.findall(r' T (Quadrille_\w+)', run('nm', '-D', LIBRARY)))
     self.assertGreater(len(functions), 40)
@@ -85,9 +99,9 @@ class Pages(unittest.TestCase):
 
   def complete(self, *words):
     """What bash makes of these, the last of which is not complete."""
-    script = self.folder / 'bash-completion' / 'completions' / 'quadrille'
+    script = self.folder / 'bash-completion' / 'completions' / words[0]
     line = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _quadrille; printf "%s\\n" "${COMPREPLY[@]}"')
-    return run('bash', '-c', line, script, *words).split()
+    return run('bash', '-c', line, script, *words, cwd=self.folder).split()
 
   def test_bash_completes(self):
     self.assertEqual(set(self.complete('quadrille', '')) - {'--help', '--version'}, set(commands()))
@@ -105,10 +119,50 @@ class Pages(unittest.TestCase):
       self.assertEqual(self.complete('quadrille', starter, '--', 'mpirun', '--m'), [])
     self.assertEqual(self.complete('quadrille', 'report', '--mpi', 'm'), ['mpich'])
 
+  def test_bash_knows_each_tool(self):
+    for tool in ('quadrille', 'quadrille-openmpi', 'quadrille-mpich'):
+      script = self.folder / 'bash-completion' / 'completions' / tool
+      self.assertIn('-F _quadrille', run('bash', '-c', 'source "$0"; complete -p "$1"', script, tool))
+      self.assertEqual(self.complete(tool, 'ben'), ['bench'])
+
+  def test_bash_completes_values(self):
+    for words, values in ((('explain', '--model', 'a'), ['aries', 'aries-nodes']), (('show', '--model', 'p'), ['paper']),
+                          (('bench', '--device', ''), ['cuda', 'hip']), (('tune', '--device', 'c'), ['cuda']),
+                          (('bench', '--memory', 'p'), ['private']), (('bench', '--orders', 'square-m'), ['square-morton']),
+                          (('bench', '--nodes', 'r'), ['roundrobin:', 'ragged:']), (('show', '--nodes', 'b'), ['blocked:']),
+                          (('explain', '--map', 'b'), ['blocked', 'blocked:']), (('verify', '--orders', 'r'), []),
+                          (('simulate', '--network', 'slingsh'), ['slingshot'])):
+      self.assertEqual(self.complete('quadrille', *words), values, words)
+    for command in ('bench', 'show', 'tune'):
+      self.assertEqual(self.complete('quadrille', command, '--neighborhood', 'mo'), ['moore:'], command)
+      self.assertEqual(len(self.complete('quadrille', command, '--neighborhood', '')), 6, command)
+    # Where a file may stand, too.
+    with tempfile.TemporaryDirectory() as folder:
+      pathlib.Path(folder, 'table.json').touch()
+      self.assertEqual(self.complete('quadrille', 'explain', '--model', f'{folder}/ta'), [f'{folder}/table.json'])
+
   def test_zsh_reads_it(self):
     if shutil.which('zsh') is None:
       self.skipTest('there is no zsh')
     run('zsh', '-n', self.folder / 'zsh' / 'site-functions' / '_quadrille')
+
+  def test_zsh_completes(self):
+    """What a zsh at a terminal makes of the tab key, in one session."""
+    if shutil.which('zsh') is None:
+      self.skipTest('there is no zsh')
+    (self.folder / 'table.json').touch()
+    cases = (('quadrille ben', 'quadrille bench'), ('quadrille-mpich bench --datat', 'quadrille-mpich bench --datatype'),
+             ('quadrille-openmpi bench --device c', 'quadrille-openmpi bench --device cuda'),
+             ('quadrille bench --datatype str', 'quadrille bench --datatype strided'),
+             ('quadrille bench --neighborhood von', 'quadrille bench --neighborhood von-neumann:'),
+             ('quadrille show --neighborhood posi', 'quadrille show --neighborhood positive-moore:'),
+             ('quadrille explain alltoall --model aries-n', 'quadrille explain alltoall --model aries-nodes'),
+             ('quadrille explain alltoall --model tab', 'quadrille explain alltoall --model table.json'),
+             ('quadrille explain alltoall --map round-', 'quadrille explain alltoall --map round-robin'),
+             ('quadrille bench alltoall', 'quadrille bench alltoall'), ('quadrille run --mpi m', 'quadrille run --mpi mpich'))
+    found = run('zsh', '-f', ROOT / 'tests' / 'docs' / 'zsh_completes.zsh', self.folder / 'zsh' / 'site-functions',
+                *(typed for typed, _ in cases), cwd=self.folder, timeout=50).splitlines()
+    self.assertEqual([line.strip().replace('\\:', ':') for line in found], [whole for _, whole in cases])
 
 
 if __name__ == '__main__':

@@ -41,15 +41,23 @@ if command -v tclsh >/dev/null; then
   cat >"$work/read.tcl" <<'TCL'
 set ModulesCurrentModulefile [lindex $argv 0]
 foreach word {module-whatis} { proc $word {args} {} }
-proc prepend-path {name folder} { puts "$name $folder" }
-proc setenv {name value} { puts "$name $value" }
+proc prepend-path {name folder} { global paths; set paths($name) [linsert [expr {[info exists paths($name)] ? $paths($name) : {}}] 0 $folder] }
+proc append-path {name folder} { global paths; lappend paths($name) $folder }
+proc setenv {name value} { global paths; set paths($name) [list $value] }
 source $ModulesCurrentModulefile
+foreach name [array names paths] { puts "$name [join $paths($name) :]" }
 TCL
   tclsh "$work/read.tcl" "$module" >"$work/module"
-  while read -r name folder; do
-    [[ -d "$folder" ]] || fail "the environment module sets $name to $folder, which is not there"
+  while read -r name folders; do
+    # Those that are not ours are the system's.
+    while read -r folder; do
+      [[ "$folder" != "$prefix"* || -d "$folder" ]] || fail "the environment module sets $name to $folder, which is not there"
+    done < <(tr : '\n' <<<"$folders")
   done <"$work/module"
-  grep -qx "PATH $prefix/bin" "$work/module" || fail "the environment module does not set PATH"
+  for line in "PATH $prefix/bin" "MANPATH $prefix/share/man:" "XDG_DATA_DIRS $prefix/share:/usr/local/share:/usr/share" \
+      "QUADRILLE_ROOT $prefix"; do
+    grep -qxF "$line" "$work/module" || fail "the environment module does not set $line but: $(cat "$work/module")"
+  done
 fi
 
 # C, by pkg-config.

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "../temp_folder.hpp"
 #include "choose/registry.hpp"
 #include "plan/neighborhood.hpp"
 #include "tools/plans/list.hpp"
@@ -192,6 +194,49 @@ TEST(ShowCommandTest, RefusesBadNeighbourhoods) {
   EXPECT_THAT(problem("moore:2,1", "3x", -1), HasSubstr("is no grid"));
   EXPECT_THAT(problem("moore:2,1", "3x3x3", -1), HasSubstr("has 3 dimensions"));
   EXPECT_THAT(problem("moore:2,1", "3x3", 9), HasSubstr("rank 9 is not one of the 9 ranks"));
+}
+
+// Offsets of one's own, on the command line and in a file: the same schedule.
+TEST(ShowCommandTest, TakesOnesOwnOffsets) {
+  const test::TempFolder folder;
+  const std::string path = folder.file("offsets.txt");
+  std::ofstream(path) << "# to the right, and back across\n1 0\n-1 -1\n";
+  const auto shown = [](const std::string& neighborhood) {
+    ShowOptions options;
+    options.collective = "neighbor_alltoall";
+    options.algorithm = "direct";
+    options.neighborhood = neighborhood;
+    options.grid = "4x3";
+    options.me = 0;
+    const Ran ran = run([&] { return show_command(options); });
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return ran.out;
+  };
+  const std::string told = shown("offsets:1,0/-1,-1");
+  EXPECT_THAT(told, HasSubstr("grid 4x3, 2 neighbours\noffsets 0:(1,0) 1:(-1,-1)\n"));
+  EXPECT_EQ(shown("file:" + path), told);
+}
+
+TEST(ShowCommandTest, RefusesWhatWouldDoNothing) {
+  const auto problem = [](const char* collective, auto change) {
+    ShowOptions options;
+    options.collective = collective;
+    change(options);
+    const Ran ran = run([&] { return show_command(options); });
+    EXPECT_EQ(ran.status, 2) << ran.out;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1);
+    return ran.err;
+  };
+  for (const char* neighborhood : {"moore:2,1", "nonsense", "file:/nowhere"}) {
+    EXPECT_THAT(problem("alltoall", [&](ShowOptions& o) { o.neighborhood = neighborhood; }),
+                HasSubstr("--neighborhood is for neighbour collectives, and alltoall is none"));
+  }
+  EXPECT_THAT(problem("allgatherv", [](ShowOptions& o) { o.grid = "4x3"; }),
+              HasSubstr("--grid is for neighbour collectives, and allgatherv is none"));
+  EXPECT_THAT(problem("alltoallv", [](ShowOptions& o) { o.grid = "4x3", o.neighborhood = "moore:2,1"; }),
+              HasSubstr("--neighborhood and --grid are for neighbour collectives"));
+  EXPECT_THAT(problem("neighbor_alltoall", [](ShowOptions& o) { o.nodes = "blocked:2"; }),
+              HasSubstr("--nodes is for collectives of all ranks, and neighbor_alltoall is none"));
 }
 
 TEST(ShowCommandTest, RefusesBadOptions) {

@@ -39,7 +39,18 @@ expect_line "cannot read '/no/such/file'" neighbor_alltoall --neighborhood file:
 expect_line "'4x' is no grid" neighbor_alltoall --grid 4x
 expect_line "has 2 dimensions, the neighbourhood moore:3,1 has 3" neighbor_alltoall --grid 2x1
 expect_line "is no torus" neighbor_alltoall --grid 2mx1x1
-expect_line "--grid is for neighbour collectives" alltoall --grid 2x1x1
+expect_line "--grid is for neighbour collectives, and alltoall is none" alltoall --grid 2x1x1
+expect_line "--neighborhood is for neighbour collectives, and alltoallw is none" alltoallw --neighborhood offsets:1,0
+expect_line "--neighborhood is for neighbour collectives, and alltoall is none" alltoall --neighborhood moore:3,1 --overlap
+expect_line "--neighborhood and --grid are for neighbour" allgather --neighborhood nonsense --grid 2x1
+# Those without ranks: a copy phase, schedules and their proofs.
+expect 2 1 "--neighborhood is for neighbour" "$TOOL" bench --copy-phase --neighborhood moore:2,1
+expect 2 1 "--neighborhood is for neighbour collectives, and alltoall is none" "$TOOL" show --neighborhood nonsense
+expect 2 1 "--neighborhood is for neighbour" "$TOOL" show --neighborhood file:/no/such/file
+expect 2 1 "--grid is for neighbour" "$TOOL" show --grid 4x3
+expect 2 1 "--map excludes --grid" "$TOOL" show --map --grid 4x3
+expect 2 1 "--map excludes --neighborhood" "$TOOL" show --map --neighborhood moore:2,1
+expect 2 1 "unknown option or argument: --neighborhood" "$TOOL" verify --neighborhood moore:2,1
 expect_line "the grid 3x1x1 has 3 processes, and there are 2 ranks" neighbor_alltoall --grid 3x1x1
 expect_line "no in-place form" neighbor_allgather --in-place
 expect_line "blocks of one size" neighbor_alltoall --distribution uniform

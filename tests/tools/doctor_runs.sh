@@ -17,6 +17,13 @@ printf '#!/bin/sh\n[ "$1" = --version ] && exec "%s" --version\necho "There are 
 chmod +x "$work/mpirun"
 expect 1 - "Open MPI has fewer slots than ranks" $doctor -- "$work/mpirun" -n 200 "$PROGRAM"
 
+# One that takes long: how long shows on a terminal at once, and without one after three seconds, if that is wanted.
+printf '#!/bin/sh\n[ "$1" = --version ] && exec "%s" --version\nsleep 4\n' "$MPIRUN" >"$work/mpirun"
+expect 1 1 "trying the launcher: 3 s of at most 120" $doctor --progress -- "$work/mpirun" -n 2 "$PROGRAM"
+expect 1 0 "" $doctor -- "$work/mpirun" -n 2 "$PROGRAM"
+expect 1 0 "trying the launcher: 1 s of at most 120" \
+  python3 "$(dirname "$0")/on_terminal.py" $doctor -- "$work/mpirun" -n 2 "$PROGRAM"
+
 # All ways closed.
 [ -e /dev/xpmem ] || expect 1 - "all but small blocks go to the MPI" env QUADRILLE_REACH=xpmem $doctor
 

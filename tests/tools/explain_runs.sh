@@ -57,6 +57,11 @@ expect 0 0 "at most 9 on one" $explain alltoallw --nodes 2 --per-node 6 --map ra
 expect 0 0 "sizes 'uniform' of 1024 bytes" $explain alltoallv --nodes 4 --per-node 4 --size 1K --distribution uniform
 expect 0 0 "8 times as large on the busiest rank" $explain alltoallv --nodes 4 --per-node 4 --skew 8
 
+# A terminal shows which algorithm is looked at; without one nothing does, before some seconds have passed.
+expect 0 0 "explain: 6 ranks, algorithm 1: leaders" python3 "$(dirname "$0")/on_terminal.py" $small --algorithms leaders,spread-out
+expect 0 0 "explain: 6 ranks, algorithm 2: spread-out" python3 "$(dirname "$0")/on_terminal.py" $small --algorithms leaders,spread-out
+expect 0 0 "leaders is first" $small --progress
+
 # What a machine of many nodes looks like: all that is registered is there, the fastest first, within seconds.
 $explain alltoall --nodes 256 --per-node 128 --size 64 --json >"$work/json" || fail "256 nodes"
 $TOOL list --json >"$work/list"

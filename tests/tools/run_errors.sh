@@ -14,7 +14,12 @@ expect 2 1 "unknown option or argument: --explode; see 'quadrille run --help'" \
   $run --explode -- "$MPIRUN" -n 2 "$PROGRAM"
 expect 2 1 "--mpi: lam not in" $run --mpi lam -- "$MPIRUN" -n 2 "$PROGRAM"
 expect 2 1 "unknown subcommand 'rum'" "$TOOL" rum
-expect 2 1 "subcommand is required" "$TOOL"
+# Who writes nothing sees how to begin; so does who asks for help.
+expect 2 6 "subcommand is required" "$TOOL"
+expect 2 6 "quadrille run -- mpirun -n 4 ./app" "$TOOL"
+for example in "quadrille run -- mpirun -n 4 ./app" "quadrille doctor -- mpirun" "mpirun -n 2 quadrille bench alltoall"; do
+  expect 0 0 "  $example" "$TOOL" --help
+done
 
 # A static program, and one that is damaged.
 head -c 300 "$PROGRAM" >"$work/cut"

@@ -8,6 +8,11 @@ expect 0 - "written to" $MPIRUN -n 4 $tune
 expect 0 - "moore:2,1" $MPIRUN -n 2 $TOOL tune --neighbors --batches 1 --dry
 expect 0 - "nothing to combine" $MPIRUN -n 3 $TOOL tune --neighbors --batches 1 --neighborhood von-neumann:1 \
   --neighborhood positive-moore:2,1 --neighborhood moore:1,2 --file "$work/three"
+# One's own offsets, on the command line and in a file: they have no structure that could combine.
+printf '# forth and back\n1 0\n-1 1\n' >"$work/offsets"
+expect 0 - "offsets:1,0/-1,1" $MPIRUN -n 4 $TOOL tune --neighbors --batches 1 --dry --neighborhood offsets:1,0/-1,1 \
+  --neighborhood "file:$work/offsets"
+grep -qxF "file:$work/offsets" "$work/out" || fail "the file of offsets was not measured: $(cat "$work/out")"
 expect 0 - "at most 2 on a node" env QUADRILLE_NODES=blocked:2 $MPIRUN -n 4 $tune
 python3 - "$file" <<'PYTHON' || fail "the table is not as promised"
 import json, sys, table_forms
@@ -114,7 +119,9 @@ unset QUADRILLE_TUNING
 expect 2 1 "one rank" "$TOOL" tune --neighbors
 expect 2 - "excludes" "$TOOL" tune --neighbors --model
 expect 2 - "requires" "$TOOL" tune --neighborhood moore:2,1
+expect 2 - "requires" "$TOOL" tune --algorithms --neighborhood moore:2,1
 expect 2 - "is no neighbourhood" $MPIRUN -n 2 $tune --neighborhood moore:2
+expect 2 - "cannot read '/no/such/file'" $MPIRUN -n 2 $tune --neighborhood file:/no/such/file
 QUADRILLE_NODES=blocked:1 expect 2 - "nothing to measure" $MPIRUN -n 3 $tune --neighborhood von-neumann:1
 QUADRILLE_REACH=ring expect 2 - "nothing to measure" $MPIRUN -n 3 $tune --neighborhood von-neumann:1
 QUADRILLE_REACH=ring expect 0 - "nothing to choose inside the node" $MPIRUN -n 2 $tune

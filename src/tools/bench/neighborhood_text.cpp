@@ -97,6 +97,14 @@ std::string to_text(const plan::Grid& grid) {
   return text;
 }
 
+std::string why_no_neighbors(Collective collective, bool has_neighborhood, bool has_grid) {
+  if (is_neighbor(collective) || !(has_neighborhood || has_grid)) return "";
+  const char* options = !has_grid           ? "--neighborhood is"
+                        : !has_neighborhood ? "--grid is"
+                                            : "--neighborhood and --grid are";
+  return fmt::format("{} for neighbour collectives, and {} is none", options, name_of(collective));
+}
+
 plan::Grid even_torus(int ranks, int dimensions) {
   plan::Grid grid{{}, std::vector<bool>(static_cast<std::size_t>(dimensions), true)};
   for (int left = dimensions; left > 0; --left) {

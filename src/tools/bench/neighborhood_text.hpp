@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "collective/collective.hpp"
 #include "plan/neighborhood.hpp"
 
 namespace quadrille::tools {
@@ -16,6 +17,9 @@ std::string parse_neighborhood(std::string_view text, plan::Neighborhood& neighb
 // Returns an empty string, or one line that says what is wrong.
 std::string parse_grid(std::string_view text, plan::Grid& grid);
 std::string to_text(const plan::Grid& grid);
+
+// Why the options --neighborhood and --grid, or the one of them that is given, are nothing for that collective. Same return rule.
+std::string why_no_neighbors(Collective collective, bool has_neighborhood, bool has_grid);
 
 // A torus of `ranks` whose extents differ as little as possible, the largest first.
 plan::Grid even_torus(int ranks, int dimensions);

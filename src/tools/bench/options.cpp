@@ -132,12 +132,16 @@ std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
   return "";
 }
 
+bool has(const BenchOptions& options, std::string_view option) {
+  return std::find(options.given.begin(), options.given.end(), option) != options.given.end();
+}
+
 std::string understand_neighborhood(const BenchOptions& options, BenchPlan& plan) {
-  if (std::string error = parse_neighborhood(options.neighborhood, plan.neighborhood); !error.empty()) return error;
-  if (options.grid.empty()) return "";
+  std::string error = why_no_neighbors(plan.collective, has(options, "--neighborhood"), !options.grid.empty());
+  if (error.empty()) error = parse_neighborhood(options.neighborhood, plan.neighborhood);
+  if (!error.empty() || options.grid.empty()) return error;
   plan::Grid grid;
-  if (std::string error = parse_grid(options.grid, grid); !error.empty()) return error;
-  if (!is_neighbor(plan.collective)) return "--grid is for neighbour collectives";
+  if (error = parse_grid(options.grid, grid); !error.empty()) return error;
   if (static_cast<int>(grid.extents.size()) != plan.neighborhood.dimensions) {
     return fmt::format("the grid {} has {} dimensions, the neighbourhood {} has {}", options.grid, grid.extents.size(),
                        options.neighborhood, plan.neighborhood.dimensions);
@@ -196,10 +200,6 @@ constexpr Effect effects[] = {
     {"--domains", false, false, false, true},
     {"--seed", true, true, true, false},          {"--json", true, true, false, true},
     {"--csv", true, true, false, false}};
-
-bool has(const BenchOptions& options, std::string_view option) {
-  return std::find(options.given.begin(), options.given.end(), option) != options.given.end();
-}
 
 }  // namespace
 

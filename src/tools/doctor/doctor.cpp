@@ -16,6 +16,7 @@
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/libraries.hpp"
 #include "tools/launch/process.hpp"
+#include "tools/line/progress.hpp"
 #include "tools/machine/info_node.hpp"
 
 namespace quadrille::tools {
@@ -98,8 +99,13 @@ Findings try_command(const RunOptions& run, const Prepared& prepared, const Repo
   const std::vector<std::string> words = trial_words(run.command, prepared.command, tool);
   if (words.empty()) return {{Level::note, "trial", "not made: the command does not say where its program stands", ""}};
   report.say(fmt::format("\nTrying, for some seconds: {}\n", fmt::join(words, " ")));
+  Progress progress(true);
+  const std::string output = output_of(words, seconds_of_trial, [&](int passed) {
+    progress.show(fmt::format("trying the launcher: {} s of at most {}", passed, seconds_of_trial));
+  });
+  progress.clear();
   std::string text;
-  const Findings findings = judge_trial(output_of(words, seconds_of_trial), text);
+  const Findings findings = judge_trial(output, text);
   report.say(text + "\n");
   return findings;
 }

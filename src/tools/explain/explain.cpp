@@ -21,6 +21,7 @@
 #include "sys/sys.hpp"
 #include "tools/bench/distribution.hpp"
 #include "tools/bench/options.hpp"
+#include "tools/line/progress.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -250,12 +251,17 @@ std::string answer(const ExplainOptions& options, const Question& question, Answ
   choose::Costs costs(question.collective, question.map, {question.model.processors, limits});
   result.looked_at = costs.ranks_looked_at();
   const choose::GlobalKey key = key_of(options, question);
+  Progress progress(true);
+  auto show = [&, looked = 0](std::string_view name) mutable {
+    progress.show(fmt::format("explain: {} ranks, algorithm {}: {}", ranks, ++looked, name));
+  };
   if (!options.algorithms.empty()) {
     for (const std::string& text : options.algorithms) {
       choose::Choice choice;
       if (std::string problem = parse_choice(question.collective, text, choice); !problem.empty()) return problem;
       std::string why = why_not(choice, key);
       if (why.empty()) why = choose::why_no_cost(*choice.algorithm);
+      show(text);
       if (why.empty()) {
         result.ranking.push_back(price(choice, question.load, question.model, costs));
       } else {
@@ -267,6 +273,7 @@ std::string answer(const ExplainOptions& options, const Question& question, Answ
       if (!serves(algorithm, question.collective)) continue;
       std::string why = why_not(algorithm, key);
       if (why.empty()) why = choose::why_no_cost(algorithm);
+      show(algorithm.name);
       if (why.empty()) {
         result.ranking.push_back(best_of(algorithm, question.load, question.model, costs));
       } else {
@@ -274,6 +281,7 @@ std::string answer(const ExplainOptions& options, const Question& question, Answ
       }
     }
   }
+  progress.clear();
   std::stable_sort(result.ranking.begin(), result.ranking.end(),
                    [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
   return {};

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -36,15 +37,20 @@ bool executable(const std::string& path) {
   _exit(127);
 }
 
-std::string read_until(int file, std::chrono::steady_clock::time_point end) {
+std::string read_for(int file, std::chrono::seconds patience, const std::function<void(int)>& while_waiting) {
+  using std::chrono::milliseconds;
   constexpr std::size_t limit = 64 * 1024;
+  constexpr milliseconds between_signs{1000};
+  const auto start = std::chrono::steady_clock::now();
   std::string text;
   while (text.size() < limit) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
+    const auto passed = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
+    const milliseconds left = patience - passed;
+    if (while_waiting) while_waiting(static_cast<int>(passed.count() / 1000));
+    const milliseconds wait = while_waiting ? std::min(left, between_signs) : left;
     pollfd poll_file = {file, POLLIN, 0};
-    const int ready = left.count() > 0 ? poll(&poll_file, 1, static_cast<int>(left.count())) : 0;
-    if (ready < 0 && errno == EINTR) continue;
+    const int ready = wait.count() > 0 ? poll(&poll_file, 1, static_cast<int>(wait.count())) : 0;
+    if ((ready < 0 && errno == EINTR) || (ready == 0 && wait < left)) continue;
     if (ready <= 0) break;
     char buffer[4096];
     const ssize_t got = read(file, buffer, sizeof buffer);
@@ -75,7 +81,7 @@ std::string resolve_executable(std::string_view word, std::string_view directory
   }
 }
 
-std::string output_of(const std::vector<std::string>& words, int seconds) {
+std::string output_of(const std::vector<std::string>& words, int seconds, const std::function<void(int)>& while_waiting) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -91,7 +97,7 @@ std::string output_of(const std::vector<std::string>& words, int seconds) {
   close(ends[1]);
   std::string text;
   if (child > 0) {
-    text = read_until(ends[0], std::chrono::steady_clock::now() + std::chrono::seconds(seconds));
+    text = read_for(ends[0], std::chrono::seconds(seconds), while_waiting);
     kill(-child, SIGKILL);
     kill(child, SIGKILL);
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {

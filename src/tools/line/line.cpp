@@ -73,7 +73,6 @@ std::string why_unknown(CLI::App& app, const std::string& name) {
 CLI::App* add_command(Line& line, const char* name, const char* what, const char* examples) {
   CLI::App* command = line.app.add_subcommand(name, what);
   command->footer(examples);
-  command->get_formatter()->column_width(34);
   return command;
 }
 
@@ -142,13 +141,24 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map, Action of_sched
   for (const char* name : {"--map-ranks", "--map-sizes", "--model", "--measured", "--map-json"}) {
     command->get_option(name)->needs(as_map);
   }
-  command->callback([&line, as_map, of_schedule = std::move(of_schedule), of_map = std::move(of_map)] {
+  command->callback([&line, command, as_map, of_schedule = std::move(of_schedule), of_map = std::move(of_map)] {
+    // Said here, so that the help does not say of each that it excludes the others.
+    for (const char* name : {"--collective", "--algorithm", "--ranks", "--rank", "--nodes", "--neighborhood", "--grid", "--svg",
+                             "--html"}) {
+      if (as_map->count() > 0 && command->get_option(name)->count() > 0) throw CLI::ExcludesError("--map", name);
+    }
     line.action = as_map->count() > 0 ? of_map : of_schedule;
   });
 }
 
 int read_line(Line& line, const std::vector<std::string>& words) {
-  if (!words.empty() && !words[0].starts_with('-')) {
+  if (words.empty()) {
+    std::string examples = line.app.get_footer();
+    while (examples.ends_with('\n')) examples.pop_back();
+    complain_once("a subcommand is required; see 'quadrille --help'" + examples);
+    return bad_options;
+  }
+  if (!words[0].starts_with('-')) {
     if (const std::string problem = why_unknown(line.app, words[0]); !problem.empty()) {
       complain_once(problem);
       return bad_options;

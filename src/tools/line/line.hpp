@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/line/help.hpp"
+
 namespace quadrille::tools {
 
 struct BenchOptions;
@@ -16,6 +18,7 @@ using Action = std::function<int()>;
 
 // What the subcommands share while the command line is read.
 struct Line {
+  Line() { app.formatter_fn(help_text); }
   CLI::App app{"Fast all-to-all collectives on any MPI", "quadrille"};
   Action action;  // what the chosen subcommand does
 };

@@ -8,6 +8,7 @@
 #include "choose/registry.hpp"
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
+#include "tools/bench/neighborhood_text.hpp"
 #include "tools/plans/show_html.hpp"
 #include "tools/plans/show_neighbors.hpp"
 #include "tools/plans/show_svg.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 // A schedule for more ranks than this is not for reading.
 constexpr int kMostRanks = 1 << 20;
+constexpr const char* usual_neighborhood = "moore:2,1";
 
 int refuse(const std::string& what) {
   fmt::print(stderr, "quadrille show: {}\n", what);
@@ -27,6 +29,15 @@ int refuse(const std::string& what) {
 std::string standard_algorithm(Collective collective) {
   if (is_neighbor(collective)) return "torus";
   return is_allgather(collective) ? "bruck" : "zero-rotation-bruck";
+}
+
+// Of options that would do nothing.
+std::string why_useless(Collective collective, const ShowOptions& options) {
+  // The page also shows other collectives, on these nodes.
+  if (is_neighbor(collective) && !options.nodes.empty() && options.html.empty()) {
+    return fmt::format("--nodes is for collectives of all ranks, and {} is none", name_of(collective));
+  }
+  return why_no_neighbors(collective, !options.neighborhood.empty(), !options.grid.empty());
 }
 
 void show_rank(const choose::Choice& choice, const Placement& placed, int me) {
@@ -59,16 +70,19 @@ std::string domain_text(const std::vector<int>& domains, int rank) {
   return domains.empty() ? "" : fmt::format(", NUMA domain {}", domains[static_cast<std::size_t>(rank)]);
 }
 
-int show_command(const ShowOptions& options) {
+int show_command(const ShowOptions& given) {
+  ShowOptions options = given;
   Collective collective;
   if (!choose::collective_from_name(options.collective, collective)) {
     return refuse(fmt::format("unknown collective \"{}\"; known: {}", options.collective,
                               choose::collective_names()));
   }
+  std::string error = why_useless(collective, options);
+  if (!error.empty()) return refuse(error);
+  if (options.neighborhood.empty()) options.neighborhood = usual_neighborhood;
   choose::Choice choice;
-  std::string error = choose::parse_choice(
-      collective, options.algorithm.empty() ? standard_algorithm(collective) : options.algorithm,
-      choice);
+  error = choose::parse_choice(collective, options.algorithm.empty() ? standard_algorithm(collective) : options.algorithm,
+                               choice);
   if (!error.empty()) return refuse(error);
   if (!has_schedule(*choice.algorithm)) {
     return refuse(fmt::format("{} has no schedule to show", choice.algorithm->name));

@@ -11,7 +11,7 @@ struct ShowOptions {
   std::string algorithm;  // with parameters: "bruck:radix=4"; empty: zero-rotation-bruck, or torus
   int ranks = 8;
   int me = -1;                             // -1: all ranks
-  std::string neighborhood = "moore:2,1";  // neighbour collectives; see neighborhood_text.hpp
+  std::string neighborhood;                // neighbour collectives; see neighborhood_text.hpp; empty: moore:2,1
   std::string grid;                        // of their ranks; empty: an even torus of `ranks`
   std::string svg;                         // file to draw it into; empty: text
   std::string html;                        // file for the page on which blocks move; see show_html.hpp
@@ -24,7 +24,6 @@ struct ShowOptions {
 std::vector<int> domains_in_turn(const std::vector<int>& unit_domains, int ranks);
 // What a headline says of the domain of a rank.
 std::string domain_text(const std::vector<int>& domains, int rank);
-
 
 // Prints the schedule. Returns 0, or 2 if the options are wrong (one line on stderr).
 int show_command(const ShowOptions& options);
