@@ -28,6 +28,8 @@ struct SimulatedFigure {
   std::vector<SimulatedPanel> panels;
   std::vector<SimulatedClaim> claims;
   bool has_map = false;  // of who is the fastest, N by P, over all panels
+  const char* network = "theta";
+  const char* constants = "";  // where its constants come from
 };
 
 // Of Fan et al.

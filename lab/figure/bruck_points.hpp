@@ -2,6 +2,7 @@
 // simulate`.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -19,6 +20,7 @@ struct SimulatedLine {
   Collective collective = Collective::alltoallv;
   bool padded = false;             // all blocks are as large as the largest
   bool without_rotations = false;  // what is no part of a round with messages is left out
+  bool agrees = false;             // all ranks learn the largest block first, as a padded one's do anyway
 };
 
 // How large the blocks of a call are: of all blocks the mean, N being the largest.
@@ -38,6 +40,11 @@ struct SimulatedPanel {
   int per_node = 64;  // ranks of a node, as far as there are so many
 };
 
+// The ends of a network's ranges (network.hpp): all constants at their least, all at their most, copies dear and
+// messages cheap, messages dear and copies cheap. The last two bound which of two ways is the faster, the first two how
+// long they take.
+inline constexpr std::array<const char*, 4> network_ends = {"fast", "slow", "copying", "sending"};
+
 struct SimulatedPoint {
   std::size_t panel = 0, line = 0;
   int ranks = 0;
@@ -45,12 +52,14 @@ struct SimulatedPoint {
   double mean = 0;        // of a block, as it is sent
   std::string algorithm;  // what was simulated
   double microseconds = 0;
-  double fastest = 0, slowest = 0;  // the same where all constants of the network are at their least, and at their most
+  std::array<double, network_ends.size()> at_ends{};  // the same at the ends of the network's ranges
   bool one_node = false;  // one node stood for all
   std::string why_not{};  // it could not be
+  // Lines before it at the same place whose ranks do the same, or send the same messages in other windows.
+  std::string identical_to{}, same_messages_as{};
 };
 
-// All points of the panels; each schedule is built once, and goes through three networks.
+// All points of the panels; each schedule is built once, and goes through the network and its ends.
 std::vector<SimulatedPoint> simulate_points(const std::vector<SimulatedPanel>& panels, const std::string& network);
 
 }  // namespace quadrille::tools

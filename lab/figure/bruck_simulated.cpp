@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "lab/figure/bruck_list.hpp"
@@ -17,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* network_name = "aries";
+std::string time_at(const char* end) { return fmt::format("{}_us", end); }
 
 ordered_json row_json(const SimulatedLine& line, const SimulatedPoint& point) {
   ordered_json row = {{"line", line.label},
@@ -30,15 +33,18 @@ ordered_json row_json(const SimulatedLine& line, const SimulatedPoint& point) {
     return row;
   }
   row["us"] = std::round(point.microseconds * 1e3) / 1e3;
-  row["fast_us"] = std::round(point.fastest * 1e3) / 1e3;
-  row["slow_us"] = std::round(point.slowest * 1e3) / 1e3;
+  for (std::size_t i = 0; i < network_ends.size(); ++i) {
+    row[time_at(network_ends[i])] = std::round(point.at_ends[i] * 1e3) / 1e3;
+  }
   row["simulated"] = point.one_node ? "one node for all" : "all ranks";
+  if (!point.identical_to.empty()) row["identical_to"] = point.identical_to;
+  if (!point.same_messages_as.empty()) row["same_messages_as"] = point.same_messages_as;
   return row;
 }
 
 ordered_json compute_figure(const SimulatedFigure& figure) {
   simulate::Network network;
-  simulate::read_network(network_name, network);
+  simulate::read_network(figure.network, network);
   ordered_json json;
   json["figure"] = figure.name;
   json["source"] = figure.source;
@@ -51,21 +57,55 @@ ordered_json compute_figure(const SimulatedFigure& figure) {
                               {"ranks_a_node", panel.per_node},
                               {"rows", ordered_json::array()}});
   }
-  for (const SimulatedPoint& point : simulate_points(figure.panels, network_name)) {
+  for (const SimulatedPoint& point : simulate_points(figure.panels, figure.network)) {
     json["panels"][point.panel]["rows"].push_back(row_json(figure.panels[point.panel].lines[point.line], point));
   }
   return json;
 }
 
-double time_in(const ordered_json& panel, const std::string& line, int ranks, std::size_t bytes, const char* network = "us") {
+const ordered_json* find_row(const ordered_json& panel, const std::string& line, int ranks, std::size_t bytes) {
   for (const ordered_json& row : panel.at("rows")) {
-    if (row.at("line") == line && row.at("ranks") == ranks && row.at("bytes") == bytes) return row.value(network, 0.0);
+    if (row.at("line") == line && row.at("ranks") == ranks && row.at("bytes") == bytes) return &row;
   }
-  return 0;
+  return nullptr;
+}
+
+double time_in(const ordered_json& panel, const std::string& line, int ranks, std::size_t bytes,
+               const std::string& network = "us") {
+  const ordered_json* row = find_row(panel, line, ranks, bytes);
+  return row == nullptr ? 0 : row->value(network, 0.0);
+}
+
+// The first line that has this one's messages.
+std::string first_like(const ordered_json& panel, const std::string& line, int ranks, std::size_t bytes) {
+  const ordered_json* row = find_row(panel, line, ranks, bytes);
+  return row == nullptr ? line : row->value("identical_to", row->value("same_messages_as", line));
+}
+
+// Whether a claim compares, wherever it looks, a line with one that sends the same messages.
+bool compares_the_same(const SimulatedClaim& claim, const ordered_json& json) {
+  std::map<std::tuple<std::size_t, int, std::size_t>, std::pair<std::set<std::string>, std::set<std::string>>> looked;
+  claim.here([&](std::size_t panel, const std::string& line, int ranks, std::size_t bytes) {
+    const ordered_json& of = json.at("panels").at(panel);
+    auto& [lines, firsts] = looked[{panel, ranks, bytes}];
+    if (find_row(of, line, ranks, bytes) != nullptr)
+      lines.insert(line), firsts.insert(first_like(of, line, ranks, bytes));
+    return time_in(of, line, ranks, bytes);
+  });
+  std::erase_if(looked, [](const auto& place) { return place.second.first.empty(); });
+  return !looked.empty() && std::all_of(looked.begin(), looked.end(), [](const auto& place) {
+    return place.second.first.size() > 1 && place.second.second.size() == 1;
+  });
+}
+
+std::string why_no_verdict(const SimulatedClaim& claim, double here, const ordered_json& json) {
+  if (!claim.reason.empty()) return claim.reason;
+  if (here < 0) return "it was not simulated";
+  return compares_the_same(claim, json) ? "both send the same messages here" : "";
 }
 
 void judge_figure(const SimulatedFigure& figure, ordered_json& json) {
-  const auto number_in = [&](const SimulatedClaim& claim, const char* network) {
+  const auto number_in = [&](const SimulatedClaim& claim, const std::string& network) {
     const TimeOf time = [&](std::size_t panel, const std::string& line, int ranks, std::size_t bytes) {
       return time_in(json.at("panels").at(panel), line, ranks, bytes, network);
     };
@@ -73,9 +113,10 @@ void judge_figure(const SimulatedFigure& figure, ordered_json& json) {
   };
   ordered_json claims = ordered_json::array();
   for (const SimulatedClaim& claim : figure.claims) {
-    const double here = number_in(claim, "us"), fast = number_in(claim, "fast_us"), slow = number_in(claim, "slow_us");
-    const std::string reason = here >= 0 || !claim.reason.empty() ? claim.reason : "it was not simulated";
-    claims.push_back(claim_of_numbers(claim.text, claim.fast, claim.slow, claim.paper, {here, fast, slow}, reason));
+    std::vector<double> numbers = {number_in(claim, "us")};
+    for (const char* end : network_ends) numbers.push_back(number_in(claim, time_at(end)));
+    claims.push_back(claim_of_numbers(claim.text, claim.fast, claim.slow, claim.paper, numbers,
+                                      why_no_verdict(claim, numbers[0], json)));
   }
   json["claims"] = claims;
 }
@@ -113,15 +154,40 @@ std::string map_of(const ordered_json& json) {
   return fmt::format("The fastest, by simulation; S is the MPI:\n\n```\n{}```\n\n", map_text(grid));
 }
 
+// Which lines are like others at all places of a panel.
+std::string same_text(const ordered_json& json) {
+  std::map<std::tuple<std::string, std::string, std::string>, int> places;
+  for (const ordered_json& panel : json.at("panels")) {
+    for (const ordered_json& row : panel.at("rows")) {
+      for (const char* likeness : {"identical_to", "same_messages_as"}) {
+        if (row.contains(likeness)) ++places[{row.at("line"), row[likeness], likeness}];
+      }
+    }
+  }
+  std::string text;
+  for (const auto& [which, count] : places) {
+    const auto& [line, as, likeness] = which;
+    text += likeness == "identical_to"
+                ? fmt::format("At {} points `{}` does what `{}` does. ", count, line, as)
+                : fmt::format("At {} points `{}` sends the messages of `{}`, in other windows. ", count, line, as);
+  }
+  return text.empty() ? text : text + "No claim that compares only those has a verdict.\n\n";
+}
+
 std::string simulated_page(const SimulatedFigure& figure, const ordered_json& json, bool has_picture) {
   std::string text = fmt::format("# {}\n\nSource: {}.\n\n", figure.title, json.at("source").get<std::string>());
   text += fmt::format(
       "**Every number is simulated**: `{}` runs the schedules of all ranks through the network `{}` of the "
-      "[simulation](../simulate.md), whose constants are assumed (`quadrille simulate --list-networks`). A claim agrees if it does so also where all constants have the least value that is thought "
-      "possible, and where all have the most; the column has the three. {}\n\n",
-      json.at("command").get<std::string>(), network_name, figure.how);
+      "[simulation](../simulate.md). {} A claim agrees if it does so at all four ends of what the constants may be, "
+      "too "
+      "(`quadrille simulate --list-networks`): all at their least, all at their most, copies dear and messages cheap, "
+      "and the other way "
+      "round; the column has the usual number, and in brackets the least and the most. {}\n\n",
+      json.at("command").get<std::string>(), figure.network, figure.constants, figure.how);
+  text += same_text(json);
   if (has_picture) {
-    text += fmt::format("![{0}]({0}.svg)\n\nA band goes from the least to the most that the constants may be.\n\n", figure.name);
+    text += fmt::format("![{0}]({0}.svg)\n\nA band goes from the least to the most that the constants may be.\n\n",
+                        figure.name);
   }
   if (figure.has_map) text += map_of(json);
   for (std::size_t i = 0; i < figure.panels.size(); ++i) text += panel_text(figure.panels[i], json.at("panels").at(i));

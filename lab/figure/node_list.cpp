@@ -50,10 +50,12 @@ SimulatedFigure figure_of(const char* name, const char* number, const char* titl
           "Li, Zhang and Hoefler, Cache-oblivious MPI all-to-all communications based on Morton order, figure ") +
       number;
   f.title = std::string("Cache-oblivious paper, figure ") + number + ", simulated: " + title;
+  f.network = "fdr";
+  f.constants = "The rate of its links is InfiniBand's, the rest of its constants is assumed.";
   f.how =
-      "The paper measured on nodes of two Xeon E5-2680 v3, 24 cores, over an Infiniband that it does not name; the "
-      "network here has "
-      "10 GB/s a node. `MVAPICH2` is the schedule that MPICH chooses, which it descends from: Bruck up to 256 bytes, "
+      "The paper measured on nodes of two Xeon E5-2680 v3, 24 cores, over an Infiniband that it does not name: FDR "
+      "here, the ends "
+      "are EDR and QDR. `MVAPICH2` is the schedule that MPICH chooses, which it descends from: Bruck up to 256 bytes, "
       "then messages "
       "straight to all. ";
   return f;

@@ -9,10 +9,12 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "lab/simulate/crowd.hpp"
 #include "lab/simulate/network.hpp"
 #include "lab/simulate/rivals.hpp"
+#include "tools/bench/neighborhood_text.hpp"
 #include "tools/bench/options.hpp"
 
 namespace quadrille::simulate {
@@ -23,6 +25,24 @@ using Clock = std::chrono::steady_clock;
 int refuse(const std::string& what) {
   fmt::print(stderr, "quadrille simulate: {}\n", what);
   return 2;
+}
+
+bool can_be_simulated(Collective collective) { return is_dense(collective) || is_neighbor(collective); }
+
+// The grid has all ranks.
+std::string understand_around(const SimulateOptions& options, Around& around) {
+  if (std::string wrong = tools::parse_neighborhood(options.neighborhood, around.neighborhood); !wrong.empty())
+    return wrong;
+  around.grid = tools::even_torus(options.ranks, around.neighborhood.dimensions);
+  if (options.grid.empty()) return {};
+  if (std::string wrong = tools::parse_grid(options.grid, around.grid); !wrong.empty()) return wrong;
+  if (static_cast<int>(around.grid.extents.size()) != around.neighborhood.dimensions) {
+    return fmt::format("the grid {} has {} dimensions, the neighbourhood {} has {}", options.grid,
+                       around.grid.extents.size(), options.neighborhood, around.neighborhood.dimensions);
+  }
+  return around.grid.ranks() == options.ranks ? ""
+                                              : fmt::format("the grid {} has {} ranks, and --ranks says {}",
+                                                            options.grid, around.grid.ranks(), options.ranks);
 }
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -70,8 +90,13 @@ std::string_view name_of(Alike alike) {
 
 class Session {
  public:
-  Session(const SimulateOptions& options, Collective collective, plan::NodeMap map, Network network)
-      : options_(options), collective_(collective), map_(std::move(map)), network_(std::move(network)) {
+  Session(const SimulateOptions& options, Collective collective, plan::NodeMap map, std::optional<Around> around,
+          Network network)
+      : options_(options),
+        collective_(collective),
+        map_(std::move(map)),
+        around_(std::move(around)),
+        network_(std::move(network)) {
     every_rank_ = options.every_rank || network_.one_machine > 0 || network_.group_nodes > 0;
   }
 
@@ -90,7 +115,7 @@ class Session {
       result.algorithm = choose::to_string(choice);
     }
     const Load load = load_of(bytes, choice);
-    Run& run = prepared(choice);
+    Run& run = prepared(choice, line.rival.empty() && options_.agree);
     result.why_not = run.why_not;
     if (!result.why_not.empty()) return result;
     result.why_not = why_no_room(choice, run, load);
@@ -98,7 +123,8 @@ class Session {
     result.alike = run.crowd->alike;
     result.one_node = run.crowd->one_node;
     // A rival often chooses what another line has.
-    const std::string key = fmt::format("{} {} {}", result.algorithm, load.mean, load.largest);
+    const bool agrees = line.rival.empty() && options_.agree;
+    const std::string key = fmt::format("{} {} {} {}", result.algorithm, load.mean, load.largest, agrees);
     if (const auto known = outcomes_.find(key); known != outcomes_.end()) {
       result.outcome = known->second;
       return result;
@@ -137,11 +163,11 @@ class Session {
     if (choice.algorithm->engine == choose::Engine::inbox && load.largest > most_of_inbox) return "blocks are too large for inboxes";
     return {};
   }
-  Run& prepared(const choose::Choice& choice) {
-    Run& run = runs_[choose::to_string(choice)];
+  Run& prepared(const choose::Choice& choice, bool agrees) {
+    Run& run = runs_[choose::to_string(choice) + (agrees ? " agrees" : "")];
     if (run.crowd != nullptr || !run.why_not.empty()) return run;
     run.crowd = std::make_unique<Crowd>();
-    const Asked asked{collective_, choice, map_, every_rank_, options_.gigabytes * 1e9};
+    const Asked asked{collective_, choice, map_, every_rank_, options_.gigabytes * 1e9, agrees, around_};
     run.why_not = gather(asked, *run.crowd, [&](int done, int all) {
       progress_.show(fmt::format("{}: schedules of {} of {} ranks", choice.algorithm->name, done, all));
       return true;
@@ -156,6 +182,7 @@ class Session {
   const SimulateOptions& options_;
   const Collective collective_;
   const plan::NodeMap map_;
+  const std::optional<Around> around_;
   const Network network_;
   bool every_rank_;
   Progress progress_;
@@ -187,7 +214,7 @@ void add_all(Collective collective, const plan::NodeMap& map, std::vector<Line>&
 }
 
 std::string lines_of(const SimulateOptions& options, Collective collective, const plan::NodeMap& map, std::vector<Line>& lines) {
-  if (!options.no_rivals) {
+  if (!options.no_rivals && is_dense(collective)) {
     for (const Rival& rival : rivals()) lines.push_back({std::string(rival.name), std::string(rival.name), {}});
   }
   for (const std::string& text : options.algorithms) {
@@ -284,14 +311,19 @@ int simulate_command(const SimulateOptions& options) {
     return 0;
   }
   Collective collective;
-  if (!choose::collective_from_name(options.collective, collective) || !is_dense(collective)) {
-    return refuse(fmt::format("\"{}\" is not among {}", options.collective, choose::collective_names(is_dense)));
+  if (!choose::collective_from_name(options.collective, collective) || !can_be_simulated(collective)) {
+    return refuse(
+        fmt::format("\"{}\" is not among {}", options.collective, choose::collective_names(can_be_simulated)));
   }
   if (options.ranks < 1) return refuse("--ranks is missing");
   if (options.distribution != "equal" && is_sized(collective)) return refuse("--distribution is for the v and w forms");
   plan::NodeMap map;
   const std::string map_text = options.map.empty() ? fmt::format("blocked:{}", options.per_node) : options.map;
   if (std::string wrong = plan::parse_node_map(map_text, options.ranks, map); !wrong.empty()) return refuse(wrong);
+  std::optional<Around> around;
+  if (is_neighbor(collective)) {
+    if (std::string wrong = understand_around(options, around.emplace()); !wrong.empty()) return refuse(wrong);
+  }
   std::vector<std::size_t> sizes;
   if (std::string wrong = tools::parse_sizes(options.sizes, sizes); !wrong.empty()) return refuse("--sizes: " + wrong);
   Network network;
@@ -308,7 +340,7 @@ int simulate_command(const SimulateOptions& options) {
   fmt::print("{}, {} ranks on {} nodes, at most {} on one; network {}; simulated\n", options.collective, options.ranks, nodes, fullest,
              network.name);
   std::fflush(stdout);
-  Session session(options, collective, map, network);
+  Session session(options, collective, map, around, network);
   nlohmann::json rows = nlohmann::json::array();
   std::string problem;
   for (const Line& line : lines) {
@@ -323,9 +355,15 @@ int simulate_command(const SimulateOptions& options) {
   print_table(sizes, rows);
   std::fflush(stdout);
   if (file.is_open()) {
-    const nlohmann::json all = {{"collective", options.collective}, {"ranks", options.ranks}, {"nodes", nodes},
-                                {"ranks_on_fullest_node", fullest}, {"map", map_text}, {"distribution", options.distribution},
-                                {"network", to_json(network)}, {"rows", rows}};
+    nlohmann::json all = {{"collective", options.collective},
+                          {"ranks", options.ranks},
+                          {"nodes", nodes},
+                          {"ranks_on_fullest_node", fullest},
+                          {"map", map_text},
+                          {"distribution", options.distribution},
+                          {"network", to_json(network)},
+                          {"rows", rows}};
+    if (around) all["neighborhood"] = options.neighborhood, all["grid"] = tools::to_text(around->grid);
     file << all.dump(1) << "\n";
     if (!file.flush()) return refuse(fmt::format("cannot write '{}'", options.json));
   }

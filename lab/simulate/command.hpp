@@ -19,10 +19,12 @@ struct SimulateOptions {
   std::string map;  // a node map as in QUADRILLE_NODES; empty: blocked, per_node ranks each
   std::string sizes = "8:1K:x2";
   std::string distribution = "equal";
+  std::string neighborhood = "moore:2,1", grid;  // of neighbour collectives, as in show; an empty grid: an even torus
   std::vector<std::string> algorithms = {"all"};
   std::string network = "slingshot";
   bool no_rivals = false;
   bool every_rank = false;
+  bool agree = false;  // ours: all ranks learn the largest block first
   double gigabytes = 6;
   std::string json;  // a file
   bool list_networks = false;

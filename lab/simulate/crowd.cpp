@@ -6,6 +6,7 @@
 #include <bit>
 #include <set>
 
+#include "tools/plans/show_neighbors.hpp"
 
 namespace quadrille::simulate {
 namespace {
@@ -89,6 +90,8 @@ std::string why_not(const choose::Choice& choice, const plan::NodeMap& map) {
   if (choose::is_of_the_mpi(algorithm) || algorithm.needs.device_mpi) return "it is the MPI's own";
   if (algorithm.needs.one_node && map.nodes > 1) return "it needs all ranks on one node";
   if (algorithm.engine == Kind::inbox) return {};
+  if (algorithm.engine == Kind::neighbors) return {};
+  if (algorithm.engine == Kind::neighbor_copies) return "its copies between the ranks of a node are not simulated";
   if (algorithm.build == nullptr) return "it has no schedule that is known before the call";
   return {};
 }
@@ -101,12 +104,17 @@ Program program_of(const Asked& asked, int rank) {
   if (choose::row_of(algorithm.engine).plans == choose::Plans::leaders) {
     return reduce(plan::leaders_plan(problem, choose::leaders_kind_of(asked.collective)));
   }
+  if (asked.around) {
+    return reduce(tools::neighbor_schedule(asked.collective, asked.choice, asked.around->grid,
+                                           asked.around->neighborhood, {}, rank),
+                  rank);
+  }
   Program program;
   const int here = ranks_here(asked.map, rank, program.fence_first);
   program.fence_ranks = here;
   if (algorithm.engine == Kind::inbox || algorithm.engine == Kind::exchange) program.stages = pairs_in_node(here);
+  if (pads(asked.choice) || asked.agrees) agree(program, asked.map.ranks(), rank);
   if (pads(asked.choice)) {
-    agree(program, asked.map.ranks(), rank);
     // Each block is written and read once more.
     Stage padding;
     padding.before.own = 2 * static_cast<std::uint64_t>(asked.map.ranks());
@@ -139,7 +147,8 @@ Alike alike_at(const std::function<Program(int)>& program_of, const plan::NodeMa
 
 Alike alike_of(const Asked& asked) {
   const int per_node = ranks_of_each_node(asked.map);
-  if (per_node == 0) return Alike::not_known;
+  // Rows of a grid end in the middle of nodes, or nodes in the middle of rows.
+  if (per_node == 0 || asked.around) return Alike::not_known;
   return alike_at([&](int rank) { return program_of(asked, rank); }, asked.map, some_of(asked.map.nodes), some_of(per_node));
 }
 

@@ -8,12 +8,20 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "choose/registry.hpp"
 #include "lab/simulate/engine.hpp"
+#include "plan/neighborhood.hpp"
 
 namespace quadrille::simulate {
+
+// Of a neighbour collective: who a neighbour is. Its ranks lie in the grid row by row.
+struct Around {
+  plan::Grid grid;
+  plan::Neighborhood neighborhood;
+};
 
 struct Asked {
   Collective collective{};
@@ -21,6 +29,8 @@ struct Asked {
   plan::NodeMap map;
   bool every_rank = false;          // even if one node could stand for all
   double most_bytes = 6e9;          // of memory
+  bool agrees = false;              // all ranks learn the largest block first, as those that pad do
+  std::optional<Around> around{};   // of neighbour collectives
 };
 
 // Why an algorithm cannot be simulated on a map; empty if it can.

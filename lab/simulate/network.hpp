@@ -57,8 +57,10 @@ struct NamedNetwork {
 };
 const std::vector<NamedNetwork>& named_networks();
 
-// "slingshot", "slingshot:fast" (all constants at their least) or "slingshot:slow", or a file of JSON with names as in
-// network_fields(). Returns an empty string, or one line that says what is wrong.
+// "slingshot", or at an end of its ranges: "slingshot:fast" (all constants at their least), "slingshot:slow" (at their
+// most), "slingshot:copying" (copies at their most and messages at their least), "slingshot:sending" (the other way
+// round). Or a file of JSON with names as in network_fields(). Returns an empty string, or one line that says what is
+// wrong.
 std::string read_network(std::string_view text, Network& network);
 nlohmann::json to_json(const Network& network);
 

@@ -15,9 +15,11 @@ void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<v
       "  quadrille simulate alltoall --ranks 32768 --per-node 128 --sizes 8:1K:x2 --algorithm leaders:leaders=128\n"
       "  quadrille simulate allgather --ranks 4096 --per-node 64 --algorithm bruck ring --network hdr:slow\n"
       "  quadrille simulate alltoallv --ranks 512 --distribution uniform --network file.json --json out.json\n"
+      "  quadrille simulate neighbor_alltoall --ranks 512 --per-node 8 --neighborhood moore:3,1 --grid 8x8x8\n"
       "  quadrille simulate --list-networks\n");
   command->get_formatter()->column_width(34);
-  command->add_option("collective", options.collective, "Collective, as in bench")->default_str("alltoall");
+  command->add_option("collective", options.collective, "Collective, as in bench, also between neighbours")
+      ->default_str("alltoall");
   command->add_option("--ranks", options.ranks, "Number of ranks")->check(CLI::Range(1, 1 << 20));
   command->add_option("--per-node", options.per_node, "Ranks on each node")->check(CLI::Range(1, 1 << 20))->default_str("1");
   command->add_option("--map", options.map, "Node map, as in QUADRILLE_NODES, instead of --per-node");
@@ -28,13 +30,22 @@ void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<v
                    "Of uneven blocks: equal, or uniform, all taken for half as large as the largest")
       ->check(CLI::IsMember({"equal", "uniform"}))
       ->default_str("equal");
+  command
+      ->add_option("--neighborhood", options.neighborhood,
+                   "For neighbour collectives, as in bench: moore:D,R, von-neumann:D, offsets:...")
+      ->default_str("moore:2,1");
+  command->add_option("--grid", options.grid,
+                      "For neighbour collectives, extents as 4x2; 4x2m is no ring in the second. Else an even torus");
   command->add_option("--algorithm", options.algorithms, "These, with parameters if wanted; or all")->default_str("all");
   command
       ->add_option("--network", options.network,
-                   "One of --list-networks, with :fast or :slow for the ends of its range, or a file of JSON")
+                   "One of --list-networks, with :fast, :slow, :copying or :sending for the ends of its ranges, or a "
+                   "file of JSON")
       ->default_str("slingshot");
   command->add_flag("--no-rivals", options.no_rivals, "Without Open MPI and MPICH");
   command->add_flag("--every-rank", options.every_rank, "Simulate every rank, even if those of one node could stand for all");
+  command->add_flag("--agree", options.agree,
+                    "All ranks learn the largest block first, also where no schedule of ours needs it");
   command->add_option("--memory", options.gigabytes, "At most so many GB")->check(CLI::Range(0.1, 1e6))->default_str("6");
   command->add_option("--json", options.json, "Write all results to this file");
   command->add_flag("--list-networks", options.list_networks, "Name the networks and where their constants come from");

@@ -29,7 +29,7 @@ WRITERS = {'before-after.md': ['bench/before_after.py', 'check'], 'between-nodes
            'demo.md': ['scripts/demo.py', '--check', 'docs/results/demo.json'], 'fft2d.md': ['bench/fft2d.py', '--check'],
            'gpu.md': ['bench/gpu_page.py', 'check'], 'model.md': ['bench/model_page.py', 'check'],
            'requests.md': ['bench/requests_page.py', 'check'], 'scale.md': ['bench/scale_page.py', 'check'],
-           'tuna.md': ['bench/tuna_page.py', 'check']}
+           'theta.md': ['bench/theta_page.py', 'check'], 'tuna.md': ['bench/tuna_page.py', 'check']}
 # Only the tool can compute what stands there, so docs.figures checks it.
 COMPUTED = {'maps.md': 'lab/figures.py check'}
 WITHOUT_NUMBERS = {INDEX: 'the index: counts of verdicts, which lab/figures.py and lab/applications.py check, and words',

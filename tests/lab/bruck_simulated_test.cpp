@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "lab/figure/bruck_list.hpp"
 #include "lab/figure/computed.hpp"
+#include "lab/simulate/network.hpp"
 #include "stored_figure.hpp"
 
 namespace quadrille::tools {
@@ -41,7 +43,7 @@ TEST(BruckLoads, AreTheMeansOfTheirDistributions) {
 }
 
 std::vector<SimulatedPoint> points_of(const SimulatedLine& line, int ranks, std::size_t bytes) {
-  return simulate_points({{"", false, {ranks}, {bytes}, uniform_mean(), {line}}}, "aries");
+  return simulate_points({{"", false, {ranks}, {bytes}, uniform_mean(), {line}}}, "theta");
 }
 
 TEST(BruckPoints, PaddedBlocksAreAsLargeAsTheLargest) {
@@ -63,16 +65,85 @@ TEST(BruckPoints, PaddedAlltoallIsWhatMpichTakesForBlocksOfThatSize) {
   EXPECT_EQ(points_of(line, 16, 512)[0].algorithm, "padded-waitall-stride:stride=32");
 }
 
-// 5 ns a block and 0.1 ns a byte of a copy in the network "aries"; basic Bruck rotates P blocks before and P behind.
+// Basic Bruck rotates P blocks before and P behind.
 TEST(BruckPoints, WithoutRotationsTheirCopiesAreMissingAlone) {
   const auto time = [](const char* algorithm, bool without) {
     const SimulatedLine line = {"", algorithm, Collective::alltoall, false, without};
-    return simulate_points({{"", true, {16}, {32}, equal_mean(), {line}, 1}}, "aries")[0].microseconds;
+    return simulate_points({{"", true, {16}, {32}, equal_mean(), {line}, 1}}, "theta")[0].microseconds;
   };
-  const double copy = 0.005 + 32 * 0.0001;
+  simulate::Network network;
+  ASSERT_EQ(simulate::read_network("theta", network), "");
+  const double copy = (network.copied_block + 32 * network.copied_byte) / 1000;
   EXPECT_NEAR(time("basic-bruck:radix=2", false) - time("basic-bruck:radix=2", true), 2 * 16 * copy, 16 * copy * 0.1);
   EXPECT_NEAR(time("modified-bruck:radix=2", false) - time("modified-bruck:radix=2", true), 16 * copy, 16 * copy * 0.1);
   EXPECT_EQ(time("zero-rotation-bruck:radix=2", false), time("zero-rotation-bruck:radix=2", true));
+}
+
+// A line that does what another does, or sends the same messages in other windows, says so; one of the same times by
+// chance not.
+TEST(BruckPoints, LinesThatAreAlikeSaySo) {
+  const SimulatedLine one = {"one", "spread-out"}, other = {"other", "spread-out"},
+                      windows = {"windows", "waitall-stride:stride=3"}, bruck = {"bruck", "two-phase-bruck:radix=2"};
+  const auto points = simulate_points({{"", false, {8}, {64}, uniform_mean(), {one, other, windows, bruck}}}, "theta");
+  ASSERT_EQ(points.size(), 4U);
+  EXPECT_EQ(points[0].identical_to + points[0].same_messages_as, "");
+  EXPECT_EQ(points[1].identical_to, "one");
+  EXPECT_EQ(points[2].identical_to, "");
+  EXPECT_EQ(points[2].same_messages_as, "one");
+  EXPECT_EQ(points[3].identical_to + points[3].same_messages_as, "");
+}
+
+TEST(BruckPoints, TheEndsOfANetworkFavourOneWayOrTheOther) {
+  const SimulatedLine direct = {"", "spread-out"}, bruck = {"", "two-phase-bruck:radix=2,eager=0"};
+  const SimulatedPoint few_copies = points_of(direct, 256, 64)[0], many_copies = points_of(bruck, 256, 64)[0];
+  const auto ratio = [&](std::size_t end) { return few_copies.at_ends[end] / many_copies.at_ends[end]; };
+  const double usual = few_copies.microseconds / many_copies.microseconds;
+  EXPECT_LT(few_copies.at_ends[0], few_copies.microseconds);
+  EXPECT_GT(few_copies.at_ends[1], few_copies.microseconds);
+  EXPECT_LT(ratio(2), usual);
+  EXPECT_GT(ratio(3), usual);
+}
+
+// Two lines of one time: no verdict if one sends the other's messages, else one.
+TEST(BruckClaims, OfLinesThatAreAlikeHaveNoVerdict) {
+  const auto figure = computed_figure("bruck-6-simulated");
+  ASSERT_TRUE(figure);
+  nlohmann::ordered_json json = {{"panels", nlohmann::ordered_json::array()}};
+  for (std::size_t panel = 0; panel < 9; ++panel) json["panels"].push_back({{"rows", nlohmann::ordered_json::array()}});
+  nlohmann::ordered_json row = {{"line", "two-phase"}, {"ranks", 1024}, {"bytes", 256}};
+  for (const char* us : {"us", "fast_us", "slow_us", "copying_us", "sending_us"}) row[us] = 1;
+  nlohmann::ordered_json& rows = json["panels"][3]["rows"];
+  rows.push_back(row);
+  row["line"] = "MPI";
+  rows.push_back(row);
+  const auto verdict = [&](nlohmann::ordered_json data) {
+    figure->judge(data);
+    for (const auto& claim : data["claims"]) {
+      if (claim["text"].get<std::string>().starts_with("1024 ranks, N = 256"))
+        return claim["verdict"].get<std::string>();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(verdict(json), "disagrees");
+  rows[1]["same_messages_as"] = "two-phase";
+  EXPECT_EQ(verdict(json), "cannot be tested here");
+}
+
+// bench/theta_page.py writes there what it fitted.
+TEST(Theta, HasTheConstantsOfTheFit) {
+  std::ifstream file(std::string(QUADRILLE_RESULTS) + "/theta/fit.json");
+  const auto fit = nlohmann::json::parse(file, nullptr, false);
+  ASSERT_TRUE(fit.is_object());
+  simulate::Network network;
+  ASSERT_EQ(simulate::read_network("theta", network), "");
+  for (const auto& way : fit["ways"]) {
+    if (way["way"] != fit["chosen"]) continue;
+    for (const simulate::NetworkField& field : simulate::network_fields()) {
+      EXPECT_EQ(network.*(field.value), way["network"][std::string(field.name)]) << field.name;
+    }
+    return;
+  }
+  ADD_FAILURE() << "the chosen way is not there";
 }
 
 // Each claim looks at lines, ranks and sizes that are there, or says why not.
