@@ -63,7 +63,7 @@ constexpr const char* is_fitted = "the constants of the network are fitted to it
 constexpr const char* by_construction =
     "it holds by construction: what is left are the same rounds of the same messages and copies";
 constexpr const char* is_figure_6 = "these are the points of figure 6, and judged there";
-constexpr const char* of_the_means = "it follows from the mean sizes, which are all that is simulated of a window";
+constexpr const char* of_the_means = "it follows from the mean sizes, which are all that is simulated of a window or a distribution";
 
 // Where it is least ahead of the sizes up to `most`.
 SimulatedClaim wherever(std::string text, std::size_t panel, std::string fast, std::string slow, int ranks,
@@ -355,6 +355,7 @@ SimulatedFigure figure_10() {
                             }
                             return ratios.empty() ? nothing : geometric_mean(ratios);
                           }});
+      f.claims.back().reason = of_the_means;
     }
   }
   return f;

@@ -51,7 +51,9 @@ class Print {
       }
       for (const bool one : program.scattered) add(one ? 1 : 0);
       add(static_cast<std::uint64_t>(program.sizes));
-      add(std::bit_cast<std::uint64_t>(program.with_sizes));
+      for (const double one : {program.with_sizes, program.size_beside, program.piece, program.scattered_copies})
+        add(std::bit_cast<std::uint64_t>(one));
+      add(static_cast<std::uint64_t>(program.fence_first)), add(static_cast<std::uint64_t>(program.fence_ranks));
     }
   }
   std::uint64_t number() const { return number_; }
@@ -63,7 +65,7 @@ class Print {
       add(copies.own), add(copies.shared), add(copies.shared_blocks);
     for (const plan::Range& range : {stage.sends, stage.receives}) add(range.first), add(range.count);
     if (with_windows) add(static_cast<std::uint64_t>(stage.window.wait)), add(stage.window.pairs);
-    add(stage.fence ? 1 : 0), add(stage.beside ? 1 : 0);
+    add(stage.fence ? 1 : 0), add(stage.beside ? 1 : 0), add(std::bit_cast<std::uint64_t>(stage.up_to));
   }
 
   std::uint64_t number_ = 0;

@@ -29,20 +29,21 @@ int refuse(const std::string& what) {
 
 bool can_be_simulated(Collective collective) { return is_dense(collective) || is_neighbor(collective); }
 
+std::string neighborhood_of(const SimulateOptions& options) {
+  return options.neighborhood.empty() ? default_neighborhood : options.neighborhood;
+}
+
 // The grid has all ranks.
 std::string understand_around(const SimulateOptions& options, Around& around) {
-  if (std::string wrong = tools::parse_neighborhood(options.neighborhood, around.neighborhood); !wrong.empty())
-    return wrong;
+  const std::string neighborhood = neighborhood_of(options);
+  if (std::string wrong = tools::parse_neighborhood(neighborhood, around.neighborhood); !wrong.empty()) return wrong;
   around.grid = tools::even_torus(options.ranks, around.neighborhood.dimensions);
   if (options.grid.empty()) return {};
-  if (std::string wrong = tools::parse_grid(options.grid, around.grid); !wrong.empty()) return wrong;
-  if (static_cast<int>(around.grid.extents.size()) != around.neighborhood.dimensions) {
-    return fmt::format("the grid {} has {} dimensions, the neighbourhood {} has {}", options.grid,
-                       around.grid.extents.size(), options.neighborhood, around.neighborhood.dimensions);
-  }
-  return around.grid.ranks() == options.ranks ? ""
-                                              : fmt::format("the grid {} has {} ranks, and --ranks says {}",
-                                                            options.grid, around.grid.ranks(), options.ranks);
+  if (std::string wrong = tools::parse_grid_of(options.grid, around.neighborhood, neighborhood, around.grid); !wrong.empty())
+    return wrong;
+  return around.grid.ranks() == options.ranks
+             ? ""
+             : fmt::format("the grid {} has {} ranks, and --ranks says {}", options.grid, around.grid.ranks(), options.ranks);
 }
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -321,6 +322,9 @@ int simulate_command(const SimulateOptions& options) {
   const std::string map_text = options.map.empty() ? fmt::format("blocked:{}", options.per_node) : options.map;
   if (std::string wrong = plan::parse_node_map(map_text, options.ranks, map); !wrong.empty()) return refuse(wrong);
   std::optional<Around> around;
+  if (std::string wrong = tools::why_no_neighbors(collective, !options.neighborhood.empty(), !options.grid.empty()); !wrong.empty())
+    return refuse(wrong);
+  if (options.agree && is_neighbor(collective)) return refuse("--agree is for collectives among all ranks");
   if (is_neighbor(collective)) {
     if (std::string wrong = understand_around(options, around.emplace()); !wrong.empty()) return refuse(wrong);
   }
@@ -363,7 +367,7 @@ int simulate_command(const SimulateOptions& options) {
                           {"distribution", options.distribution},
                           {"network", to_json(network)},
                           {"rows", rows}};
-    if (around) all["neighborhood"] = options.neighborhood, all["grid"] = tools::to_text(around->grid);
+    if (around) all["neighborhood"] = neighborhood_of(options), all["grid"] = tools::to_text(around->grid);
     file << all.dump(1) << "\n";
     if (!file.flush()) return refuse(fmt::format("cannot write '{}'", options.json));
   }

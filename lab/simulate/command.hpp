@@ -12,6 +12,8 @@ class App;
 
 namespace quadrille::simulate {
 
+inline constexpr const char* default_neighborhood = "moore:2,1";
+
 struct SimulateOptions {
   // As on the command line.
   std::string collective = "alltoall";
@@ -19,7 +21,8 @@ struct SimulateOptions {
   std::string map;  // a node map as in QUADRILLE_NODES; empty: blocked, per_node ranks each
   std::string sizes = "8:1K:x2";
   std::string distribution = "equal";
-  std::string neighborhood = "moore:2,1", grid;  // of neighbour collectives, as in show; an empty grid: an even torus
+  // Of neighbour collectives, as in show; empty: default_neighborhood, and an even torus.
+  std::string neighborhood, grid;
   std::vector<std::string> algorithms = {"all"};
   std::string network = "slingshot";
   bool no_rivals = false;

@@ -17,7 +17,6 @@ void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<v
       "  quadrille simulate alltoallv --ranks 512 --distribution uniform --network file.json --json out.json\n"
       "  quadrille simulate neighbor_alltoall --ranks 512 --per-node 8 --neighborhood moore:3,1 --grid 8x8x8\n"
       "  quadrille simulate --list-networks\n");
-  command->get_formatter()->column_width(34);
   command->add_option("collective", options.collective, "Collective, as in bench, also between neighbours")
       ->default_str("alltoall");
   command->add_option("--ranks", options.ranks, "Number of ranks")->check(CLI::Range(1, 1 << 20));
@@ -33,7 +32,7 @@ void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<v
   command
       ->add_option("--neighborhood", options.neighborhood,
                    "For neighbour collectives, as in bench: moore:D,R, von-neumann:D, offsets:...")
-      ->default_str("moore:2,1");
+      ->default_str(default_neighborhood);
   command->add_option("--grid", options.grid,
                       "For neighbour collectives, extents as 4x2; 4x2m is no ring in the second. Else an even torus");
   command->add_option("--algorithm", options.algorithms, "These, with parameters if wanted; or all")->default_str("all");

@@ -13,17 +13,39 @@
 namespace quadrille::record {
 namespace {
 
-// What is known of an address to which doors return. To look through the stack takes longer than many calls do. But the frames of
-// a library's function are of one size, so what called it is found at the same distance again. What is read there is believed if a
-// look through the stack has found it before.
+// A function of the MPI that programs in Fortran call. To look through the stack takes longer than many calls do. But the frames of
+// such a function are of one size, so what called it is found at the same distance again. What is read there is believed if a look
+// through the stack has found it before.
 struct Layer {
-  const void* returns_to = nullptr;
-  bool is_layer = false;
-  std::ptrdiff_t distance = 0;          // of a layer: from `here` to where it keeps the program's address
-  std::array<const void*, 64> seen{};   // of a layer: addresses in the program, each at its place
+  bool is_regular = true;
+  std::ptrdiff_t distance = 0;  // from `here` to where it keeps the program's address
+  std::array<const void*, 64> sites{};
 };
-constexpr std::size_t layer_places = 16;
-thread_local Layer layers[layer_places];
+
+// What is known of an address to which doors return.
+struct Return {
+  const void* address = nullptr;
+  Layer* layer = nullptr;
+};
+
+// All are found again: one that pushed out another would be looked up in each call.
+thread_local std::array<Return, 256> returns;
+thread_local std::array<Layer, 16> layers;
+thread_local std::size_t layers_used = 0;
+
+const void* address_in(const Return& one) { return one.address; }
+const void* address_in(const void* site) { return site; }
+
+// Where an address is, or else has room; null if there is none.
+template <class Kept, std::size_t size>
+Kept* place_for(std::array<Kept, size>& all, const void* address) {
+  const std::size_t first = (reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15ULL >> 32) % size;
+  for (std::size_t i = 0; i < size; ++i) {
+    Kept& one = all[(first + i) % size];
+    if (address_in(one) == address || address_in(one) == nullptr) return &one;
+  }
+  return nullptr;
+}
 
 bool is_of_the_mpi(const void* address) {
   const sys::CodePlace at = sys::place_in_code(address);
@@ -40,45 +62,43 @@ sys::Caller program_behind(const void* returns_to) {
   return program != all.end() ? *program : sys::Caller{};
 }
 
-std::uintptr_t number_of(const void* address) { return reinterpret_cast<std::uintptr_t>(address) >> 2; }
-
-const void*& place_of_site(Layer& layer, const void* site) { return layer.seen[number_of(site) % layer.seen.size()]; }
-
-void look_at(Layer& layer, const void* returns_to, const std::byte* here) {
-  layer = {};
-  layer.returns_to = returns_to;
-  if (!is_of_the_mpi(returns_to)) return;
+// Null if it is no layer, or one of which nothing can be found.
+Layer* layer_at(const void* returns_to, const std::byte* here) {
+  if (layers_used == layers.size() || !is_of_the_mpi(returns_to)) return nullptr;
   const sys::Caller program = program_behind(returns_to);
-  if (program.kept_at == nullptr) return;
-  layer.is_layer = true;
+  if (program.kept_at == nullptr) return nullptr;
+  Layer& layer = layers[layers_used++];
   layer.distance = program.kept_at - here;
-  place_of_site(layer, program.returns_to) = program.returns_to;
+  *place_for(layer.sites, program.returns_to) = program.returns_to;
+  return &layer;
 }
 
-const void* site_of(Layer& layer, const std::byte* here) {
+const void* site_behind(Layer& layer, const void* returns_to, const std::byte* here) {
   const void* site = nullptr;
   std::memcpy(&site, here + layer.distance, sizeof site);
-  const void*& seen = place_of_site(layer, site);
-  if (seen == site) return site;
-  const sys::Caller program = program_behind(layer.returns_to);
-  if (program.returns_to != site) {  // its frames are of several sizes
-    layer.is_layer = false;
-    return layer.returns_to;
+  const void** const seen = site != nullptr ? place_for(layer.sites, site) : nullptr;
+  if (seen != nullptr && *seen == site) return site;
+  if (seen == nullptr || program_behind(returns_to).returns_to != site) {  // too many, or its frames are of several sizes
+    layer.is_regular = false;
+    return returns_to;
   }
-  return seen = site;
+  return *seen = site;
 }
 
 }  // namespace
 
 const void* site_in_program(const void* returns_to, const void* here) {
-  Layer& layer = layers[number_of(returns_to) % layer_places];
+  Return* const known = place_for(returns, returns_to);
+  if (known == nullptr) return returns_to;
   const auto* const stack = static_cast<const std::byte*>(here);
-  if (layer.returns_to == returns_to && !layer.is_layer) return returns_to;
   const void* site = returns_to;
-  static_cast<void>(thrown_by([&] {
-    if (layer.returns_to != returns_to) look_at(layer, returns_to, stack);
-    if (layer.is_layer) site = site_of(layer, stack);
-  }));
+  if (known->address == nullptr) {
+    static_cast<void>(thrown_by([&] { known->layer = layer_at(returns_to, stack); }));
+    known->address = returns_to;
+  }
+  Layer* const layer = known->layer;
+  if (layer == nullptr || !layer->is_regular) return returns_to;
+  static_cast<void>(thrown_by([&] { site = site_behind(*layer, returns_to, stack); }));
   return site;
 }
 

@@ -54,7 +54,10 @@ expect 0 0 "3 nodes" $simulate alltoall --ranks 6 --map roundrobin:3 --sizes 8 -
 
 expect 2 1 "--ranks is missing" $simulate alltoall
 expect 2 1 "is not among" $simulate bcast --ranks 4
-expect 2 1 "is not among" $simulate neighbor_alltoall --ranks 4
+expect 2 1 "neighbour" $simulate alltoall --ranks 4 --grid 2x2
+expect 2 1 "--agree" $simulate neighbor_alltoall --ranks 4 --agree
+expect 2 1 "has 6 ranks" $simulate neighbor_alltoall --ranks 4 --grid 3x2
+expect 2 1 "is no neighbourhood" $simulate neighbor_alltoall --ranks 4 --neighborhood nosuch
 expect 2 1 "nosuch" $simulate alltoall --ranks 4 --algorithm nosuch
 expect 2 1 "radix" $simulate alltoall --ranks 4 --algorithm zero-rotation-bruck:radix=1
 expect 2 1 "it is the MPI's own" $simulate alltoall --ranks 4 --algorithm mpi

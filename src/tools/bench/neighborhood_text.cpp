@@ -97,6 +97,14 @@ std::string to_text(const plan::Grid& grid) {
   return text;
 }
 
+std::string parse_grid_of(std::string_view text, const plan::Neighborhood& neighborhood, std::string_view neighborhood_text,
+                          plan::Grid& grid) {
+  if (std::string wrong = parse_grid(text, grid); !wrong.empty()) return wrong;
+  if (static_cast<int>(grid.extents.size()) == neighborhood.dimensions) return "";
+  return fmt::format("the grid {} has {} dimensions, the neighbourhood {} has {}", text, grid.extents.size(), neighborhood_text,
+                     neighborhood.dimensions);
+}
+
 std::string why_no_neighbors(Collective collective, bool has_neighborhood, bool has_grid) {
   if (is_neighbor(collective) || !(has_neighborhood || has_grid)) return "";
   const char* options = !has_grid           ? "--neighborhood is"

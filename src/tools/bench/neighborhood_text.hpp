@@ -17,6 +17,9 @@ std::string parse_neighborhood(std::string_view text, plan::Neighborhood& neighb
 // Returns an empty string, or one line that says what is wrong.
 std::string parse_grid(std::string_view text, plan::Grid& grid);
 std::string to_text(const plan::Grid& grid);
+// The same of a grid that must have the dimensions of a neighbourhood, which was written as `neighborhood_text`.
+std::string parse_grid_of(std::string_view text, const plan::Neighborhood& neighborhood, std::string_view neighborhood_text,
+                          plan::Grid& grid);
 
 // Why the options --neighborhood and --grid, or the one of them that is given, are nothing for that collective. Same return rule.
 std::string why_no_neighbors(Collective collective, bool has_neighborhood, bool has_grid);

@@ -141,11 +141,7 @@ std::string understand_neighborhood(const BenchOptions& options, BenchPlan& plan
   if (error.empty()) error = parse_neighborhood(options.neighborhood, plan.neighborhood);
   if (!error.empty() || options.grid.empty()) return error;
   plan::Grid grid;
-  if (error = parse_grid(options.grid, grid); !error.empty()) return error;
-  if (static_cast<int>(grid.extents.size()) != plan.neighborhood.dimensions) {
-    return fmt::format("the grid {} has {} dimensions, the neighbourhood {} has {}", options.grid, grid.extents.size(),
-                       options.neighborhood, plan.neighborhood.dimensions);
-  }
+  if (error = parse_grid_of(options.grid, plan.neighborhood, options.neighborhood, grid); !error.empty()) return error;
   if (std::find(grid.periodic.begin(), grid.periodic.end(), false) != grid.periodic.end()) {
     return fmt::format("the grid '{}' is no torus; leave each 'm' out", options.grid);
   }

@@ -258,7 +258,10 @@ std::string answer(const ExplainOptions& options, const Question& question, Answ
   if (!options.algorithms.empty()) {
     for (const std::string& text : options.algorithms) {
       choose::Choice choice;
-      if (std::string problem = parse_choice(question.collective, text, choice); !problem.empty()) return problem;
+      if (std::string problem = parse_choice(question.collective, text, choice); !problem.empty()) {
+        progress.clear();
+        return problem;
+      }
       std::string why = why_not(choice, key);
       if (why.empty()) why = choose::why_no_cost(*choice.algorithm);
       show(text);

@@ -25,9 +25,10 @@ Event second_cache_misses() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   // L2_RQSTS.MISS, from Skylake on.
-  if (__builtin_cpu_is("intel")) return {"L2 misses", PERF_TYPE_RAW, 0x3f24, ""};
+  // Of older cores and of those of the Atom line, which have no AVX, it is another event.
+  if (__builtin_cpu_is("intel") && __builtin_cpu_supports("avx")) return {"L2 misses", PERF_TYPE_RAW, 0x3f24, ""};
   // Misses of the data and of the instruction side, from Zen 2 on.
-  if (__builtin_cpu_is("amd")) return {"L2 misses", PERF_TYPE_RAW, 0x0964, ""};
+  if (__builtin_cpu_is("znver2") || __builtin_cpu_is("amdfam19h")) return {"L2 misses", PERF_TYPE_RAW, 0x0964, ""};
 #elif defined(__aarch64__)
   return {"L2 misses", PERF_TYPE_RAW, 0x17, ""};  // L2D_CACHE_REFILL, the architecture's own number
 #endif
@@ -39,10 +40,11 @@ Event store_stalls() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   // RESOURCE_STALLS.SB (event 0xA2, mask 0x08), from Sandy Bridge on: what PAPI_MEM_WCY counts there. Intel's perfmon lists.
-  if (__builtin_cpu_is("intel")) return {"store stalls", PERF_TYPE_RAW, 0x08a2, ""};
-  // Dispatch stalls for want of store queue tokens (event 0xAE, mask 0x04), from Zen 2 on: pmu-events/arch/x86/amdzen* of
+  // Of older cores and of those of the Atom line, which have no AVX, it is another event.
+  if (__builtin_cpu_is("intel") && __builtin_cpu_supports("avx")) return {"store stalls", PERF_TYPE_RAW, 0x08a2, ""};
+  // Dispatch stalls for want of store queue tokens (event 0xAE, mask 0x04), of Zen 2, 3 and 4: pmu-events/arch/x86/amdzen* of
   // Linux.
-  if (__builtin_cpu_is("amd")) return {"store stalls", PERF_TYPE_RAW, 0x04ae, ""};
+  if (__builtin_cpu_is("znver2") || __builtin_cpu_is("amdfam19h")) return {"store stalls", PERF_TYPE_RAW, 0x04ae, ""};
 #endif
   return {"store stalls", 0, 0, "not available: the event's number is not known for this processor"};
 }
