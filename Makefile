@@ -5,7 +5,8 @@
 #   DESTDIR   a root to install under, for packagers  (default: none)
 #   TESTS     a ctest regular expression: only these tests in `make test` (default: all)
 #   SECONDS   how long `make fuzz` runs                (default: 3600)
-#   RESULTS   where these two write                    (default: build/results; docs/results replaces the stored ones)
+#   RESULTS   where `make results` and `make results-long` write
+#                                                      (default: build/results; docs/results replaces the stored ones)
 #   RUNS      whole runs of each figure in `make results` and `make results-long` (default: 3)
 #   SEED      draws the part of the large matrices that runs; `all` for all (default: a new seed each time)
 

@@ -1,5 +1,6 @@
 """What the scripts share that measure on hosts which this machine plays (tests/cluster/hosts.py)."""
 
+import argparse
 import json
 import os
 import pathlib
@@ -45,6 +46,47 @@ def store(path, known, rows, kept):
                        for row in rows)
   text = json.dumps({**known, 'rows': []}, indent=1)
   path.write_text(text.replace('"rows": []', f'"rows": [\n  {lines}\n ]') + '\n')
+
+
+class Runs:
+  """Runs of layouts in a folder. Those of the same sources are not measured again; all others of a layout go when its first new one
+  is there, so that a page has no runs of two programs."""
+
+  def __init__(self, folder):
+    self.folder, self.begun = pathlib.Path(folder), set()
+
+  def path(self, name, run):
+    return self.folder / f'{name}-{run}.json'
+
+  def is_done(self, name, run, commit):
+    path = self.path(name, run)
+    return bool(commit) and not commit.endswith('+') and path.is_file() and json.loads(path.read_text()).get('commit') == commit
+
+  def store(self, name, run, known, rows, kept):
+    if name not in self.begun:
+      self.begun.add(name)
+      for path in self.folder.glob(f'{name}-*.json'):
+        number = path.stem.removeprefix(f'{name}-')
+        if number.isdigit() and not self.is_done(name, number, known.get('commit', '')):
+          path.unlink()
+    store(self.path(name, run), known, rows, kept)
+
+
+def is_built(mpi):
+  return (ROOT / 'build' / mpi / 'bin' / 'quadrille').exists()
+
+
+def main(description, stored, measure, write, check):
+  """The command line of a script: `measure` gets its words and the folder."""
+  parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument('what', choices=['measure', 'write', 'check'])
+  parser.add_argument('words', nargs='*')
+  parser.add_argument('--stored', type=pathlib.Path, default=stored, help='where `measure` writes')
+  options = parser.parse_args()
+  if options.what == 'measure':
+    measure(options.stored, *options.words)
+  else:
+    {'write': write, 'check': check}[options.what]()
 
 
 def when(files):

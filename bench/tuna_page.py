@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures Bruck of any radix and its hierarchical form between hosts, and writes the page of results.
 
-    bench/tuna_page.py measure 3    # so many runs of all layouts with each build, into docs/results/hosts/tuna
+    bench/tuna_page.py measure 3    # so many runs of all layouts with each build, into docs/results/hosts/tuna, or
+                                    # --stored FOLDER; what is there by the same program is not measured again
     bench/tuna_page.py write        # docs/results/tuna.md, from what is stored there
     bench/tuna_page.py check        # is the page what is stored?
 """
@@ -9,7 +10,6 @@ import json
 import math
 import re
 import statistics
-import sys
 
 import played_hosts
 import stored_page
@@ -43,19 +43,28 @@ def words_of(layout):
           ['bench', 'alltoallv', '--distribution', 'uniform', '--sizes', SIZES, '--algorithms', ','.join(algorithms)])
 
 
-def measure(runs='1', only=''):
+def lacking(folder, runs, only=''):
+  """(run, layout) of what is not measured yet by these programs."""
+  done = played_hosts.Runs(folder)
+  return [(run, layout) for run in range(1, int(runs) + 1) for layout in LAYOUTS
+          if only in layout and played_hosts.is_built(mpi_of(layout))
+          and not done.is_done(layout, run, played_hosts.commit_of(ROOT / 'build' / mpi_of(layout)))]
+
+
+def mpi_of(layout):
+  return layout.split('-')[0]
+
+
+def measure(folder, runs='1', only=''):
   """So many runs of the layouts whose names have `only` in them."""
-  for run in range(1, int(runs) + 1):
-    for layout in LAYOUTS:
-      mpi = layout.split('-')[0]
-      if only not in layout or not (ROOT / 'build' / mpi / 'bin' / 'quadrille').exists():
-        continue
-      before, after = words_of(layout)
-      command = played_hosts.shown(before, mpi, after)
-      print(f'run {run}: {command}', flush=True)
-      whole = played_hosts.results_of(mpi, before, after)
-      known = {'command': command, **played_hosts.circumstances(mpi, whole['header'])}
-      played_hosts.store(STORED / f'{layout}-{run}.json', known, whole['rows'], KEPT)
+  stored = played_hosts.Runs(folder)
+  for run, layout in lacking(folder, runs, only):
+    mpi = mpi_of(layout)
+    before, after = words_of(layout)
+    command = played_hosts.shown(before, mpi, after)
+    print(f'run {run}: {command}', flush=True)
+    whole = played_hosts.results_of(mpi, before, after)
+    stored.store(layout, run, {'command': command, **played_hosts.circumstances(mpi, whole['header'])}, whole['rows'], KEPT)
 
 
 # --- The page ---
@@ -234,4 +243,4 @@ def check():
 
 
 if __name__ == '__main__':
-  {'measure': measure, 'write': write, 'check': check}[sys.argv[1]](*sys.argv[2:])
+  played_hosts.main(__doc__, STORED, measure, write, check)

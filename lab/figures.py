@@ -143,7 +143,14 @@ def verdict_of(cells, folder=RESULTS):
     data = json.loads(path.read_text()) if path.is_file() else {}
     if data.get('claims') and f'--figure {data["figure"]}`' in cells[2]:
       summaries.append(summary_of(data))
+  if summaries and any(is_missing(figure, folder) for figure in re.findall(r'`--figure ([\w-]+)`', cells[2])):
+    summaries.append('measured: not measured yet')
   return ' / '.join(summaries)
+
+
+def is_missing(figure, folder):
+  """No data of a figure on the host, neither of one node nor over hosts; those on GPUs have a page of their own."""
+  return not figure.startswith('gpu-') and not any((place / f'{figure}.json').is_file() for place in (folder, folder / PLAYED))
 
 
 def with_hosts(cells, folder=RESULTS):

@@ -37,7 +37,7 @@ def runs_of(source):
   name = re.fullmatch(r'(.*)-\d+', source.stem)
   if not name or kind_of(json.loads(source.read_text())) != 'table':
     return [source]
-  return sorted(source.parent.glob(f'{name[1]}-*.json'))
+  return sorted(path for path in source.parent.glob('*.json') if re.fullmatch(re.escape(name[1]) + r'-\d+', path.stem))
 
 
 def picture_of(source):

@@ -13,6 +13,7 @@ ranks, and what is measured over hosts that this machine plays.
 import argparse
 import dataclasses
 import datetime
+import importlib
 import json
 import os
 import pathlib
@@ -49,8 +50,8 @@ LONG_PROGRAMS = [('hint-12', '', 120), ('hint-15', '', 200), ('hint-18', '', 120
 ON_HOSTS = [('iso-2', 8, 8, 100), ('iso-3', 8, 8, 60), ('iso-4', 8, 8, 150), ('iso-5', 8, 8, 100),
             *((f'bruck-{number}', 16, 16, seconds) for number, seconds in ((2, 90), (6, 120), (7, 35), (8, 80), (9, 110), (10, 60))),
             ('co-12', 16, 32, 130), ('co-13', 16, 32, 40)]
-# Scripts that measure over such hosts: (name, about how many seconds a run takes).
-HOST_SCRIPTS = [('hosts_page', 450), ('tuna_page', 500)]
+# Scripts that measure over such hosts: (name, folder below that of the figures over hosts, about how many seconds a run takes).
+HOST_SCRIPTS = [('hosts_page', 'between-nodes', 450), ('tuna_page', 'tuna', 500)]
 # fft2d: (build, ranks, its options, turns, about how many seconds all turns take).
 FFT2D = [(mpi, ranks, options, 5, 120) for mpi in ('openmpi', 'mpich')
          for ranks, options in ((2, ['--weak', '--repeat', '3']), (8, ['--weak', '--repeat', '1', '--warmup', '1']))]
@@ -125,9 +126,23 @@ def hosts_job(options, commit, figure, hosts, ranks, seconds):
              lambda: is_done(path, commit), lambda: figures.note_hosts([path]))
 
 
-def script_job(options, script, seconds):
-  command = [sys.executable, str(ROOT / 'bench' / f'{script}.py'), 'measure', str(options.runs)]
-  return Job(script, 'over hosts, into docs/results', seconds * options.runs, [command])
+def script_job(options, script, folder, seconds):
+  path = options.out / figures.PLAYED / folder
+  command = [sys.executable, str(ROOT / 'bench' / f'{script}.py'), 'measure', str(options.runs), '--stored', str(path)]
+  return Job(script, f'over hosts, into {path}', seconds * options.runs, [command],
+             lambda: not module_of(script).lacking(path, options.runs))
+
+
+def module_of(script):
+  sys.path.insert(0, str(ROOT / 'bench'))
+  return importlib.import_module(script)
+
+
+def is_fft2d_done(path, commit, turns):
+  if not path.is_file() or not commit or commit.endswith('+'):
+    return False
+  data = json.loads(path.read_text())
+  return data.get('commit') == commit and len({run['turn'] for run in data['runs']}) == turns
 
 
 def fft2d_job(options, mpi, ranks, words, turns, seconds):
@@ -135,7 +150,8 @@ def fft2d_job(options, mpi, ranks, words, turns, seconds):
   path = options.out / 'fft2d' / f'{mpi}-{ranks}.json'
   command = [sys.executable, str(ROOT / 'bench' / 'fft2d.py'), '--build', str(build), '--ranks', str(ranks), '--turns', str(turns), '--to',
              str(path), '--', *words]
-  return Job(f'fft2d/{mpi}-{ranks}', f'{ranks} ranks', seconds, [command] if (build / 'bin' / 'fft2d').is_file() else [])
+  return Job(f'fft2d/{mpi}-{ranks}', f'{ranks} ranks', seconds, [command] if (build / 'bin' / 'fft2d').is_file() else [],
+             lambda: is_fft2d_done(path, commit_of(build), turns))
 
 
 def usual_jobs(options, commit):

@@ -12,13 +12,16 @@ import struct
 
 # Of elf.h.
 _PT_LOAD, _PT_DYNAMIC = 1, 2
+_MACHINE = 18  # where a file says for which kind of machine it is
 _DT_NEEDED, _DT_STRTAB, _DT_RPATH, _DT_RUNPATH = 1, 5, 15, 29
 
 
 class Dynamic:
-  """What the dynamic section of a file says: names of the libraries it needs, and folders to look for them, in its words."""
+  """What the dynamic section of a file says: names of the libraries it needs, and folders to look for them, in its words; and for
+  which kind of machine it is."""
 
-  def __init__(self, entries, text):
+  def __init__(self, entries, text, machine):
+    self.machine = machine
     self.needed = [text(value) for tag, value in entries if tag == _DT_NEEDED]
     paths = {tag: text(value).split(":") for tag, value in entries if tag in (_DT_RPATH, _DT_RUNPATH)}
     self.runpath = paths.get(_DT_RUNPATH)
@@ -50,7 +53,8 @@ def _parse(data):
                 if kind == _PT_LOAD and strings is not None and address <= strings < address + length), None)
   if start is None:
     raise ValueError("no dynamic section with strings")
-  return Dynamic(entries, lambda at: os.fsdecode(data[start + at:data.find(b"\0", start + at)]))
+  machine, = struct.unpack_from("<H", data, _MACHINE)
+  return Dynamic(entries, lambda at: os.fsdecode(data[start + at:data.find(b"\0", start + at)]), machine)
 
 
 def read(path):
@@ -83,14 +87,16 @@ def _library_path():
   return [entry or "." for entry in re.split("[:;]", os.fsdecode(value))] if value else []
 
 
-def _first(folders, name):
-  """The file of this name in the first folder that has one of this kind of machine."""
+def _first(folders, name, machine):
+  """The file of this name in the first folder that has one of this kind of machine, as the dynamic loader skips all others."""
   for folder in folders:
     path = os.path.join(folder, name)
     try:
-      return path, read(path)
+      dynamic = read(path)
     except (OSError, ValueError):
-      pass
+      continue
+    if dynamic.machine == machine:
+      return path, dynamic
   return None
 
 
@@ -108,7 +114,7 @@ def load(name, module, inherited=(), seen=()):
   own = read(module)
   rpath = [*_folders(own.rpath, module), *inherited]
   folders = [*_library_path(), *_folders(own.runpath, module)] if own.runpath else rpath
-  found = _first(folders, name) if "/" not in name else None
+  found = _first(folders, name, own.machine) if "/" not in name else None
   if found is None:
     return ctypes.CDLL(name, os.RTLD_LAZY | os.RTLD_LOCAL)
   path, dynamic = found

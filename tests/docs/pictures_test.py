@@ -37,6 +37,13 @@ class Pictures(unittest.TestCase):
     self.source.with_suffix('.svg').write_text('<svg/>')
     self.assertIn('is of other data', pictures.what_is_wrong(self.source))
 
+  def test_runs_of_a_table_have_a_number_behind_the_name(self):
+    names = ['name-1', 'name-2', 'name-10', 'name-other-1', 'name-other', 'another-name-1']
+    for name in names:
+      self.source.with_name(f'{name}.json').write_text(json.dumps({'rows': [ROW]}))
+    found = pictures.runs_of(self.source.with_name('name-1.json'))
+    self.assertEqual([path.stem for path in found], ['name-1', 'name-10', 'name-2'])
+
   def test_a_new_way_of_drawing_needs_new_pictures(self):
     self.draw()
     with unittest.mock.patch.dict(pictures.DRAWING, panels=pictures.DRAWING['panels'] + 1):
@@ -128,6 +135,17 @@ class Index(unittest.TestCase):
       self.assertEqual(figures.index_of(made, folder), made)
       other = row.replace('new-1', 'new-2')
       self.assertEqual(figures.index_of(other, folder), other)
+
+  def test_a_figure_without_data_beside_one_with_them(self):
+    with tempfile.TemporaryDirectory() as name:
+      folder = pathlib.Path(name)
+      (folder / 'new-1.json').write_text(json.dumps({'figure': 'new-1', 'claims': [{'verdict': 'agrees'}]}))
+      row = '| figure 1 | a | `--figure new-1`, `--figure new-2` | [new-1](new-1.md) | {}. Some words |\n'
+      made = row.format('1 agree / measured: not measured yet')
+      self.assertEqual(figures.index_of(row.format('no'), folder), made)
+      (folder / 'hosts').mkdir()
+      (folder / 'hosts' / 'new-2.json').write_text(json.dumps({'figure': 'new-2', 'claims': [{'verdict': 'disagrees'}]}))
+      self.assertIn('| 1 agree / 1 disagree. Some words |', figures.index_of(made, folder))
 
   def test_data_over_hosts_say_who_played_them(self):
     text = '{\n  "hosts": 8,\n  "processors": 2,\n  "plots": [\n  ]\n}\n'

@@ -20,7 +20,10 @@ sys.path.insert(0, str(ROOT / 'bench'))
 import applications  # noqa: E402
 import figures  # noqa: E402
 import gpu_numbers  # noqa: E402
+import hosts_page  # noqa: E402
+import played_hosts  # noqa: E402
 import results  # noqa: E402
+import theta_page  # noqa: E402
 
 RESULTS = ROOT / 'docs' / 'results'
 INDEX = 'README.md'
@@ -182,6 +185,35 @@ class Repeating(unittest.TestCase):
     stored = [str(path.relative_to(RESULTS).with_suffix('')) for path in figures.files_of_figures()]
     self.assertEqual([name for name in stored if name not in repeated], [])
 
+  def test_all_is_written_below_the_folder(self):
+    commands = [command for jobs in (results.usual_jobs, results.long_jobs) for job in jobs(self.OPTIONS, '') for command in job.commands]
+    self.assertEqual([command for command in commands if not any(word.startswith('nowhere') for word in command)], [])
+
+  def test_old_runs_of_a_layout_go_when_a_new_one_comes(self):
+    with tempfile.TemporaryDirectory() as folder:
+      runs = played_hosts.Runs(folder)
+      for name, commit in (('a-1', 'old'), ('a-2', 'abc'), ('a-3', 'old'), ('a-b-3', 'old')):
+        pathlib.Path(folder, f'{name}.json').write_text(json.dumps({'commit': commit}))
+      self.assertTrue(runs.is_done('a', 2, 'abc'))
+      self.assertFalse(runs.is_done('a', 1, 'abc'))
+      self.assertFalse(runs.is_done('a', 2, ''))
+      runs.store('a', 1, {'commit': 'abc'}, [{'bytes': 8}], ['bytes'])
+      self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()), ['a-1', 'a-2', 'a-b-3'])
+      # Of changed sources nobody knows; those measured just now stay.
+      changed = played_hosts.Runs(folder)
+      for run in (1, 2):
+        changed.store('a', run, {'commit': 'abc+'}, [], [])
+      self.assertEqual(sorted(path.stem for path in pathlib.Path(folder).iterdir()), ['a-1', 'a-2', 'a-b-3'])
+
+  def test_fft2d_is_done_with_all_its_turns(self):
+    with tempfile.TemporaryDirectory() as folder:
+      path = pathlib.Path(folder) / 'openmpi-2.json'
+      self.assertFalse(results.is_fft2d_done(path, 'abc', 2))
+      path.write_text(json.dumps({'commit': 'abc', 'runs': [{'turn': turn} for turn in (0, 0, 1, 1)]}))
+      self.assertTrue(results.is_fft2d_done(path, 'abc', 2))
+      self.assertFalse(results.is_fft2d_done(path, 'abc', 5))
+      self.assertFalse(results.is_fft2d_done(path, 'def', 2))
+
   def test_what_has_fewer_ranks_is_not_done(self):
     with tempfile.TemporaryDirectory() as folder:
       path = pathlib.Path(folder) / 'hint-12.json'
@@ -225,6 +257,27 @@ class Seen(unittest.TestCase):
                                  lambda name: data), [])
     self.assertEqual(len(wrong_ranks(of_paper.format('With 4 ranks'), is_of_paper, lambda name: data)), 1)
     self.assertEqual(len(wrong_ranks('| `a` | calls of 4 ranks |', None, lambda name: data)), 1)
+
+  def test_leaders_that_send_otherwise_are_not_compared(self):
+    rows = [{'served_by': 'leaders:leaders=1,exchange=bruck', 'mpi_us': 2, 'quadrille_us': 1}]
+    layout = types.SimpleNamespace(runs=[{}], chosen=lambda *words, **more: [(8, rows)])
+    self.assertEqual(hosts_page.gains_of_runs([layout], hosts_page.leader_gains), [])
+    rows[0]['served_by'] = 'leaders:leaders=1,exchange=spread-out,piece=65536'
+    self.assertEqual(hosts_page.gains_of_runs([layout], hosts_page.leader_gains), [2])
+
+  def test_ratios_near_the_aim_and_rows_of_the_mpi(self):
+    self.assertEqual([hosts_page.near(number, 1.05) for number in (1.053, 1.05, 1.06)], ['1.053', '1.05', '1.06'])
+    def most(*rows):
+      rows = [(8, [{'collective': 'alltoall', 'served_by': by, 'mpi_us': 100, 'quadrille_us': us}]) for by, us in rows]
+      layout = types.SimpleNamespace(runs=[{}, {}], chosen=lambda collectives: rows)
+      return hosts_page.row_of_most('openmpi', {('openmpi', '4x4'): layout}).split(' | ')[-1]
+    self.assertEqual(most(('mpi', 118), ('leaders', 90)), 'reached |')
+    self.assertEqual(most(('mpi', 118), ('leaders', 110)), 'within the noise |')
+    self.assertEqual(most(('mpi', 101), ('leaders', 110)), 'not reached |')
+
+  def test_a_border_of_theta_that_is_far_off(self):
+    self.assertEqual(theta_page.off_text({'what': 'MPI over two-phase, 256 ranks', 'simulated': 2.0, 'paper': [None, 1]}),
+                     '256 ranks, 2.00 and not below 1')
 
   def test_numbers_in_words(self):
     for text in ('takes 0.5 of it', '12 us', '3 µs a call', '20% less', '1.06 GB/s', '4 times as fast', 'in 300 ms'):

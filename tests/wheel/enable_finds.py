@@ -106,6 +106,13 @@ def failures(folder):
   count += wrong("one that is there already", case, "other", before=str(case.folder / "other" / case.name))
   case.module(new, f"-Wl,-rpath,{case.folder}/own")
   count += wrong("RUNPATH without $ORIGIN", case, "own")
+  # The same MPI for another machine: where a file says for which it is, stands 0.
+  foreign = bytearray((case.folder / "own" / case.name).read_bytes())
+  foreign[18:20] = bytes(2)
+  (case.folder / "foreign").mkdir()
+  (case.folder / "foreign" / case.name).write_bytes(foreign)
+  case.module(new, "-Wl,-rpath,$ORIGIN/../foreign:$ORIGIN/../own")
+  count += wrong("after one of another kind of machine", case, "own")
   case.module()
   count += wrong("LD_LIBRARY_PATH alone", case, "other", LD_LIBRARY_PATH=f"{case.folder}/none:{case.folder}/other")
   count += refused("none at all", case, "mpi4py's MPI cannot be loaded: libmpi_cray.so.12")
