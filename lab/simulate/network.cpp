@@ -22,7 +22,7 @@ constexpr std::string_view kLanes =
     "four lanes of QDR, FDR or EDR: InfiniBand Architecture Specification, volume 2; usual is FDR";
 constexpr std::string_view kGiven = "given, where the others were fitted: docs/results/theta.md";
 constexpr std::string_view kFitted =
-    "fitted to times of Fan et al. (HPDC 2022), a quarter up and down: docs/results/theta.md";
+    "fitted to times of Fan et al. (HPDC 2022), by a factor of 1.25 up and down: docs/results/theta.md";
 
 // Nodes of today, of two sockets. The memory takes a byte read and written.
 void add_node(std::vector<NamedConstant>& list) {
