@@ -20,6 +20,7 @@ import platform
 import re
 import subprocess
 import sys
+import time
 
 import draw
 
@@ -172,6 +173,12 @@ def drawn_order(environment, seed):
   return {'QUADRILLE_TEST_SEED': seed, **({streams: f'random:{seed}'} if random_streams else {})}
 
 
+def timed_test(mpi, launcher, test, seed):
+  """What `run_test` returns, and seconds."""
+  start = time.monotonic()
+  return run_test(mpi, launcher, test, seed), time.monotonic() - start
+
+
 def run_test(mpi, launcher, test, seed):
   """Returns an empty string when the test passes, None when it is skipped, else what went wrong."""
   properties = properties_of(test)
@@ -223,9 +230,9 @@ def run_on(mpi, build, only, seed):
     tests = [test for test in tests if test['name'] in drawn]
   # A launcher waits most of its time: as many side by side as there are processors.
   with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
-    results = workers.map(lambda test: run_test(mpi, launcher, test, seed), tests)
-    for test, wrong in zip(tests, results):
-      print(f'{word_for(wrong)}  {mpi.name}: {test["name"]}', flush=True)
+    results = workers.map(lambda test: timed_test(mpi, launcher, test, seed), tests)
+    for test, (wrong, seconds) in zip(tests, results):
+      print(f'{word_for(wrong)}  {mpi.name}: {test["name"]} ({seconds:.1f} s)', flush=True)
       if wrong:
         print(wrong, flush=True)
         failures.append(f'{mpi.name}: {test["name"]}')

@@ -1,5 +1,6 @@
 // `quadrille bench --copy-phase`: the table and the file.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>

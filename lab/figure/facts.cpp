@@ -1,6 +1,7 @@
 #include "lab/figure/facts.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 #include "lab/figure/same.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

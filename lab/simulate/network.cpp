@@ -1,6 +1,7 @@
 #include "lab/simulate/network.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
 // Text forms of choices: "zero-rotation-bruck:radix=4", "alltoall=pairwise;allgather=bruck".
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

@@ -374,10 +374,12 @@ bool Recorded::begin_like(const Key& called) {
 
 void Recorded::begin(const run::Call& call, Form form, const void* site) {
   if (!outermost_) return;
+  // Before the lock: it may wait for that of Python.
+  const void* const from = site_in_program(site, this);
   const auto lock = held();
   // What cannot be written down is not.
   static_cast<void>(thrown_by([&] {
-    const Known& at = find(call, form, site_in_program(site, this), own_);
+    const Known& at = find(call, form, from, own_);
     Entry& entry = *at.entry;
     add(entry, blocks_of(call, at));
     keep_sample(call, at, entry);
@@ -392,9 +394,10 @@ void Recorded::begin_sparse(MPI_Comm comm, const void* site) {
   call.collective = Collective::exchange;
   call.comm = comm;
   call.send.type = mpi().byte;  // the call's own has not been looked at
+  const void* const from = site_in_program(site, this);
   const auto lock = held();
   static_cast<void>(thrown_by([&] {
-    const Known& at = find(call, Form::blocking, site_in_program(site, this), own_);
+    const Known& at = find(call, Form::blocking, from, own_);
     add(*at.entry, Blocks());
     entry_ = here.sparse = at.entry;
     here.communicator = at.communicator;

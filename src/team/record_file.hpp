@@ -11,7 +11,7 @@
 
 namespace quadrille::record {
 
-inline constexpr std::uint64_t magic = 0x3544524f43455251;  // "QRECORD5"
+inline constexpr std::uint64_t magic = 0x3644524f43455251;  // "QRECORD6"
 // All versions of the file begin so; the last byte is the version's.
 inline constexpr std::uint64_t mask_of_all = 0x00ffffffffffffff;
 
@@ -43,10 +43,11 @@ struct Communicator {
   std::uint32_t neighbors_differ = 0;  // 1: one that was made later has other neighbours
 };
 
-// What called; the address to which the call returns.
+// What called; the address to which the call returns. Of a script: its file, a function and a line.
 struct Site {
   char object[128] = {}, symbol[96] = {};
   std::uint64_t address = 0, behind = 0;
+  std::uint32_t line = 0;  // 0: no script
 };
 
 struct Name {

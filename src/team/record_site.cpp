@@ -9,6 +9,7 @@
 
 #include "mpi/thrown.hpp"
 #include "sys/code.hpp"
+#include "team/record_python.hpp"
 
 namespace quadrille::record {
 namespace {
@@ -26,6 +27,7 @@ struct Layer {
 struct Return {
   const void* address = nullptr;
   Layer* layer = nullptr;
+  bool is_python = false;
 };
 
 // All are found again: one that pushed out another would be looked up in each call.
@@ -93,8 +95,17 @@ const void* site_in_program(const void* returns_to, const void* here) {
   const auto* const stack = static_cast<const std::byte*>(here);
   const void* site = returns_to;
   if (known->address == nullptr) {
-    static_cast<void>(thrown_by([&] { known->layer = layer_at(returns_to, stack); }));
+    static_cast<void>(thrown_by([&] {
+      known->is_python = is_called_by_python(returns_to);
+      known->layer = layer_at(returns_to, stack);
+    }));
     known->address = returns_to;
+  }
+  if (known->is_python) {
+    static_cast<void>(thrown_by([&] {
+      if (const PythonPlace* const place = python_place()) site = place;
+    }));
+    return site;
   }
   Layer* const layer = known->layer;
   if (layer == nullptr || !layer->is_regular) return returns_to;

@@ -9,6 +9,7 @@
 
 #include "sys/code.hpp"
 #include "team/neighbors.hpp"
+#include "team/record_python.hpp"
 #include "team/world.hpp"
 #include "text/cut.hpp"
 #include "text/hash.hpp"
@@ -28,7 +29,10 @@ void write_text(char (&to)[size], std::string_view text) {
 
 // The end of a path says more than its beginning.
 std::string_view last_of(std::string_view text, std::size_t most) {
-  return text.size() > most ? text.substr(text.size() - most) : text;
+  if (text.size() > most) text.remove_prefix(text.size() - most);
+  // Not from within a letter on.
+  while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0) == 0x80) text.remove_prefix(1);
+  return text;
 }
 
 int copy_no_number(MPI_Comm, int, void*, void*, void*, int* flag) {
@@ -214,12 +218,18 @@ int Tables::site_of(const void* address) {
     ++file_->header.sites_lost;
     return -1;
   }
-  const sys::CodePlace place = sys::place_in_code(address);
   Site& site = file_->sites[sites_.size()];
-  write_text(site.object, last_of(place.object, sizeof site.object - 1));
-  write_text(site.symbol, place.symbol);
-  site.address = place.address;
-  site.behind = place.behind;
+  if (const PythonPlace* const script = as_python_place(address)) {
+    write_text(site.object, last_of(script->file, sizeof site.object - 1));
+    write_text(site.symbol, script->function);
+    site.line = static_cast<std::uint32_t>(script->line);
+  } else {
+    const sys::CodePlace place = sys::place_in_code(address);
+    write_text(site.object, last_of(place.object, sizeof site.object - 1));
+    write_text(site.symbol, place.symbol);
+    site.address = place.address;
+    site.behind = place.behind;
+  }
   sites_.push_back(address);
   file_->header.sites = static_cast<std::uint32_t>(sites_.size());
   return static_cast<int>(sites_.size()) - 1;

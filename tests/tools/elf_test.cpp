@@ -266,6 +266,17 @@ TEST_F(MpiUseTest, LibrariesAreFollowedThroughTheirOwnPaths) {
   EXPECT_EQ(mpi_use(app, paths_).abi, Abi::mpich);
 }
 
+// As ld.so does: where a program is a link, what lies beside the program counts; where a library is one, what lies beside the link.
+TEST_F(MpiUseTest, OriginIsTheProgramsRealFolderAndThatOfALibrarysLink) {
+  write("store/bin/app", make_elf({"liba.so"}, {"", "$ORIGIN/../../view"}));
+  write("store/lib/liba.so", make_elf({"libb.so"}, {"", "$ORIGIN/deep"}));
+  write("view/deep/libb.so", make_elf({"libmpi.so.40"}));
+  write("store/lib/deep/libb.so", make_elf({"libmpi.so.12"}));
+  fs::create_symlink(directory_ + "/store/lib/liba.so", directory_ + "/view/liba.so");
+  fs::create_symlink(directory_ + "/store/bin/app", directory_ + "/app");
+  EXPECT_EQ(mpi_use(directory_ + "/app", paths_).abi, Abi::openmpi);
+}
+
 TEST_F(MpiUseTest, RpathIsInheritedAndRunpathIsNot) {
   write("lib/liba.so", make_elf({"libb.so"}));
   write("lib/libb.so", make_elf({"libmpi.so.40"}));

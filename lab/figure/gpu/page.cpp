@@ -1,5 +1,6 @@
 // The page and the data of a figure on GPUs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>

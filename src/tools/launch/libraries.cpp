@@ -35,13 +35,14 @@ std::string replace_all(std::string text, std::string_view from, std::string_vie
   return text;
 }
 
-std::string directory_of(const std::string& path) {
+std::string real_path(const std::string& path) {
   std::error_code error;
   const auto real = std::filesystem::canonical(path, error);
-  return (error ? std::filesystem::path(path) : real).parent_path().string();
+  return error ? path : real.string();
 }
 
-// $ORIGIN is the directory of the object that has the path; $LIB has two common values.
+// $ORIGIN is the directory of the object that has the path: of a program by its real path, as the kernel has it, and of a library
+// by the path it was found at, which may be a link to elsewhere. $LIB has two common values.
 void add_expanded(const std::vector<std::string>& entries, const std::string& origin,
                   std::vector<std::string>& directories) {
   for (const std::string& entry : entries) {
@@ -131,14 +132,14 @@ MpiUse mpi_use(const std::string& path, const LoaderPaths& paths) {
     if (use.kind == FileKind::fixed) return use;
   }
   std::set<std::string> seen;
-  std::deque<Pending> queue = {{path, {}, false}};
+  std::deque<Pending> queue = {{real_path(path), {}, false}};
   while (!queue.empty()) {
     const Pending object = std::move(queue.front());
     queue.pop_front();
     const MappedFile file(object.path);
     Elf elf;
     if (!read_elf(file.bytes(), elf).empty()) continue;
-    const std::string origin = directory_of(object.path);
+    const std::string origin = std::filesystem::path(object.path).parent_path().string();
     std::vector<std::string> rpath, runpath;
     add_expanded(elf.rpath, origin, rpath);
     add_expanded(elf.runpath, origin, runpath);

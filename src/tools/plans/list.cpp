@@ -1,6 +1,7 @@
 #include "tools/plans/list.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <nlohmann/json.hpp>

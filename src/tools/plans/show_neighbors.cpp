@@ -1,6 +1,7 @@
 #include "tools/plans/show_neighbors.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <span>
 

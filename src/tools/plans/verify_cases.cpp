@@ -1,6 +1,7 @@
 #include "tools/plans/verify_cases.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 // ranks in up to three dimensions, with and without borders, and neighbourhoods of all kinds; for
 // the direct exchange and for copies random graphs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <random>
 

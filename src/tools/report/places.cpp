@@ -55,6 +55,7 @@ std::vector<ReportData> describe_places(const std::vector<CodeAddress>& addresse
   std::vector<ReportData> places;
   for (const CodeAddress& one : addresses) {
     Place place = known[one.object][one.address];
+    if (one.line > 0) place = {one.symbol, fmt::format("{}:{}", base_name(one.object), one.line)};
     const std::string exported = one.symbol.empty() ? "" : fmt::format("{}+{:#x}", one.symbol, one.behind);
     const bool has_address_alone = exported.empty() && one.address != 0;
     if (place.symbol.empty()) place.symbol = has_address_alone ? fmt::format("{:#x}", one.address) : exported;

@@ -9,10 +9,11 @@
 
 namespace quadrille::tools {
 
-// The address to which a call returns.
+// The address to which a call returns, or the line of a script.
 struct CodeAddress {
   std::string object, symbol;
   std::uint64_t address = 0, behind = 0;
+  std::uint32_t line = 0;  // 0: no script
 };
 
 // { "object": "app", "symbol": "exchange", "line": "app.c:120" } of each; what is not known is empty. Functions that

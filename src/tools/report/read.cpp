@@ -132,6 +132,7 @@ struct CallKey {
   std::uint8_t size_class;
   std::string object, symbol;
   std::uint64_t address, behind;
+  std::uint32_t line;
   auto operator<=>(const CallKey&) const = default;
 };
 
@@ -244,11 +245,11 @@ class Merger {
     const record::File& file = one.file();
     const bool known = entry.communicator >= 0 && static_cast<std::size_t>(entry.communicator) < numbers_.size();
     const int number = known ? numbers_[static_cast<std::size_t>(entry.communicator)] : -1;
-    CallKey key{number, entry.collective, entry.form, entry.size_class, {}, {}, 0, 0};
+    CallKey key{number, entry.collective, entry.form, entry.size_class, {}, {}, 0, 0, 0};
     if (entry.site >= 0 && static_cast<std::uint32_t>(entry.site) < file.header.sites) {
       const record::Site& site = file.sites[entry.site];
       key.object = text_of(site.object), key.symbol = text_of(site.symbol);
-      key.address = site.address, key.behind = site.behind;
+      key.address = site.address, key.behind = site.behind, key.line = site.line;
     }
     MergedCall& call = calls_[key];
     const double seconds = seconds_of(entry.times, entry.calls, mean_of_samples(entry.times));
@@ -328,7 +329,7 @@ class Merger {
 
   ReportData calls() {
     std::vector<CodeAddress> addresses;
-    for (const auto& [key, call] : calls_) addresses.push_back({key.object, key.symbol, key.address, key.behind});
+    for (const auto& [key, call] : calls_) addresses.push_back({key.object, key.symbol, key.address, key.behind, key.line});
     const std::vector<ReportData> places = describe_places(addresses);
     ReportData all = ReportData::array();
     std::size_t at = 0;
