@@ -9,7 +9,7 @@
 
 #include "mpi/thrown.hpp"
 #include "sys/code.hpp"
-#include "team/record_python.hpp"
+#include "sys/python.hpp"
 
 namespace quadrille::record {
 namespace {
@@ -96,14 +96,14 @@ const void* site_in_program(const void* returns_to, const void* here) {
   const void* site = returns_to;
   if (known->address == nullptr) {
     static_cast<void>(thrown_by([&] {
-      known->is_python = is_called_by_python(returns_to);
+      known->is_python = sys::is_called_by_python(returns_to);
       known->layer = layer_at(returns_to, stack);
     }));
     known->address = returns_to;
   }
   if (known->is_python) {
     static_cast<void>(thrown_by([&] {
-      if (const PythonPlace* const place = python_place()) site = place;
+      if (const sys::PythonPlace* const place = sys::python_place()) site = place;
     }));
     return site;
   }

@@ -8,8 +8,8 @@
 #include <new>
 
 #include "sys/code.hpp"
+#include "sys/python.hpp"
 #include "team/neighbors.hpp"
-#include "team/record_python.hpp"
 #include "team/world.hpp"
 #include "text/cut.hpp"
 #include "text/hash.hpp"
@@ -219,7 +219,7 @@ int Tables::site_of(const void* address) {
     return -1;
   }
   Site& site = file_->sites[sites_.size()];
-  if (const PythonPlace* const script = as_python_place(address)) {
+  if (const sys::PythonPlace* const script = sys::as_python_place(address)) {
     write_text(site.object, last_of(script->file, sizeof site.object - 1));
     write_text(site.symbol, script->function);
     site.line = static_cast<std::uint32_t>(script->line);

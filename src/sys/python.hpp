@@ -1,9 +1,9 @@
-// Where in a Python program a recorded call comes from.
+// Where in a Python program a call comes from: for recording calls.
 #pragma once
 
 #include <string>
 
-namespace quadrille::record {
+namespace quadrille::sys {
 
 struct PythonPlace {
   std::string file, function;
@@ -21,4 +21,4 @@ const PythonPlace* python_place();
 // The place itself, if an address is that of one.
 const PythonPlace* as_python_place(const void* address);
 
-}  // namespace quadrille::record
+}  // namespace quadrille::sys

@@ -1,4 +1,4 @@
-#include "team/record_python.hpp"
+#include "sys/python.hpp"
 
 #include <dlfcn.h>
 
@@ -9,7 +9,7 @@
 
 #include "sys/code.hpp"
 
-namespace quadrille::record {
+namespace quadrille::sys {
 namespace {
 
 // Objects of Python, of which nothing is known but that they are there.
@@ -71,7 +71,7 @@ struct Instruction {
   const PythonPlace* place = nullptr;
 };
 
-// Twice as many as there is room for in the file. Only touched under the interpreter's lock.
+// Only touched under the interpreter's lock.
 std::array<Instruction, 256> instructions;
 std::array<PythonPlace, 256> places;
 std::size_t places_used = 0;
@@ -158,7 +158,7 @@ class Locked {
 }  // namespace
 
 bool is_called_by_python(const void* returns_to) {
-  const sys::CodePlace at = sys::place_in_code(returns_to);
+  const CodePlace at = place_in_code(returns_to);
   const std::string_view object = at.object;
   const std::string_view name = object.substr(object.find_last_of('/') + 1);
   // Of some Pythons libffi is a part.
@@ -180,4 +180,4 @@ const PythonPlace* as_python_place(const void* address) {
   return nullptr;
 }
 
-}  // namespace quadrille::record
+}  // namespace quadrille::sys
