@@ -8,7 +8,8 @@ The tests of a matrix are alike: one program with other numbers of ranks, algori
   * those of ALWAYS.
 
 Of MPICH's build, which runs the same programs, half as many run; a family or number of ranks that both builds have is
-met in one of them. What takes long and is about the same with both MPIs (WITH_EITHER) runs with one of the two.
+met in one of them, numbers over four in Open MPI's (SPINS). What takes long and is about the same with both MPIs (WITH_EITHER) runs
+with one of the two. Of the other MPIs with the same tests a draw leaves one out.
 
 Tests that need one long preparation, such as another build, run all together, or none of them (TOGETHER). What takes
 long and sees little that others do not (SELDOM) runs in one draw of a few.
@@ -37,6 +38,8 @@ UNITS, UNITS_IN = {'plan', 'run'}, 'openmpi'
 SANITIZED = 'asan'
 # By build. With AddressSanitizer a test takes ten times as long.
 TIMES_IF = {f'openmpi-{SANITIZED}': 3, 'mpich': 3}
+# A rank that waits in MPICH never leaves its processor: programs of many ranks take half a minute there, and milliseconds elsewhere.
+SPINS, MOST_IN_SPINS = 'mpich', 4
 # Programs that are drawn anew each time, crowds of processes, and what no MPI has a part in.
 EITHER = ('openmpi', 'mpich')
 WITH_EITHER = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info)_runs$|mpi\.device-huge\.)')
@@ -99,6 +102,15 @@ def has(seed, build, label):
   return seed == EVERYTHING or part(f'{seed}/{label}', together(build).get(label, 1)) == 0
 
 
+def left_out_of(seed, names, what):
+  """Which of several MPIs, on which the tests run once more, a draw leaves out; none of one, or of all."""
+  return None if seed == EVERYTHING or len(names) < 2 else sorted(names)[part(f'{seed}/{what}', len(names))]
+
+
+def has_many_ranks(kind):
+  return kind[1] == 'ranks' and kind[2] is not None and int(kind[2]) > MOST_IN_SPINS
+
+
 def is_time_for(seed, build, name):
   if IS_RARE.search(name):
     return has_rare(seed, name)
@@ -122,7 +134,11 @@ def is_here(seed, build, name):
 
 def met_elsewhere(seed, build, kind, elsewhere):
   """Is one of this kind drawn in the other build?"""
-  return build in EITHER and kind in elsewhere and EITHER[part(f'{seed}/{sorted(kind[0])}/{kind[1:]}', len(EITHER))] != build
+  if build not in EITHER or kind not in elsewhere:
+    return False
+  if has_many_ranks(kind):
+    return build == SPINS
+  return EITHER[part(f'{seed}/{sorted(kind[0])}/{kind[1:]}', len(EITHER))] != build
 
 
 def draw(seed, build, tests, others=None):
@@ -140,7 +156,7 @@ def draw(seed, build, tests, others=None):
   times = TIMES_IF.get(build, 1)
   chosen, met = set(), set()
   # The luckiest comes first, so the first of its kind is drawn by chance, too.
-  for name in sorted(tests, key=luck):
+  for name in sorted(tests, key=lambda name: (build == SPINS and any(map(has_many_ranks, kinds_of(name, tests[name]))), luck(name))):
     kinds = kinds_of(name, tests[name])
     new = {kind for kind in kinds if kind[2] and kind not in met and not met_elsewhere(seed, build, kind, elsewhere)}
     every = max((EVERY_OF.get(label, EVERY) for label in MATRICES & tests[name]), default=1) * times

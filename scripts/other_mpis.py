@@ -244,11 +244,16 @@ def run(builds, only=None, seed=draw.EVERYTHING, label=None):
   """Runs the tests that `seed` draws on every other MPI of the ABIs of `builds`, or on those with this label."""
   total, failures = 0, []
   by_abi = {pathlib.Path(build).name: pathlib.Path(build).resolve() for build in builds}
-  for mpi in other_mpis():
-    if mpi.abi not in by_abi or label not in (None, mpi.label):
-      continue
-    if platform.machine() not in mpi.machines:
+  wanted = [mpi for mpi in other_mpis() if mpi.abi in by_abi and label in (None, mpi.label)]
+  here = [mpi for mpi in wanted if platform.machine() in mpi.machines]
+  not_drawn = {draw.left_out_of(seed if only is None else draw.EVERYTHING, [mpi.name for mpi in here if mpi.label == one], one)
+               for one in (CORE_LABEL, DEVICE_LABEL)}
+  for mpi in wanted:
+    if mpi not in here:
       print(f'== {mpi.name} does not exist for {platform.machine()}: left out', flush=True)
+      continue
+    if mpi.name in not_drawn:
+      print(f'== {mpi.name}: not drawn with seed {seed}', flush=True)
       continue
     passed, failed = run_on(mpi, by_abi[mpi.abi], only, seed)
     total += passed

@@ -95,18 +95,33 @@ class Draw(unittest.TestCase):
     self.assertEqual(draw.draw('all', 'mpich', tests), set(tests))
 
   def test_of_two_builds_one_meets_a_kind(self):
-    here = {name: {'mpi'} for name in MPI if not re.search(r'\.(api|dropin)\.', name)}
+    here = {name: {'mpi'} for name in [*MPI, 'mpi.rows.2', 'mpi.rows.3'] if not re.search(r'\.(api|dropin)\.', name)}
     others = {**here, 'mpi.only-there.7': {'mpi'}}
     where = set()
     for seed in map(str, range(60)):
       drawn = {'openmpi': draw.draw(seed, 'openmpi', here, others), 'mpich': draw.draw(seed, 'mpich', others, here)}
       both = drawn['openmpi'] | drawn['mpich']
-      for kind in ('mpi.nodes', 'mpi.grids'):
+      for kind in ('mpi.nodes', 'mpi.grids', 'mpi.rows'):
         self.assertIn(kind, {draw.family(name) for name in both})
       self.assertLessEqual({'1', '2', '3', '5', '8', '16', '36'}, {draw.ranks(name) for name in both})
       self.assertIn('mpi.only-there.7', drawn['mpich'])
-      where |= {build for build, names in drawn.items() if 'mpi.grids' not in {draw.family(name) for name in names}}
+      where |= {build for build, names in drawn.items() if 'mpi.rows' not in {draw.family(name) for name in names}}
     self.assertEqual(where, {'openmpi', 'mpich'})
+
+  def test_where_ranks_spin_they_are_few(self):
+    here = {name: {'mpi'} for name in MPI}
+    many = re.compile(r'\.(5|8|16|36)$')
+    drawn = [(draw.draw(seed, 'openmpi', here, here), draw.draw(seed, 'mpich', here, here)) for seed in map(str, range(20))]
+    for openmpi, mpich in drawn:
+      self.assertLessEqual({'5', '8', '16', '36'}, {draw.ranks(name) for name in openmpi})
+      self.assertLess(sum(bool(many.search(name)) for name in mpich), sum(bool(many.search(name)) for name in openmpi))
+    self.assertTrue(any(many.search(name) for _, mpich in drawn for name in mpich))
+
+  def test_each_other_mpi_is_left_out_now_and_then(self):
+    names = ['a', 'b', 'c']
+    self.assertEqual({draw.left_out_of(str(seed), names, 'mpi') for seed in range(60)}, set(names))
+    self.assertIsNone(draw.left_out_of('7', ['a'], 'mpi'))
+    self.assertIsNone(draw.left_out_of('all', names, 'mpi'))
 
   def test_what_takes_long_runs_seldom(self):
     tests = {**TESTS, **{name: {'tools'} for name in ('tools.gpu_figure_runs', 'heap.with_x', 'Crowd.OneOf1024')}}
