@@ -118,12 +118,13 @@ bool State::go_on(run::With with) {
 }
 
 bool State::tell(run::With with) {
-  if (taken) {
-    if (with != run::With::mpi) return false;
-    api::tell_the_mpi(*this);
-  }
+  const bool of_the_mpi = taken;
+  if (of_the_mpi && with != run::With::mpi) return false;
   if (in_stream && !api::end_turn(*this)) return false;
   complete.store(true, std::memory_order_release);
+  // The last that is done with it: another thread, which waits in the MPI, may start it again or free it as soon as the MPI knows.
+  // One that waits for `complete` waits in the MPI as well, after that.
+  if (of_the_mpi) api::tell_the_mpi(*this);
   return true;
 }
 

@@ -61,12 +61,12 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool alone = false;
   // Its run, if it is a persistent one that is alone, calls no MPI and cannot fail: then it takes the short way.
   quadrille::run::InboxRun* short_way = nullptr;
-  // All of the last start is done; it may be so long before somebody asks. Set last: then it may be freed.
+  // All of the last start is done; it may be so long before somebody asks. Then it may be freed.
   std::atomic<bool> complete = true;
   bool active = false;   // from a start until the user was told that it is complete
   bool has_moved = false;  // all of the last start, on this rank
-  // What the program holds, if it called a function of the MPI's own name (api/taken.hpp): `complete` is set when the MPI
-  // has been told.
+  // What the program holds, if it called a function of the MPI's own name (api/taken.hpp): when `complete` is set the MPI is about to
+  // be told, and the program knows by the MPI alone.
   bool taken = false;
   bool on_device = false;  // its blocks are, and the MPI gets them as they are
   quadrille::api::StayingAt staying_at;  // if so

@@ -205,7 +205,7 @@ TEST_F(Progress, ThreadsMakeCommunicators) {
       std::vector<int> send(static_cast<std::size_t>(base->size), base->rank);
       std::vector<int> receive(send.size(), -1);
       for (int i = 0; i < 6; ++i) {
-        tested.alltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, comm);
+        wrong += tested.alltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, comm) != MPI_SUCCESS;
         for (int peer = 0; peer < base->size; ++peer) {
           wrong += receive[static_cast<std::size_t>(peer)] != peer;
         }
@@ -216,6 +216,39 @@ TEST_F(Progress, ThreadsMakeCommunicators) {
   std::thread other(work, &bases[1]);
   work(&bases[0]);
   other.join();
+  EXPECT_EQ(wrong, 0);
+  for (Communicator& base : bases) release(base);
+}
+
+// Threads that go on with each other's calls. With one more that does nothing but take the time of a processor each of them is often
+// stopped at any point, also where it has just let another know that its call is done.
+TEST_F(Progress, ThreadsEndEachOthersCalls) {
+  if (world().thread_level < MPI_THREAD_MULTIPLE) {
+    GTEST_SKIP() << "the MPI does not provide MPI_THREAD_MULTIPLE";
+  }
+  Communicator bases[] = {duplicate("of thread 1"), duplicate("of thread 2")};
+  std::atomic<int> wrong = 0;
+  std::atomic<bool> over = false;
+  const auto work = [&](int thread) {
+    const Communicator& base = bases[thread];
+    std::vector<int> send(static_cast<std::size_t>(base.size), base.rank), receive(send.size(), -1);
+    const int turns = base.size <= 2 ? 1000 : repeats(400, 40);
+    for (int turn = 0; turn < turns; ++turn) {
+      std::fill(receive.begin(), receive.end(), -1);
+      wrong += tested.alltoall(send.data(), 1, MPI_INT, receive.data(), 1, MPI_INT, base.comm) != MPI_SUCCESS;
+      for (int peer = 0; peer < base.size; ++peer) wrong += receive[static_cast<std::size_t>(peer)] != peer;
+    }
+  };
+  const auto take_time = [&] {
+    while (!over) {
+    }
+  };
+  std::thread busy(take_time);
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  over = true;
+  busy.join();
   EXPECT_EQ(wrong, 0);
   for (Communicator& base : bases) release(base);
 }
