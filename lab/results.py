@@ -29,22 +29,22 @@ from programs.common import ROOT, commit_of
 # (figure, ranks, options of the launcher, about how many seconds a run takes). Copies that caches decide on are measured with
 # a core for each rank; where an order needs more ranks than cores, and where messages count, with eight.
 FIGURES = [
-    ('hint-6', 8, '', 40), ('hint-8', 2, '--bind-to core', 20), ('hint-10', 2, '--bind-to core', 20), ('co-10', 8, '', 25),
-    ('co-11', 8, '', 25), ('co-10-neighbors', 8, '', 45), ('co-11-neighbors', 8, '', 100), ('iso-2', 8, '', 45),
-    ('iso-3', 8, '', 30), ('iso-4', 8, '', 65), ('iso-5', 8, '', 70), ('iso-6', 8, '', 20),
-    ('iso-7', 8, '', 20), ('iso-8', 8, '', 20), ('iso-basis', 8, '', 90), ('iso-table-2', 8, '', 60),
-    *((f'bruck-{number}', 16, '', seconds) for number, seconds in ((2, 60), (6, 60), (7, 15), (8, 40), (9, 55), (10, 25)))]
+    ('hint-6', 8, '', 40), ('hint-8', 2, '--bind-to core', 35), ('hint-10', 2, '--bind-to core', 20), ('co-10', 8, '', 20),
+    ('co-11', 8, '', 35), ('co-10-neighbors', 8, '', 40), ('co-11-neighbors', 8, '', 85), ('iso-2', 8, '', 55),
+    ('iso-3', 8, '', 15), ('iso-4', 8, '', 70), ('iso-5', 8, '', 85), ('iso-6', 8, '', 15),
+    ('iso-7', 8, '', 25), ('iso-8', 8, '', 20), ('iso-basis', 8, '', 30), ('iso-table-2', 8, '', 20),
+    *((f'bruck-{number}', 16, '', seconds) for number, seconds in ((2, 50), (6, 60), (7, 10), (8, 50), (9, 50), (10, 30)))]
 # A table of set-ups repeats by itself.
 WITHOUT_RUNS = {'iso-table-2'}
 # By counting and simulation, without a launcher: (figure, about how many seconds).
 COMPUTED = [('co-table-1', 5), ('co-table-2', 5)] + [
-    (f'bruck-{number}-simulated', seconds) for number, seconds in ((2, 10), (6, 200), (7, 40), (8, 10), (9, 90), (10, 30))] + [
-    ('co-12-simulated', 40), ('co-13-simulated', 20)]
+    (f'bruck-{number}-simulated', seconds) for number, seconds in ((2, 5), (6, 100), (7, 15), (8, 10), (9, 40), (10, 10))] + [
+    ('co-12-simulated', 15), ('co-13-simulated', 10)]
 # By lab/applications.py: whole programs, and what is measured beside the papers; numbers of ranks ('': the usual ones), and about how
 # many seconds a run takes. With all ranks those of several MPIs take too long beside the others: --long has them.
-PROGRAMS = [('bruck-11', '', 60), ('bruck-12', '', 20), ('alltoall-small', '', 25), ('inside-a-node', '', 180), ('neighbours', '', 200),
-            ('copy-phase', '', 100), ('uneven-data', '', 150), ('hint-3', '', 40), ('hint-12', '2,8', 60), ('hint-15', '2,8', 100),
-            ('co-14', '', 140), ('co-15', '', 160), ('co-copies', '', 60)]
+PROGRAMS = [('bruck-11', '', 25), ('bruck-12', '', 10), ('alltoall-small', '', 10), ('inside-a-node', '', 50), ('neighbours', '', 65),
+            ('copy-phase', '', 30), ('uneven-data', '', 55), ('hint-3', '', 10), ('hint-12', '2,8', 40), ('hint-15', '2,8', 40),
+            ('co-14', '', 225), ('co-15', '', 215), ('co-copies', '', 65)]
 LONG_PROGRAMS = [('hint-12', '', 120), ('hint-15', '', 200), ('hint-18', '', 1200)]
 # (figure, hosts, ranks, about how many seconds a run takes). Two ranks a host, which take turns, where leaders are compared.
 ON_HOSTS = [('iso-2', 8, 8, 100), ('iso-3', 8, 8, 60), ('iso-4', 8, 8, 150), ('iso-5', 8, 8, 100),
