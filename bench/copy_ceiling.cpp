@@ -14,6 +14,17 @@
 #include "memory/copy_kernels.hpp"
 #include "tools/bench/options.hpp"
 
+using quadrille::tools::Copy;
+
+namespace {
+
+std::string name_of(Copy by) {
+  if (by == Copy::libc) return "memcpy";
+  return fmt::format("{} {}", by == Copy::ordinary ? "ordinary" : "NT", quadrille::memory::copy_kernels().isa);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   CLI::App app("Bandwidth of plain parallel copies, in 10^6 bytes copied a second.");
   std::string size = "512K";
@@ -32,11 +43,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    for (const bool streaming : {false, true}) {
-      const double rate = quadrille::tools::copy_ceiling(bytes, threads, streaming);
-      fmt::print("{:<10} {:>8} B x {} threads: {:>9.0f} MB/s\n",
-                 streaming ? fmt::format("NT {}", quadrille::memory::copy_kernels().isa) : "memcpy",
-                 bytes, threads, rate / 1e6);
+    for (const Copy by : {Copy::libc, Copy::ordinary, Copy::streaming}) {
+      const double rate = quadrille::tools::copy_ceiling(bytes, threads, by);
+      fmt::print("{:<14} {:>8} B x {} threads: {:>9.0f} MB/s\n", name_of(by), bytes, threads, rate / 1e6);
     }
   } catch (const std::exception& problem) {
     fmt::print(stderr, "copy_ceiling: {}\n", problem.what());

@@ -92,7 +92,8 @@ def verdict(error, correlation_of_all, chosen):
            f'{error * 100:.0f}%, and the rank correlation of algorithms is {correlation_of_all:.2f} in the median. But where several are '
            'close together, the first of the model may not be the fastest.']
   if slow:
-    lines.append(f'Its choice took longer than the MPI\'s own, in spite of the margin of {100 * MARGIN - 100:.0f}%, for {", ".join(slow)}.')
+    lines.append(f'Its choice took more than {100 * MARGIN - 100:.0f}% longer than the MPI\'s own, in spite of a margin of as much, for '
+                 f'{", ".join(slow)}.')
   return lines + ['So where calls can be tried, they are. With one machine that plays all hosts the constants of a message and of the '
                   'adapter are hardly told apart, so nothing here says how well the model does on other numbers of nodes, or on a fast '
                   'network.']

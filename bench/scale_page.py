@@ -362,8 +362,8 @@ def page():
             'within 25%. When these times were measured, data of up to 1,024 bytes travelled with their sizes, not 16 KiB as now: '
             'they are simulated as they were.', '']
   lines += judged()
-  lines += ['The aim is not reached for all. What is off most: Bruck and `mn-co` of middle blocks, which take longer than simulated, '
-            'and `tuna-hierarchical`, which takes less. Some constants are not told from each other by these times: a byte of a message '
+  lines += ['The aim is not reached for all. What is off most: Bruck and `mn-co` of middle and large blocks, most of which take longer than '
+            'simulated, and `tuna-hierarchical`, which takes less. Some constants are not told from each other by these times: a byte of a message '
             'inside a node is not free, as fitted here. On that test bed time is a matter of who gets one of two processors, and of '
             'blocks of different sizes, which the simulation takes for their mean. It says nothing of a fast network, and one '
             'adapter for 128 ranks was measured nowhere.', '']

@@ -276,7 +276,7 @@ def remarks(chosen, ways):
       'range that was assumed before.', '',
       '## What bias is left', '',
       f'- Two-phase among 8,192 ranks takes {late["simulated"] / late["paper"][0]:.2f} times as long as the paper says. What it gains over the '
-      f'MPI is off by a factor of {max(factor_of(row["paper"], row["simulated"]) for row in gains):.2f} at most, where it is judged.',
+      f'MPI is off by a factor of {max(factor_of(row["paper"], row["simulated"]) for row in gains):.2f} at most, where the paper has a number for it.',
       f'- Of the {len(borders)} judged points around the sizes up to which two-phase is ahead {len(borders) - len(wrong)} are on the right '
       'side' + ('.' if not wrong else '. On the wrong one: ' + '; '.join(off_text(row) for row in wrong)
                 + f'. That is a factor of {max(factor_of(row["paper"], row["simulated"]) for row in wrong):.2f} at most.'),

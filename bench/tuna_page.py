@@ -175,10 +175,11 @@ def verdicts(layouts):
   for layout in several:
     inside = sorted((a for a in layout.algorithms if a.startswith('tuna') and 'staggered' not in a), key=radix_of)
     said = [f'{size_text(size)}: {radix_of(layout.best(size, inside)[0])}' for size in layout.sizes]
-    small, large = radix_of(layout.best(layout.sizes[0], inside)[0]), radix_of(layout.best(layout.sizes[-1], inside)[0])
+    best = [radix_of(layout.best(size, inside)[0]) for size in layout.sizes]
+    as_the_node = f'disagrees: as large as the node for {"all" if set(best) == {layout.here} else "the smallest"}'
     lines.append(f'| inside the node: the radix rises with the block | {layout.title()}: best of '
                  f'{", ".join(str(radix_of(a)) for a in inside)}: {"; ".join(said)} | '
-                 f'{"agrees" if small < large else "disagrees: as large as the node for all"  if small == layout.here else "disagrees"} |')
+                 f'{"agrees" if best[0] < best[-1] else as_the_node if best[0] == layout.here else "disagrees"} |')
   lines.append('| up to 42 and 138 times as fast as the vendor\'s MPI (Polaris, Fugaku) | 16 ranks of one machine | cannot be '
                'tested here |')
   lines.append('| working memory for P - 1 - m blocks instead of P | proved of all P to 300 and all radices '

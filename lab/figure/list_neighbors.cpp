@@ -48,7 +48,7 @@ Figure iso_2() {
     return plot_of(std::move(title), neighbor_alltoall, "1:2K:x8", std::move(neighborhood), {torus, torus_direct});
   };
   f.how +=
-      " On a few ranks that torus has dimensions of two or three processes: neighbours fold onto each other, and messages are "
+      " On a few ranks that torus has short dimensions: neighbours fold onto each other, and messages are "
       "fewer than the paper's D. The paper compares what it measured with the number of neighbours over 2d; its algorithm has "
       "2rd rounds, which are as many with radius 1, and with radius 3 three times as many: there its rounds are 19 times as few in "
       "(e), and 4 times with d = 2.";
@@ -115,7 +115,8 @@ Figure iso_4(int ranks) {
   const std::string ring = fmt::format("{}x1x1", ranks);
   f.how += fmt::format(
       " A way round a torus is never longer than half of it. On a few ranks MPI_Dims_create makes dimensions of two or "
-      "three processes, in which a block is one hop from everywhere: torus and torus-direct send the same messages. On "
+      "three processes, in which a block is one hop from everywhere: there torus and torus-direct send the same messages, and the "
+      "panel says so. On "
       "the ring, a grid of {}, distances in the first dimension take up to {} hops; all others vanish.",
       ring, ranks / 2);
   const auto panel = [](std::string title, std::string neighborhood, std::string grid) {

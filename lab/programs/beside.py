@@ -267,13 +267,13 @@ ABOUT_COPIES = line_of_text("""
 The buffers of all ranks lie in one process. A line is an order of copies. All buffers begin on a page, and at the same place of each
 heap. If heaps are a power of two apart, as on machines with much memory, their pages probably fall into the same sets of the TLB, as
 the same blocks of page-aligned buffers do in the first cache; there are no counters on this machine to prove it. Rows touch all send
-buffers in turn, a piece of a curve only some of them, so there a curve can win; rows write one buffer from front to back, which counts
-for larger blocks.""")
+buffers in turn, a piece of a curve only some of them, so there a curve can win. Why columns are ahead of rows with some larger blocks
+was not looked into.""")
 ABOUT_UNEVEN = line_of_text("""
 Each rank is taken for a node of its own, so all are messages, of sizes uniform in 0 to the number of the row. `sloav` is written from
 the description in the paper of Fan et al., with sizes of 4 bytes and memory that is kept between calls. Its authors' program was not at
-hand, so this one may be faster than theirs. Inside one machine a message costs little, and a round of Bruck waits for ranks that share
-its processor. What models say at the paper's numbers of ranks: [maps](maps.md). Beside its figures, simulated
+hand, so this one may be faster than theirs. Inside one machine a message costs little with some MPIs, and a round of Bruck waits for
+ranks that share its processor; the tables say with which MPI and sizes Bruck is ahead. What models say at the paper's numbers of ranks: [maps](maps.md). Beside its figures, simulated
 [bruck-6-simulated](bruck-6-simulated.md) and [bruck-9-simulated](bruck-9-simulated.md), and measured [bruck-6](bruck-6.md) and
 [bruck-9](bruck-9.md); over hosts [tuna](tuna.md) and [between nodes](between-nodes.md).""")
 

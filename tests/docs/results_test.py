@@ -268,12 +268,15 @@ class Seen(unittest.TestCase):
   def test_ratios_near_the_aim_and_rows_of_the_mpi(self):
     self.assertEqual([hosts_page.near(number, 1.05) for number in (1.053, 1.05, 1.06)], ['1.053', '1.05', '1.06'])
     def most(*rows):
-      rows = [(8, [{'collective': 'alltoall', 'served_by': by, 'mpi_us': 100, 'quadrille_us': us}]) for by, us in rows]
+      rows = [(8, [{'collective': 'alltoall', 'served_by': by, 'mpi_us': 100, 'quadrille_us': one} for one in us]) for by, *us in rows]
       layout = types.SimpleNamespace(runs=[{}, {}], chosen=lambda collectives: rows)
       return hosts_page.row_of_most('openmpi', {('openmpi', '4x4'): layout}).split(' | ')[-1]
     self.assertEqual(most(('mpi', 118), ('leaders', 90)), 'reached |')
     self.assertEqual(most(('mpi', 118), ('leaders', 110)), 'within the noise |')
     self.assertEqual(most(('mpi', 101), ('leaders', 110)), 'not reached |')
+    self.assertEqual(most(('mpi', 99, 110, 112), ('leaders', 90)), 'reached |')
+    # All runs took longer: that is not noise.
+    self.assertEqual(most(('mpi', 102, 110, 112), ('leaders', 90)), 'not reached |')
 
   def test_a_border_of_theta_that_is_far_off(self):
     self.assertEqual(theta_page.off_text({'what': 'MPI over two-phase, 256 ranks', 'simulated': 2.0, 'paper': [None, 1]}),

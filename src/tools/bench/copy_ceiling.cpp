@@ -26,22 +26,27 @@ struct Copier {
   Clock::time_point started, ended;  // of the last trial
 };
 
-void copy(Copier& copier, std::size_t bytes, bool streaming, long times) {
+void copy_once(std::byte* to, const std::byte* from, std::size_t bytes, Copy by) {
+  const memory::CopyKernels& kernels = memory::copy_kernels();
+  switch (by) {
+    case Copy::libc: std::memcpy(to, from, bytes); return;
+    case Copy::ordinary: return kernels.temporal(to, from, bytes);
+    case Copy::streaming: return kernels.streaming(to, from, bytes);
+  }
+}
+
+void copy(Copier& copier, std::size_t bytes, Copy by, long times) {
   for (long t = 0; t < times; ++t) {
-    if (streaming) {
-      memory::copy_kernels().streaming(copier.to.get(), copier.from.get(), bytes);
-    } else {
-      std::memcpy(copier.to.get(), copier.from.get(), bytes);
-    }
+    copy_once(copier.to.get(), copier.from.get(), bytes, by);
     // The compiler shall believe that somebody reads the copy.
     asm volatile("" : : "r"(copier.to.get()) : "memory");
   }
-  if (streaming) memory::stream_fence();
+  if (by == Copy::streaming) memory::stream_fence();
 }
 
 // All copiers copy `times` times at once, each on its processor. Returns the seconds from the first
 // start to the last end.
-double trial(std::vector<Copier>& copiers, std::size_t bytes, bool streaming, long times) {
+double trial(std::vector<Copier>& copiers, std::size_t bytes, Copy by, long times) {
   std::latch arrived(static_cast<std::ptrdiff_t>(copiers.size())), go(1);
   bool abandoned = false;
   const auto work = [&](Copier& copier) {
@@ -49,12 +54,12 @@ double trial(std::vector<Copier>& copiers, std::size_t bytes, bool streaming, lo
     // Untimed: brings the buffers into this processor's part of the memory. Unwritten, the source
     // would be the system's one page of zeros.
     std::memset(copier.from.get(), 1, bytes);
-    copy(copier, bytes, streaming, 1);
+    copy(copier, bytes, by, 1);
     arrived.count_down();
     go.wait();
     if (abandoned) return;
     copier.started = Clock::now();
-    copy(copier, bytes, streaming, times);
+    copy(copier, bytes, by, times);
     copier.ended = Clock::now();
   };
   std::vector<std::jthread> threads;
@@ -89,7 +94,7 @@ std::vector<int> usable_processors() {
   return list;
 }
 
-double copy_ceiling(std::size_t bytes_per_thread, int threads, bool streaming) {
+double copy_ceiling(std::size_t bytes_per_thread, int threads, Copy by) {
   if (bytes_per_thread == 0 || threads <= 0) return 0;
   const std::vector<int> processors = usable_processors();
   std::vector<Copier> copiers(static_cast<std::size_t>(threads));
@@ -100,12 +105,12 @@ double copy_ceiling(std::size_t bytes_per_thread, int threads, bool streaming) {
     copiers[c].to = std::make_unique_for_overwrite<std::byte[]>(bytes_per_thread);
   }
   long times = 1;
-  while (trial(copiers, bytes_per_thread, streaming, times) < least_seconds) times *= 2;
+  while (trial(copiers, bytes_per_thread, by, times) < least_seconds) times *= 2;
   const double bytes = static_cast<double>(bytes_per_thread) * static_cast<double>(threads) *
                        static_cast<double>(times);
   double best = 0;
   for (int t = 0; t < trials; ++t) {
-    best = std::max(best, bytes / trial(copiers, bytes_per_thread, streaming, times));
+    best = std::max(best, bytes / trial(copiers, bytes_per_thread, by, times));
   }
   return best;
 }
