@@ -117,6 +117,7 @@ struct Passing {
   MPI_Datatype type{};
   MPI_Count count = 0;
   std::uint64_t* counter = nullptr;
+  int* const* kept = nullptr;  // so many calls do; null: all
 };
 thread_local Passing passing[collective_count];
 
@@ -154,7 +155,7 @@ void remember(const run::Call& call, Engine engine, bool settled, team::Team& te
   last = now;
 }
 
-void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever) {
+void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever, int* const* kept) {
   // A device's memory may have to be brought to the host.
   if (team.counted.explains || memory::device_driver() != nullptr) return;
   // Of the others the size is that of all blocks.
@@ -167,7 +168,8 @@ void remember_passed(const run::Call& call, team::Team& team, team::Passed why, 
       whatever || sizeless,
       call.recv.type,
       static_cast<MPI_Count>(call.recv.count),
-      &team.counted.counters.passed[static_cast<std::size_t>(why)]};
+      &team.counted.counters.passed[static_cast<std::size_t>(why)],
+      kept};
 }
 
 bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count) {
@@ -177,6 +179,7 @@ bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_C
                          last.types_freed != types_freed.load(std::memory_order_acquire))) {
     return false;
   }
+  if (last.kept != nullptr && !is_kept(*last.kept)) return false;
   ++*last.counter;
   return true;
 }

@@ -18,8 +18,19 @@ namespace quadrille::api {
 void remember(const run::Call& call, choose::Engine engine, bool settled, team::Team& team);
 
 // After a call that went to the MPI, as all that are like it will: on its communicator nothing is served (`whatever`),
-// or of its collective nothing, or nothing of this size. Not while the user wants to know of each.
-void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever);
+// or of its collective nothing, or nothing of this size. Not while the user wants to know of each. `kept`: only while so
+// many do, which each of them counts.
+void remember_passed(const run::Call& call, team::Team& team, team::Passed why, bool whatever,
+                     int* const* kept = nullptr);
+
+// Whether this call goes to the MPI because the last answer is kept (team::Asked::kept). Counts it then, as the short way
+// does, and before anything of the call is looked at: some ranks may make it by a thread that remembers, others by one
+// that does not, and all must count alike.
+inline bool is_kept(int* unasked) {
+  if (unasked == nullptr || *unasked == 0) return false;
+  --*unasked;
+  return true;
+}
 
 // Whether the last such call of this thread was like this one. Counts it then.
 bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type = {}, MPI_Count count = 0);

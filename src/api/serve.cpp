@@ -219,6 +219,39 @@ bool is_settled(const Call& call, const team::CachedSelection& cached, const tea
   return is_dense(call.collective) && !selection.by_load && !cached.follows_load && selection.rivals.empty();
 }
 
+// After a call that went to the MPI: how many that are like it do before the ranks ask again. Null if each must look. Not
+// of collectives whose size all ranks know: those may have another selection.
+int* kept_after(const Call& call, const team::CachedSelection& cached, team::Team& team) {
+  const choose::Selection& selection = cached.selection;
+  if (!is_dense(call.collective) || is_sized(call.collective) || team.agreed().follows_devices) return nullptr;
+  if (!selection.rivals.empty() || selection.choice.buffers != choose::HostBuffers::as_suits) return nullptr;
+  if (cached.follows_load == selection.by_load) return nullptr;
+  const auto c = static_cast<std::size_t>(call.collective);
+  if (selection.by_load) return &team.asked.asking[c].unasked;
+  const bool is_found = cached.trial != nullptr && cached.trial->trial.contest.decided();
+  return is_found && !choose::may_begin_again(cached.trial->trial) ? &team.asked.load[c].unasked : nullptr;
+}
+
+// Does the call go to the MPI because the last answer is kept?
+bool keeps_the_mpi(const Call& call, team::Team& team) {
+  int* const* const kept = &team.asked.kept[static_cast<std::size_t>(call.collective)];
+  if (wants_to_be_ready(team) || !is_kept(*kept)) return false;
+  remember_passed(call, team, why_chosen(team), false, kept);
+  return true;
+}
+
+// To the MPI, as was selected. Later calls find that out sooner.
+bool pass_as_chosen(const Call& call, team::CachedSelection& cached, team::Team& team) {
+  int*& kept = team.asked.kept[static_cast<std::size_t>(call.collective)];
+  kept = kept_after(call, cached, team);
+  if (kept != nullptr) {
+    remember_passed(call, team, why_chosen(team), false, &kept);
+  } else if (is_settled(call, cached, team)) {
+    remember_passed(call, team, why_chosen(team), false);
+  }
+  return pass(team, why_chosen(team));
+}
+
 void explain_device(team::Team& team, const Call& call, team::CachedSelection& cached, const char* how) {
   if (!team.counted.explains || std::exchange(cached.device_explained, true)) return;
   team::explain(team, call.collective, cached.bytes, choose::to_string(cached.selection.choice), how);
@@ -248,6 +281,7 @@ int run_by(const EngineWork& engine, const Call& call, const Service& by, team::
 // By what was selected for all calls like this one. False if it goes to the MPI.
 bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached, int& error,
                Attempt& attempt) {
+  team.asked.kept[static_cast<std::size_t>(call.collective)] = nullptr;
   if (cached.selection.by_load) {
     error = choose_by_load(call, team, cached);
     if (error != MPI_SUCCESS) return pass(team, Passed::other);  // so it does on all ranks, as far as the MPI goes
@@ -273,8 +307,7 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   team::explain(team, call.collective, cached);
   if (engine.run == nullptr) {
     attempt.buffers = choice.buffers;
-    if (is_settled(call, cached, team)) remember_passed(call, team, why_chosen(team), false);
-    return pass(team, why_chosen(team));
+    return pass_as_chosen(call, cached, team);
   }
   team::Prepared tried;
   if (attempt.choice != nullptr) tried = team::prepare(team, call.collective, choice);
@@ -300,6 +333,7 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
     return true;
   }
   team::await_told(*team);
+  if (keeps_the_mpi(call, *team)) return pass(*team, why_chosen(*team));
   const bool neighbors = is_neighbor(call.collective);
   if (!(neighbors ? admit_neighbors(call, *team, door) : admit_dense(call, *team, door))) return false;
   if (wants_to_be_ready(*team)) get_ready_to_take(*team);

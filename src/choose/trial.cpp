@@ -66,8 +66,12 @@ void judge(Trial& trial, std::span<const double> all) {
   trial.calls = 0;
 }
 
+bool may_begin_again(const Trial& trial) {
+  return trial.contest.decided() && !trial.were_alike && trial.again < Trial::most_again;
+}
+
 bool begin_again(Trial& trial) {
-  if (!trial.contest.decided() || trial.were_alike || trial.again == Trial::most_again) return false;
+  if (!may_begin_again(trial)) return false;
   if (trial.calls_since++ < Trial::calls_before_again << trial.again) return false;
   Trial anew = make_trial(std::move(trial.candidates), trial.crowded);
   anew.again = trial.again + 1;

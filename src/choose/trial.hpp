@@ -85,6 +85,8 @@ void judge(Trial& trial, std::span<const double> all);
 // A call begins by what was decided. True if all is to be tried again, with this call: those that were compared differed too
 // much to tell anything. A program whose calls always differ is asked a few times.
 bool begin_again(Trial& trial);
+// Will a later call do that, if as many go by?
+bool may_begin_again(const Trial& trial);
 
 // What no rank knows alone, in classes that the ranks agree on from time to time: of calls whose sizes differ, how much the
 // busiest rank moves; whether some rank has its data in a device's memory. While the class stays the same, fewer and fewer calls ask; none keeps it for more than `most_unasked`. Pure, and

@@ -1,5 +1,7 @@
 #include "team/selections.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "team/leaders.hpp"
@@ -157,6 +159,7 @@ bool let_try(Team& team, bool tries) { return std::exchange(team.change_agreed()
 
 void forget_selections(Team& team) {
   for (Selections& selections : team.chosen.selections) selections.forget();
+  std::fill(std::begin(team.asked.kept), std::end(team.asked.kept), nullptr);
   generation.fetch_add(1, std::memory_order_acq_rel);
 }
 

@@ -82,13 +82,16 @@ struct Chosen {
   std::unique_ptr<choose::Costs> costs[dense_collective_count];  // for the model, if there is one
 };
 
-// What is found out while calls are made. Written by api/ alone: choose_by_load.cpp, trials.cpp.
+// What is found out while calls are made. Written by api/ alone: choose_by_load.cpp, trials.cpp, serve.cpp.
 struct Asked {
   choose::Asking asking[collective_count];
   // By class of size, or of load where no rank knows all sizes; and that of what moves in all (CachedSelection::load).
   std::map<std::tuple<Collective, int, int>, Try> trials;
   choose::AskedClass load[collective_count];
   choose::AskedClass devices[collective_count];  // are some buffers in a device's memory? Of calls that wait
+  // How many more calls go to the MPI before the ranks ask each other again: a number of `asking` or `load`. Null: each
+  // call finds that out. The same on all ranks; forgotten with the selections.
+  int* kept[collective_count] = {};
 };
 
 // What the user may want to know. Counted by api/, told by team/.

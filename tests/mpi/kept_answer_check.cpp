@@ -1,0 +1,205 @@
+// Calls of which no rank knows all sizes, left to the MPI between nodes: the ranks ask each other from time to time whether
+// that still holds, and the calls in between keep the answer. All ranks must count those calls alike, whether a rank makes
+// them by a thread that remembers or by one that looks, and whatever is wrong with a call on all ranks; or one would ask
+// while the others do not, and hang. One case a run:
+//   trials   by what the first calls took; messages of ours are slow
+//   model    by the cost model of a tuning table, by which the MPI is faster with large blocks
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/again.hpp"
+#include "choose/tuning.hpp"
+#include "mpi/mpi.hpp"
+#include "quadrille.h"
+#include "team/switch_points.hpp"
+#include "team/team.hpp"
+
+namespace {
+
+namespace choose = quadrille::choose;
+namespace team = quadrille::team;
+using quadrille::Collective;
+
+constexpr int small = 8, large = 20000, stride = large + 1;
+constexpr int enough_calls = 400, mixed_calls = 140;
+int rank = 0, ranks = 1, failures = 0;
+
+void expect(bool good, const char* what, int call) {
+  if (good) return;
+  ++failures;
+  std::fprintf(stderr, "rank %d, call %d: %s\n", rank, call, what);
+}
+
+// On all ranks the same?
+bool is_same(int mine) {
+  const int both[] = {mine, -mine};
+  int most[2];
+  MPI_Allreduce(both, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return most[0] == -most[1];
+}
+
+std::string write_table() {
+  const std::string file = "/tmp/quadrille_kept_answer_check_" + std::to_string(getpid()) + ".json";
+  choose::TuningTable table{team::this_machine(), {}};
+  for (const bool crowded : {false, true}) {
+    table.entries.push_back({2, crowded, choose::default_switch_points(crowded)});
+    table.models.push_back({4, 1, crowded, {{1e-6, 1e-7, 0}, {1e-3, 1e-9, 0}}});
+  }
+  const std::string why = choose::write_tuning_file(file, table);
+  if (!why.empty()) std::fprintf(stderr, "%s\n", why.c_str()), std::exit(2);
+  return file;
+}
+
+int (*real_isend)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+int slow_isend(const void* bytes, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+  usleep(3000);
+  return real_isend(bytes, count, type, to, tag, comm, request);
+}
+
+class Calls {
+ public:
+  Calls(Collective collective, MPI_Comm comm) : collective_(collective), comm_(comm) {
+    for (int r = 0; r < ranks; ++r) places_.push_back(r * stride);
+  }
+
+  // Returns what the function does. `sound`: its types are.
+  int make(int block, bool sound = true) {
+    ++calls_;
+    const std::vector<int> counts(places_.size(), block);
+    const MPI_Datatype type = sound ? MPI_CHAR : MPI_DATATYPE_NULL;
+    const std::vector<MPI_Datatype> types(places_.size(), type);
+    std::vector<char> send(places_.size() * stride), recv(send.size(), 99);
+    for (int to = 0; to < ranks; ++to) std::memset(&send[places_[to]], value(rank, to), static_cast<std::size_t>(block));
+    const int error = collective_ == Collective::alltoallv
+                          ? Quadrille_Alltoallv(send.data(), counts.data(), places_.data(), type, recv.data(), counts.data(),
+                                                places_.data(), type, comm_)
+                          : Quadrille_Alltoallw(send.data(), counts.data(), places_.data(), types.data(), recv.data(),
+                                                counts.data(), places_.data(), types.data(), comm_);
+    for (int from = 0; sound && from < ranks; ++from) {
+      const char* const got = &recv[places_[from]];
+      expect(got[0] == value(from, rank) && got[block - 1] == value(from, rank) && got[block] == 99, "wrong data", calls_);
+    }
+    return error;
+  }
+
+  team::Team& team() const { return *team::team_of(comm_); }
+  // How many more calls keep the answer; -1: each must look.
+  int kept() const {
+    const int* const unasked = team().asked.kept[static_cast<std::size_t>(collective_)];
+    return unasked == nullptr ? -1 : *unasked;
+  }
+  std::string choice() const {
+    const auto c = static_cast<std::size_t>(collective_);
+    return choose::to_string(team().chosen.selections[c].last()->selection.choice);
+  }
+  Collective collective() const { return collective_; }
+  MPI_Comm comm() const { return comm_; }
+  int calls() const { return calls_; }
+
+ private:
+  static char value(int from, int to) { return static_cast<char>(from * 16 + to + 1); }
+
+  Collective collective_;
+  MPI_Comm comm_;
+  std::vector<int> places_;
+  int calls_ = 0;
+};
+
+// Until many calls keep the answer.
+void keep(Calls& calls) {
+  for (int call = 0; call < enough_calls && calls.kept() < 20; ++call) {
+    calls.make(large);
+    expect(is_same(calls.kept()), "the ranks count differently", calls.calls());
+  }
+  expect(calls.kept() >= 20, "no answer is kept", calls.calls());
+  expect(calls.choice() == "mpi", "it does not go to the MPI", calls.calls());
+}
+
+// The short way is there, and counts.
+void take_the_short_way(Calls& calls) {
+  calls.make(large);
+  const int before = calls.kept();
+  expect(quadrille::api::passed_again(calls.collective(), calls.comm()), "it does not take the short way", calls.calls());
+  expect(calls.kept() == before - 1, "the short way does not count", calls.calls());
+}
+
+// Some ranks by this thread, the others by one that remembers nothing.
+void mix(Calls& calls) {
+  for (int call = 0; call < mixed_calls; ++call) {
+    const bool sound = call % 3 != 0;
+    int error = MPI_SUCCESS;
+    const auto make = [&] { error = calls.make(large, sound); };
+    if ((call / 2 + rank) % 2 == 0) {
+      make();
+    } else {
+      std::thread(make).join();
+    }
+    expect((error == MPI_SUCCESS) == sound, "another error", calls.calls());
+    expect(is_same(calls.kept()), "the ranks count differently", calls.calls());
+  }
+}
+
+// Other loads are seen by all, and the choice is another one then.
+void change(Calls& calls, bool by_model) {
+  const auto c = static_cast<std::size_t>(calls.collective());
+  const int before = calls.team().asked.load[c].now;
+  for (int call = 0; call < mixed_calls; ++call) {
+    calls.make(small);
+    expect(is_same(calls.kept()), "the ranks count differently", calls.calls());
+  }
+  if (by_model) {
+    expect(calls.choice() != "mpi", "small blocks go to the MPI", calls.calls());
+  } else {
+    expect(calls.team().asked.load[c].now < before, "the ranks did not ask", calls.calls());
+  }
+}
+
+// What is forced holds at once.
+void force(Calls& calls) {
+  keep(calls);
+  const std::uint64_t before = calls.team().counted.counters.served;
+  Quadrille_Set_algorithm(calls.comm(), calls.collective() == Collective::alltoallv ? "alltoallv" : "alltoallw", "spread-out");
+  calls.make(large);
+  expect(calls.kept() < 0, "the answer is still kept", calls.calls());
+  expect(calls.team().counted.counters.served == before + 1, "the call went to the MPI", calls.calls());
+  Quadrille_Set_algorithm(calls.comm(), calls.collective() == Collective::alltoallv ? "alltoallv" : "alltoallw", nullptr);
+  calls.make(large);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  alarm(120);  // it hangs
+  const bool by_model = argc > 1 && std::string(argv[1]) == "model";
+  const std::string file = by_model ? write_table() : "";
+  if (by_model) setenv("QUADRILLE_TUNING", file.c_str(), 1);
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (provided < MPI_THREAD_SERIALIZED) MPI_Abort(MPI_COMM_WORLD, 2);
+  if (!by_model) real_isend = quadrille::mpi().Isend, const_cast<quadrille::Mpi&>(quadrille::mpi()).Isend = slow_isend;
+  for (const Collective collective : {Collective::alltoallv, Collective::alltoallw}) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    Calls calls(collective, comm);
+    keep(calls);
+    take_the_short_way(calls);
+    mix(calls);
+    keep(calls);
+    change(calls, by_model);
+    force(calls);
+    MPI_Comm_free(&comm);
+  }
+  if (by_model) std::remove(file.c_str());
+  MPI_Finalize();
+  return failures == 0 ? 0 : 1;
+}
