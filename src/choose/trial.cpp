@@ -59,7 +59,13 @@ std::vector<double> times_of(const Trial& trial) {
 
 void judge(Trial& trial, std::span<const double> all) {
   trial.were_alike = trial.were_alike && all.back() <= Trial::alike;
-  for (std::size_t c = 0; c < trial.candidates.size(); ++c) trial.contest.note(c, all[c]);
+  double least = not_noted;
+  for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
+    trial.contest.note(c, all[c]);
+    least = std::min(least, trial.contest.least(c));
+  }
+  if (trial.contest.visit() == Trial::visits - 1 && least < Trial::short_call)
+    trial.contest.go_on_to(Trial::visits_of_short_calls);
   trial.contest.end_visit();
   if (!trial.were_alike) trial.contest.give_up();
   trial.taken.assign(trial.candidates.size(), {});

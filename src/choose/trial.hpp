@@ -10,6 +10,7 @@
 //         what one waits at the beginning others do at the end. Of a candidate's visits the median and the shortest
 //         count. The first candidate is the one that would be taken untried: another must be better by a margin in both.
 // Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
+//         Calls of some microseconds are tried nine times: a single interrupt takes as long.
 // Cost    At most visits * calls_in_turn calls for each candidate, one visit for one that loses, and a reduction a visit.
 //
 // Example, three candidates, B takes long, 2 visits of 3 calls:   A aa  B bb  C cc  |  A aa  C cc  (capitals: not counted)
@@ -30,6 +31,9 @@ namespace quadrille::choose {
 
 struct Trial {
   static constexpr int visits = 3, calls_in_turn = 3;
+  // Where the best takes less than so many seconds, chance may be as large as what is to be found, and calls cost little.
+  static constexpr double short_call = 50e-6;
+  static constexpr int visits_of_short_calls = 9;
   // So much of its time another candidate may take at most to replace the first one; less where ranks share processors,
   // and so disturb each other.
   static constexpr double must_take_usually = 0.9, must_take_if_crowded = 0.75;

@@ -40,7 +40,7 @@ using quadrille::Mpi;
 using quadrille::Of;
 using quadrille::mpi;
 
-constexpr int calls = 60, most_block = 3000;
+constexpr int calls = 150, most_block = 3000;  // all is tried in fewer
 
 bool everywhere = false;  // not on rank 1 alone, which may not send
 Mpi real;  // the MPI's functions as they are
@@ -217,11 +217,17 @@ bool is_wanted(const std::string& chosen, const std::string& name, Collective co
   return (chosen != "mpi") == mpi_is_slow;
 }
 
+// Calls that compared nothing are compared anew later.
+int calls_of(const std::string& name, Collective collective) {
+  if (name == "unlike-at-first") return 3 * calls;
+  return name == "unlike" && !is_sized(collective) ? choose::Trial::calls_before_again : calls;
+}
+
 void check_choices(const World& w, const std::string& name) {
   for (const Collective collective : all_collectives) {
     for (const int size : {50, most_block}) {
       if (!is_sized(collective) && size != most_block) continue;  // v and w calls are of one kind
-      for (int call = 0; call < (name == "unlike-at-first" ? 3 * calls : calls); ++call) {
+      for (int call = 0; call < calls_of(name, collective); ++call) {
         const bool differs = name.starts_with("unlike") && call == 9 && !is_sized(collective);
         exchange(w, {collective, differs ? 10 * size : size}, call);
       }

@@ -52,6 +52,27 @@ TEST(Trial, TriesEachCandidateInTurnThreeTimes) {
   EXPECT_EQ(two.contest.median(0), 1) << "no more calls count";
 }
 
+TEST(Trial, TriesShortCallsMoreOften) {
+  Trial trial = trial_of(2);
+  std::string all;
+  for (int visit = 0; visit < Trial::visits_of_short_calls; ++visit) all += "aaabbb|";
+  EXPECT_EQ(run(trial, [](int candidate, int) { return candidate == 0 ? 60e-6 : 49e-6; }), all) << "the best is short";
+  EXPECT_EQ(trial.contest.best(), 1U);
+  Trial longer = trial_of(2);
+  EXPECT_EQ(run(longer, [](int candidate, int) { return candidate == 0 ? 60e-6 : 51e-6; }), "aaabbb|aaabbb|aaabbb|");
+  Trial lost = trial_of(2);
+  EXPECT_EQ(run(lost, [](int candidate, int) { return candidate == 0 ? 1e-6 : 5e-6; }), "aaabbb|") << "all others lose";
+}
+
+TEST(Trial, ShortCallsThatWereSlowAtFirstDoNotCountMuch) {
+  Trial trial = trial_of(2);
+  run(trial, [](int candidate, int call) { return candidate == 0 && call < 18 ? 2.8e-6 : 2e-6; });
+  EXPECT_EQ(trial.contest.best(), 0U);
+  Trial disturbed = trial_of(2);
+  run(disturbed, [](int candidate, int call) { return candidate == 1 && call == 30 + 4 ? 1e-3 : candidate == 1 ? 1e-6 : 2e-6; });
+  EXPECT_EQ(disturbed.contest.best(), 1U) << "one that was disturbed late does not lose";
+}
+
 TEST(Trial, WhatLosesIsNotTriedAgain) {
   Trial trial = trial_of(4);
   EXPECT_EQ(run(trial, [](int candidate, int) { return candidate == 1 ? 5.0 : candidate == 3 ? 1.9 : 1.0; }),

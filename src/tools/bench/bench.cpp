@@ -240,7 +240,7 @@ class Bench {
 
   // What is measured is what remains when Quadrille has seen that the load is another, and tried what to take.
   void end_trials(BenchData& data) {
-    constexpr int enough = 100;
+    constexpr int enough = 500;
     for (const Implementation& implementation : implementations_) {
       const team::CachedSelection* used = selection_of(implementation);
       const int unasked = used != nullptr && used->follows_load ? choose::AskedClass::most_unasked : 0;
