@@ -183,7 +183,7 @@ def row_of_most(mpi, results):
   all_rows = [(name, size, rows) for (of, name), layout in results.items() if of == mpi for size, rows in layout.chosen(COLLECTIVES)]
   noise = [ratio(rows) for _, _, rows in all_rows if is_noise(rows)]
   above = [(name, size, rows) for name, size, rows in all_rows if not is_noise(rows) and ratio(rows) > MOST]
-  said = '; '.join(f'{rows[0]["collective"]}, {size_text(size)}, {name}: {ratio_text(rows, max(noise, default=MOST))} by '
+  said = '; '.join(f'{rows[0]["collective"]}, {size_text(size)}, {name}: {ratio_text(rows, max([MOST, *noise]))} by '
                    f'{served_text(rows)}' for name, size, rows in above)
   within = bool(above) and bool(noise) and max(ratio(rows) for _, _, rows in above) <= max(noise)
   verdict = 'within the noise' if within else reached(not above, runs_of(results, mpi))

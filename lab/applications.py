@@ -15,15 +15,16 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from programs import beside, bruck, cache_oblivious, hint  # noqa: E402  pylint: disable=wrong-import-position
+from programs import beside, bruck, cache_oblivious, costs, hint  # noqa: E402  pylint: disable=wrong-import-position
 from programs.common import NO_NUMBER, ROOT, Options, facts, facts_line, lines_of  # noqa: E402  pylint: disable=wrong-import-position
 from programs.common import number_of, time_text  # noqa: E402  pylint: disable=wrong-import-position
 from verdicts import summary  # noqa: E402  pylint: disable=wrong-import-position
 
 RESULTS = ROOT / 'docs' / 'results'
-APPLICATIONS = {one.name: one for room in (beside, bruck, cache_oblivious, hint) for one in room.APPLICATIONS}
+APPLICATIONS = {one.name: one for room in (beside, bruck, cache_oblivious, costs, hint) for one in room.APPLICATIONS}
 # Numbers of ranks that each is measured with.
 RANKS = {'alltoall-small': '2', 'inside-a-node': '2,8', 'neighbours': '2,8', 'copy-phase': '64', 'uneven-data': '16',
+         'heap-cost': '1', 'setup-cost': '2,4,8', 'recording-cost': '2',
          'bruck-11': '4,8,16', 'bruck-12': '16', 'co-copies': '60,64,72', 'co-14': '2,8,60,72', 'co-15': '2,8,60,72',
          'hint-3': '1,2', 'hint-12': '2,8,16,32', 'hint-15': '2,8,16,32', 'hint-18': '2,8,16,32'}
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What is measured beside the papers: rows of the benchmark become rows of a page, with the ratio of each run and who served it."""
 
+import json
 import pathlib
 import sys
 import unittest
@@ -8,7 +9,7 @@ import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'lab'))
 import applications  # noqa: E402
-from programs import beside, common  # noqa: E402
+from programs import beside, common, costs  # noqa: E402
 
 
 def said(size, algorithm, mpi, ours, by='inbox'):
@@ -89,6 +90,36 @@ class Cases(unittest.TestCase):
     for name in ('alltoall-small', 'inside-a-node', 'neighbours', 'uneven-data'):
       titles = [(case.title, case.ranks) for case in self.cases(name)]
       self.assertEqual(len(titles), len(set(titles)))
+
+
+class Costs(unittest.TestCase):
+  options = common.Options(pathlib.Path('/none'), [2], 2, lambda text: None)
+
+  def test_set_up_is_of_the_call_that_does_it(self):
+    said = 'init 1000.5\nworld 7\n' + ''.join(f'call {call} {100 if call == 11 else call}\n' for call in range(1, 21))
+    with unittest.mock.patch.object(costs, 'launch', lambda *_, **__: said):
+      _, panels = costs.measure_setup(self.options)
+    rows = {panel['title']: panel['rows'] for panel in panels}
+    self.assertEqual([(row['line'], row['us']) for row in rows['call 11 on a new communicator']], [('MPI', 100), ('Quadrille', 100)])
+    self.assertEqual([next(iter(one))['us'] for one in rows.values()], [1000.5, 7, 6, 100, 16.5])
+
+  def test_memory_is_in_nanoseconds(self):
+    with unittest.mock.patch.object(costs, 'heap_run', lambda *_: [(16, 9.6, 20.0)]):
+      _, panels = costs.measure_heap(self.options)
+    self.assertEqual([panel['title'] for panel in panels], ['1 block at a time', '32 blocks at a time'])
+    self.assertIn('ns a block', costs.heap_table(panels[0]))
+    self.assertIn(' 9.6 (9.6..9.6)', costs.heap_table(panels[0]))
+    self.assertEqual(panels[1]['rows'][0]['bytes'], 16)
+
+  def test_recording_is_that_of_the_rank_that_takes_longest(self):
+    def launch(_build, _ranks, _words, _settings, mpirun, **_):
+      data = {'ranks': 2, 'recording': [0.001, 0.002], 'seconds': [1, 2], 'calls': [{'calls': 3000}, {'calls': 1000}]}
+      pathlib.Path(mpirun[mpirun.index('--data') + 1]).write_text(json.dumps(data))
+    with unittest.mock.patch.object(costs, 'launch', launch):
+      _, panels = costs.measure_recording(self.options)
+    row = panels[0]['rows'][0]
+    self.assertEqual((row['calls'], row['ns'], row['percent'], row['seconds']), (4000, [500, 500], [0.1, 0.1], [2, 2]))
+    self.assertIn(' 500 (500..500)  0.10 (0.10..0.10)', costs.recording_table(panels[0]))
 
 
 if __name__ == '__main__':
