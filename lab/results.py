@@ -43,7 +43,7 @@ COMPUTED = [('co-table-1', 5), ('co-table-2', 5)] + [
 # By lab/applications.py: whole programs, and what is measured beside the papers; numbers of ranks ('': the usual ones), and about how
 # many seconds a run takes. With all ranks those of several MPIs take too long beside the others: --long has them.
 PROGRAMS = [('bruck-11', '', 25), ('bruck-12', '', 10), ('alltoall-small', '', 10), ('inside-a-node', '', 50), ('neighbours', '', 65),
-            ('copy-phase', '', 30), ('uneven-data', '', 55), ('heap-cost', '', 5), ('setup-cost', '', 10), ('recording-cost', '', 10),
+            ('copy-phase', '', 30), ('uneven-data', '', 55), ('heap-cost', '', 2), ('setup-cost', '', 3), ('recording-cost', '', 4),
             ('hint-3', '', 10), ('hint-12', '2,8', 40), ('hint-15', '2,8', 40),
             ('co-14', '', 225), ('co-15', '', 215), ('co-copies', '', 65)]
 LONG_PROGRAMS = [('hint-12', '', 120), ('hint-15', '', 200), ('hint-18', '', 950)]
