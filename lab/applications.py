@@ -89,7 +89,7 @@ def page_of(data, has_picture):
   text = f'# {one.title}\n\n' + (f'Source: {one.source}.\n\n' if one.source else '')
   where = f'{data["ranks"]} ranks at most on {data["processors"]} processors of {data["cpu"]}, {data["mpi"]}'
   if one.alone:
-    where = f'{one.alone}: {data["processors"]} of {data["cpu"]}'
+    where = f'{one.alone}, {data["processors"]} processors of {data["cpu"]}'
   text += f'`{data["command"]}`, {where}; {runs_text(data)}. {one.lines}\n\n'
   if data['ranks'] > data['processors'] and not one.alone:
     text += 'With more ranks than processors the time slices of the system are measured too.\n\n'

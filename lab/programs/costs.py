@@ -4,6 +4,7 @@ takes to record."""
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -23,19 +24,23 @@ def spread_text(ns, digits=0):
 
 # ---- malloc and free ----
 
+ITS_HEAP = 'Quadrille, its heap'
 HEAPS = {'libc': {}, 'Quadrille, no heap': {'LD_PRELOAD': 'libquadrille_mpi.so'},
-         'Quadrille, its heap': {'LD_PRELOAD': 'libquadrille_mpi.so', 'QUADRILLE_HEAP': 'early'}}
+         ITS_HEAP: {'LD_PRELOAD': 'libquadrille_mpi.so', 'QUADRILLE_HEAP': 'early'}}
 BLOCKS_AT_A_TIME = (1, 32)
 
 
 def heap_run(options, settings):
   """[(bytes, ns one at a time, ns of 32 at a time)]"""
-  environment = dict(settings)
-  if 'LD_PRELOAD' in environment:
-    environment['LD_PRELOAD'] = f'{options.build}/lib/{environment["LD_PRELOAD"]}'
-  said = subprocess.run([f'{options.build}/bin/quadrille_heap_bench'], env=os.environ | environment, check=True, capture_output=True,
-                        text=True).stdout
+  environment = {name: value for name, value in os.environ.items() if name not in HEAPS[ITS_HEAP]} | settings
+  if 'LD_PRELOAD' in settings:
+    environment['LD_PRELOAD'] = f'{options.build}/lib/{settings["LD_PRELOAD"]}'
+  said = subprocess.run([f'{options.build}/bin/quadrille_heap_bench'], env=environment, check=True, capture_output=True, text=True).stdout
   return [(int(size), *map(float, times)) for size, *times in (line.split() for line in said.splitlines())]
+
+
+def settings_text(settings):
+  return f'`{" ".join(f"{name}={value}" for name, value in settings.items())}`' if settings else 'nothing set'
 
 
 def measure_heap(options):
@@ -49,8 +54,7 @@ def measure_heap(options):
                    'rows': rows})
   return ('`quadrille_heap_bench` takes, touches and frees blocks, one at a time, or 32 and then all of them are freed; of seven passes the '
           'fastest counts. The kinds of memory take turns, run by run: '
-          + '; '.join(f'{line}: `{" ".join(f"{name}={value}" for name, value in settings.items()) or "no setting"}`'
-                      for line, settings in HEAPS.items()) + '.', panels)
+          + '; '.join(f'{line} with {settings_text(settings)}' for line, settings in HEAPS.items()) + '.', panels)
 
 
 def heap_table(panel):
@@ -63,16 +67,19 @@ def heap_table(panel):
 # ---- Set-up ----
 
 UNDER = {'MPI': False, 'Quadrille': True}
-# The calls of a new communicator that go to the MPI, the one that sets it up, and some of those after it.
-BEFORE, AT, AFTER = range(2, 11), 11, range(13, 21)
+# The calls of a new communicator that go to the MPI, the one that sets it up, and some of those after it. The first one pays
+# what the MPI does once.
+FIRST, BEFORE, AT, NEXT, AFTER = 1, range(2, 11), 11, 12, range(13, 21)
 
 
 def setup_run(options, ranks, under):
   said = launch(options.build, ranks, ['quadrille_setup_cost'], SETTINGS, bound=ranks <= processors(), under=under)
   us = {name.strip(): float(value) for name, _, value in (line.rpartition(' ') for line in said.splitlines())}
   return {'MPI_Init': us['init'], 'the first call on MPI_COMM_WORLD': us['world'],
+          f'call {FIRST} on a new communicator': us[f'call {FIRST}'],
           f'a call from {BEFORE[0]} to {BEFORE[-1]} on a new communicator': statistics.median(us[f'call {call}'] for call in BEFORE),
           f'call {AT} on a new communicator': us[f'call {AT}'],
+          f'call {NEXT} on a new communicator': us[f'call {NEXT}'],
           f'a call from {AFTER[0]} to {AFTER[-1]} on a new communicator': statistics.median(us[f'call {call}'] for call in AFTER)}
 
 
@@ -86,8 +93,9 @@ def measure_setup(options):
         panel = panels.setdefault(what, {'title': what, 'x': 'ranks', 'y': 'µs', 'rows': []})
         panel['rows'].append({'line': line, 'ranks': ranks, **spread([run[what] * US for run in runs])})
   return ('`quadrille_setup_cost` times `MPI_Init`, and the first 20 calls of `MPI_Alltoall` with blocks of 8 bytes on each of 50 copies '
-          'of `MPI_COMM_WORLD`; the ranks meet before each call, and a time is that of the slowest rank, the median of the copies. `MPI` and '
-          '`Quadrille` (`quadrille run`) take turns, run by run.', list(panels.values()))
+          'of `MPI_COMM_WORLD`; the ranks meet before each call, and a time is that of the slowest rank. `MPI_Init` and the first call on '
+          '`MPI_COMM_WORLD` happen once a run; of a call on the copies the median of these is taken, and of several calls the median of '
+          'those. `MPI` and `Quadrille` (`quadrille run`) take turns, run by run.', list(panels.values()))
 
 
 # ---- Recording ----
@@ -107,7 +115,8 @@ def recorded(options, ranks, program):
   """Of one run, on the rank that recorded longest: (seconds it ran, seconds recording took, calls it made)."""
   with tempfile.TemporaryDirectory() as folder:
     data, page = pathlib.Path(folder) / 'data.json', pathlib.Path(folder) / 'page.html'
-    mpirun = [f'{options.build}/bin/quadrille', 'report', '--no-replay', '--data', str(data), '--output', str(page), '--', 'mpirun.openmpi']
+    mpirun = [f'{options.build}/bin/quadrille', 'report', '--no-replay', '--data', str(data), '--output', str(page), '--',
+              shutil.which('mpirun.openmpi') or 'mpirun']
     launch(options.build, ranks, program.words, SETTINGS, mpirun, bound=ranks <= processors())
     said = json.loads(data.read_text())
   rank = max(range(said['ranks']), key=lambda one: said['recording'][one])
@@ -125,7 +134,7 @@ def measure_recording(options):
              'percent': [round(100 * recording / seconds, 4) for seconds, recording, _ in runs]}
             for program, runs in turns.items()]
     panels.append({'title': f'{ranks} ranks', 'x': 'ranks', 'y': 'µs a call', 'rows': rows})
-  return ('Each program runs under `quadrille report --no-replay`, and the recorder times itself (the last section of '
+  return ('Each program runs under `quadrille report --no-replay`, and the recorder times itself ('
           '[report.md](../report.md#what-it-costs)). The rank that recorded longest is shown, with the share of its time from `MPI_Init` to '
           '`MPI_Finalize`. The first calls of a kind, and the sites they come from, are in it.', panels)
 

@@ -58,7 +58,9 @@ std::vector<double> times_of(const Trial& trial) {
 }
 
 void judge(Trial& trial, std::span<const double> all) {
-  trial.were_alike = trial.were_alike && all.back() <= Trial::alike;
+  const bool alike = all.back() <= Trial::alike;
+  if (!alike && trial.contest.visit() >= Trial::visits) return trial.contest.end();
+  trial.were_alike = trial.were_alike && alike;
   double least = not_noted;
   for (std::size_t c = 0; c < trial.candidates.size(); ++c) {
     trial.contest.note(c, all[c]);

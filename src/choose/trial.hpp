@@ -3,15 +3,15 @@
 // Idea    The candidates are tried in turn, a few calls back to back each, and all of them three times, so that a
 //         program which gets faster or slower meanwhile does not favour one. The first call of each turn is not
 //         counted: it builds plans, opens connections and maps memory. The others count together, because what one
-//         call leaves to be waited for, the next one pays. After each visit the ranks compare the means over all of
+//         call leaves to be waited for, the next one pays. Where some candidate's calls took less than 50 us in one of
+//         these visits, six more follow: a single interrupt takes as long as such a call, and they cost little. After each visit the ranks compare the means over all of
 //         them: what took twice the time of the best, or half as much again after the second, is not tried again. The
 //         slowest rank would not do: it is the one that began first and waited for the others, and how far apart they
 //         begin differs from algorithm to algorithm; over many calls that is nothing, over two it is a fifth. In the mean
 //         what one waits at the beginning others do at the end. Of a candidate's visits the median and the shortest
 //         count. The first candidate is the one that would be taken untried: another must be better by a margin in both.
 // Source  The online choice of HINT (Ramesh et al.), section V.D: each order three times back to back, three times.
-//         Calls of some microseconds are tried nine times: a single interrupt takes as long.
-// Cost    At most visits * calls_in_turn calls for each candidate, one visit for one that loses, and a reduction a visit.
+// Cost    At most 9 calls for each candidate, 27 of short calls, 3 for one that loses at once, and a reduction a visit.
 //
 // Example, three candidates, B takes long, 2 visits of 3 calls:   A aa  B bb  C cc  |  A aa  C cc  (capitals: not counted)
 //
@@ -31,7 +31,7 @@ namespace quadrille::choose {
 
 struct Trial {
   static constexpr int visits = 3, calls_in_turn = 3;
-  // Where the best takes less than so many seconds, chance may be as large as what is to be found, and calls cost little.
+  // If the least visit of a candidate took less than so many seconds a call, it goes on to more visits, in which none loses.
   static constexpr double short_call = 50e-6;
   static constexpr int visits_of_short_calls = 9;
   // So much of its time another candidate may take at most to replace the first one; less where ranks share processors,
@@ -63,6 +63,11 @@ struct Trial {
 
 Trial make_trial(std::vector<Choice> candidates, bool crowded = false);
 
+// In so many calls one of so many candidates is over, if they are alike.
+constexpr int most_calls_of_trial(std::size_t candidates) {
+  return Trial::visits_of_short_calls * Trial::calls_in_turn * static_cast<int>(candidates) + 1;
+}
+
 // A call that takes a candidate.
 struct Turn {
   int candidate = -1;  // -1: the visit is over, and the ranks must compare
@@ -83,7 +88,8 @@ std::vector<double> times_of(const Trial& trial);
 inline constexpr double not_noted = std::numeric_limits<double>::max();
 
 // Takes the means over all ranks, `not_noted` if one has that, and the largest of the last; goes on to the next visit
-// unless it is decided. If the calls were not alike, times say nothing, and the first candidate stays.
+// unless it is decided. If the calls were not alike, times say nothing, and the first candidate stays; if only those of a
+// visit beyond the third were not, what the others say holds.
 void judge(Trial& trial, std::span<const double> all);
 
 // A call begins by what was decided. True if all is to be tried again, with this call: those that were compared differed too

@@ -52,8 +52,10 @@ class Contest {
   void note(std::size_t way, double time);
   // All that are in were noted. Nothing happens if it is decided.
   void end_visit();
-  // Goes on to as many visits, unless it is decided; no way loses any more.
+  // Before the end of a visit: goes on to as many of them, and no way loses any more.
   void go_on_to(int visits) { rules_.visits = visits, rules_.lost = {never, never}; }
+  // No more visits: what was measured decides.
+  void end() { decided_ = true; }
   // The first way stays, whatever was measured.
   void give_up();
 

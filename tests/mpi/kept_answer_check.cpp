@@ -146,6 +146,36 @@ void mix(Calls& calls) {
   }
 }
 
+// The call that must ask is wrong on all ranks: so the next one asks, on all of them.
+void ask_by_a_wrong_call(Calls& calls) {
+  keep(calls);
+  while (calls.kept() > 0) calls.make(large);
+  for (int call = 0; call < 3; ++call) {
+    expect(calls.make(large, false) != MPI_SUCCESS, "a wrong call returns no error", calls.calls());
+    expect(is_same(calls.kept()) && calls.kept() == 0, "a wrong call asks", calls.calls());
+  }
+  calls.make(large);
+  expect(is_same(calls.kept()) && calls.kept() > 0, "the next call does not ask", calls.calls());
+}
+
+// Two communicators in turn: this thread remembers the last one alone.
+void alternate(Calls& calls, Calls& others) {
+  keep(calls);
+  keep(others);
+  for (int call = 0; call < mixed_calls; ++call) {
+    (call % 3 == 0 ? others : calls).make(large, call % 4 != 0);
+    expect(is_same(calls.kept()) && is_same(others.kept()), "the ranks count differently", calls.calls());
+  }
+}
+
+// One rank alone wants to know, and then remembers nothing.
+void explain_on_one(Calls& calls) {
+  keep(calls);
+  calls.team().counted.explains = rank == 1;
+  mix(calls);
+  calls.team().counted.explains = false;
+}
+
 // Other loads are seen by all, and the choice is another one then.
 void change(Calls& calls, bool by_model) {
   const auto c = static_cast<std::size_t>(calls.collective());
@@ -173,6 +203,13 @@ void force(Calls& calls) {
   calls.make(large);
 }
 
+MPI_Comm a_communicator() {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  return comm;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -186,18 +223,21 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (provided < MPI_THREAD_SERIALIZED) MPI_Abort(MPI_COMM_WORLD, 2);
   if (!by_model) real_isend = quadrille::mpi().Isend, const_cast<quadrille::Mpi&>(quadrille::mpi()).Isend = slow_isend;
-  for (const Collective collective : {Collective::alltoallv, Collective::alltoallw}) {
-    MPI_Comm comm;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    Calls calls(collective, comm);
+  // Twice: an MPI may give the handle of a communicator that was freed to another.
+  for (const Collective collective : {Collective::alltoallv, Collective::alltoallv, Collective::alltoallw}) {
+    MPI_Comm comm = a_communicator(), other = a_communicator();
+    Calls calls(collective, comm), others(collective, other);
     keep(calls);
     take_the_short_way(calls);
     mix(calls);
+    ask_by_a_wrong_call(calls);
+    alternate(calls, others);
+    explain_on_one(calls);
     keep(calls);
     change(calls, by_model);
     force(calls);
     MPI_Comm_free(&comm);
+    MPI_Comm_free(&other);
   }
   if (by_model) std::remove(file.c_str());
   MPI_Finalize();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,42 @@ TEST(Trial, ShortCallsThatWereSlowAtFirstDoNotCountMuch) {
   Trial disturbed = trial_of(2);
   run(disturbed, [](int candidate, int call) { return candidate == 1 && call == 30 + 4 ? 1e-3 : candidate == 1 ? 1e-6 : 2e-6; });
   EXPECT_EQ(disturbed.contest.best(), 1U) << "one that was disturbed late does not lose";
+}
+
+// A program's next phase must not make worthless what its first one has shown.
+TEST(Trial, CallsThatDifferLateEndIt) {
+  Trial trial = trial_of(2);
+  const auto visit = [&](double first, double second, double unlike) { judge(trial, std::vector<double>{first, second, unlike}); };
+  for (int good = 0; good < 5; ++good) visit(2e-6, 1e-6, 1);
+  EXPECT_FALSE(trial.contest.decided());
+  visit(1e-6, 9e-6, 2);
+  EXPECT_TRUE(trial.contest.decided());
+  EXPECT_TRUE(trial.were_alike);
+  EXPECT_EQ(trial.contest.best(), 1U) << "by those that were alike";
+  EXPECT_FALSE(may_begin_again(trial));
+}
+
+TEST(Trial, WhatHasLostStaysOutOfMoreVisits) {
+  Trial trial = trial_of(3);
+  const std::string order = run(trial, [](int candidate, int) { return candidate == 1 ? 1.6e-6 : 1e-6; });
+  EXPECT_EQ(order.substr(0, 28), "aaabbbccc|aaabbbccc|aaaccc|a");
+  EXPECT_EQ(std::count(order.begin(), order.end(), '|'), Trial::visits_of_short_calls);
+  EXPECT_EQ(std::count(order.begin(), order.end(), 'b'), 6);
+}
+
+TEST(Trial, ShortCallsThatNobodyNotedDoNotWin) {
+  Trial trial = trial_of(2);
+  for (int visit = 0; visit < Trial::visits_of_short_calls; ++visit) judge(trial, std::vector<double>{2e-6, visit < 3 ? 1e-6 : not_noted, 1});
+  EXPECT_TRUE(trial.contest.decided());
+  EXPECT_EQ(trial.contest.best(), 0U);
+}
+
+TEST(Trial, IsOverInSoManyCalls) {
+  for (int candidates = 2; candidates < 12; ++candidates) {
+    Trial trial = trial_of(candidates);
+    const std::string order = run(trial, [](int, int) { return 1e-6; });
+    EXPECT_LT(static_cast<int>(order.size() - Trial::visits_of_short_calls), most_calls_of_trial(static_cast<std::size_t>(candidates)));
+  }
 }
 
 TEST(Trial, WhatLosesIsNotTriedAgain) {

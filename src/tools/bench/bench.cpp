@@ -240,12 +240,12 @@ class Bench {
 
   // What is measured is what remains when Quadrille has seen that the load is another, and tried what to take.
   void end_trials(BenchData& data) {
-    constexpr int enough = 500;
     for (const Implementation& implementation : implementations_) {
       const team::CachedSelection* used = selection_of(implementation);
       const int unasked = used != nullptr && used->follows_load ? choose::AskedClass::most_unasked : 0;
       call_times(unasked, data, implementation);
-      for (int call = 0; call < enough && is_trying(implementation); ++call) call_times(1, data, implementation);
+      const int most = used != nullptr ? choose::most_calls_of_trial(1 + used->selection.rivals.size()) : 0;
+      for (int call = 0; call < most && is_trying(implementation); ++call) call_times(1, data, implementation);
     }
   }
   bool is_trying(const Implementation& implementation) const {

@@ -219,11 +219,12 @@ void ReplayCase::choose_as_dropped_in() {
 
 void ReplayCase::end_trials() {
   if (!is_member() || form_ != CallForm::blocking) return;
-  for (int i = 0; i < 100; ++i) {
+  const auto rivals = [this] {
     const team::CachedSelection* const used = selection(ours());
-    if (used == nullptr || used->selection.rivals.empty()) return;
-    call(1, 1);
-  }
+    return used != nullptr ? used->selection.rivals.size() : 0;
+  };
+  const int most = choose::most_calls_of_trial(1 + rivals());
+  for (int i = 0; i < most && rivals() > 0; ++i) call(1, 1);
 }
 
 Timing ReplayCase::time(const std::vector<std::size_t>& who, double seconds) {
