@@ -52,7 +52,7 @@ def measure_heap(options):
             for line, runs in turns.items() for same in zip(*runs)]
     panels.append({'title': f'{blocks} block{"s" if blocks > 1 else ""} at a time', 'x': 'bytes', 'y': 'µs of malloc, one touch and free',
                    'rows': rows})
-  return ('`quadrille_heap_bench` takes, touches and frees blocks, one at a time, or 32 and then all of them are freed; of seven passes the '
+  return ('`quadrille_heap_bench` takes, touches and frees blocks, one at a time, or 32 and then all of them are freed; of 100 passes the '
           'fastest counts. The kinds of memory take turns, run by run: '
           + '; '.join(f'{line} with {settings_text(settings)}' for line, settings in HEAPS.items()) + '.', panels)
 

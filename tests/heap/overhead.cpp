@@ -14,7 +14,7 @@ double best_ns(std::size_t bytes, int live) {
   void* blocks[64];
   const int rounds = std::max(20, static_cast<int>(4'000'000 / (bytes + 1000)) / live);
   double best = 1e30;
-  for (int pass = 0; pass < 7; ++pass) {
+  for (int pass = 0; pass < 100; ++pass) {
     const auto begin = Clock::now();
     for (int round = 0; round < rounds; ++round) {
       for (int i = 0; i < live; ++i) {
