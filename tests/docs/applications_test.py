@@ -189,7 +189,7 @@ class Applications(unittest.TestCase):
     self.assertEqual([(round(one.here[0], 6), one.verdict) for one in claims(data)], [(1.5, common.NO_NUMBER), (0.5, common.NO_NUMBER)])
     self.assertEqual(applications.summary_of(data), 'no number to compare with')
     page = applications.page_of(data, False)
-    self.assertIn('played by one process with as many threads as processors: 2 of', page)
+    self.assertIn('played by one process with as many threads as processors, 2 processors of', page)
     self.assertNotIn('time slices', page)
 
   def test_blocks_have_the_papers_sizes(self):
