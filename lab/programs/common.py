@@ -93,12 +93,12 @@ def time_text(row):
   return f'{text} ({row["least_us"]:.2f}..{row["most_us"]:.2f})' if 'least_us' in row else text
 
 
-def number_of(here):
+def number_of(here, digits=2):
   """'1.11 (1.05..1.20)': the median of the runs, their least and their most."""
   if not here:
     return '-'
-  text = f'{statistics.median(here):.2f}'
-  return f'{text} ({min(here):.2f}..{max(here):.2f})' if len(here) > 1 else text
+  text = f'{statistics.median(here):.{digits}f}'
+  return f'{text} ({min(here):.{digits}f}..{max(here):.{digits}f})' if len(here) > 1 else text
 
 
 def times(panel, line):

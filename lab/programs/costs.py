@@ -11,15 +11,10 @@ import tempfile
 import typing
 
 from programs.beside import SETTINGS, aligned, line_of_text, no_claims
-from programs.common import Application, bindings, in_turns, launch, lines_of, processors, spread
+from programs.common import Application, bindings, in_turns, launch, lines_of, number_of, processors, spread
 
 NS = 1e-9
 US = 1e-6
-
-
-def spread_text(ns, digits=0):
-  """'41 (40..43)'"""
-  return f'{statistics.median(ns):.{digits}f} ({min(ns):.{digits}f}..{max(ns):.{digits}f})'
 
 
 # ---- malloc and free ----
@@ -58,7 +53,7 @@ def measure_heap(options):
 
 
 def heap_table(panel):
-  cells = {(row['line'], row['bytes']): spread_text(row['ns'], 1) for row in panel['rows']}
+  cells = {(row['line'], row['bytes']): number_of(row['ns'], 1) for row in panel['rows']}
   sizes = sorted({row['bytes'] for row in panel['rows']})
   rows = [[str(size), *(cells[line, size] for line in lines_of(panel))] for size in sizes]
   return f'## {panel["title"].capitalize()}\n\nns a block:\n\n```\n{aligned(["bytes", *lines_of(panel)], rows)}```\n\n'
@@ -140,8 +135,8 @@ def measure_recording(options):
 
 
 def recording_table(panel):
-  rows = [[row['line'], str(row['calls']), f'{statistics.median(row["seconds"]):.2f}', spread_text(row['ns']),
-           spread_text(row['percent'], 2)] for row in panel['rows']]
+  rows = [[row['line'], str(row['calls']), f'{statistics.median(row["seconds"]):.2f}', number_of(row['ns'], 0),
+           number_of(row['percent'])] for row in panel['rows']]
   commands = ''.join(f'    {row["command"]}\n' for row in panel['rows'])
   return (f'## {panel["title"]}\n\n{commands}\n```\n'
           f'{aligned(["program", "calls", "s in all", "ns a call", "% of the time"], rows)}```\n\n')

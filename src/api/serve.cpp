@@ -244,11 +244,8 @@ bool keeps_the_mpi(const Call& call, team::Team& team) {
 bool pass_as_chosen(const Call& call, team::CachedSelection& cached, team::Team& team) {
   int*& kept = team.asked.kept[static_cast<std::size_t>(call.collective)];
   kept = kept_after(call, cached, team);
-  if (kept != nullptr) {
-    remember_passed(call, team, why_chosen(team), false, &kept);
-  } else if (is_settled(call, cached, team)) {
-    remember_passed(call, team, why_chosen(team), false);
-  }
+  if (kept != nullptr || is_settled(call, cached, team))
+    remember_passed(call, team, why_chosen(team), false, kept != nullptr ? &kept : nullptr);
   return pass(team, why_chosen(team));
 }
 

@@ -4,9 +4,9 @@
 //         program which gets faster or slower meanwhile does not favour one. The first call of each turn is not
 //         counted: it builds plans, opens connections and maps memory. The others count together, because what one
 //         call leaves to be waited for, the next one pays. Where some candidate's calls took less than 50 us in one of
-//         these visits, six more follow: a single interrupt takes as long as such a call, and they cost little. After each visit the ranks compare the means over all of
-//         them: what took twice the time of the best, or half as much again after the second, is not tried again. The
-//         slowest rank would not do: it is the one that began first and waited for the others, and how far apart they
+//         these visits, six more follow: a single interrupt takes as long as such a call, and they cost little.
+//         After each visit the ranks compare the means over all of them: what took twice the time of the best, or half
+//         as much again after the second, is not tried again; none loses from the third on if more follow. The slowest rank would not do: it is the one that began first and waited for the others, and how far apart they
 //         begin differs from algorithm to algorithm; over many calls that is nothing, over two it is a fifth. In the mean
 //         what one waits at the beginning others do at the end. Of a candidate's visits the median and the shortest
 //         count. The first candidate is the one that would be taken untried: another must be better by a margin in both.

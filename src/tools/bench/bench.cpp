@@ -244,13 +244,14 @@ class Bench {
       const team::CachedSelection* used = selection_of(implementation);
       const int unasked = used != nullptr && used->follows_load ? choose::AskedClass::most_unasked : 0;
       call_times(unasked, data, implementation);
-      const int most = used != nullptr ? choose::most_calls_of_trial(1 + used->selection.rivals.size()) : 0;
-      for (int call = 0; call < most && is_trying(implementation); ++call) call_times(1, data, implementation);
+      const int most = choose::most_calls_of_trial(1 + rivals_of(implementation));
+      for (int call = 0; call < most && rivals_of(implementation) > 0; ++call) call_times(1, data, implementation);
     }
   }
-  bool is_trying(const Implementation& implementation) const {
+  // How many candidates are still tried beside the first one.
+  std::size_t rivals_of(const Implementation& implementation) const {
     const team::CachedSelection* used = selection_of(implementation);
-    return used != nullptr && !used->selection.rivals.empty();
+    return used != nullptr ? used->selection.rivals.size() : 0;
   }
 
   TimingOptions timing_options() const {
