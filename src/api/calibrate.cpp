@@ -2,6 +2,7 @@
 //         and for private memory through rings or by the kernel. Of the batches of a way the shortest counts, which
 //         nobody disturbed, on the slowest rank; best_cut() says where to switch. `quadrille tune` does the same for
 //         longer. A call alone would not do: what it leaves to be waited for, the next one pays.
+//         Where ranks share processors, only large blocks of private memory are tried, with fewer calls.
 // Cost    rounds * (1 + batch) calls of each way, size and collective. Sizes that would take long are left out.
 #include "api/calibrate.hpp"
 
@@ -28,14 +29,17 @@ namespace {
 
 using choose::SwitchPoints;
 
-constexpr int rounds = 4, batch = 6, large_batch = 2;
+constexpr int rounds = 4, batch = 6, large_batch = 8, crowded_batch = 2;
 // So short a measurement cannot tell less; and the way that copies less leaves more of the caches to the program.
 constexpr double margin = 1.1;
 constexpr std::size_t small_sizes[] = {768, 1024, 1536, 2048, 3072, 4096};
-constexpr std::size_t large_sizes[] = {12288, 32768, 98304};
+constexpr std::size_t large_sizes[] = {8192, 16384, 32768, 65536, 131072, 262144};
+constexpr std::size_t crowded_sizes[] = {16384, 65536, 262144};
 constexpr std::size_t most_bytes = std::size_t{1} << 20;  // of a rank's buffer
-// Where it takes longer somebody else is busy on these processors, or ranks are very many: the rest stays guessed.
-constexpr double most_seconds = 0.01;
+constexpr std::size_t most_crowded_bytes = std::size_t{16} << 20;  // that an oversubscribed node moves in a call
+// A larger size is not begun after so many seconds of one search: other programs use these processors, or the ranks are
+// many.
+constexpr double most_seconds = 0.01, most_large_seconds = 0.02;
 
 class Calibration {
  public:
@@ -47,21 +51,23 @@ class Calibration {
   // The points as they should be.
   SwitchPoints run() {
     const SwitchPoints before = group_.reach().points;
-    if (group_.reach().heaps_mapped) find_inbox_limits();
+    if (group_.reach().heaps_mapped && !team_.crowded) find_inbox_limits();
     if (all(group_.kernel_copies_everywhere())) find_kernel_copies();
     team::use_switch_points(team_, before);
     return found_;
   }
 
  private:
-  // Has it taken too long on some rank?
+  // Has the search taken too long on some rank?
   bool is_late() {
     const double mine = mpi().Wtime() - begin_;
     double most = 0;
     team::largest_of_all(team_, {&mine, 1}, {&most, 1});
-    late_ = most > most_seconds;
-    return late_;
+    const bool late = most > seconds_;
+    late_ = late_ || late;
+    return late;
   }
+  void begin_search(double seconds) { begin_ = mpi().Wtime(), seconds_ = seconds; }
 
   bool all(bool mine) const { return team::all_true(team_.user, mine); }
 
@@ -80,7 +86,8 @@ class Calibration {
   double time(Collective collective, memory::MeasuredBuffers& buffers, std::size_t bytes, bool through_inbox) {
     bool good = call(collective, buffers, bytes, through_inbox);
     const double begin = mpi().Wtime();
-    const int calls = bytes > small_sizes[std::size(small_sizes) - 1] ? large_batch : batch;
+    const bool is_small = bytes <= small_sizes[std::size(small_sizes) - 1];
+    const int calls = is_small ? batch : team_.crowded ? crowded_batch : large_batch;
     for (int i = 0; i < calls; ++i) good = call(collective, buffers, bytes, through_inbox) && good;
     return good ? mpi().Wtime() - begin : std::numeric_limits<double>::max();
   }
@@ -99,17 +106,16 @@ class Calibration {
     times_[1].push_back(contest.least(1));
   }
 
-  // How many of the sizes the first way is better for, if all were measured in time. The same on all ranks.
+  // How many of the sizes the first way is better for. Sets `sizes` to those that were measured in time. The same on all
+  // ranks.
   template <class Use>
-  bool find_cut(Collective collective, memory::MeasuredBuffers& buffers, std::span<const std::size_t> sizes, Use use,
-                std::size_t& best) {
+  std::size_t find_cut(Collective collective, memory::MeasuredBuffers& buffers, std::span<const std::size_t>& sizes,
+                       Use use) {
     for (std::vector<double>& own : times_) own.clear();
-    for (const std::size_t bytes : sizes) {
-      if (is_late()) return false;
-      compare(collective, buffers, bytes, use);
-    }
-    best = cut();
-    return true;
+    std::size_t measured = 0;
+    for (; measured < sizes.size() && !is_late(); ++measured) compare(collective, buffers, sizes[measured], use);
+    sizes = sizes.first(measured);
+    return cut();
   }
   std::size_t cut() {
     for (std::vector<double>& own : times_) {
@@ -132,42 +138,52 @@ class Calibration {
     if (sizes.empty()) return;
     memory::MeasuredBuffers buffers(buffer_bytes(sizes.back()), true);
     if (!all(buffers.good())) return;
+    begin_search(most_seconds);
     const auto use = [&](int way) {
       SwitchPoints points = group_.reach().points;
       points.inbox_limit.fill(way == 0 ? group_.reach().slot_limit : 0);
       team::use_switch_points(team_, points);
       return way == 0;
     };
-    std::size_t gather = 0, alltoall = 0;
-    if (!find_cut(Collective::allgather, buffers, sizes, use, gather) ||
-        !find_cut(Collective::alltoall, buffers, sizes, use, alltoall)) {
-      return;
-    }
+    std::span<const std::size_t> measured = sizes;
+    std::size_t gather = find_cut(Collective::allgather, buffers, measured, use);
+    std::size_t alltoall = find_cut(Collective::alltoall, buffers, measured, use);
+    if (measured.size() < sizes.size()) return;
     gather = choose::largest_of_first(sizes, gather, group_.reach().slot_limit);
     alltoall = choose::largest_of_first(sizes, alltoall, group_.reach().slot_limit);
     choose::set_inbox_limits(found_, alltoall, gather);
   }
 
   void find_kernel_copies() {
-    const auto sizes = sizes_of(large_sizes, SIZE_MAX);
+    std::span<const std::size_t> sizes =
+        team_.crowded ? sizes_of(crowded_sizes, most_crowded_block()) : sizes_of(large_sizes, SIZE_MAX);
     if (sizes.empty()) return;
     memory::MeasuredBuffers buffers(buffer_bytes(sizes.back()), false);
     if (!all(buffers.good())) return;
+    begin_search(most_large_seconds);
     const auto use = [&](int way) {
       SwitchPoints points = group_.reach().points;
       points.cma_from = way == 0 ? SIZE_MAX : 0;
       team::use_switch_points(team_, points);
       return false;
     };
-    std::size_t cut = 0;
-    if (find_cut(Collective::alltoall, buffers, sizes, use, cut)) found_.cma_from = choose::least_of_second(sizes, cut);
+    const std::size_t cut = find_cut(Collective::alltoall, buffers, sizes, use);
+    if (sizes.empty()) return;
+    const std::size_t least = choose::least_of_second(sizes, cut);
+    // Rings were better as far as was measured: then the kernel copies no sooner than was guessed.
+    found_.cma_from = cut == sizes.size() ? std::max(least, found_.cma_from) : least;
+  }
+
+  std::size_t most_crowded_block() const {
+    const auto ranks = static_cast<std::size_t>(group_.ranks);
+    return most_crowded_bytes / (ranks * ranks);
   }
 
   team::Team& team_;
   run::Group& group_;
   SwitchPoints found_;
   std::vector<double> times_[2];
-  const double begin_ = mpi().Wtime();
+  double begin_ = 0, seconds_ = 0;  // of this search
   bool late_ = false;
 };
 
@@ -184,7 +200,7 @@ void calibrate(team::Team& team) {
   team::settle_switch_points(team);
   run::Group& group = team.group;
   // Known to all ranks alike.
-  if (team.crowded || !group.reach().direct || !group.reach().rings || !group.reach().local.empty()) return;
+  if (!group.reach().direct || !group.reach().rings || !group.reach().local.empty()) return;
   Calibration calibration(team);
   team::use_switch_points(team, calibration.run());
   team::forget_selections(team);

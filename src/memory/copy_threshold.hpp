@@ -14,4 +14,15 @@ namespace quadrille::memory {
 //   ranks     ranks that copy at the same time on this node; less than 1 counts as 1
 std::size_t first_threshold(std::size_t l2_bytes, int ranks);
 
+// Last-level caches in bytes; 0 if unknown.
+struct LastCaches {
+  std::size_t mine = 0;  // those of the processors that this rank may use
+  std::size_t all = 0;   // those of the whole node
+};
+
+// Bytes that a rank must copy in a call before streaming stores are tried: with fewer, what the ranks of a node move
+// fits their last-level caches, and a program that reads what it received finds it there. Ranks are taken to be spread
+// evenly over the node; where they are not, a rank streams later than it could.
+std::size_t least_streamed(const LastCaches& caches, std::size_t l2_bytes, int ranks);
+
 }  // namespace quadrille::memory

@@ -1,8 +1,7 @@
 #include "memory/node_copy.hpp"
 
+#include <algorithm>
 #include <charconv>
-
-#include "memory/copy_threshold.hpp"
 
 namespace quadrille::memory {
 
@@ -21,8 +20,9 @@ std::string parse_stream(const std::string& text, StreamWish& wish) {
   return {};
 }
 
-CopyPlan copy_plan(const StreamWish& wish, std::size_t l2_bytes, int ranks) {
-  const std::size_t share = first_threshold(l2_bytes, ranks);
+CopyPlan copy_plan(const StreamWish& wish, std::size_t l2_bytes, const LastCaches& last, int ranks,
+                   std::size_t measured) {
+  const std::size_t share = first_threshold(l2_bytes, ranks), least = least_streamed(last, l2_bytes, ranks);
   switch (wish.mode) {
     case StreamWish::Mode::off:
       return {};
@@ -33,8 +33,9 @@ CopyPlan copy_plan(const StreamWish& wish, std::size_t l2_bytes, int ranks) {
     case StreamWish::Mode::choose:
       break;
   }
+  if (measured != 0) return {std::max(measured, least), share, {}};
   CopyPlan plan;
-  plan.tuner.emplace(first_threshold(l2_bytes, 1), share);
+  plan.tuner.emplace(least, share);
   return plan;
 }
 

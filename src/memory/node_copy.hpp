@@ -8,6 +8,7 @@
 
 #include "memory/copy.hpp"
 #include "memory/copy_kernels.hpp"
+#include "memory/copy_threshold.hpp"
 #include "memory/stream_tuner.hpp"
 
 namespace quadrille::memory {
@@ -28,8 +29,10 @@ struct CopyPlan {
   std::optional<StreamTuner> tuner;        // if there is one, it decides
   Fenced (*fence)() = stream_fence;        // tests count
 };
-// `l2_bytes` of a core, 0 if unknown; `ranks` that copy at the same time on the node.
-CopyPlan copy_plan(const StreamWish& wish, std::size_t l2_bytes, int ranks);
+// `l2_bytes` of a core, 0 if unknown; `ranks` that copy at the same time on the node. `measured`: bytes a call from
+// which on a tuning table streams, 0 without one. A table, and the tuner, stream only what exceeds least_streamed().
+CopyPlan copy_plan(const StreamWish& wish, std::size_t l2_bytes, const LastCaches& last, int ranks,
+                   std::size_t measured = 0);
 
 // The copies of one call. done() comes before any other process is told that they are complete: memory/pairs.hpp asks
 // for what it returns.

@@ -2,13 +2,17 @@
 // machines that one takes the last cache for ten times as large as it is.
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include "sys/sys.hpp"
 
 namespace quadrille::sys {
 namespace {
+
+constexpr int most_caches = 16;  // of a processor
 
 std::string first_word(const std::string& file) {
   std::ifstream stream(file);
@@ -44,16 +48,58 @@ int name_of_level(int level) {
   return -1;
 }
 
+// The folder of the data or unified cache of a level; one that does not exist if there is no such cache.
+std::string cache_folder(const std::string& caches, int level) {
+  for (int index = 0; index < most_caches; ++index) {
+    const std::string cache = caches + "/index" + std::to_string(index);
+    if (first_word(cache + "/level") != std::to_string(level)) continue;
+    if (first_word(cache + "/type") != "Instruction") return cache;
+  }
+  return caches + "/none";
+}
+
+// The highest level whose size is known; 0 if none is.
+int last_level_in(const std::string& caches) {
+  int last = 0;
+  for (int level = 1; level <= 4; ++level) {
+    if (cache_bytes_in(caches, level) > 0) last = level;
+  }
+  return last;
+}
+
+bool contains(const ProcessorSet& set, int processor) {
+  return (set.words[processor / 64] >> (processor % 64) & 1U) != 0;
+}
+
 }  // namespace
 
 std::size_t cache_bytes_in(const std::string& folder, int level) {
-  for (int index = 0; index < 16; ++index) {
-    const std::string cache = folder + "/index" + std::to_string(index);
-    if (first_word(cache + "/level") != std::to_string(level)) continue;
-    if (first_word(cache + "/type") == "Instruction") continue;
-    return size_in_bytes(first_word(cache + "/size"));
+  return size_in_bytes(first_word(cache_folder(folder, level) + "/size"));
+}
+
+ProcessorSet every_processor() {
+  ProcessorSet set;
+  for (std::uint64_t& word : set.words) word = ~std::uint64_t{0};
+  return set;
+}
+
+std::size_t last_cache_bytes_in(const std::string& folder, const ProcessorSet& set) {
+  std::set<std::string> counted;
+  std::size_t bytes = 0;
+  for (int processor = 0; processor < max_processors; ++processor) {
+    if (!contains(set, processor)) continue;
+    const std::string caches = folder + "/cpu" + std::to_string(processor) + "/cache";
+    const int level = last_level_in(caches);
+    if (level == 0) continue;
+    const std::string sharers = first_word(cache_folder(caches, level) + "/shared_cpu_list");
+    if (counted.insert(sharers).second) bytes += cache_bytes_in(caches, level);
   }
-  return 0;
+  return bytes;
+}
+
+std::size_t last_cache_bytes(const ProcessorSet& set) {
+  const std::size_t told = last_cache_bytes_in("/sys/devices/system/cpu", set);
+  return told > 0 ? told : std::max(cache_bytes(3), cache_bytes(2));
 }
 
 std::size_t cache_bytes(int level) {

@@ -130,6 +130,13 @@ std::size_t cache_bytes(int level);
 // The same from a folder like /sys/devices/system/cpu/cpu0/cache.
 std::size_t cache_bytes_in(const std::string& folder, int level);
 
+// Bytes of all last-level caches that the processors of `set` use, each cache counted once; 0 if unknown.
+std::size_t last_cache_bytes(const ProcessorSet& set);
+// The same from a folder like /sys/devices/system/cpu.
+std::size_t last_cache_bytes_in(const std::string& folder, const ProcessorSet& set);
+// All processors of the machine that a set can hold.
+ProcessorSet every_processor();
+
 // A variable of the environment; empty if it is not set.
 std::string environment(const char* name);
 

@@ -361,10 +361,10 @@ int setup_by(Team& team, Telling& telling) {
     const int node_ranks = static_cast<int>(members_of(processes.nodes, group.me).size());
     team.inbox_obstacle = share_nodes(team, settings, processes, telling);
     static const std::size_t second_cache = sys::cache_bytes(2);  // read from files: once a process
-    memory::StreamWish wish = settings.stream;
-    const std::size_t measured = group.reach().points.stream_from;
-    if (wish.mode == memory::StreamWish::Mode::choose && measured != 0) wish = {memory::StreamWish::Mode::from, measured};
-    group.copying = memory::copy_plan(wish, second_cache, node_ranks);
+    static const memory::LastCaches last_caches{sys::last_cache_bytes(sys::allowed_processors()),
+                                                sys::last_cache_bytes(sys::every_processor())};
+    group.copying = memory::copy_plan(settings.stream, second_cache, last_caches, node_ranks,
+                                      group.reach().points.stream_from);
   }
   // There is something to choose whatever the MPI takes: between nodes, and on one where memory can be shared.
   const bool has_ways = use != DeviceUse::none || team.nodes.nodes > 1 || group.reach().direct;

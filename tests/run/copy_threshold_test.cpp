@@ -24,6 +24,15 @@ TEST(FirstThreshold, IsTheShareOfTheSecondCache) {
   EXPECT_EQ(first_threshold(256 * KiB, 0), 256 * KiB);
 }
 
+TEST(LeastStreamed, IsWhatExceedsTheLastCachesOfTheNode) {
+  constexpr std::size_t MiB = 1024 * KiB;
+  EXPECT_EQ(least_streamed({32 * MiB, 32 * MiB}, MiB, 2), 16 * MiB) << "two ranks share one cache";
+  EXPECT_EQ(least_streamed({32 * MiB, 256 * MiB}, MiB, 64), 4 * MiB) << "eight ranks on each of eight caches";
+  EXPECT_EQ(least_streamed({32 * MiB, 256 * MiB}, MiB, 2), 32 * MiB) << "no more than the caches of a rank";
+  EXPECT_EQ(least_streamed({32 * MiB, 32 * MiB}, MiB, 1000), MiB) << "a core's own cache at least";
+  EXPECT_EQ(least_streamed({}, MiB, 4), 8 * MiB) << "unknown caches";
+}
+
 // A folder as sysfs has it, gone with the test.
 struct CacheFolder {
   CacheFolder() {
@@ -53,6 +62,34 @@ TEST(CacheSizes, AreReadFromSysfs) {
   EXPECT_EQ(sys::cache_bytes_in(folder.path, 3), 32 * 1024 * KiB);
   EXPECT_EQ(sys::cache_bytes_in(folder.path, 4), 0u);
   EXPECT_EQ(sys::cache_bytes_in(folder.path + "/none", 2), 0u);
+}
+
+// Two processors share the first last-level cache, the third has one of its own, the fourth tells nothing.
+TEST(CacheSizes, OfTheLastLevelCountEachCacheOnce) {
+  CacheFolder root;
+  const auto add = [&root](const char* processor, const char* sharers) {
+    CacheFolder one;
+    one.add(2, "2", "Unified", "1024K");
+    one.add(3, "3", "Unified", "32M");
+    std::ofstream(one.path + "/index3/shared_cpu_list") << sharers << "\n";
+    std::filesystem::create_directory(root.path + "/" + processor);
+    std::filesystem::copy(one.path, root.path + "/" + processor + "/cache", std::filesystem::copy_options::recursive);
+  };
+  add("cpu0", "0-1");
+  add("cpu1", "0-1");
+  add("cpu2", "2");
+  std::filesystem::create_directory(root.path + "/cpu3");
+  const auto bytes_of = [&root](std::uint64_t processors) {
+    sys::ProcessorSet set;
+    set.words[0] = processors;
+    return sys::last_cache_bytes_in(root.path, set);
+  };
+  constexpr std::size_t cache = 32 * 1024 * KiB;
+  EXPECT_EQ(bytes_of(0b0001), cache);
+  EXPECT_EQ(bytes_of(0b0011), cache);
+  EXPECT_EQ(bytes_of(0b0111), 2 * cache);
+  EXPECT_EQ(bytes_of(0b1000), 0U);
+  EXPECT_EQ(sys::last_cache_bytes_in(root.path, sys::every_processor()), 2 * cache);
 }
 
 TEST(CacheSizes, OfThisMachineGrowWithTheLevel) {

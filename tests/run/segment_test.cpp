@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -205,6 +206,21 @@ TEST(Segment, ThatIsSmallerThanWasSaidIsNotMapped) {
   ASSERT_EQ(pipe(pipe_ends), 0);
   EXPECT_EQ(map_segment(pipe_ends[0], bytes), nullptr);
   for (const int d : {segment, pipe_ends[0], pipe_ends[1]}) close_descriptor(d);
+}
+
+TEST(Segment, HeapsLieAnOddNumberOfPagesApart) {
+  const std::size_t page = page_size(), bytes = std::size_t{1} << 30;
+  const int heap = create_heap_file(bytes);
+  ASSERT_GE(heap, 0);
+  std::vector<std::byte*> bases;
+  for (int peer = 0; peer < 8; ++peer) bases.push_back(map_peer(heap, bytes));
+  std::ranges::sort(bases);
+  ASSERT_NE(bases.front(), nullptr);
+  int odd = 0;
+  for (std::size_t p = 1; p < bases.size(); ++p) odd += (bases[p] - bases[p - 1]) / static_cast<std::ptrdiff_t>(page) % 2;
+  EXPECT_GE(odd, 4) << "the system chooses; other mappings may lie between some";
+  for (std::byte* base : bases) unmap_raw(base, bytes);
+  close_descriptor(heap);
 }
 
 // Neither does a process take anything from a listener of another user, nor does a listener give him anything.

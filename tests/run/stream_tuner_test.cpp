@@ -301,11 +301,12 @@ TEST(NodeCopy, WhatIsDoneIsThereOnceAFlagSaysSo) {
 }
 
 TEST(CopyPlan, FollowsTheWish) {
-  constexpr std::size_t l2 = std::size_t{1} << 20;
+  constexpr std::size_t l2 = std::size_t{1} << 20, last = 32 * l2;
+  constexpr LastCaches caches{last, last};
   const auto plan_of = [&](const char* text) {
     StreamWish wish;
     EXPECT_EQ(parse_stream(text, wish), "") << text;
-    return copy_plan(wish, l2, 4);
+    return copy_plan(wish, l2, caches, 4);
   };
   EXPECT_TRUE(plan_of("auto").tuner);
   for (const char* text : {"off", "on", "5000"}) EXPECT_FALSE(plan_of(text).tuner) << text;
@@ -314,13 +315,22 @@ TEST(CopyPlan, FollowsTheWish) {
   EXPECT_EQ(plan_of("on").temporal_bytes, 0U);
   EXPECT_EQ(plan_of("5000").stream_from, 5000U);
   EXPECT_EQ(plan_of("5000").temporal_bytes, l2 / 4);
-  // What is tried starts where a core's cache is full.
-  EXPECT_FALSE(plan_of("auto").tuner->has_decided(l2));
-  EXPECT_TRUE(plan_of("auto").tuner->has_decided(l2 - 1));
+  // What is tried starts where the ranks fill their last-level cache.
+  EXPECT_FALSE(plan_of("auto").tuner->has_decided(last / 4));
+  EXPECT_TRUE(plan_of("auto").tuner->has_decided(last / 4 - 1));
   CopyPlan searched = plan_of("auto");
-  const std::vector<std::size_t> used = run(*searched.tuner, table(9, 8, [](auto T) { return std::log2(T); }), l2);
+  const std::vector<std::size_t> used =
+      run(*searched.tuner, table(9, 8, [](auto T) { return std::log2(T); }), last / 4);
   EXPECT_NE(std::ranges::find(used, l2 / 4), used.end()) << "T starts at L2 / P";
   EXPECT_EQ(*std::ranges::max_element(used, {}, [](auto T) { return T == all_temporal ? 0 : T; }), l2 / 4);
+}
+
+TEST(CopyPlan, ATableStreamsNothingThatFitsTheLastCache) {
+  constexpr std::size_t l2 = std::size_t{1} << 20;
+  const LastCaches caches{32 * l2, 32 * l2};
+  EXPECT_EQ(copy_plan({}, l2, caches, 4, l2).stream_from, 8 * l2);
+  EXPECT_EQ(copy_plan({}, l2, caches, 4, 9 * l2).stream_from, 9 * l2);
+  EXPECT_EQ(copy_plan({StreamWish::Mode::from, l2}, l2, caches, 4, 9 * l2).stream_from, l2) << "as the user says";
 }
 
 }  // namespace
