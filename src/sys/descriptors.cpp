@@ -133,8 +133,11 @@ bool hand_out(int listener, int clients, int descriptor) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       return false;
     }
-    if (same_user(connection) && send_message(connection, "q", 1, {&descriptor, 1})) ++served;
+    const bool is_ours = same_user(connection);
+    const bool sent = is_ours && send_message(connection, "q", 1, {&descriptor, 1});
     close(connection);
+    if (is_ours && !sent) return false;  // no other process will come in the place of this one
+    if (sent) ++served;
   }
   return served == clients;
 }
@@ -157,15 +160,20 @@ bool collect_and_share(int listener, std::span<int> all) {
       good = errno == EINTR || errno == ECONNABORTED;
       continue;
     }
-    std::int32_t who = -1;
-    if (!same_user(connection) || !take_message(connection, &who, sizeof who, taken) ||
-        who < 1 || static_cast<std::size_t>(who) >= all.size() || taken.size() > 1) {
-      close_all(taken);
+    if (!same_user(connection)) {
       close(connection);
       continue;
     }
-    if (!taken.empty()) all[static_cast<std::size_t>(who)] = taken[0];
     connections.push_back(connection);
+    std::int32_t who = -1;
+    // A process that could not send its descriptor has closed the connection, and will not come again.
+    good = take_message(connection, &who, sizeof who, taken) && who >= 1 &&
+           static_cast<std::size_t>(who) < all.size() && taken.size() <= 1;
+    if (!good) {
+      close_all(taken);
+    } else if (!taken.empty()) {
+      all[static_cast<std::size_t>(who)] = taken[0];
+    }
   }
   good = good && connections.size() + 1 == all.size();
   // First a byte a process: whether there is a descriptor of it. Then the descriptors, in order.

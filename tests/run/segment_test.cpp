@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -149,6 +150,35 @@ TEST(Segment, AProcessThatDiesFailsTheExchangeAndLeavesNothingOpen) {
   EXPECT_EQ(all[2], -1);
   close_descriptor(all[1]);
   close_descriptor(connection);
+}
+
+// A process that may not send descriptors closes its connection: where seccomp refuses sendmsg, for example. A leader
+// that waits for another connection waits for 20 seconds.
+[[noreturn]] void come_and_go(const Address& address) {
+  close_descriptor(connect_local(address));
+  _exit(0);
+}
+
+TEST(Segment, NobodyWaitsForAProcessThatCannotTakePart) {
+  const auto begin = std::chrono::steady_clock::now();
+  Address address;
+  const int listener = listen_local(3, address);
+  ASSERT_GE(listener, 0);
+  const auto after_one_has_gone = [&](const std::function<bool()>& work) {
+    const pid_t child = fork();
+    if (child == 0) come_and_go(address);
+    waitpid(child, nullptr, 0);
+    return work();
+  };
+  std::vector<int> all(3, -1);
+  all[0] = create_segment(bytes);
+  EXPECT_FALSE(after_one_has_gone([&] { return collect_and_share(listener, all); }));
+  EXPECT_EQ(all[1], -1);
+  EXPECT_EQ(all[2], -1);
+  EXPECT_FALSE(after_one_has_gone([&] { return hand_out(listener, 2, all[0]); }));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+  close_descriptor(all[0]);
+  close_descriptor(listener);
 }
 
 TEST(Segment, ConnectingToNobodyFails) {
