@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -171,6 +172,11 @@ TEST(Elf, FunctionsThatAreDefined) {
   const MappedFile self("/proc/self/exe");
   EXPECT_FALSE(defines_function(self.bytes(), "dladdr"));
   EXPECT_FALSE(defines_function({}, "getpid"));
+  // What it takes from others.
+  EXPECT_TRUE(needs_any_function(self.bytes(), std::array<std::string_view, 2>{"no_such_function", "dladdr"}));
+  EXPECT_FALSE(needs_any_function(self.bytes(), std::array<std::string_view, 1>{"no_such_function"}));
+  EXPECT_FALSE(needs_any_function(library, std::array<std::string_view, 1>{"getpid"}));
+  EXPECT_FALSE(needs_any_function({}, std::array<std::string_view, 1>{"dladdr"}));
 }
 
 TEST(Elf, DamagedSymbolsNeverLeadOutsideTheFile) {

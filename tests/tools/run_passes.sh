@@ -15,6 +15,9 @@ expect 0 - "preload=$PRELOAD explain=" env -C "$(dirname "$PROGRAM")" \
 printf '#!/bin/sh\nexec "%s" print\n' "$PROGRAM" >"$work/script"
 chmod +x "$work/script"
 expect 0 - "preload=$PRELOAD explain=" $run -- "$MPIRUN" -n 2 "$work/script"
+# A program that needs no MPI and starts another one.
+cp "$(command -v env)" "$work/wrapper"
+expect 0 - "preload=$PRELOAD explain=" $run -- "$MPIRUN" -n 2 "$work/wrapper" "$PROGRAM" print
 
 # What was preloaded before stays.
 library=$(ldd /bin/sh | awk '/libc\.so/ {print $3}')

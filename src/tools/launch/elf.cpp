@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -79,6 +80,29 @@ std::string read_dynamic(Bytes file, const std::vector<Elf64_Phdr>& segments,
   return "";
 }
 
+// Is `fits(symbol, name)` true of any symbol that the file shares with others? False too if the file does not tell.
+template <class Fits>
+bool any_symbol(Bytes file, Fits fits) {
+  if (Elf elf; !read_elf(file, elf).empty()) return false;
+  const auto header = *object_at<Elf64_Ehdr>(file, 0);
+  const auto section = [&](std::uint64_t index) {
+    return object_at<Elf64_Shdr>(file, header.e_shoff + index * sizeof(Elf64_Shdr));
+  };
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    const auto symbols = section(i);
+    if (!symbols) return false;
+    if (symbols->sh_type != SHT_DYNSYM) continue;
+    const auto strings = section(symbols->sh_link);
+    for (std::uint64_t at = 0; strings && at + sizeof(Elf64_Sym) <= symbols->sh_size; at += sizeof(Elf64_Sym)) {
+      const auto symbol = object_at<Elf64_Sym>(file, symbols->sh_offset + at);
+      if (!symbol) return false;
+      const auto name = string_at(file, strings->sh_offset + symbol->st_name);
+      if (name && fits(*symbol, *name)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_elf(Bytes file) {
@@ -121,24 +145,15 @@ std::string read_elf(Bytes file, Elf& elf) {
 }
 
 bool defines_function(Bytes file, std::string_view name) {
-  if (Elf elf; !read_elf(file, elf).empty()) return false;
-  const auto header = *object_at<Elf64_Ehdr>(file, 0);
-  const auto section = [&](std::uint64_t index) {
-    return object_at<Elf64_Shdr>(file, header.e_shoff + index * sizeof(Elf64_Shdr));
-  };
-  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
-    const auto symbols = section(i);
-    if (!symbols) return false;
-    if (symbols->sh_type != SHT_DYNSYM) continue;
-    const auto strings = section(symbols->sh_link);
-    for (std::uint64_t at = 0; strings && at + sizeof(Elf64_Sym) <= symbols->sh_size; at += sizeof(Elf64_Sym)) {
-      const auto symbol = object_at<Elf64_Sym>(file, symbols->sh_offset + at);
-      if (!symbol) return false;
-      if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) continue;
-      if (string_at(file, strings->sh_offset + symbol->st_name) == name) return true;
-    }
-  }
-  return false;
+  return any_symbol(file, [&](const Elf64_Sym& symbol, const std::string& its_name) {
+    return symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && its_name == name;
+  });
+}
+
+bool needs_any_function(Bytes file, std::span<const std::string_view> names) {
+  return any_symbol(file, [&](const Elf64_Sym& symbol, const std::string& its_name) {
+    return symbol.st_shndx == SHN_UNDEF && std::find(names.begin(), names.end(), its_name) != names.end();
+  });
 }
 
 std::vector<CacheEntry> read_loader_cache(Bytes file) {

@@ -30,6 +30,8 @@ std::string read_elf(Bytes file, Elf& elf);
 
 // Does the ELF file define the function `name` for others to use? False too if the file does not tell.
 bool defines_function(Bytes file, std::string_view name);
+// Does the ELF file take any function of these names from others? False too if the file does not tell.
+bool needs_any_function(Bytes file, std::span<const std::string_view> names);
 
 // The entries of /etc/ld.so.cache (format glibc-ld.so.cache1.1): pairs of soname and path.
 // A damaged cache gives the entries that are readable.

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
@@ -93,6 +94,20 @@ void note(const std::string& soname, MpiUse& use) {
   }
 }
 
+// The system's own libraries load plug-ins, but no MPI.
+bool is_of_the_system(const std::string& path) {
+  constexpr std::string_view folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
+  const auto holds_it = [&](std::string_view folder) { return path.starts_with(folder); };
+  return std::any_of(std::begin(folders), std::end(folders), holds_it);
+}
+
+// Of a program, or a library that it needs.
+bool may_load_an_mpi(Bytes file) {
+  constexpr std::string_view names[] = {"dlopen", "dlmopen", "execl",     "execle",      "execlp",      "execv",
+                                        "execve", "execvp",  "execvpe",   "fexecve",     "posix_spawn", "posix_spawnp"};
+  return needs_any_function(file, names);
+}
+
 }  // namespace
 
 LoaderPaths loader_paths() {
@@ -139,6 +154,9 @@ MpiUse mpi_use(const std::string& path, const LoaderPaths& paths) {
     const MappedFile file(object.path);
     Elf elf;
     if (!read_elf(file.bytes(), elf).empty()) continue;
+    const bool is_program = seen.empty();
+    if (!object.of_mpi && !use.loads_later && (is_program || !is_of_the_system(object.path)))
+      use.loads_later = may_load_an_mpi(file.bytes());
     const std::string origin = std::filesystem::path(object.path).parent_path().string();
     std::vector<std::string> rpath, runpath;
     add_expanded(elf.rpath, origin, rpath);

@@ -22,6 +22,7 @@ struct MpiUse {
   Abi also = Abi::none;  // a second, different ABI among the dependencies; `none` in sane programs
   std::string also_library;
   std::vector<std::string> files;  // the libraries of an MPI that were found
+  bool loads_later = false;        // may load its MPI by dlopen, or start a program that has one
 };
 
 // Where the loader looks for shared libraries when files do not say.

@@ -70,14 +70,14 @@ Verdict judge_program(const std::string& path, const LoaderPaths& paths) {
   } else if (use.also != Abi::none) {
     verdict.problem =
         clash(fmt::format("{}: {}", path, use.library), use.abi, use.also_library, use.also);
-  } else if (use.abi == Abi::none && !is_interpreter_name(base_name(path))) {
+  } else if (use.abi == Abi::none && !use.loads_later && !is_interpreter_name(base_name(path))) {
     std::error_code error;
     const auto real = std::filesystem::canonical(path, error);
     // python3 may be a link to a file of another name, and the other way round.
     if (error || !is_interpreter_name(base_name(real.string()))) {
       verdict.problem = fmt::format(
-          "{} is not an MPI program (it needs no libmpi); give an MPI program, or {} if it loads "
-          "its MPI itself",
+          "{} is not an MPI program (it needs no libmpi, and loads none by dlopen); give an MPI program, or {} if it "
+          "has an MPI all the same",
           path, how_to_force());
     }
   }
