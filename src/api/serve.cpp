@@ -129,7 +129,7 @@ team::CachedSelection& selection_for(const Call& call, std::size_t bytes, team::
 std::unique_ptr<OnHost> on_host_for_the_mpi(const Call& call, choose::HostBuffers buffers, team::Team*& team) {
   team = nullptr;
   const memory::DeviceDriver* const driver = memory::device_driver();
-  if (driver == nullptr || is_serving() || !mpi().usable || team::config().off) return nullptr;
+  if (driver == nullptr || is_serving() || !mpi().usable || team::why_nothing_is_served() != nullptr) return nullptr;
   if (buffers == choose::HostBuffers::as_suits && team::mpi_device_use() == DeviceUse::all) return nullptr;
   team = team::team_of(call.comm);
   if (team == nullptr) return nullptr;

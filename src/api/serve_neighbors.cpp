@@ -51,7 +51,7 @@ bool is_worth_it(Team& team, const Call& call, Door door) {
 }  // namespace
 
 std::string why_no_neighbors(Team& team) {
-  if (team::config().off) return "Quadrille is switched off";
+  if (const char* const why = team::why_nothing_is_served()) return why;
   if (is_inter(team.user)) return "it is an intercommunicator";
   return team::neighbors_of(team) == nullptr ? "it has no topology" : "";
 }

@@ -89,6 +89,7 @@ void load_functions(void* library, Mpi& table) {
 #if defined(QUADRILLE_ABI_OPENMPI)
   load_later(library, table.opal_progress_register, "opal_progress_register");
   load_later(library, table.opal_progress_unregister, "opal_progress_unregister");
+  load_later(library, table.ftmpi_enabled, "ompi_ftmpi_enabled");
 #else
   load_later(library, table.Async_start, "PMPIX_Async_start");
   load_later(library, table.Request_is_complete, "MPIX_Request_is_complete");

@@ -61,6 +61,8 @@ struct Mpi {
 
   // By which an MPI calls others while it makes progress, wherever that is (mpi/progress_hook.hpp). Null where it has none.
   int (*opal_progress_register)(int (*)()) = nullptr, (*opal_progress_unregister)(int (*)()) = nullptr;
+  // Open MPI: its fault tolerance (ULFM) is enabled. Null where it has none.
+  const bool* ftmpi_enabled = nullptr;
   int (*Async_start)(int (*)(void*), void*, int) = nullptr;
   // Extensions: may its functions be given a device's memory?
   int (*Query_cuda_support)() = nullptr, (*Query_rocm_support)() = nullptr;

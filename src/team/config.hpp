@@ -50,6 +50,7 @@ enum class Trials : std::uint8_t { automatic, on, off, learn };
 
 struct Config {
   bool off = false;
+  bool fault_tolerant = false;  // the MPI is, on some rank: all calls are forwarded. Found in MPI_Init, not read
   bool explain = false;
   bool check = false;
   choose::Forced forced;

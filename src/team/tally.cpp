@@ -27,6 +27,7 @@ constexpr std::array<const char*, passed_kinds> reasons = {
     "where the MPI had no communicator left",
     "nonblocking, which are not taken over there",
     "for persistent requests, which are not taken over there",
+    "with an MPI that runs with fault tolerance",
     "for another reason",
 };
 

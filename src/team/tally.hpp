@@ -28,9 +28,10 @@ enum class Passed : std::uint8_t {
   no_communicator,
   nonblocking,
   persistent,
+  fault_tolerant,
   other,
 };
-inline constexpr std::size_t passed_kinds = 12;
+inline constexpr std::size_t passed_kinds = 13;
 
 struct Counters {
   std::uint64_t served = 0;

@@ -16,6 +16,7 @@
 #include "memory/heap.hpp"
 #include "memory/mapping_watch.hpp"
 #include "mpi/device_support.hpp"
+#include "mpi/fault_tolerance.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/thrown.hpp"
 #include "sys/launched.hpp"
@@ -187,9 +188,16 @@ bool inside_world(MPI_Comm comm) {
   return std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
 }
 
+// Agreed upon in MPI_Init where that is ours, else as this process knows it.
+bool is_fault_tolerant() { return config().fault_tolerant || tolerates_faults(); }
+
+constexpr const char* fault_tolerant = "the MPI runs with fault tolerance, so all calls are forwarded to it";
+constexpr const char* switched_off = "Quadrille is switched off";
+
 std::string why_not_eligible(MPI_Comm comm, Team& team) {
   const auto no = [&](Passed short_of, const char* why) { return team.why_passed = short_of, std::string(why); };
-  if (config().off) return no(Passed::off, "Quadrille is switched off");
+  if (is_fault_tolerant()) return no(Passed::fault_tolerant, fault_tolerant);
+  if (config().off) return no(Passed::off, switched_off);
   int inter = 0;
   mpi().Comm_test_inter(comm, &inter);
   if (inter) return no(Passed::intercommunicator, "it is an intercommunicator");
@@ -200,12 +208,19 @@ std::string why_not_eligible(MPI_Comm comm, Team& team) {
   return {};
 }
 
+void explain_fault_tolerance() {
+  int rank = 0;
+  mpi().Comm_rank(mpi().comm_world, &rank);
+  if (config().explain && rank == 0) say_once(fmt::format("not used: {}", fault_tolerant));
+}
+
 Team* make_team(MPI_Comm comm) {
   auto team = std::make_unique<Team>();
   team->user = comm;
   team->group.change_messages().comm = mpi().comm_null;
   team->why_not = why_not_eligible(comm, *team);
   team->eligible = team->why_not.empty();
+  if (team->why_passed == Passed::fault_tolerant) explain_fault_tolerance();
   team->counted.explains = config().explain;
   team->counted.tally = begin_tally(*team);
   Teams& list = teams();
@@ -420,6 +435,11 @@ DeviceUse mpi_device_use() {
   return use;
 }
 
+const char* why_nothing_is_served() {
+  if (is_fault_tolerant()) return fault_tolerant;
+  return config().off ? switched_off : nullptr;
+}
+
 void before_init() {
   if (!mpi().foreign) return;
   if (sys::launched_as_first()) {
@@ -461,6 +481,13 @@ bool after_init() {
   int ranks = 1;
   mpi().Comm_size(mpi().comm_world, &ranks);
   if (ranks == 1 || settings.off) return false;
+  // One node may have other files of settings than another.
+  settings.fault_tolerant = !all_true(mpi().comm_world, !tolerates_faults());
+  if (settings.fault_tolerant) {
+    all_explain = false;  // a summary of all ranks would need all of them in MPI_Finalize
+    explain_fault_tolerance();
+    return false;
+  }
   if (settings.ways.heap) {
     memory::heap_start();
     if (explains && rank == 0) explain_mapping_watch(watch);

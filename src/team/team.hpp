@@ -241,6 +241,9 @@ void count_passed();
 
 // Called by the drop-in door right before MPI_Init: ends a program whose calls cannot even be passed on.
 void before_init();
+// Why no call is served in this process; null if calls are. Where the MPI runs with fault tolerance, survivors of a
+// failure must get errors, which only the MPI gives: a rank that waits in shared memory would wait for ever.
+const char* why_nothing_is_served();
 
 // Called by the drop-in door right after MPI_Init: agrees on the environment over all ranks, so that
 // ranks with different settings do not choose differently. True the first time, if the MPI can be served.

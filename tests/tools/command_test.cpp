@@ -56,6 +56,7 @@ TEST(Command, FindsTheProgramBehindOptionsWithValues) {
       {"mpirun -x PATH -n 2 ./app", "./app"},
       {"mpirun -x A=b -n 2 ./app", "./app"},
       {"mpirun --mca btl self -mca pml ob1 ./app", "./app"},
+      {"mpirun --with-ft ls -n 2 ./app", "./app"},
       {"mpirun --bind-to core --map-by core ./app", "./app"},
       {"mpirun --bind-to=core ./app", "./app"},
       {"mpirun -genv PATH ls -n 2 ./app", "./app"},
