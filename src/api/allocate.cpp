@@ -227,4 +227,9 @@ QUADRILLE_EXPORT void* pvalloc(std::size_t bytes) noexcept {
 
 QUADRILLE_EXPORT std::size_t malloc_usable_size(void* address) noexcept { return usable(address); }
 
+// AddressSanitizer ends a program in which a preloaded library comes before it, because that library might take memory
+// past it. The functions above forward to the next allocator, which is the sanitizer's. The sanitizer calls this
+// function for its options.
+QUADRILLE_EXPORT const char* __asan_default_options() noexcept { return "verify_asan_link_order=0"; }
+
 }  // extern "C"

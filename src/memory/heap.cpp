@@ -10,6 +10,7 @@
 #include "memory/heap_limits.hpp"
 #include "memory/heap_parts.hpp"
 #include "memory/mapping_watch.hpp"
+#include "sys/memory_checker.hpp"
 #include "text/bytes.hpp"
 
 namespace quadrille::memory {
@@ -98,6 +99,7 @@ bool drop_pages(std::byte* base, std::size_t bytes) {
 
 // Returns an empty string, or why there is no heap.
 std::string make_heap(HeapSegment& segment) {
+  if (const char* const tool = sys::memory_checker()) return std::string(tool) + " watches the memory of this process";
   segment.bytes = segment_size();
   if (segment.bytes == 0) return "the size of memory is unknown";
   if (std::string why = sys::heap_obstacle(segment.bytes); !why.empty()) return why;

@@ -48,6 +48,7 @@ std::string why_no_cma(const Card& card, bool reads) {
     return fmt::format("process_vm_readv: {}", std::strerror(errno));
   }
   if (word != card.word) return "another process has this rank's number here";
+  if (!reads && card.watched != 0) return "valgrind or a sanitizer watches that rank's memory";
   if (!reads && !sys::write_process(process, card.word_at, bytes, sizeof word)) {
     return fmt::format("process_vm_writev: {}", std::strerror(errno));
   }

@@ -17,6 +17,7 @@
 #include "mpi/errors.hpp"
 #include "sys/launched.hpp"
 #include "sys/descriptors.hpp"
+#include "sys/memory_checker.hpp"
 #include "sys/process_memory.hpp"
 #include "sys/sys.hpp"
 #include "team/config.hpp"
@@ -216,18 +217,21 @@ std::vector<int> share_descriptors(const NodeView& node) {
   return all;
 }
 
+// A tool that watches this process would keep notes of the whole heap of each peer.
+bool may_map(const Card& mine, const Card& peer) { return mine.watched == 0 && peer.heap_bytes > 0; }
+
 // Maps the heaps of peers that are not mapped yet. What fails is left out: it is reached in other ways.
 void map_heaps(const NodeView& node, const std::vector<Card>& cards) {
   const auto me = static_cast<std::size_t>(node.me);
   bool missing = false;
   for (std::size_t p = 0; p < cards.size(); ++p) {
-    missing |= p != me && cards[p].heap_bytes > 0 && mapped(cards[p]) == nullptr;
+    missing |= p != me && may_map(cards[me], cards[p]) && mapped(cards[p]) == nullptr;
   }
   if (!any_true(node.comm, missing)) return;
   const std::vector<int> all = share_descriptors(node);
   for (std::size_t p = 0; p < cards.size(); ++p) {
     if (p == me || all[p] < 0) continue;
-    if (cards[p].heap_bytes > 0 && mapped(cards[p]) == nullptr) {
+    if (may_map(cards[me], cards[p]) && mapped(cards[p]) == nullptr) {
       // Two threads that set up two communicators may both map it: then it is mapped twice. No lock is
       // held over a collective, or two threads could wait for each other's peers.
       std::byte* base = memory::heap_map_peer(all[p], cards[p].heap_bytes);
@@ -242,13 +246,13 @@ void map_heaps(const NodeView& node, const std::vector<Card>& cards) {
 
 Card make_card(const memory::Ways& ways) {
   const std::uint64_t* word = make_word();
-  Card card{getpid(), reinterpret_cast<std::uintptr_t>(word), *word, 0, -1};
+  Card card{getpid(), reinterpret_cast<std::uintptr_t>(word), *word, 0, -1, sys::memory_checker() != nullptr ? 1 : 0};
   if (ways.heap) {
     memory::heap_start();
     if (memory::heap_active()) card.heap_bytes = memory::heap_segment().bytes;
   }
   // A failed attach ends in a ring, so without rings there is no XPMEM.
-  if (ways.xpmem && ways.ring) {
+  if (ways.xpmem && ways.ring && card.watched == 0) {
     xpmem_used = true;
     card.segment = memory::xpmem_here().segment;
   }
@@ -259,7 +263,7 @@ unsigned char abilities(const Card& mine, const Card& card, const memory::Ways& 
   unsigned char can = 0;
   if ((ways.cma_read || ways.cma_write) && can_read(card)) {
     if (ways.cma_read) can |= reads;
-    if (ways.cma_write && can_write(card)) can |= writes;
+    if (ways.cma_write && card.watched == 0 && can_write(card)) can |= writes;
   }
   if (mine.segment != -1 && card.segment != -1 && can_attach(card)) can |= attaches;
   if (card.heap_bytes > 0 && mapped(card) != nullptr) can |= maps;

@@ -27,6 +27,7 @@ struct Card {
   std::uint64_t word = 0;
   std::uint64_t heap_bytes = 0;  // 0: it has no shared heap
   std::int64_t segment = -1;     // of XPMEM; -1: none
+  std::int64_t watched = 0;      // 1: a tool watches its memory, to which no other process may write
 };
 
 // What one process can do with the memory of another.
