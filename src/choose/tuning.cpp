@@ -14,6 +14,25 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t old_version = 1, schema_version = 2;
+constexpr double most_quietness = 1e9;
+
+Quietness read_quietness(Table& table) {
+  const std::string path = "/quiet";
+  Quietness read;
+  if (!table.enter(path, '{', "")) return read;
+  read.quiet = table.truth(path, "quiet");
+  read.p99_over_median = table.real(path, "p99_over_median", most_quietness);
+  read.load = table.real(path, "load", most_quietness);
+  read.ranks_per_processor = table.real(path, "ranks_per_processor", most_quietness);
+  return read;
+}
+
+std::string quietness_text(const Quietness& of) {
+  return fmt::format(
+      "  \"quiet\": {{\"quiet\": {}, \"p99_over_median\": {:.4g}, \"load\": {:.4g}, "
+      "\"ranks_per_processor\": {:.4g}}},\n",
+      of.quiet, of.p99_over_median, of.load, of.ranks_per_processor);
+}
 
 }  // namespace
 
@@ -60,6 +79,7 @@ std::string parse_tuning(const std::string& text, TuningTable& result) {
     read.machine.processor = table.words("/machine", "processor");
     read.machine.cores = static_cast<int>(table.number("/machine", "cores", 1, most_ranks_in_table));
   }
+  if (table.has("/quiet{")) read.quietness = read_quietness(table);
   if (version == old_version) {
     read_sections(table, read);
   } else {
@@ -72,9 +92,9 @@ std::string parse_tuning(const std::string& text, TuningTable& result) {
 
 std::string tuning_text(const TuningTable& table) {
   return fmt::format(
-      "{{\n  \"quadrille_tuning\": {},\n  \"machine\": {{\"processor\": {}, \"cores\": {}}},\n  \"entries\": [{}\n  ]\n}}\n",
+      "{{\n  \"quadrille_tuning\": {},\n  \"machine\": {{\"processor\": {}, \"cores\": {}}},\n{}  \"entries\": [{}\n  ]\n}}\n",
       schema_version, json(table.machine.processor).dump(-1, ' ', true, json::error_handler_t::replace),
-      table.machine.cores, entries_text(table));
+      table.machine.cores, table.quietness ? quietness_text(*table.quietness) : "", entries_text(table));
 }
 
 const TuningEntry* nearest_entry(const TuningTable& table, int ranks, bool crowded) {
@@ -116,6 +136,7 @@ void put_all(TuningTable& table, const TuningTable& found) {
   for (const NeighborEntry& one : found.neighbors) put_neighbors(table, one);
   for (const InsideEntry& one : found.inside) put_inside(table, one);
   for (const AlgorithmEntry& one : found.algorithms) put_algorithms(table, one);
+  if (found.quietness) table.quietness = found.quietness;
 }
 
 }  // namespace quadrille::choose

@@ -3,6 +3,7 @@
 // {
 //   "quadrille_tuning": 2,
 //   "machine": {"processor": "AMD EPYC 9654", "cores": 96},
+//   "quiet": {"quiet": true, "p99_over_median": 1.02, "load": 0, "ranks_per_processor": 0.5},
 //   "entries": [
 //     {"of": "inbox", "collective": "alltoall", "ranks": 8, "crowded": false,
 //      "choices": [{"up_to": 4096, "take": "inbox"}]},
@@ -20,10 +21,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "choose/model.hpp"
+#include "choose/quietness.hpp"
 #include "choose/registry.hpp"
 #include "choose/tuning_algorithms.hpp"
 #include "choose/tuning_neighbors.hpp"
@@ -80,6 +83,7 @@ struct TuningTable {
   std::vector<NeighborEntry> neighbors = {};
   std::vector<AlgorithmEntry> algorithms = {};
   std::vector<InsideEntry> inside = {};  // in the file elements of "neighbors", too
+  std::optional<Quietness> quietness = {};  // of the machine, when `quadrille tune` last added something
 };
 
 // Reads a table. Returns an empty string, or "line 7: <what is wrong>"; then `table` is as it was.

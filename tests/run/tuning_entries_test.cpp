@@ -56,6 +56,20 @@ TEST(TuningEntries, AreReadAndWritten) {
   }
 }
 
+TEST(TuningEntries, KeepHowQuietTheMachineWas) {
+  TuningTable table, again;
+  ASSERT_EQ(parse_tuning(sample, table), "");
+  EXPECT_FALSE(table.quietness.has_value());
+  TuningTable found = table;
+  found.quietness = Quietness{false, 1.75, 2.5, 0.5};
+  put_all(table, found);
+  ASSERT_EQ(parse_tuning(tuning_text(table), again), "");
+  EXPECT_EQ(again.quietness, found.quietness);
+  std::string text = tuning_text(table);
+  text.replace(text.find("1.75"), 4, "\"no\"");
+  EXPECT_NE(parse_tuning(text, again), "");
+}
+
 // Apart from that of the host's memory.
 TEST(TuningEntries, AModelMayBeOfADevicesMemory) {
   const std::string terms = R"({"message": 1, "byte": 1, "copied_byte": 1, "copied_block": 1, "round": 1})";

@@ -5,6 +5,7 @@ bench="$MPIRUN -n 2 $TOOL bench"
 short="--iterations 20 --warmup 1"
 
 expect 0 - "default" $bench alltoall --sizes 8:64:x4 $short --json "$work/a.json" --csv "$work/a.csv"
+grep -q '^# machine is ' "$work/out" || fail "nothing says whether the machine is quiet"
 python3 - "$work/a.json" "$work/a.csv" <<'PYTHON' || fail "the JSON or CSV file is not as promised"
 import csv, json, sys
 data = json.load(open(sys.argv[1]))
@@ -12,6 +13,7 @@ rows = list(csv.DictReader(open(sys.argv[2])))
 needed = {"collective", "ranks", "nodes", "bytes", "algorithm", "mpi_us", "quadrille_us", "ratio",
           "errors", "mpi_p90_us", "quadrille_p99_us"}
 assert {"version", "mpi", "cpu", "date"} <= set(data["header"]), data["header"]
+assert data["header"]["quiet"]["ranks_per_processor"] > 0, data["header"]
 assert [row["bytes"] for row in data["rows"]] == [8, 32], data["rows"]
 for row, line in zip(data["rows"], rows, strict=True):
     assert needed <= set(row), row

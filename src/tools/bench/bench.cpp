@@ -82,6 +82,7 @@ class Bench {
   int run() {
     problem_ = why_impossible();
     if (!problem_.empty()) return bad_options;
+    header_.quiet = check_quiet(world_);
     implementations_ = make_implementations(world_, plan_, neighbors_.get());
     if (options_.counters) try_counters();
     if (neighbors_ != nullptr) header_.setup = measure_setup(world_.comm, *neighbors_);

@@ -127,6 +127,7 @@ ordered_json to_json(const BenchHeader& header) {
                        {"cpu", header.cpu},
                        {"date", header.date}};
   if (!header.no_counters.empty()) json["no_counters"] = header.no_counters;
+  if (header.quiet) json["quiet"] = to_json(*header.quiet);
   if (header.device) json["device"] = to_json(*header.device);
   if (header.setup.mpi > 0) json["mpi_setup_us"] = header.setup.mpi;
   if (header.setup.mpi > 0) json["quadrille_setup_us"] = header.setup.quadrille;
@@ -227,6 +228,7 @@ std::string lines_above(const BenchHeader& header, const BenchCase& measured, bo
   if (!row_of(measured.collective).of_mpi) {
     text += "# no MPI has neighbor_allgatherw: mpi is MPI_Neighbor_alltoallw with the same block for each neighbour\n";
   }
+  if (header.quiet) text += "# " + quiet_line(*header.quiet) + "\n";
   if (header.device) text += facts_text(*header.device);
   return text;
 }

@@ -15,6 +15,7 @@
 #include "tools/bench/statistics.hpp"
 #include "tools/bench/timing.hpp"
 #include "tools/machine/counters.hpp"
+#include "tools/machine/quiet.hpp"
 
 namespace quadrille::tools {
 
@@ -46,6 +47,7 @@ struct BenchHeader {
   std::string no_counters{};  // why --counters counted nothing
   SetupTimes setup{};         // of a neighbourhood
   std::optional<DeviceFacts> device{};  // of data in a GPU's memory
+  std::optional<Quietness> quiet{};     // of the machines, before anything was measured
 };
 
 // The row with the names of the JSON and CSV columns, in their order.

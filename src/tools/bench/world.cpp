@@ -14,6 +14,15 @@ std::uint64_t sum_over_ranks(std::uint64_t value, const World& world) {
   return sum;
 }
 
+Quietness check_quiet(const World& world) {
+  mpi().Barrier(world.comm);
+  const Quietness mine = judge_loop(time_fixed_loop(), world.ranks_here, world.processors, online_processors());
+  const double own[] = {mine.p99_over_median, mine.load, mine.ranks_per_processor, mine.quiet ? 0.0 : 1.0};
+  double most[] = {0, 0, 0, 0};
+  mpi().Allreduce(own, most, 4, mpi().double_type, mpi().op_max, world.comm);
+  return {most[3] == 0, most[0], most[1], most[2]};
+}
+
 std::string share_matrix(Traffic& traffic, const World& world) {
   auto matrix = std::make_shared<TrafficMatrix>();
   std::string error = world.rank == 0 ? read_matrix(traffic.path, world.ranks, *matrix) : "";

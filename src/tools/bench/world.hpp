@@ -6,6 +6,7 @@
 
 #include "mpi/mpi.hpp"
 #include "tools/bench/distribution.hpp"
+#include "tools/machine/quiet.hpp"
 
 namespace quadrille::tools {
 
@@ -18,6 +19,9 @@ struct World {
 
 // All are collective.
 World make_world(MPI_Comm comm);
+
+// All ranks look at the same time; the worst of what they see.
+Quietness check_quiet(const World& world);
 
 std::uint64_t sum_over_ranks(std::uint64_t value, const World& world);
 

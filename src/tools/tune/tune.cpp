@@ -29,6 +29,7 @@
 #include "tools/bench/options.hpp"
 #include "tools/bench/report.hpp"
 #include "tools/bench/status.hpp"
+#include "tools/bench/world.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
 #include "tools/line/progress.hpp"
@@ -311,6 +312,8 @@ int tune(const TuneOptions& options, const std::shared_ptr<Gpu>& gpu) {
   Quadrille_Allgather(&none, 1, mpi().byte, some.data(), 1, mpi().byte,
                       mpi().comm_world);  // sets it up
   if (!agree(obstacle_to_tuning(team, options), rank)) return bad_options;
+  table.quietness = check_quiet(make_world(mpi().comm_world));
+  if (rank == 0) fmt::print("{}\n", quiet_line(*table.quietness));
   if (!agree(measure(options, neighborhoods, gpu, *team, table), rank)) return bad_options;
   problem.clear();
   if (rank == 0 && !options.dry) {
