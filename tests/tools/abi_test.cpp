@@ -14,9 +14,10 @@ TEST(Abi, KnowsTheLibrariesOfOpenMpi) {
 }
 
 TEST(Abi, KnowsTheLibrariesOfMpich) {
-  for (const char* name : {"libmpi.so.12", "libmpich.so.12", "libmpichfort.so.12",
-                           "libmpifort.so.12", "libmpicxx.so.12", "libmpichcxx.so.12",
-                           "libmpi_gnu_91.so.12", "libmpi.so.12.0.0", "libfmpich.so.12"}) {
+  for (const char* name :
+       {"libmpi.so.12", "libmpich.so.12", "libmpichfort.so.12", "libmpifort.so.12", "libmpicxx.so.12",
+        "libmpichcxx.so.12", "libmpi_gnu_91.so.12", "libmpi.so.12.0.0", "libfmpich.so.12", "libmpi_cray.so.12",
+        "libmpi_cray.so", "libmpi_gnu_123.so", "libmpifort_gnu_123.so.12"}) {
     EXPECT_EQ(abi_of_library(name), Abi::mpich) << name;
   }
 }
