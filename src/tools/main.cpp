@@ -80,6 +80,7 @@ void add_report(Line& line, ReportOptions& options, std::string& abi) {
   // For the ranks that `report` starts to make the calls again; an empty group hides it.
   command->add_option("--replay-cases", options.replay_cases)->group("");
   command->add_option("--replay-times", options.replay_times)->group("");
+  command->add_option("--replay-program", options.replay_program)->group("");
   command->callback([&line, &options, &abi] {
     line.action = [&options, &abi] {
       abi_from_name(abi, options.run.abi);
@@ -91,10 +92,11 @@ void add_report(Line& line, ReportOptions& options, std::string& abi) {
 void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
   CLI::App* command = add_command(
       line, "doctor", "Say whether a command would be served, what is in the way, and what to do",
-      "\nUsage: quadrille doctor [--mpi auto|openmpi|mpich] [--no-trial] [--progress] [--json] [-- mpirun -n 4 ./app ...]\n\n"
-      "Looks at the launcher, the program's MPI, limits, and the ways between ranks, and measures for some\n"
-      "seconds with your launcher and its options. Your program is not started. The exit status is 0 if\n"
-      "nothing is in the way, else 1.\n\n"
+      "\nUsage: quadrille doctor [--mpi auto|openmpi|mpich] [--no-trial] [--progress] [--json] [-- mpirun -n 4 ./app "
+      "...]\n\n"
+      "Looks at the launcher, the program's MPI, tools in front of it, limits, and the ways between ranks, and\n"
+      "measures for some seconds with your launcher, its options and the MPI library of the program. Your program\n"
+      "is not started. The exit status is 0 if nothing is in the way, else 1.\n\n"
       "Examples:\n"
       "  quadrille doctor\n"
       "  quadrille doctor -- mpirun -n 4 ./app\n"
@@ -103,6 +105,8 @@ void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
   command->add_flag("--no-trial", options.no_trial, "Start nothing");
   add_progress(*command);
   command->add_flag("--json", options.json, "Print JSON");
+  // For the ranks that `doctor` starts in the place of a program; an empty group hides it.
+  command->add_option("--measure-for", options.measure_for)->group("");
   command->callback([&line, &options, &abi] {
     line.action = [&options, &abi] {
       abi_from_name(abi, options.run.abi);

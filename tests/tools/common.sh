@@ -38,6 +38,19 @@ expect_no_ranks() {
   return 0
 }
 
+# make_own_mpi: puts the MPI and all libraries of PROGRAM into the folder OWN_MPI, where RPATH_PROGRAM finds them. `mpi` becomes
+# the name of the MPI's library.
+make_own_mpi() {
+  local file name
+  mkdir -p "$OWN_MPI"
+  while read -r file name; do
+    ln -sf "$file" "$OWN_MPI/$name"
+    case $name in libmpi.so.*|libmpich.so.*) mpi=$name ;; esac
+  done <<LIBRARIES
+$(ldd "$PROGRAM" | awk '$2 == "=>" && $3 ~ /^\// {print $3, $1}')
+LIBRARIES
+}
+
 finish() {
   [ "$failures" = 0 ] && echo "all as expected"
   exit $((failures > 0))

@@ -2,9 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <utility>
 
+#include "../temp_folder.hpp"
 #include "tools/doctor/limits.hpp"
+#include "tools/doctor/program.hpp"
 #include "tools/doctor/trial.hpp"
 
 namespace quadrille::tools {
@@ -84,28 +89,102 @@ std::string joined(const std::vector<std::string>& words) {
   return all;
 }
 
+Command command_of(const std::vector<std::string>& words) {
+  return read_command(words, [](std::string_view word, std::string_view) { return std::string(word); });
+}
+
+Environment environment_of(Lines variables) {
+  return [variables](const char* name) { return variables.contains(name) ? variables.at(name) : ""; };
+}
+
 TEST(Doctor, TriesTheLauncherWithItsOptions) {
-  const auto exists = [](std::string_view word, std::string_view) { return std::string(word); };
-  const auto trial = [&](const std::vector<std::string>& words) { return joined(trial_words(words, read_command(words, exists), "/q")); };
-  const std::string bench = "env QUADRILLE_EXPLAIN=1 /q bench alltoall --sizes 1K,64K --iterations 200 --warmup 20";
-  EXPECT_EQ(trial({"mpirun", "-n", "4", "--bind-to", "core", "./app", "in.txt"}), "mpirun -n 4 --bind-to core " + bench);
-  EXPECT_EQ(trial({"mpirun", "-n", "4", "./app", ":", "-n", "1", "./other"}), "mpirun -n 4 " + bench);
-  EXPECT_EQ(trial({"./app", "in.txt"}), bench);
+  const auto trial = [&](const std::vector<std::string>& words) {
+    return joined(trial_words(words, command_of(words), "/q"));
+  };
+  const std::string measured = "env QUADRILLE_EXPLAIN=1 /q doctor --measure-for /app";
+  EXPECT_EQ(trial({"mpirun", "-n", "4", "--bind-to", "core", "/app", "in.txt"}),
+            "mpirun -n 4 --bind-to core " + measured);
+  EXPECT_EQ(trial({"mpirun", "-n", "4", "/app", ":", "-n", "1", "/other"}), "mpirun -n 4 " + measured);
+  EXPECT_EQ(trial({"/app", "in.txt"}), measured);
+  EXPECT_TRUE(trial({"mpirun", "./app"}).ends_with("--measure-for " + std::filesystem::absolute("app").string()));
+}
+
+TEST(Doctor, ReadsWhatIsPreloaded) {
+  const auto preloaded = [](const std::vector<std::string>& words, Lines variables = {}) {
+    return joined(preloaded_by_user(words, command_of(words), environment_of(std::move(variables))));
+  };
+  EXPECT_EQ(preloaded({"mpirun", "-n", "2", "./app", "LD_PRELOAD=/not.so"}), "");
+  EXPECT_EQ(preloaded({"mpirun", "./app"}, {{"LD_PRELOAD", "/a.so:/b.so /c.so"}}), "/a.so /b.so /c.so");
+  EXPECT_EQ(preloaded({"mpirun", "-x", "LD_PRELOAD=/a.so", "./app"}), "/a.so");
+  EXPECT_EQ(preloaded({"mpirun", "-genv", "LD_PRELOAD", "/a.so", "./app"}), "/a.so");
+  EXPECT_EQ(preloaded({"mpirun", "env", "LD_PRELOAD=/a.so", "./app"}), "/a.so");
+  EXPECT_EQ(preloaded({"srun", "--export=ALL,LD_PRELOAD=/a.so,OTHER=1", "./app"}), "/a.so");
+}
+
+TEST(Doctor, SeesWhatAsksForFaultTolerance) {
+  const auto requested = [](const std::vector<std::string>& words, Lines variables = {}) {
+    return fault_tolerance_requested(words, command_of(words), environment_of(std::move(variables)));
+  };
+  EXPECT_EQ(requested({"mpirun", "-n", "2", "./app"}), "");
+  EXPECT_EQ(requested({"mpirun", "--with-ft", "ulfm", "-n", "2", "./app"}), "--with-ft ulfm");
+  EXPECT_EQ(requested({"mpirun", "--with-ft=ulfm", "./app"}), "--with-ft=ulfm");
+  EXPECT_EQ(requested({"mpirun", "--mca", "mpi_ft_enable", "1", "./app"}), "mpi_ft_enable 1");
+  EXPECT_EQ(requested({"mpirun", "--mca", "mpi_ft_enable", "false", "./app"}), "");
+  EXPECT_EQ(requested({"mpirun", "--tune", "ft-mpi", "./app"}), "--tune ft-mpi");
+  EXPECT_EQ(requested({"mpirun", "-x", "OMPI_MCA_mpi_ft_enable=true", "./app"}), "OMPI_MCA_mpi_ft_enable=true");
+  EXPECT_EQ(requested({"srun", "./app"}, {{"OMPI_MCA_mpi_ft_enable", "1"}}), "OMPI_MCA_mpi_ft_enable=1");
+  EXPECT_EQ(requested({"srun", "./app"}, {{"OMPI_MCA_mpi_ft_enable", "0"}}), "");
+  EXPECT_EQ(requested({"mpirun", "./app", "--with-ft", "ulfm"}), "") << "the program's own";
+}
+
+TEST(Doctor, SeesProgramsThatTakeFunctionsFromAHandle) {
+  const test::TempFolder folder;
+  const auto script = [&](const std::string& name, const std::string& text) {
+    std::ofstream(folder.file(name)) << text;
+    return folder.file(name);
+  };
+  const std::string numba = script("numba.py", "import numba_mpi\n"),
+                    plain = script("plain.py", "from mpi4py import MPI\n");
+  EXPECT_EQ(binds_by_dlsym("/usr/bin/python3", {"-O", numba}), "numba_mpi in " + numba);
+  EXPECT_EQ(binds_by_dlsym(numba, {}), "numba_mpi in " + numba);
+  EXPECT_EQ(binds_by_dlsym("/usr/bin/python3", {plain, "in.txt"}), "");
+  EXPECT_EQ(binds_by_dlsym("/usr/bin/python3", {"-c", "import numba_mpi"}), "numba_mpi in the command");
+  const std::string of_ctypes = script("c.py", "import ctypes\nmpi = ctypes.CDLL('libmpi.so.40')\n");
+  EXPECT_EQ(binds_by_dlsym("/usr/bin/python3", {of_ctypes}), "ctypes in " + of_ctypes);
+  const std::string julia = script("a.jl", "using MPI\nMPI.Init()\n");
+  EXPECT_EQ(binds_by_dlsym("/usr/bin/julia", {julia}), "MPI.jl in " + julia);
+  // This test itself looks functions up, such as MPI_Alltoall.
+  EXPECT_EQ(binds_by_dlsym("/proc/self/exe", {}), "dlsym in /proc/self/exe");
+  EXPECT_EQ(binds_by_dlsym("/bin/sh", {}), "");
 }
 
 TEST(Doctor, JudgesWhatLaunchersSay) {
   std::string text;
-  const std::string table =
-      "# quadrille 0.1.0  Open MPI\n# alltoall, 4 ranks, byte\n     bytes algorithm\n"
-      "quadrille: 4 ranks, 1 node: large blocks inside a node go by heap\nsome noise\n"
-      "      1024 default                  inbox    2.0 1.0 0.5\n";
-  EXPECT_EQ(short_of(judge_trial(table, text)), "good trial");
+  const std::string run =
+      R"(quadrille-trial {"mpi": "Open MPI v4.1.4", "library": "/l/libmpi.so.40", "ranks": 4, "memory": "shared"})";
+  const std::string row =
+      R"([1,0]<stdout>:quadrille-trial {"bytes": 64, "mpi_us": 2.0, "quadrille_us": 1.0, "ratio": 0.5, "errors": 0})";
+  const std::string told =
+      run + "\nquadrille: 4 ranks, 1 node: large blocks inside a node go by heap\nsome noise\n" + row + "\n";
+  EXPECT_EQ(short_of(judge_trial(told, "", text)), "good trial, good measured, good quiet");
   EXPECT_EQ(text.find("noise"), std::string::npos);
-  EXPECT_NE(text.find("inbox"), std::string::npos);
-  EXPECT_EQ(short_of(judge_trial(table + "quadrille: a way is not to be had: cma-read: no\n", text)), "good trial, note trial");
-  EXPECT_EQ(short_of(judge_trial("# alltoall, 1 ranks, byte\n      1024 default   mpi  1\n", text)), "good trial, bad trial");
-  EXPECT_EQ(short_of(judge_trial("", text)), "bad trial");
-  const Findings slots = judge_trial("There are not enough slots available in the system\n", text);
+  EXPECT_NE(text.find("        64       2.00       1.00    0.50\n"), std::string::npos) << text;
+  EXPECT_NE(judge_trial(told, "", text)[1].what.find(
+                "4 ranks with Open MPI v4.1.4, /l/libmpi.so.40; buffers in the shared heap"),
+            std::string::npos);
+  EXPECT_EQ(short_of(judge_trial(told, "/l/libmpi.so.40", text)), "good trial, good measured, good quiet");
+  EXPECT_EQ(short_of(judge_trial(told, "/other/libmpi.so.40", text)),
+            "good trial, good measured, note measured, good quiet");
+  EXPECT_EQ(short_of(judge_trial(told + "quadrille: a way is not to be had: cma-read: no\n", "", text)),
+            "good trial, good measured, good quiet, note trial");
+  EXPECT_EQ(short_of(judge_trial(told + told, "", text)), "good trial, good measured, good quiet, bad trial")
+      << "each is alone";
+  const std::string wrong = R"(quadrille-trial {"bytes": 64, "errors": 3})";
+  EXPECT_EQ(short_of(judge_trial(run + "\n" + wrong + "\n", "", text)), "bad trial, good measured, good quiet");
+  const std::string problem = R"(quadrille-trial {"problem": "no MPI library could be loaded"})";
+  EXPECT_EQ(judge_trial(problem + "\n", "", text)[0].what, "no MPI library could be loaded");
+  EXPECT_EQ(short_of(judge_trial("", "", text)), "bad trial");
+  const Findings slots = judge_trial("There are not enough slots available in the system\n", "", text);
   EXPECT_EQ(short_of(slots), "bad trial");
   EXPECT_NE(slots[0].advice.find("OVERSUBSCRIBE"), std::string::npos);
   EXPECT_EQ(text, "There are not enough slots available in the system\n");

@@ -283,6 +283,19 @@ TEST_F(MpiUseTest, OriginIsTheProgramsRealFolderAndThatOfALibrarysLink) {
   EXPECT_EQ(mpi_use(directory_ + "/app", paths_).abi, Abi::openmpi);
 }
 
+// What doctor looks for tools in, and where the libraries of an MPI are looked for first.
+TEST_F(MpiUseTest, OtherLibrariesAndTheRpathAreTold) {
+  const std::string app = write("app", make_elf({"libtool.so", "libmpi.so.40"}, {"$ORIGIN/lib", ""}));
+  const std::string tool = write("lib/libtool.so", make_elf({"liba.so"})), a = write("lib/liba.so", make_elf({}));
+  write("lib/libmpi.so.40", make_elf({"libpal.so"}));
+  write("lib/libpal.so", make_elf({}));
+  const MpiUse use = mpi_use(app, paths_);
+  EXPECT_THAT(use.others, ElementsAre(tool, a));
+  EXPECT_THAT(use.files, ElementsAre(directory_ + "/lib/libmpi.so.40"));
+  EXPECT_THAT(use.rpath, ElementsAre(directory_ + "/lib"));
+  EXPECT_THAT(mpi_use(write("app", make_elf({"libtool.so"}, {"", "$ORIGIN/lib"})), paths_).rpath, IsEmpty());
+}
+
 TEST_F(MpiUseTest, RpathIsInheritedAndRunpathIsNot) {
   write("lib/liba.so", make_elf({"libb.so"}));
   write("lib/libb.so", make_elf({"libmpi.so.40"}));

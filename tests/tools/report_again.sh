@@ -22,6 +22,15 @@ replay = json.load(open(sys.argv[1]))['replay']
 assert replay['without'] == ['QUADRILLE=off'], replay
 assert any(len(case.get('times', [])) > 2 for case in replay['cases']), replay
 PYTHON
+# By the MPI that the program finds, which the launcher does not.
+make_own_mpi
+expect 0 - "the report is in '$page'" $report --output "$page" --data "$data" -- "$MPIRUN" -n 2 "$RPATH_PROGRAM"
+python3 - "$data" "$OWN_MPI/$mpi" 2>"$work/checked" <<'PYTHON' || fail "the program's own MPI: $(tail -n 1 "$work/checked")"
+import json, sys
+data = json.load(open(sys.argv[1]))
+assert data['replay']['library'] == sys.argv[2], data['replay']
+assert all(of['quiet']['p99_over_median'] >= 1 for of in (data, data['replay'])), data
+PYTHON
 # A rank gets no communicator: all ranks go on, and say so.
 for lack in WRONG_SPLIT=1 WRONG_CREATE=1 WRONG_CREATE=4; do
   expect 0 - "the report is in '$page'" env QUADRILLE_LIBMPI="$WRONG_MPI" "$lack" $report --output "$page" --data "$data" -- \

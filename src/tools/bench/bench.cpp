@@ -25,6 +25,7 @@
 #include "tools/bench/world.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
+#include "tools/launch/program_mpi.hpp"
 #include "tools/line/progress.hpp"
 #include "tools/machine/machine.hpp"
 
@@ -67,7 +68,11 @@ constexpr const char *straight = "straight", *over_host = "over host", *in_chunk
 class Bench {
  public:
   Bench(const BenchOptions& options, const BenchPlan& plan, MPI_Comm comm)
-      : options_(options), plan_(plan), world_(make_world(comm)), progress_(world_.rank == 0), header_(make_header()) {
+      : options_(options),
+        plan_(plan),
+        world_(make_world(comm)),
+        progress_(world_.rank == 0 && !options.silent),
+        header_(make_header()) {
     if (is_neighbor(plan_.collective)) {
       const Distribution kind = plan_.traffic.kind;
       neighbors_ = make_neighbors(plan_.neighborhood, plan_.extents, world_.ranks, world_.rank,
@@ -205,7 +210,7 @@ class Bench {
   }
 
   void print(const std::string& text) {
-    if (world_.rank != 0) return;
+    if (world_.rank != 0 || options_.silent) return;
     progress_.clear();
     std::fputs(text.c_str(), stdout);
     std::fflush(stdout);
@@ -518,8 +523,10 @@ int bench_command(const BenchOptions& options) {
   return status;
 }
 
-std::string start_mpi() {
-  std::string problem = load_mpi(library_of_launcher(own_abi()));
+std::string start_mpi(const std::string& program) {
+  const std::string library =
+      program.empty() ? library_of_launcher(own_abi()) : library_in_place_of(program, own_abi());
+  std::string problem = load_mpi(library);
   if (problem.empty() && !mpi().usable) problem = mpi().problem;
   if (problem.empty()) mpi().Init(nullptr, nullptr);
   return problem;

@@ -15,8 +15,9 @@ int bench_command(const BenchOptions& options);
 
 // ---- The same in steps, for figures. ----
 
-// Loads the launcher's MPI and initializes it. Empty, or one line that says what is wrong.
-std::string start_mpi();
+// Loads the MPI that `program` would load, or without one the launcher's, and initializes it. Empty, or one line that
+// says what is wrong.
+std::string start_mpi(const std::string& program = {});
 
 // Empty, or one line about a launcher whose ranks the MPI did not join. `ranks` is what the MPI says.
 std::string why_ranks_differ(int ranks);

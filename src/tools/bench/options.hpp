@@ -66,6 +66,7 @@ struct BenchOptions {
   std::string orders;  // empty: the usual ones
   int domains = 1;
   int ranks = 64, threads = 0;
+  bool silent = false;             // no option: nothing is printed but problems
   std::vector<std::string> given;  // the options that the command line has, as "--sizes"
 };
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,12 +13,18 @@
 #include "team/config.hpp"
 #include "tools/doctor/finding.hpp"
 #include "tools/doctor/limits.hpp"
+#include "tools/doctor/measure.hpp"
+#include "tools/doctor/program.hpp"
 #include "tools/doctor/trial.hpp"
+#include "tools/launch/added_doors.hpp"
+#include "tools/launch/elf.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/libraries.hpp"
 #include "tools/launch/process.hpp"
+#include "tools/launch/program_mpi.hpp"
 #include "tools/line/progress.hpp"
 #include "tools/machine/info_node.hpp"
+#include "tools/machine/quiet.hpp"
 
 namespace quadrille::tools {
 namespace {
@@ -56,7 +63,10 @@ class Report {
   nlohmann::ordered_json json() const {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const Finding& one : findings_) {
-      all.push_back({{"level", std::string(word_of(one.level))}, {"of", one.of}, {"what", one.what}, {"advice", one.advice}});
+      nlohmann::ordered_json json = {
+          {"level", std::string(word_of(one.level))}, {"of", one.of}, {"what", one.what}, {"advice", one.advice}};
+      if (!one.measured.is_null()) json.update(one.measured);
+      all.push_back(std::move(json));
     }
     return all;
   }
@@ -65,6 +75,54 @@ class Report {
   bool json_;
   Findings findings_;
 };
+
+// The MPI that a program loads by itself cannot be known: it takes one of these.
+std::string in_reach(const std::vector<std::string>& files) {
+  return files.empty() ? std::string("no library of it is found here")
+                       : fmt::format("in reach: {}", fmt::join(files, ", "));
+}
+
+Finding judge_mpi(const std::string& word, const CommandProgram& program, const Prepared& prepared) {
+  const LoaderPaths paths = loader_paths();
+  const MpiUse use = mpi_use(program.path, paths);
+  if (!use.library.empty()) {
+    const std::string file = mpi_of_program(program.path, use.abi, paths).file;
+    const std::string what = fmt::format("{} uses {} ({})", word, use.library, title_of(use.abi));
+    if (!file.empty()) return {Level::good, "program", fmt::format("{}: {}", what, file), ""};
+    return {Level::note, "program", what + ", which is not found here",
+            "run doctor where the ranks run, with the same modules"};
+  }
+  std::vector<std::string> files =
+      libraries_in_reach(prepared.command.launcher_path, program.path, prepared.abi, paths);
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return {Level::good, "program",
+          fmt::format("{} loads its MPI itself; that of the launcher is taken: {}; {}", word, title_of(prepared.abi),
+                      in_reach(files)),
+          ""};
+}
+
+// Of the first program, as seen from here; empty if the program does not say.
+std::string expected_library(const Prepared& prepared) {
+  if (prepared.command.programs.empty()) return "";
+  const ProgramMpi mpi = mpi_of_program(prepared.command.programs.front().path, prepared.abi, loader_paths());
+  return mpi.linked ? mpi.file : "";
+}
+
+// With it Quadrille serves nothing. Releases before Open MPI 5 ignore what asks for it.
+Findings judge_fault_tolerance(const std::vector<std::string>& words, const Prepared& prepared) {
+  if (prepared.abi != Abi::openmpi) return {};
+  const std::string library = expected_library(prepared);
+  if (!library.empty() && !defines_function(MappedFile(library).bytes(), "MPIX_Comm_shrink")) return {};
+  const std::string by = fault_tolerance_requested(words, prepared.command, sys::environment);
+  if (by.empty()) return {};
+  return {{Level::bad, "fault tolerance",
+           fmt::format("{}: Open MPI runs with fault tolerance, and all calls go to it", by),
+           "leave it out if the program does not recover from failed ranks"}};
+}
+
+void append(Findings& findings, Findings more) {
+  findings.insert(findings.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
 
 Findings judge_command(const std::vector<std::string>& words, const Prepared& prepared) {
   Findings findings;
@@ -80,12 +138,12 @@ Findings judge_command(const std::vector<std::string>& words, const Prepared& pr
   if (command.launcher < 0) {
     findings.push_back({Level::note, "launcher", "none: the program is started alone, as one rank", "mpirun -n 4 ..., or srun"});
   }
-  for (const CommandProgram& program : command.programs) {
-    const MpiUse use = mpi_use(program.path, loader_paths());
-    const std::string how = use.library.empty() ? fmt::format("loads its MPI itself; that of the launcher is taken: {}", title_of(prepared.abi))
-                                                : fmt::format("uses {} ({})", use.library, title_of(use.abi));
-    findings.push_back({Level::good, "program", fmt::format("{} {}", words[static_cast<std::size_t>(program.word)], how), ""});
-  }
+  const LoaderPaths paths = loader_paths();
+  for (const CommandProgram& program : command.programs)
+    findings.push_back(judge_mpi(words[static_cast<std::size_t>(program.word)], program, prepared));
+  append(findings, judge_binding(words, command, paths));
+  append(findings, judge_tools(words, command, prepared.abi, sys::environment, paths));
+  append(findings, judge_fault_tolerance(words, prepared));
   findings.push_back({Level::good, "library", prepared.preload, ""});
   return findings;
 }
@@ -105,7 +163,7 @@ Findings try_command(const RunOptions& run, const Prepared& prepared, const Repo
   });
   progress.clear();
   std::string text;
-  const Findings findings = judge_trial(output, text);
+  const Findings findings = judge_trial(output, expected_library(prepared), text);
   report.say(text + "\n");
   return findings;
 }
@@ -128,6 +186,7 @@ System this_system() {
 }  // namespace
 
 int doctor_command(const DoctorOptions& options) {
+  if (!options.measure_for.empty()) return measure_for(options.measure_for);
   Report report(options.json);
   const team::Config config = team::read_config(sys::environment);
   const Limits limits = read_limits(this_system());
@@ -142,6 +201,8 @@ int doctor_command(const DoctorOptions& options) {
   report.add(judge_limits(limits));
   report.add(ways);
   const bool tries = !options.run.command.empty() && prepared.status == 0 && !options.no_trial;
+  // The ranks look themselves.
+  if (!tries) report.add({judge_quiet(check_quiet_here())});
   if (tries) report.add(try_command(options.run, prepared, report));
   if (options.json) fmt::print("{}\n", report.json().dump(2));
   say_end(report, options.run);

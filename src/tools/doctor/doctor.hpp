@@ -11,6 +11,8 @@ struct DoctorOptions {
   RunOptions run;         // its command may be empty: then the machine alone is looked at
   bool no_trial = false;  // nothing is started
   bool json = false;
+  // For the ranks that the tool starts: the program in whose place they measure.
+  std::string measure_for;
 };
 
 // 0: nothing is in the way; 1: something is; 2: a command that cannot be read.

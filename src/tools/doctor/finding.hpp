@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Finding {
   std::string of;      // "launcher"
   std::string what;    // what was found
   std::string advice;  // what to do; empty if nothing
+  // What was measured, for --json: members that the finding has beside those above. Null if there are none.
+  nlohmann::ordered_json measured = nullptr;
 };
 using Findings = std::vector<Finding>;
 

@@ -11,6 +11,8 @@
 namespace quadrille::tools {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::size_t lines_of_failure = 8;
 
 // What launchers say, and what helps.
@@ -47,10 +49,61 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// "#   alltoall, 4 ranks, ..." begins the table of `bench`; a row begins with blanks and a number.
-bool is_row(const std::string& line) {
-  const std::size_t at = line.find_first_not_of(' ');
-  return at != std::string::npos && at > 0 && line[at] >= '0' && line[at] <= '9' && has(line, "default");
+// What the ranks wrote: lines about the run, and about each size.
+struct Told {
+  std::vector<Json> runs, rows;
+  std::string problem;
+};
+
+Told told_in(const std::vector<std::string>& lines) {
+  Told told;
+  for (const std::string& line : lines) {
+    const std::size_t at = line.find(sign_of_trial);
+    if (at == std::string::npos) continue;
+    // A launcher may cut lines of several ranks into each other.
+    const Json json = Json::parse(line.substr(at + sign_of_trial.size()), nullptr, false);
+    if (!json.is_object()) continue;
+    if (json.contains("problem")) told.problem = json.value("problem", "");
+    if (json.contains("ranks")) told.runs.push_back(json);
+    if (json.contains("bytes")) told.rows.push_back(json);
+  }
+  return told;
+}
+
+std::string table_of(const std::vector<Json>& rows) {
+  std::string text = fmt::format("{:>10} {:>10} {:>10} {:>7}\n", "bytes", "mpi us", "quadr. us", "ratio");
+  for (const Json& row : rows) {
+    text += fmt::format("{:>10} {:>10.2f} {:>10.2f} {:>7.2f}\n", row.value("bytes", std::size_t{0}),
+                        row.value("mpi_us", 0.0), row.value("quadrille_us", 0.0), row.value("ratio", 0.0));
+  }
+  return text;
+}
+
+Finding measured(const Told& told) {
+  const Json& run = told.runs.front();
+  const bool shared = run.value("memory", "") == "shared";
+  const int ranks = run.value("ranks", 0);
+  return {Level::good,
+          "measured",
+          fmt::format("Alltoall on {} rank{} with {}, {}; buffers in {}", ranks, ranks == 1 ? "" : "s",
+                      run.value("mpi", "?"), run.value("library", "?"),
+                      shared ? "the shared heap, where malloc puts blocks from 16 KiB on"
+                             : "private memory: there is no shared heap"),
+          "",
+          {{"measured", run}, {"rows", told.rows}}};
+}
+
+Finding judge_data(const std::vector<Json>& rows) {
+  const bool wrong = std::any_of(rows.begin(), rows.end(), [](const Json& row) { return row.value("errors", 0) != 0; });
+  if (wrong)
+    return {Level::bad, "trial", "wrong bytes were delivered",
+            "run 'quadrille bench alltoall' with this launcher, and report it"};
+  return {Level::good, "trial", "the launcher starts ranks, and all data came right", ""};
+}
+
+bool is_another(const std::string& measured, const std::string& expected) {
+  std::error_code error;
+  return !expected.empty() && measured != expected && !std::filesystem::equivalent(measured, expected, error);
 }
 
 Finding failed(const std::string& output, std::string what) {
@@ -75,15 +128,16 @@ void add_ways(const std::vector<std::string>& lines, Findings& findings) {
 }  // namespace
 
 std::vector<std::string> trial_words(const std::vector<std::string>& words, const Command& command, const std::string& tool) {
-  std::vector<std::string> trial;
-  if (command.launcher >= 0 && (command.programs.empty() || command.programs.front().word < 0)) return trial;
-  const int program = command.programs.empty() ? 0 : command.programs.front().word;
+  if (command.programs.empty()) return {};
+  const CommandProgram& program = command.programs.front();
   // What stands between, such as numactl, stays.
-  trial.assign(words.begin(), words.begin() + program);
+  std::vector<std::string> trial(words.begin(), words.begin() + program.word);
+  const std::string path = std::filesystem::absolute(program.path).lexically_normal().string();
   // Each rank says the same whatever the launcher passes on.
-  for (const char* word : {"env", "QUADRILLE_EXPLAIN=1"}) trial.emplace_back(word);
-  trial.push_back(tool);
-  for (const char* word : {"bench", "alltoall", "--sizes", "1K,64K", "--iterations", "200", "--warmup", "20"}) trial.emplace_back(word);
+  for (const std::string& word : {std::string("env"), std::string("QUADRILLE_EXPLAIN=1"), tool, std::string("doctor"),
+                                  std::string("--measure-for"), path}) {
+    trial.push_back(word);
+  }
   return trial;
 }
 
@@ -97,27 +151,49 @@ std::string tool_for(Abi abi) {
   return "";
 }
 
-Findings judge_trial(const std::string& output, std::string& text) {
+Finding judge_quiet(const Quietness& quietness) {
+  return {quietness.quiet ? Level::good : Level::note,
+          "quiet",
+          quiet_line(quietness),
+          quietness.quiet ? "" : "measure again when nothing else runs, with a processor for each rank",
+          {{"quiet", to_json(quietness)}}};
+}
+
+Findings judge_trial(const std::string& output, const std::string& expected, std::string& text) {
   Findings findings;
   const std::vector<std::string> lines = lines_of(output);
-  const auto rows = std::count_if(lines.begin(), lines.end(), is_row);
+  const Told told = told_in(lines);
   text.clear();
-  if (rows == 0) {
-    findings.push_back(failed(output, output.empty() ? "the launcher said nothing for two minutes, or could not be started"
-                                                     : "the launcher did not start it"));
+  if (told.rows.empty() || told.runs.empty()) {
+    findings.push_back(failed(output, !told.problem.empty() ? told.problem
+                                      : output.empty()
+                                          ? "the launcher said nothing for two minutes, or could not be started"
+                                          : "the launcher did not start it"));
     for (std::size_t i = lines.size() > lines_of_failure ? lines.size() - lines_of_failure : 0; i < lines.size(); ++i) {
       text += lines[i] + "\n";
     }
     return findings;
   }
+  const Json& run = told.runs.front();
+  text = table_of(told.rows);
   for (const std::string& line : lines) {
-    if (line.starts_with("#") || line.starts_with("     bytes") || is_row(line) || line.starts_with("quadrille: ")) text += line + "\n";
+    if (line.starts_with("quadrille: ")) text += line + "\n";
   }
-  findings.push_back({Level::good, "trial", "the launcher starts ranks, and all data came right", ""});
+  findings.push_back(judge_data(told.rows));
+  findings.push_back(measured(told));
+  if (const std::string library = run.value("library", ""); is_another(library, expected)) {
+    findings.push_back({Level::note, "measured",
+                        fmt::format("with another library than the program has here, {}", expected),
+                        "run doctor where the ranks run, with the same modules"});
+  }
+  findings.push_back(judge_quiet(quietness_from(run.value("quiet", Json()))));
   add_ways(lines, findings);
-  if (has(output, " 1 rank,") || has(output, "alltoall, 1 ranks")) {
+  if (told.runs.size() > 1) {
     findings.push_back({Level::bad, "trial", "each rank believes to be alone",
                         "use the launcher of the program's MPI; srun needs --mpi=pmix or pmi2"});
+  } else if (run.value("ranks", 0) == 1) {
+    findings.push_back(
+        {Level::note, "trial", "one rank has nobody to exchange with", "mpirun -n 4 ..., or srun -n 4 ..."});
   }
   return findings;
 }

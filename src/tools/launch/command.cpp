@@ -42,6 +42,7 @@ constexpr OptionValues launcher_options[] = {
     {"rf", 1},
     {"hosts-group", 1},
     {"x", 1},
+    {"with-ft", 1},
     {"mca", 2},
     {"gmca", 2},
     {"omca", 2},

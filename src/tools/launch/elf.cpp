@@ -181,6 +181,16 @@ std::vector<CacheEntry> read_loader_cache(Bytes file) {
   return entries;
 }
 
+std::vector<std::string> defined_functions(Bytes file, const std::function<bool(std::string_view)>& wanted) {
+  std::vector<std::string> names;
+  any_symbol(file, [&](const Elf64_Sym& symbol, const std::string& name) {
+    const bool defined = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+    if (defined && wanted(name)) names.push_back(name);
+    return false;
+  });
+  return names;
+}
+
 MappedFile::MappedFile(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return;

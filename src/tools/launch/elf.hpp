@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ struct CacheEntry {
   std::string path;
 };
 std::vector<CacheEntry> read_loader_cache(Bytes file);
+
+// The functions that the file defines for others, of those that are wanted by name.
+std::vector<std::string> defined_functions(Bytes file, const std::function<bool(std::string_view name)>& wanted);
 
 // A file mapped for reading; empty when it cannot be read.
 class MappedFile {

@@ -164,6 +164,7 @@ MpiUse mpi_use(const std::string& path, const LoaderPaths& paths) {
     rpath.insert(rpath.end(), object.inherited.begin(), object.inherited.end());
     const std::vector<std::string> own_rpath =
         elf.runpath.empty() ? rpath : std::vector<std::string>{};
+    if (seen.empty()) use.rpath = own_rpath;
     for (const std::string& soname : elf.needed) {
       if (!seen.insert(soname).second) continue;
       if (!object.of_mpi) note(soname, use);
@@ -171,6 +172,7 @@ MpiUse mpi_use(const std::string& path, const LoaderPaths& paths) {
       if (found.empty()) continue;
       const bool is_mpi = abi_of_library(soname) != Abi::none;
       if (is_mpi) use.files.push_back(found);
+      if (!is_mpi && !object.of_mpi) use.others.push_back(found);
       queue.push_back({found, rpath, is_mpi || object.of_mpi});
     }
   }

@@ -172,7 +172,8 @@ std::vector<std::string> quadrille_variables() {
 void split_run_words(const std::vector<std::string>& words, std::vector<std::string>& own,
                      std::vector<std::string>& command) {
   // Of `run`, `doctor` and `report`.
-  constexpr std::string_view with_value[] = {"--mpi", "--output", "--data", "--replay-seconds", "--replay-cases", "--replay-times"};
+  constexpr std::string_view with_value[] = {"--mpi",          "--output",       "--data",           "--replay-seconds",
+                                             "--replay-cases", "--replay-times", "--replay-program", "--measure-for"};
   std::size_t at = 0;
   for (; at < words.size() && words[at].starts_with('-'); ++at) {
     if (words[at] == "--") {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "tools/doctor/trial.hpp"
@@ -47,8 +48,10 @@ ReportData times_of(const RunOptions& run, const std::string& folder, const std:
     problem = fmt::format("there is no tool for {} here", title_of(prepared.abi));
     return nullptr;
   }
+  const std::string program = prepared.command.programs.empty() ? "" : prepared.command.programs.front().path;
   const auto words = words_in_place(run.command, prepared.command,
-                                    {tool, "report", "--replay-cases", cases, "--replay-times", times});
+                                    {tool, "report", "--replay-cases", cases, "--replay-times", times,
+                                     "--replay-program", std::filesystem::absolute(program).string()});
   if (words.empty()) {
     problem = "the command does not say where its program stands";
     return nullptr;

@@ -142,7 +142,11 @@ ReportData replay_of(const ReportData& data, const std::vector<ReplayedCalls>& r
     }
     cases.push_back(std::move(told));
   }
-  return {{"cases", std::move(cases)}, {"without", times.value("without", ReportData::array())}};
+  ReportData replay = {{"cases", std::move(cases)}, {"without", times.value("without", ReportData::array())}};
+  for (const char* const name : {"quiet", "library"}) {
+    if (times.contains(name)) replay[name] = times[name];
+  }
+  return replay;
 }
 
 }  // namespace quadrille::tools

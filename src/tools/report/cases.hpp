@@ -17,7 +17,8 @@
 // Ratios are of times in the same round: the median over all rounds of a repeat; of the repeats the least, the median
 // and the most. Several groups make the call at the same time, as they did in the program.
 //
-// The ranks write { "cases": [...], "without": ["QUADRILLE=off"] }: and what was set in the run but not here.
+// The ranks write { "cases": [...], "without": ["QUADRILLE=off"], "quiet": { "quiet": true, ... }, "library" }: and
+// what was set in the run but not here, whether the machine was quiet, and the MPI's library.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +38,7 @@ struct ReplayedCalls {
 std::vector<ReplayedCalls> calls_to_replay(const ReportData& data);
 
 // { "cases": [ { "call": 0, "calls": [0, 4], "why" or "times": [ { ..., "saved": seconds in the run } ] } ],
-//   "without": as in `times` }
+//   "without", "quiet", "library": as in `times` }
 ReportData replay_of(const ReportData& data, const std::vector<ReplayedCalls>& replayed, const ReportData& times);
 
 }  // namespace quadrille::tools

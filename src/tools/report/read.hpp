@@ -1,6 +1,7 @@
 // What the ranks have written down, put together. As JSON, which is also what the page holds and what --data keeps:
 //
 //   { "format": 2, "version", "date", "command": [...], "settings": ["QUADRILLE=off"], "status": 0,
+//     "quiet": { "quiet": true, ... },              of the machine where report was started, before the run
 //     "ranks": 8, "told": 8, "finished": 8,
 //     "hosts": [...], "node_of": [...],             of each rank; -1: it told nothing
 //     "seconds": [...], "in_calls": [...],          of each rank: from MPI_Init to MPI_Finalize, and in the calls

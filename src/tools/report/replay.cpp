@@ -193,9 +193,9 @@ class Replay {
 
 }  // namespace
 
-int replay_command(const std::string& cases, const std::string& times) {
+int replay_command(const std::string& cases, const std::string& times, const std::string& program) {
   const std::vector<std::string> without = take_settings_away();
-  if (const std::string problem = start_mpi(); !problem.empty()) {
+  if (const std::string problem = start_mpi(program); !problem.empty()) {
     complain_once(problem);
     return bad_options;
   }
@@ -206,8 +206,11 @@ int replay_command(const std::string& cases, const std::string& times) {
   if (sum_over_ranks(problem.empty() ? 0 : 1, world) == 0) {
     share_text(text, 0, world);
     const Json work = Json::parse(text);
+    const Quietness quiet = check_quiet(world);
     Json told = Replay(work, world).run();
     told["without"] = without;
+    told["quiet"] = to_json(quiet);
+    told["library"] = mpi().library;
     status = 0;
     if (world.rank == 0) {
       std::ofstream out(times);

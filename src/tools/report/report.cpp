@@ -12,6 +12,7 @@
 #include "quadrille.h"
 #include "tools/bench/status.hpp"
 #include "tools/launch/process.hpp"
+#include "tools/machine/quiet.hpp"
 #include "tools/report/again.hpp"
 #include "tools/report/child.hpp"
 #include "tools/report/page.hpp"
@@ -123,6 +124,7 @@ int report_run(const ReportOptions& options) {
     return complain_with(bad_options, fmt::format("cannot make a folder beside '{}'", options.output));
   }
   const std::vector<std::string> set = settings();
+  const Quietness quiet = check_quiet_here();
   const Signals signals;
   setenv("QUADRILLE_RECORD", folder.path().c_str(), 1);
   const int status = wait_for([&] { return run_command(options.run); });
@@ -130,12 +132,9 @@ int report_run(const ReportOptions& options) {
   if (status < 0) return complain_with(failed, "cannot start a process, or learn how it has ended");
   ReportData data = read_recorded(folder.path());
   if (data.is_null()) return complain_with(status != 0 ? status : failed, why_nothing(status, folder.path()));
-  ReportData head = {{"format", format_of_data},
-                     {"version", version()},
-                     {"date", now_as_text()},
-                     {"command", options.run.command},
-                     {"settings", set},
-                     {"status", status}};
+  ReportData head = {{"format", format_of_data},       {"version", version()}, {"date", now_as_text()},
+                     {"command", options.run.command}, {"settings", set},      {"status", status},
+                     {"quiet", to_json(quiet)}};
   head.update(data);
   if (!options.no_replay && status == 0 && Signals::received() == 0) {
     add_replay(options.run, folder.path(), options.replay_seconds, head);
@@ -147,7 +146,8 @@ int report_run(const ReportOptions& options) {
 }  // namespace
 
 int report_command(const ReportOptions& options) {
-  if (!options.replay_cases.empty()) return replay_command(options.replay_cases, options.replay_times);
+  if (!options.replay_cases.empty())
+    return replay_command(options.replay_cases, options.replay_times, options.replay_program);
   if (options.run.command.empty() && !options.data.empty()) return report_stored(options);
   if (options.run.command.empty()) {
     return complain_with(bad_options,

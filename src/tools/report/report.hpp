@@ -14,8 +14,9 @@ struct ReportOptions {
   std::string data;  // JSON of what was recorded; empty: not kept
   bool no_replay = false;
   double replay_seconds = usual_seconds_of_replay;
-  // For the ranks that the tool starts: the calls that they make again, and where their times go.
-  std::string replay_cases, replay_times;
+  // For the ranks that the tool starts: the calls that they make again, where their times go, and in whose place they
+  // run.
+  std::string replay_cases, replay_times, replay_program;
 };
 
 // Ends with the status of the program. 1: nothing was recorded, or a file could not be written; 2: a command that
