@@ -69,7 +69,6 @@ constexpr OptionValues launcher_options[] = {
     {"set-cwd-to-session-dir", 0},
     {"path", 1},
     {"prefix", 1},
-    {"with-ft", 1},
     {"tmpdir", 1},
     {"stdin", 1},
     {"output-filename", 1},
