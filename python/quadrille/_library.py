@@ -6,6 +6,7 @@ import os
 from quadrille import _enable, _places
 from quadrille._errors import Error
 
+NAME = "libquadrille.so.0"
 _loaded = None
 
 
@@ -22,6 +23,18 @@ def mpi():
   return MPI
 
 
+def _load(path):
+  try:
+    functions = ctypes.CDLL(path)
+  except OSError as error:
+    raise Error(f"quadrille: cannot load {path}: {error}") from error
+  try:
+    functions.Quadrille_Version.restype = ctypes.c_int
+  except AttributeError as error:
+    raise Error(f"quadrille: {path} has no Quadrille_Version") from error
+  return functions
+
+
 class Library:
   """Functions of quadrille.h, and how mpi4py's handles are passed to them."""
 
@@ -36,15 +49,8 @@ class Library:
                   "use the mpi4py that is built for Open MPI or for MPICH")
     self.handle = ctypes.c_void_p if self.abi == "openmpi" else ctypes.c_int
     # Under `quadrille run` or after enable() the library that serves MPI's own functions has these as well.
-    self.path = _enable.loaded_preload() or _places.library(self.abi, "libquadrille.so.0")
-    try:
-      self.functions = ctypes.CDLL(self.path)
-    except OSError as error:
-      raise Error(f"quadrille: cannot load {self.path}: {error}") from error
-    try:
-      self.functions.Quadrille_Version.restype = ctypes.c_int
-    except AttributeError as error:
-      raise Error(f"quadrille: {self.path} has no Quadrille_Version") from error
+    self.path = _enable.loaded_preload() or _places.library(self.abi, NAME)
+    self.functions = _load(self.path)
 
   def of(self, thing):
     """The MPI handle in an object of mpi4py."""
@@ -73,7 +79,18 @@ def library():
   return _loaded
 
 
+def _path_without_mpi():
+  """The library in use; before MPI is loaded, that of either ABI: those of one installation have one version."""
+  preload = _enable.loaded_preload()
+  if preload is not None:
+    return preload
+  abis = [abi for abi in map(_places.abi_of_name, sorted(_enable.mapped())) if abi] + list(_places.ABIS)
+  paths = [_places.library(abi, NAME) for abi in abis]
+  return next((path for path in paths if os.path.exists(path)), paths[0])
+
+
 def version():
-  """Version of the C library in use, as (major, minor, patch)."""
-  number = library().functions.Quadrille_Version()
+  """Version of the C library in use, as (major, minor, patch). It starts no MPI."""
+  functions = _loaded.functions if _loaded is not None else _load(_path_without_mpi())
+  number = functions.Quadrille_Version()
   return number // 10000, number // 100 % 100, number % 100

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""quadrille.enable() takes the MPI that mpi4py's module gets, wherever the dynamic loader has it from.
+"""quadrille.enable() takes the MPI that mpi4py's module gets, wherever the dynamic loader has it from; and the version,
+which may be asked for before, starts none.
 
 A stand-in for an mpi4py that was built for an MPI: a package with a module of C that needs a library by the name of an
 MPI's. What is right, the loader says by itself: in another process it loads the module, and that process shows which
@@ -85,6 +86,31 @@ def refused(what, case, part):
   return 1
 
 
+# quadrille.version() before enable(): no MPI comes into the process.
+VERSION = """
+import os, sys
+import quadrille
+assert quadrille.version() == (1, 2, 3), quadrille.version()
+from quadrille import _enable
+assert "mpi4py" not in sys.modules and not [path for path in _enable.mapped() if "libmpi" in os.path.basename(path)]
+assert _enable._mpi_of_mpi4py()[1] == sys.argv[1]
+"""
+
+
+def version_starts_mpi(case, abi):
+  """Whether the version starts an MPI, or is not that of the library, of which there is one of another ABI, too."""
+  for other in ("openmpi", "mpich"):
+    name = case.folder / "lib" / "quadrille" / other / "libquadrille.so.0"
+    compiled(name, f"int Quadrille_Version(void) {{ return 10203; }} int {other}_stand_in;")
+  ended = subprocess.run([sys.executable, "-c", VERSION, abi], cwd=case.folder, text=True, capture_output=True, check=False,
+                         timeout=60, env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{case.folder}:{PYTHON}",
+                                          "PYTHONDONTWRITEBYTECODE": "1", "QUADRILLE_PREFIX": str(case.folder)})
+  if ended.returncode == 0:
+    return 0
+  print(f"WRONG: the version before enable(), {abi}: {ended.stderr}")
+  return 1
+
+
 def failures(folder):
   number = 0
 
@@ -98,6 +124,7 @@ def failures(folder):
   for name in ("libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12"):
     case = Case(place(), name, new, "-Wl,-rpath,$ORIGIN/nowhere:$ORIGIN/../own")
     count += wrong(f"{name} by RUNPATH", case, "own")
+    count += version_starts_mpi(case, "openmpi" if ".so.40" in name else "mpich")
   # LD_LIBRARY_PATH comes before a RUNPATH and after an RPATH.
   count += wrong("LD_LIBRARY_PATH before RUNPATH", case, "other", LD_LIBRARY_PATH=str(case.folder / "other"))
   case.module(old, "-Wl,-rpath,${ORIGIN}/../own")

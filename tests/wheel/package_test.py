@@ -515,6 +515,9 @@ def large():
 
 
 def enable():
+  # The version starts no MPI, so enable() is in time after it.
+  expected = tuple(map(int, quadrille.__version__.split(".")))
+  assert quadrille.version() == expected and "mpi4py" not in sys.modules
   assert not quadrille.enabled()
   assert quadrille.enable() is True
   assert quadrille.enabled() and quadrille.enable() is False
@@ -527,6 +530,7 @@ def enable():
     assert recv.tolist() == [other * 10 + rank for other in range(size)]
   # By name, from the same library.
   quadrille.alltoall(send, recv, comm)
+  assert quadrille.version() == expected
 
 
 def bench():
