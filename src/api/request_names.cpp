@@ -25,9 +25,9 @@ using quadrille::team::untaken;
 namespace api = quadrille::api;
 namespace record = quadrille::record;
 
-int pass_on(std::atomic<std::uint64_t>& counted) {
-  if (untaken.wanted.load(std::memory_order_relaxed)) counted.fetch_add(1, std::memory_order_relaxed);
-  return MPI_SUCCESS;
+void count(quadrille::team::Untaken::Counts& counts, quadrille::team::Passed why) {
+  if (!untaken.wanted.load(std::memory_order_relaxed)) return;
+  counts[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
 }
 
 // What carries out the last request that was taken over.
@@ -36,9 +36,11 @@ const char* carrier_on(MPI_Comm comm) {
   return team != nullptr ? team->request_by : "quadrille";
 }
 
-// Takes it over, or says no. What then carries it out is written down.
+// Takes it over, or says no, and counts that. What then carries it out is written down.
 bool take_recorded(const quadrille::run::Call& call, bool persistent, MPI_Request* request, int& error) {
-  const bool taken = api::take(call, persistent, request, error);
+  quadrille::team::Passed why{};
+  const bool taken = api::take(call, persistent, request, error, why);
+  if (!taken) count(persistent ? untaken.persistent : untaken.nonblocking, why);
   if (taken && record::on) record::by(carrier_on(call.comm));
   return taken;
 }
@@ -50,7 +52,6 @@ int start(const void* site, const quadrille::run::Call& call, Function function,
   if (record::on) recorded.emplace().begin(call, record::Form::nonblocking, site);
   int error = MPI_SUCCESS;
   if (take_recorded(call, false, request, error)) return error;
-  pass_on(untaken.nonblocking);
   if (api::ByHost made = function != nullptr ? api::take_by_host(call, false) : nullptr) {
     MPI_Request native = mpi().request_null;
     error = function(api::with_buffer(arguments, api::on_host(*made))..., &native);
@@ -61,7 +62,6 @@ int start(const void* site, const quadrille::run::Call& call, Function function,
 
 template <class Function, class... Arguments>
 int make_by_mpi(const quadrille::run::Call& call, Function function, MPI_Info info, MPI_Request* request, Arguments... arguments) {
-  pass_on(untaken.persistent);
   if (api::ByHost made = api::take_by_host(call, true)) {
     MPI_Request native = mpi().request_null;
     const int error = function(api::with_buffer(arguments, api::on_host(*made))..., info, &native);

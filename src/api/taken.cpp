@@ -191,16 +191,26 @@ bool may_take(Team& team, bool persistent) {
   return false;
 }
 
+// Of a communicator that is not ready for such calls.
+team::Passed why_not_ready(const Team& team, bool persistent) {
+  if (!team.eligible) return team.why_passed;
+  if (team.taken.is_coming) return team::Passed::not_prepared;
+  if (team.taken.asked && !progress_is_sure()) return team::Passed::no_progress;
+  return team.taken.asked || persistent ? team::Passed::no_memory : team::Passed::not_prepared;
+}
+
 const char* why_not_taken(const Team& team, bool persistent) {
   if (!team.eligible) return team.why_not.c_str();
   if (team.taken.is_coming) return "what later ones need is on its way from rank 0";
-  if (team.taken.asked && !progress_is_sure()) {
-    return "this MPI lets nobody go on with calls while the program waits in it (QUADRILLE_PROGRESS=thread does, with "
-           "MPI_THREAD_MULTIPLE)";
+  switch (why_not_ready(team, persistent)) {
+    case team::Passed::no_progress:
+      return "this MPI lets nobody go on with calls while the program waits in it (QUADRILLE_PROGRESS=thread does, with "
+             "MPI_THREAD_MULTIPLE)";
+    case team::Passed::no_memory:
+      return "there is no memory for it";
+    default:
+      return "what nonblocking calls need is made in the next blocking one on the communicator";
   }
-  return team.taken.asked || persistent
-             ? "there is no memory for it"
-             : "what nonblocking calls need is made in the next blocking one on the communicator";
 }
 
 bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int& error) {
@@ -227,10 +237,11 @@ bool takes_again(const run::Call& call, MPI_Request* request, int& error) {
   return true;
 }
 
-bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, int& error) {
+bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, int& error, team::Passed& why) {
   if (!persistent && takes_again(call, request, error)) return true;
   bool early = false;
   Team* const team = team::team_after(call.comm, persistent ? 0 : uncounted_calls(Door::drop_in), early);
+  why = early ? team::Passed::early : team::Passed::argument;
   if (team == nullptr) return false;
   const Serving guard;
   if (team->lost) {
@@ -243,6 +254,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   if (!persistent && team->taken.awaits_told.load(std::memory_order_acquire))
     return start_put_off(*team, call, request, error);
   if (!may_take(*team, persistent)) {
+    why = why_not_ready(*team, persistent);
     if (team->counted.explains)
       team::explain(*team, call.collective, 0, "mpi",
                     fmt::format("{}; {}", persistent ? "persistent" : "nonblocking", why_not_taken(*team, persistent)));
@@ -251,6 +263,7 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   auto made = std::make_unique<State>();
   Making m{call, persistent, *team, *made, Door::drop_in};
   error = find_carrier(m);
+  why = m.has_mistake ? team::Passed::argument : why_chosen(*team);
   if (m.passes_on) return false;
   if (error == MPI_SUCCESS) error = make_and_start(made.release(), request);
   if (error != MPI_SUCCESS) raise(call.comm, error);
@@ -271,10 +284,11 @@ bool make_ready_to_take(Team& team) {
 
 }  // namespace
 
-bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error) {
+bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error, team::Passed& why) {
+  why = team::config().off ? team::Passed::off : team::Passed::other;
   if (is_serving() || !mpi().usable || request == nullptr) return false;
   bool taken = true;
-  const int thrown = thrown_by([&] { taken = try_to_take(call, persistent, request, error); });
+  const int thrown = thrown_by([&] { taken = try_to_take(call, persistent, request, error, why); });
   if (thrown != MPI_SUCCESS) error = raise(call.comm, thrown);
   return taken;
 }

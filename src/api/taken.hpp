@@ -25,8 +25,8 @@
 namespace quadrille::api {
 
 // Makes a request for a call of a function of the MPI's name, and starts it if it is not persistent. False: all ranks
-// call the MPI's function. What is wrong is raised, and is the `error`.
-bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error);
+// call the MPI's function, and `why` says why. What is wrong is raised, and is the `error`.
+bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error, team::Passed& why);
 
 // Where take() has returned false: a call with a device's memory, which this MPI does not take, goes to its function with
 // buffers of the host. Null: as it is. Else the caller makes the MPI's own request for on_host(), and hands it in. What

@@ -25,11 +25,19 @@ constexpr std::array<const char*, passed_kinds> reasons = {
     "between nodes, where the MPI was chosen",
     "inside a node, where the MPI was chosen",
     "where the MPI had no communicator left",
-    "nonblocking, which are not taken over there",
-    "for persistent requests, which are not taken over there",
+    "before the communicator was prepared for them",
+    "because this MPI makes no progress on Quadrille's calls while the program waits in it",
+    "for want of memory",
     "with an MPI that runs with fault tolerance",
     "for another reason",
 };
+
+// A line for each reason.
+void add_lines(const PassedCounts& counts, const char* form, std::vector<std::string>& lines) {
+  for (std::size_t kind = 0; kind < passed_kinds; ++kind) {
+    if (counts[kind] > 0) lines.push_back(fmt::format("summary: {} passed {}{}", counts[kind], form, reasons[kind]));
+  }
+}
 
 // How many communicators of a group there were.
 std::int32_t turn_of(std::uint64_t group) {
@@ -108,7 +116,11 @@ std::vector<Tally> merge(const std::vector<Part>& parts) {
 
 void Counters::add(const Counters& other) {
   served += other.served;
-  for (std::size_t kind = 0; kind < passed_kinds; ++kind) passed[kind] += other.passed[kind];
+  for (std::size_t kind = 0; kind < passed_kinds; ++kind) {
+    passed[kind] += other.passed[kind];
+    nonblocking[kind] += other.nonblocking[kind];
+    persistent[kind] += other.persistent[kind];
+  }
 }
 
 Tally begin_tally(const Team& team) {
@@ -164,9 +176,9 @@ std::vector<std::string> summary_lines(const std::vector<Part>& parts, bool alon
                                                 all.all_passed(),
                                                 alone ? "by this rank alone"
                                                       : fmt::format("counted on {} ranks", parts.size()))};
-  for (std::size_t kind = 0; kind < passed_kinds; ++kind) {
-    if (all.passed[kind] > 0) lines.push_back(fmt::format("summary: {} passed {}", all.passed[kind], reasons[kind]));
-  }
+  add_lines(all.passed, "", lines);
+  add_lines(all.nonblocking, "nonblocking, ", lines);
+  add_lines(all.persistent, "for persistent requests, ", lines);
   for (const Tally& tally : merge(parts)) {
     if (tally.calls() > 0) lines.push_back(line_of(tally));
   }

@@ -26,18 +26,27 @@ enum class Passed : std::uint8_t {
   several_nodes,
   chosen,
   no_communicator,
-  nonblocking,
-  persistent,
+  not_prepared,
+  no_progress,
+  no_memory,
   fault_tolerant,
   other,
 };
-inline constexpr std::size_t passed_kinds = 13;
+inline constexpr std::size_t passed_kinds = 14;
+using PassedCounts = std::array<std::uint64_t, passed_kinds>;
 
 struct Counters {
   std::uint64_t served = 0;
-  std::array<std::uint64_t, passed_kinds> passed{};
+  PassedCounts passed{};
+  PassedCounts nonblocking{}, persistent{};  // under the MPI's own names; of all communicators
 
-  std::uint64_t all_passed() const { return std::accumulate(passed.begin(), passed.end(), std::uint64_t{0}); }
+  std::uint64_t all_passed() const {
+    std::uint64_t sum = 0;
+    for (const PassedCounts* counts : {&passed, &nonblocking, &persistent}) {
+      sum = std::accumulate(counts->begin(), counts->end(), sum);
+    }
+    return sum;
+  }
   void add(const Counters& other);
 };
 
@@ -73,11 +82,13 @@ Part make_part(const Counters& all, std::vector<Tally> tallies);
 // The lines of the summary, of the parts of all ranks, or of this one alone.
 std::vector<std::string> summary_lines(const std::vector<Part>& parts, bool alone);
 
-// Calls of forms that no door takes over, of all communicators. Counted if somebody wants to know.
+// Nonblocking and persistent calls forwarded to the MPI, by reason, of all communicators. Counted if somebody wants to
+// know.
 struct Untaken {
+  using Counts = std::array<std::atomic<std::uint64_t>, passed_kinds>;
   std::atomic<bool> wanted{false};
-  std::atomic<std::uint64_t> nonblocking{0};
-  std::atomic<std::uint64_t> persistent{0};  // requests made; their starts are not seen
+  Counts nonblocking{};
+  Counts persistent{};  // requests made; their starts are not seen
 };
 inline Untaken untaken;
 

@@ -124,10 +124,11 @@ Part own_part() {
     all.add(team->counted.counters);
     if (team->counted.explains && team->user != mpi().comm_null) tallies.push_back(end_tally(*team));
   }
-  const auto add = [&](Passed why, std::uint64_t calls) { all.passed[static_cast<std::size_t>(why)] += calls; };
-  add(Passed::other, list.passed_without_team.load());
-  add(Passed::nonblocking, untaken.nonblocking.load());
-  add(Passed::persistent, untaken.persistent.load());
+  all.passed[static_cast<std::size_t>(Passed::other)] += list.passed_without_team.load();
+  for (std::size_t kind = 0; kind < passed_kinds; ++kind) {
+    all.nonblocking[kind] = untaken.nonblocking[kind].load();
+    all.persistent[kind] = untaken.persistent[kind].load();
+  }
   return make_part(all, std::move(tallies));
 }
 

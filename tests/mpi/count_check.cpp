@@ -1,5 +1,5 @@
 // Calls whose counts the summary must have: on communicators of which rank 0 of MPI_COMM_WORLD is in one alone, and so
-// many that not each has a line.
+// many that not each has a line. With an argument also a nonblocking call on one that is new.
 #include <mpi.h>
 
 #include <vector>
@@ -46,7 +46,13 @@ int main(int argc, char** argv) {
   MPI_Intercomm_create(part, 0, MPI_COMM_WORLD, me == 0 ? 1 : 0, 5, &between);
   int sent[8] = {}, got[8];
   MPI_Alltoall(sent, 1, MPI_INT, got, 1, MPI_INT, between);
-  call_without_waiting(MPI_COMM_SELF);  // which nobody takes over
+  call_without_waiting(MPI_COMM_SELF);  // of one rank
+  if (argc > 1) {
+    MPI_Comm fresh;  // not prepared yet
+    MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
+    call_without_waiting(fresh);
+    MPI_Comm_free(&fresh);
+  }
   MPI_Comm_free(&between);
   MPI_Comm_free(&part);
   MPI_Finalize();

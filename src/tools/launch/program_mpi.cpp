@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sys/sys.hpp"
 #include "tools/launch/added_doors.hpp"
 #include "tools/launch/elf.hpp"
 #include "tools/launch/launcher.hpp"
@@ -35,12 +34,17 @@ std::vector<std::string> own_words() {
   return words;
 }
 
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
 // An MPI's own libraries are looked for in the DT_RPATH of the program first. LD_LIBRARY_PATH stands in for it here,
 // and counts only from the start of a process. Returns if that is done already, or cannot be.
 void start_anew_with(const std::vector<std::string>& rpath) {
   if (rpath.empty()) return;
   std::string value = fmt::format("{}", fmt::join(rpath, ":"));
-  const std::string before = sys::environment("LD_LIBRARY_PATH");
+  const std::string before = environment("LD_LIBRARY_PATH");
   if (before == value || before.starts_with(value + ":")) return;
   if (!before.empty()) value += ":" + before;
   setenv("LD_LIBRARY_PATH", value.c_str(), 1);
@@ -69,14 +73,14 @@ ProgramMpi mpi_of_program(const std::string& program, Abi abi, const LoaderPaths
 }
 
 std::string library_in_place_of(const std::string& program, Abi abi) {
-  if (!sys::environment("QUADRILLE_LIBMPI").empty()) return "";
+  if (!environment("QUADRILLE_LIBMPI").empty()) return "";
   const ProgramMpi found = mpi_of_program(program, abi, loader_paths());
   if (found.linked && !found.file.empty()) {
     start_anew_with(found.rpath);
     return found.file;
   }
   // mpi4py obeys its variable; what others load is most probably the launcher's.
-  const bool named = !sys::environment("MPI4PY_LIBMPI").empty() && !found.file.empty();
+  const bool named = !environment("MPI4PY_LIBMPI").empty() && !found.file.empty();
   const std::string of_launcher = named ? "" : library_of_launcher(abi);
   return of_launcher.empty() ? found.file : of_launcher;
 }
