@@ -247,6 +247,7 @@ void add(Times& times, Timed how, std::uint64_t took) {
   } else {
     ++times.sampled;
     times.sampled_nanoseconds += took;
+    times.sampled_squares += static_cast<double>(took) * static_cast<double>(took);
   }
 }
 

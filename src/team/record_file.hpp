@@ -11,7 +11,7 @@
 
 namespace quadrille::record {
 
-inline constexpr std::uint64_t magic = 0x3644524f43455251;  // "QRECORD6"
+inline constexpr std::uint64_t magic = 0x3744524f43455251;  // "QRECORD7"
 // All versions of the file begin so; the last byte is the version's.
 inline constexpr std::uint64_t mask_of_all = 0x00ffffffffffffff;
 
@@ -59,6 +59,7 @@ struct Name {
 struct Times {
   std::uint64_t timed = 0, nanoseconds = 0;                  // of those of which each was timed
   std::uint64_t sampled = 0, sampled_nanoseconds = 0;        // of the rest
+  double sampled_squares = 0;                                // the sum of the squares of these nanoseconds
 };
 
 // Calls that one algorithm carried out.

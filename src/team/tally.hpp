@@ -32,7 +32,7 @@ enum class Passed : std::uint8_t {
   fault_tolerant,
   other,
 };
-inline constexpr std::size_t passed_kinds = 14;
+inline constexpr std::size_t passed_kinds = static_cast<std::size_t>(Passed::other) + 1;
 using PassedCounts = std::array<std::uint64_t, passed_kinds>;
 
 struct Counters {

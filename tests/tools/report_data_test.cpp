@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -137,6 +138,68 @@ TEST(ReportRead, NeighboursThatChangeAreNone) {
   recorded.second.file->communicators[0].neighbors_differ = 1;
   EXPECT_THAT(recorded.read()["communicators"][0]["neighbors"]["why"].get<std::string>(),
               HasSubstr("different neighbours"));
+}
+
+// Nanoseconds of two kinds of calls in a run of 1 s: long ones, each of them timed, and a million short ones, two of the
+// thousand samples of which were interrupted.
+Recording with_samples(std::uint64_t long_calls, std::uint64_t interrupted) {
+  Recording one(0);
+  record::File& file = *one.file;
+  file.header.ranks = 1, file.header.begin = 0, file.header.names = 2, file.header.entries = 2;
+  file.communicators[0].ranks = 1;
+  record::Entry& exact = file.entries[0];
+  exact.calls = exact.times.timed = 10, exact.times.nanoseconds = long_calls;
+  record::Entry& sampled = file.entries[1];
+  sampled = exact;
+  sampled.collective = static_cast<std::uint8_t>(Collective::allgather);
+  sampled.calls = 1'000'008;
+  const double square = static_cast<double>(interrupted) * static_cast<double>(interrupted);
+  sampled.times = {8, 8'000, 1'000, 998 * 1'000 + 2 * interrupted, 998 * 1e6 + 2 * square};
+  sampled.ways_used = 1;
+  sampled.ways[0] = {1, 0, sampled.calls, {0, 0, 1, interrupted, square}};
+  return one;
+}
+
+ReportData read_alone(const Recording& one) {
+  const test::TempFolder folder;
+  one.write(folder);
+  return read_recorded(folder.path());
+}
+
+TEST(ReportRead, WhatSamplesStandForHasAnError) {
+  const Recording recording = with_samples(300'000'000, 101'000);
+  recording.file->header.end = 2'000'000'000;
+  const ReportData data = read_alone(recording);
+  ASSERT_THAT(data["calls"], SizeIs(2));
+  const ReportData &sampled = data["calls"][0], &exact = data["calls"][1];
+  // The mean of the samples is 1.2 us, and their deviation 4.47 us, of which each of a thousand has its share.
+  EXPECT_NEAR(sampled["seconds"][1], 1.2, 1e-3);
+  EXPECT_NEAR(sampled["error"], 4.47e-6 * 999'000 / std::sqrt(1000), 1e-3);
+  EXPECT_DOUBLE_EQ(exact["seconds"][1], 0.3);
+  EXPECT_EQ(exact["error"], 0);
+}
+
+TEST(ReportRead, SharesAddUp) {
+  for (const std::uint64_t long_calls : {300'000'000, 990'000'000}) {
+    const ReportData data = read_alone(with_samples(long_calls, 101'000));
+    double sum = 0, squares = 0;
+    for (const auto& call : data["calls"]) {
+      sum += call["seconds"][1].get<double>();
+      squares += call["error"].get<double>() * call["error"].get<double>();
+      for (const auto& by : call["by"]) EXPECT_LE(by["seconds"], call["seconds"][1]);
+    }
+    EXPECT_NEAR(data["in_calls"][0], 1, 1e-9);  // the run is no longer
+    EXPECT_NEAR(data["in_calls"][0], sum, 1e-9);
+    EXPECT_NEAR(data["in_calls_error"][0], std::sqrt(squares), 1e-9);
+    EXPECT_GT(data["scale"][0], 0);
+    EXPECT_LT(data["scale"][0], 1);
+  }
+}
+
+TEST(ReportRead, ThreadsMayBeInCallsForMoreThanTheRun) {
+  const ReportData data = read_alone(with_samples(2'000'000'000, 1'000));
+  EXPECT_EQ(data["scale"][0], 1);
+  EXPECT_NEAR(data["in_calls"][0], 3, 1e-3);
 }
 
 TEST(ReportRead, ARecordOfAnotherVersionIsSaidToBeOne) {

@@ -360,6 +360,10 @@ def main(data_file, page, action, ranks, nodes=1):
   assert data['ranks'] == data['told'] == ranks and all(data['hosts']), data['hosts']
   assert len({data['node_of'][r] for r in range(ranks)}) == int(nodes), data['node_of']
   assert all(0 < calls <= whole * 1.01 for calls, whole in zip(data['in_calls'], data['seconds'])), (data['in_calls'], data['seconds'])
+  told = sum(call['seconds'][1] * call['told'] for call in data['calls'])
+  assert abs(told - sum(data['in_calls'])) <= 1e-9 * told, (told, data['in_calls'])
+  assert all(0 <= call['error'] and (call['timed'] < 1 or call['error'] == 0) for call in data['calls']), data['calls']
+  assert all(0 < scale <= 1 for scale in data['scale']), data['scale']
   assert all(0 < own <= whole for own, whole in zip(data['recording'], data['seconds'])), (data['recording'], data['seconds'])
   if action == 'replay':
     check_all(data, ranks)

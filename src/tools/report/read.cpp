@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -77,10 +78,44 @@ double mean_of_samples(const record::Times& times) {
   return static_cast<double>(times.sampled_nanoseconds) * 1e-9 / static_cast<double>(times.sampled);
 }
 
-// Of the calls that were not timed each is taken to last as long as `mean`.
-double seconds_of(const record::Times& times, std::uint64_t calls, double mean) {
+// Standard deviation of a sample. Of a single one it is unknown: as much as the sample.
+double spread_of_samples(const record::Times& times) {
+  if (times.sampled < 2) return mean_of_samples(times);
+  const auto count = static_cast<double>(times.sampled);
+  const double mean = mean_of_samples(times), squares = times.sampled_squares * 1e-18;
+  return std::sqrt(std::max(squares - count * mean * mean, 0.0) / (count - 1));
+}
+
+// Seconds of calls: of those that were timed, and of the rest, each of which is taken to last as long as the mean of the
+// samples, with the standard error of that.
+struct Seconds {
+  double timed = 0, rest = 0, error = 0;
+  double all() const { return timed + rest; }
+};
+
+Seconds seconds_of(const record::Times& times, std::uint64_t calls, const record::Times& samples) {
+  Seconds seconds;
+  seconds.timed = static_cast<double>(times.nanoseconds + times.sampled_nanoseconds) * 1e-9;
   const double rest = static_cast<double>(calls) - static_cast<double>(times.timed + times.sampled);
-  return static_cast<double>(times.nanoseconds + times.sampled_nanoseconds) * 1e-9 + std::max(rest, 0.0) * mean;
+  if (rest <= 0 || samples.sampled == 0) return seconds;
+  seconds.rest = rest * mean_of_samples(samples);
+  seconds.error = rest * spread_of_samples(samples) * std::sqrt(1 / static_cast<double>(samples.sampled) + 1 / rest);
+  return seconds;
+}
+
+Seconds seconds_of(const record::Entry& entry) { return seconds_of(entry.times, entry.calls, entry.times); }
+
+// What is estimated on a rank is multiplied by this: a call cannot last longer than the run, but a few samples that were
+// interrupted may stand for more. Where what was timed is longer, several threads were in calls at a time; how much there
+// is room for is unknown then.
+double scale_of(const record::File& file, double run) {
+  Seconds sum;
+  for (std::uint32_t e = 0; e < file.header.entries; ++e) {
+    const Seconds one = seconds_of(file.entries[e]);
+    sum.timed += one.timed, sum.rest += one.rest;
+  }
+  const bool fits = sum.all() <= run || sum.timed >= run;
+  return fits ? 1 : (run - sum.timed) / sum.rest;
 }
 
 std::uint64_t calls_of(const record::File& file) {
@@ -119,6 +154,7 @@ struct MergedWay {
 
 struct MergedCall {
   std::vector<double> seconds;  // of the ranks that told
+  double error = 0;             // the sum of theirs
   std::uint64_t calls = 0, timed = 0, bytes = 0, least = UINT64_MAX, most = 0, longest = 0;
   std::map<std::string, MergedWay> ways;
   std::map<std::uint64_t, std::map<int, std::vector<std::uint64_t>>> samples;  // by call and rank of the communicator
@@ -139,7 +175,8 @@ struct CallKey {
 class Merger {
  public:
   explicit Merger(int ranks) : ranks_(ranks), traffic_(ranks, ranks <= record::most_ranks_with_matrix) {
-    for (auto* list : {&seconds_, &in_calls_, &recording_}) list->assign(static_cast<std::size_t>(ranks), 0);
+    for (auto* list : {&seconds_, &in_calls_, &errors_, &recording_}) list->assign(static_cast<std::size_t>(ranks), 0);
+    scales_.assign(static_cast<std::size_t>(ranks), 1);
     hosts_.assign(static_cast<std::size_t>(ranks), "");
     nodes_.assign(static_cast<std::size_t>(ranks), -1);
   }
@@ -158,7 +195,8 @@ class Merger {
     seconds_[rank] = static_cast<double>(end - file.header.begin) * 1e-9;
     finished_ += file.header.end != 0 ? 1 : 0;
     ++told_;
-    recording_[rank] = seconds_of(file.header.own, calls_of(file), mean_of_samples(file.header.own));
+    recording_[rank] = seconds_of(file.header.own, calls_of(file), file.header.own).all();
+    scales_[rank] = scale_of(file, seconds_[rank]);
     numbers_.clear();
     for (std::uint32_t c = 0; c < file.header.communicators; ++c) {
       numbers_.push_back(add_communicator(one, file.communicators[c]));
@@ -166,6 +204,7 @@ class Merger {
     for (std::uint32_t e = 0; e < file.header.entries; ++e) {
       if (file.entries[e].calls > 0) add_entry(one, file.entries[e]);
     }
+    errors_[rank] = std::sqrt(errors_[rank]);
     left_out_.communicators += file.header.communicators_lost;
     left_out_.sites += file.header.sites_lost;
     left_out_.entries += file.header.entries_lost;
@@ -176,10 +215,10 @@ class Merger {
   bool is_empty() const { return calls_.empty(); }
 
   ReportData take() {
-    // A sample that was interrupted may count for more time than there was.
-    for (std::size_t r = 0; r < in_calls_.size(); ++r) in_calls_[r] = std::min(in_calls_[r], seconds_[r]);
-    ReportData data = {{"ranks", ranks_}, {"told", told_},       {"finished", finished_}, {"hosts", hosts_},
-                       {"node_of", nodes_}, {"seconds", seconds_}, {"in_calls", in_calls_}, {"recording", recording_}};
+    ReportData data = {{"ranks", ranks_},      {"told", told_},           {"finished", finished_},
+                       {"hosts", hosts_},      {"node_of", nodes_},       {"seconds", seconds_},
+                       {"in_calls", in_calls_}, {"in_calls_error", errors_}, {"scale", scales_},
+                       {"recording", recording_}};
     data["communicators"] = ReportData::array();
     for (const MergedCommunicator& one : communicators_) data["communicators"].push_back(told_of(one));
     data["traffic"] = traffic_.json();
@@ -252,18 +291,15 @@ class Merger {
       key.address = site.address, key.behind = site.behind, key.line = site.line;
     }
     MergedCall& call = calls_[key];
-    const double seconds = seconds_of(entry.times, entry.calls, mean_of_samples(entry.times));
-    in_calls_[static_cast<std::size_t>(file.header.rank)] += seconds;
-    call.seconds.push_back(seconds);
+    const auto from = static_cast<std::size_t>(file.header.rank);
+    const Seconds seconds = seconds_of(entry);
+    const double scale = scales_[from], all = seconds.timed + scale * seconds.rest, error = scale * seconds.error;
+    in_calls_[from] += all, errors_[from] += error * error;
+    call.seconds.push_back(all), call.error += error;
     call.calls += entry.calls, call.timed += entry.times.timed + entry.times.sampled, call.bytes += entry.bytes;
     call.least = std::min(call.least, entry.least_block), call.most = std::max(call.most, entry.most_block);
     call.longest = std::max(call.longest, entry.longest);
-    for (std::uint32_t w = 0; w < std::min<std::uint32_t>(entry.ways_used, record::most_ways); ++w) {
-      const record::Way& way = entry.ways[w];
-      MergedWay& merged = call.ways[text_of(file.names[way.name].text)];
-      const double mean = mean_of_samples(way.times.sampled > 0 ? way.times : entry.times);
-      merged.calls += static_cast<double>(way.calls), merged.seconds += seconds_of(way.times, way.calls, mean);
-    }
+    add_ways(file, entry, scale * seconds.rest, call);
     if (!known) return;
     MergedCommunicator& communicator = communicators_[static_cast<std::size_t>(key.communicator)];
     const int rank = file.communicators[entry.communicator].rank;
@@ -282,6 +318,24 @@ class Merger {
     for (const record::Sample& sample : entry.samples) {
       const auto* bytes = sample.call > 0 ? one.array<std::uint64_t>(sample.bytes, blocks) : nullptr;
       if (bytes != nullptr) call.samples[sample.call][rank].assign(bytes, bytes + blocks);
+    }
+  }
+
+  // `rest` is what was estimated of the entry: those of its algorithms together are not more.
+  static void add_ways(const record::File& file, const record::Entry& entry, double rest, MergedCall& call) {
+    const std::size_t count = std::min<std::size_t>(entry.ways_used, record::most_ways);
+    std::vector<Seconds> seconds;
+    double sum = 0;
+    for (std::size_t w = 0; w < count; ++w) {
+      const record::Way& way = entry.ways[w];
+      seconds.push_back(seconds_of(way.times, way.calls, way.times.sampled > 0 ? way.times : entry.times));
+      sum += seconds.back().rest;
+    }
+    const double scale = sum > rest ? rest / sum : 1;
+    for (std::size_t w = 0; w < count; ++w) {
+      MergedWay& merged = call.ways[text_of(file.names[entry.ways[w].name].text)];
+      merged.calls += static_cast<double>(entry.ways[w].calls);
+      merged.seconds += seconds[w].timed + scale * seconds[w].rest;
     }
   }
 
@@ -354,6 +408,7 @@ class Merger {
                      {"most", call.most},
                      {"seconds", {*std::min_element(call.seconds.begin(), call.seconds.end()), sum / told,
                                   *std::max_element(call.seconds.begin(), call.seconds.end())}},
+                     {"error", call.error / told},
                      {"longest", static_cast<double>(call.longest) * 1e-9},
                      {"timed", static_cast<double>(call.timed) / static_cast<double>(call.calls)},
                      {"by", std::move(by)},
@@ -370,7 +425,7 @@ class Merger {
   int ranks_, told_ = 0, finished_ = 0;
   std::vector<std::string> hosts_;
   std::vector<int> nodes_;
-  std::vector<double> seconds_, in_calls_, recording_;
+  std::vector<double> seconds_, in_calls_, errors_, scales_, recording_;
   std::vector<MergedCommunicator> communicators_;
   std::map<std::pair<std::uint64_t, std::int32_t>, int> by_group_;
   std::vector<int> numbers_;  // of the communicators of the rank that is added

@@ -5,13 +5,15 @@
 //     "ranks": 8, "told": 8, "finished": 8,
 //     "hosts": [...], "node_of": [...],             of each rank; -1: it told nothing
 //     "seconds": [...], "in_calls": [...],          of each rank: from MPI_Init to MPI_Finalize, and in the calls
+//     "in_calls_error": [...],                      of "in_calls": the standard error of what is an estimate
+//     "scale": [...],                               by which estimates were multiplied, so that they fit into "seconds"
 //     "recording": [...],                           the same, that recording took, by estimate
 //     "communicators": [ { "name", "ranks", "made", "inter", "told", "world_ranks": [...],
 //                          "bin": 1, "bytes": [[...]],
 //                          "neighbors": { "sources": [[...]], "destinations": [[...]] } or { "why": "..." } } ],
 //     "traffic": { "bin": 1, "bytes": [[...]] },    all communicators, by ranks of the world
 //     "calls": [ { "collective", "form", "communicator": 0, "where": { "object", "symbol", "line" }, "told": 8,
-//                  "calls": 100, "bytes", "least", "most", "seconds": [least, mean, most], "longest", "timed": 0.1,
+//                  "calls": 100, "bytes", "least", "most", "seconds": [least, mean, most], "error", "longest", "timed": 0.1,
 //                  "by": [ { "name", "calls", "seconds" } ], "samples": [ { "call", "bytes": [[...]] } ] } ],
 //     "left_out": { "communicators", "sites", "entries", "names", "bytes" } }
 //
