@@ -72,7 +72,7 @@ void add_report(Line& line, ReportOptions& options, std::string& abi) {
   command->add_option("--output", options.output, "The page")->default_str(options.output);
   command->add_option("--data", options.data, "JSON of what was recorded and measured: written, or without a command read");
   command->add_flag("--no-replay", options.no_replay, "Do not make the calls again");
-  command->add_option("--replay-seconds", options.replay_seconds, "Seconds that making the calls again may take, about")
+  command->add_option("--replay-seconds", options.replay_seconds, "Seconds that making the calls again may take")
       ->check(CLI::Range(0.1, 86400.0))
       ->default_str(fmt::format("{}", usual_seconds_of_replay));
   add_progress(*command);

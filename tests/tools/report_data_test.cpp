@@ -249,7 +249,10 @@ TEST(ReportCases, CallsOnApartCommunicatorsAreMadeAtTheSameTime) {
   const auto all = calls_to_replay(data);
   ASSERT_THAT(all, SizeIs(2));
   EXPECT_THAT(all[0].calls, ElementsAre(0U, 1U));
-  EXPECT_EQ(all[0].work, (ReportData{{"collective", "alltoall"}, {"groups", {{0, 2}, {1, 3}}}, {"block", 64}}));
+  EXPECT_EQ(all[0].work, (ReportData{{"collective", "alltoall"},
+                                     {"groups", {{0, 2}, {1, 3}}},
+                                     {"seconds_of_call", 0.01},
+                                     {"block", 64}}));
   EXPECT_THAT(all[1].calls, ElementsAre(2U));
 }
 
@@ -272,10 +275,12 @@ TEST(ReportCases, CallsBetweenNeighboursBringTheirGraph) {
   EXPECT_EQ(all[0].why, "");
   EXPECT_EQ(all[0].work, (ReportData{{"collective", "neighbor_alltoall"},
                                      {"groups", {{0, 2}, {1, 3}}},
+                                     {"seconds_of_call", 0.01},
                                      {"block", 64},
                                      {"graphs", ReportData::array({graph, graph})}}));
   EXPECT_EQ(all[1].work, (ReportData{{"collective", "neighbor_alltoallv"},
                                      {"groups", ReportData::array({ReportData{0, 2}})},
+                                     {"seconds_of_call", 0.01},
                                      {"bytes", {{8}, {16}}},
                                      {"graphs", ReportData::array({graph})}}));
 }

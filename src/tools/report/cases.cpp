@@ -66,6 +66,8 @@ bool is_between_neighbors(const ReportData& call) {
 ReportData work_of(const ReportData& data, const ReportData& call) {
   const ReportData& communicator = data["communicators"][call["communicator"].get<std::size_t>()];
   ReportData work = {{"collective", call["collective"]}, {"groups", {communicator["world_ranks"]}}};
+  // Of the rank that waited least.
+  work["seconds_of_call"] = call["seconds"][0].get<double>() / std::max(call["calls"].get<double>(), 1.0);
   if (call["form"] != "blocking") work["form"] = call["form"] == "started" ? "persistent" : call["form"];
   const bool around = is_between_neighbors(call);
   if (!call["samples"].empty()) {

@@ -2,7 +2,7 @@
 //
 // A case, as the ranks that make it again read it, and their times, as they write them:
 //
-//   { "collective": "alltoallv", "groups": [[0,2],[1,3]], "block": 64 }
+//   { "collective": "alltoallv", "groups": [[0,2],[1,3]], "seconds_of_call": in the run, "block": 64 }
 //                       or, of blocks that differ, in place of "block"
 //                       "bytes": [[...]]  from each rank of the group to each other; between neighbours along each edge
 //                       and, of other than blocking calls, which are started and waited for,

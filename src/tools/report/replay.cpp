@@ -1,8 +1,9 @@
 // Idea    The calls are made by the MPI, by Quadrille as it chooses, and by every algorithm that may be worth it, in
 //         turns. What was the fastest of many is partly lucky: it meets the MPI and Quadrille's choice again, in
 //         several repeats.
-// Cost    About 4 s a case; less than two minutes in all, unless single calls take seconds. With less time than that all is
-//         measured for a shorter time.
+// Cost    About 4 s a case, and never more than the budget, but for the call that is being made when it ends: each case has
+//         its part, and what would not fit is not begun. With less time fewer contenders and repeats are measured, for a
+//         shorter time; where not even the least fits into a part, the first cases take theirs from the last ones.
 #include "tools/report/replay.hpp"
 
 #include <fmt/core.h>
@@ -20,6 +21,7 @@
 #include "tools/bench/world.hpp"
 #include "tools/launch/launcher.hpp"
 #include "tools/launch/process.hpp"
+#include "tools/report/budget.hpp"
 #include "tools/report/replay_case.hpp"
 
 namespace quadrille::tools {
@@ -29,6 +31,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr double seconds_of_screening = 0.06, seconds_of_repeat = 0.25;
 constexpr int repeats = 3;
+constexpr double share_of_screening = 0.4, share_of_trials = 0.3;
+constexpr const char* no_time = "there was no time left for it";
+// A case takes that many calls before something is measured: by the MPI and Quadrille, twice each.
+constexpr double calls_before_measuring = 4;
 
 // With these Quadrille would not choose, or would have more to do than in a run without them. What was set, as
 // "QUADRILLE=off"; before anything reads it.
@@ -53,19 +59,22 @@ class Replay {
   Replay(const Json& work, const World& world)
       : cases_(work["cases"]),
         world_(world),
-        end_(mpi().Wtime() + work.value("seconds", usual_seconds_of_replay)),
+        budget_(work.value("seconds", usual_seconds_of_replay), world.comm),
+        batch_(batch_length(measure_skew(world.comm), {})),
         share_(std::min(1.0, work.value("seconds", usual_seconds_of_replay) / usual_seconds_of_replay)) {}
 
   Json run() {
     std::vector<Json> found;
+    const auto count = static_cast<double>(cases_.size());
+    const Budget screening = budget_.part(share_of_screening);
     for (std::size_t c = 0; c < cases_.size(); ++c) {
       tell(fmt::format("comparing algorithms, call {} of {}", c + 1, cases_.size()));
-      screen(cases_[c]);
+      screen(cases_[c], {screening, screening.part(1 / (count - static_cast<double>(c)))});
     }
     pick();
     for (std::size_t c = 0; c < cases_.size(); ++c) {
       tell(fmt::format("measuring the best, call {} of {}", c + 1, cases_.size()));
-      found.push_back(measure(cases_[c], screened_[c]));
+      found.push_back(measure(cases_[c], screened_[c], {budget_, budget_.part(1 / (count - static_cast<double>(c)))}));
     }
     return {{"cases", found}};
   }
@@ -82,26 +91,27 @@ class Replay {
     fmt::print("{}\n", text);
     std::fflush(stdout);
   }
-  bool is_late() const {
-    int late = mpi().Wtime() > end_ ? 1 : 0;
-    mpi().Bcast(&late, 1, mpi().int_type, 0, world_.comm);
-    return late != 0;
+  // By what a call took in the run: a call that is made cannot be given up.
+  static bool has_time(const Json& work, const Budget& budget) {
+    return budget.left() > calls_before_measuring * work.value("seconds_of_call", 0.0);
+  }
+  static bool end_trials(ReplayCase& replayed, const Budget& budget) {
+    return budget.left() > 0 && replayed.end_trials(budget.part(share_of_trials));
   }
 
-  void screen(const Json& work) {
+  // What does not fit is left out; the case may still be measured.
+  void screen(const Json& work, const BudgetOfCase& budget) {
     Screened& one = screened_.emplace_back();
     one.collective = work["collective"];
-    if (is_late()) {
-      one.why = "there was no time left for it";
-      return;
-    }
+    if (!has_time(work, budget.all)) return;
     ReplayCase replayed(work, world_);
     if (one.why = replayed.prepare(); !one.why.empty()) return;
-    replayed.end_trials();
-    replayed.add_contenders();
+    if (!end_trials(replayed, budget.all)) return;
+    replayed.add_contenders(budget, batch_);
     std::vector<std::size_t> who(replayed.names().size());
     for (std::size_t i = 0; i < who.size(); ++i) who[i] = i;
-    const Timing timing = replayed.time(who, share_ * seconds_of_screening);
+    if (who.size() <= 2) return;
+    const Timing timing = replayed.time(who, seconds_for(seconds_of_screening, budget.all.left(), who.size()));
     const std::string chosen = replayed.chosen();
     double least = 0;
     for (std::size_t i = 2; i < who.size(); ++i) {
@@ -139,25 +149,37 @@ class Replay {
     }
   }
 
-  Json measure(const Json& work, const Screened& screened) {
+  // For each of so many implementations.
+  double seconds_for(double usual, double left, std::size_t count) const {
+    return std::max(std::min(share_ * usual, left / static_cast<double>(count)), 1e-3);
+  }
+
+  Json measure(const Json& work, const Screened& screened, const BudgetOfCase& budget) {
     if (!screened.why.empty()) return {{"why", screened.why}};
-    if (is_late()) return {{"why", "there was no time left for it"}};
+    if (!has_time(work, budget.all)) return {{"why", no_time}};
     ReplayCase replayed(work, world_);
     if (std::string why = replayed.prepare(); !why.empty()) return {{"why", why}};
-    replayed.end_trials();
+    if (!end_trials(replayed, budget.all)) return {{"why", no_time}};
+    const TurnCosts costs = replayed.costs(batch_);
+    if (fitting(budget.all.left(), costs) < 2) return {{"why", no_time}};
     // What carries out a request is not chosen among algorithms.
     const bool has_rivals = work.value("form", "blocking") == "blocking";
-    if (has_rivals && !add_finalists(replayed, screened)) return {{"why", no_communicator}};
+    const std::size_t most = budget.fitting(costs, repeats, 3);
+    if (has_rivals && !add_finalists(replayed, screened, most)) return {{"why", no_communicator}};
     std::vector<std::size_t> who(replayed.names().size());
     for (std::size_t i = 0; i < who.size(); ++i) who[i] = i;
     std::vector<std::vector<double>> micros(who.size()), to_mpi(who.size()), to_default(who.size());
+    double before = budget.part.left();
     for (int repeat = 0; repeat < repeats; ++repeat) {
-      const Timing timing = replayed.time(who, share_ * seconds_of_repeat);
+      const Timing timing = replayed.time(who, seconds_for(seconds_of_repeat, before / (repeats - repeat), who.size()));
       for (std::size_t i = 0; i < who.size(); ++i) {
         micros[i].push_back(quantile(timing.microseconds[i], 0.5));
         to_mpi[i].push_back(median_of_ratios(timing.microseconds[i], timing.microseconds[0]));
         to_default[i].push_back(median_of_ratios(timing.microseconds[i], timing.microseconds[1]));
       }
+      const double left = budget.part.left();
+      if (left <= 0 || left < before - left) break;  // the next one would take as long
+      before = left;
     }
     Json times = Json::array();
     for (std::size_t i = 0; i < who.size(); ++i) {
@@ -171,13 +193,13 @@ class Replay {
     return {{"times", std::move(times)}};
   }
 
-  // Beside the MPI and Quadrille's choice what was the best here, and of all cases of the collective. False on all
-  // ranks if there is no communicator for one of them.
-  bool add_finalists(ReplayCase& replayed, const Screened& screened) const {
+  // Beside the MPI and Quadrille's choice what was the best here, and of all cases of the collective; `most` with those.
+  // False on all ranks if there is no communicator for one of them.
+  bool add_finalists(ReplayCase& replayed, const Screened& screened, std::size_t most) const {
     const auto picked = picked_.find(screened.collective);
     for (const std::string& name : {screened.best, picked != picked_.end() ? picked->second : std::string()}) {
       const auto& names = replayed.names();
-      if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) continue;
+      if (name.empty() || names.size() >= most || std::find(names.begin(), names.end(), name) != names.end()) continue;
       if (!replayed.add(name)) return false;
     }
     return true;
@@ -185,7 +207,8 @@ class Replay {
 
   const Json& cases_;
   const World& world_;
-  const double end_;
+  const Budget budget_;
+  const double batch_;  // seconds of a batch, at least
   const double share_;  // of the usual time of a measurement
   std::vector<Screened> screened_;
   std::map<std::string, std::string> picked_;

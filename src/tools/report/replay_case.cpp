@@ -19,6 +19,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_contenders = 12;
+constexpr double far_behind = 3;
+// A call that takes a little less, in seconds, is made once more: it may be the first, or the machine was busy.
+constexpr double longest_disturbance = 0.2;
 
 // The communicator that `make` makes of `comm`, with its error handler. Null where there is none left.
 template <class Make>
@@ -149,19 +152,27 @@ void ReplayCase::remove_last() {
   names_.pop_back();
 }
 
-void ReplayCase::add_contenders() {
+TurnCosts ReplayCase::costs(double batch) {
+  const TurnCosts costs{std::max(seconds_of_call(0), seconds_of_call(1)), batch};
+  is_slow_ = costs.call > slow_call;
+  return costs;
+}
+
+void ReplayCase::add_contenders(const BudgetOfCase& budget, double batch) {
   std::string text;
   if (is_member()) {
     for (const std::string& one : contenders()) text += one + "\n";
   }
   share_text(text, root_, world_);
-  const double call = seconds_of_call();
-  const double there_is_time_for = 3.0 / (8 * std::max(call, 1e-9));
-  const auto most = static_cast<std::size_t>(std::clamp<double>(there_is_time_for, 2, most_contenders));
-  for (std::size_t at = 0; at < text.size() && names_.size() < most + 2;) {
+  const TurnCosts costs = this->costs(batch);
+  const auto fits = [&] { return names_.size() < std::min(budget.fitting(costs, 1, 4), most_contenders + 2); };
+  for (std::size_t at = 0; at < text.size() && fits();) {
     const std::size_t end = text.find('\n', at);
     if (!add(text.substr(at, end - at))) break;
-    if (is_neighbor(collective_) && !last_goes_by_its_name()) remove_last();
+    // One that is far behind in its first call is no contender where each call takes long.
+    const double call = seconds_of_call(names_.size() - 1);
+    const bool is_behind = call > slow_call && call > far_behind * costs.call;
+    if (is_behind || (is_neighbor(collective_) && !last_goes_by_its_name())) remove_last();
     at = end + 1;
   }
 }
@@ -217,14 +228,22 @@ void ReplayCase::choose_as_dropped_in() {
   call(1, 1);
 }
 
-void ReplayCase::end_trials() {
-  if (!is_member() || form_ != CallForm::blocking) return;
-  const auto rivals = [this] {
-    const team::CachedSelection* const used = selection(ours());
+bool ReplayCase::end_trials(const Budget& budget) {
+  if (form_ != CallForm::blocking) return true;
+  const auto rivals = [this]() -> std::size_t {
+    const team::CachedSelection* const used = is_member() ? selection(ours()) : nullptr;
     return used != nullptr ? used->selection.rivals.size() : 0;
   };
+  // Between two looks at the clock there are more calls each time, while they are short.
+  int made = 0, turn = 1;
   const int most = choose::most_calls_of_trial(1 + rivals());
-  for (int i = 0; i < most && rivals() > 0; ++i) call(1, 1);
+  while (!have_all(made >= most || rivals() == 0)) {
+    const double before = budget.left();
+    if (before <= 0) return false;
+    for (int i = 0; i < turn && made < most && rivals() > 0; ++i, ++made) call(1, 1);
+    if (before - budget.left() < slow_call) turn *= 2;
+  }
+  return true;
 }
 
 Timing ReplayCase::time(const std::vector<std::size_t>& who, double seconds) {
@@ -237,7 +256,7 @@ Timing ReplayCase::time(const std::vector<std::size_t>& who, double seconds) {
   TimingOptions options;
   options.world = world_.comm;
   options.seconds = seconds;
-  options.warmup = 3;
+  options.warmup = is_slow_ ? 0 : 3;
   return time_by_turns(things, options);
 }
 
@@ -275,11 +294,13 @@ std::uint64_t ReplayCase::wrong_bytes() {
   return sum_over_ranks(wrong, world_);
 }
 
-double ReplayCase::seconds_of_call() {
-  const Timed native{[this](long calls) {
-    if (is_member()) call(0, calls);
+double ReplayCase::seconds_of_call(std::size_t which) {
+  const Timed one{[this, which](long calls) {
+    if (is_member()) call(which, calls);
   }};
-  return max_over_ranks(time_batch(native, 1, world_.comm), world_.comm);
+  const double first = max_over_ranks(time_batch(one, 1, world_.comm), world_.comm);
+  if (first <= slow_call || first > longest_disturbance) return first;
+  return std::min(first, max_over_ranks(time_batch(one, 1, world_.comm), world_.comm));
 }
 
 }  // namespace quadrille::tools

@@ -14,6 +14,7 @@
 #include "tools/bench/data.hpp"
 #include "tools/bench/timing.hpp"
 #include "tools/bench/world.hpp"
+#include "tools/report/budget.hpp"
 #include "tools/report/replay_calls.hpp"
 
 namespace quadrille::tools {
@@ -34,10 +35,13 @@ class ReplayCase {
 
   // Makes the calls by the MPI and by Quadrille. The same on all ranks; empty if the case can be measured.
   std::string prepare();
-  // Adds what may be faster; those that the ranks of the first group would measure.
-  void add_contenders();
-  // Ends what the first calls try out.
-  void end_trials();
+  // Adds what may be faster and fits into the budget; those that the ranks of the first group would measure. A batch takes
+  // so many seconds at least.
+  void add_contenders(const BudgetOfCase& budget, double batch);
+  // Ends what the first calls try out. False on all ranks if there was no time for that.
+  bool end_trials(const Budget& budget);
+  // Makes a call by the MPI, and one by Quadrille.
+  TurnCosts costs(double batch);
   Timing time(const std::vector<std::size_t>& who, double seconds);
   // What Quadrille chose, on the first group.
   std::string chosen();
@@ -63,7 +67,7 @@ class ReplayCase {
   bool last_goes_by_its_name();
   void remove_last();
   std::uint64_t wrong_bytes();
-  double seconds_of_call();
+  double seconds_of_call(std::size_t which);
 
   const World& world_;
   Collective collective_{};
@@ -76,6 +80,7 @@ class ReplayCase {
   std::vector<Implementation> all_;
   std::vector<std::unique_ptr<ReplayCalls>> calls_;  // of each; null where this rank is in none of the groups
   std::vector<std::string> names_;
+  bool is_slow_ = false;  // its calls need no warm-up
 };
 
 }  // namespace quadrille::tools
