@@ -54,7 +54,7 @@ def predict(tool):
   nodes, per_node = shape()
   answers = []
   for (collective, size), case in times.items():
-    words = [tool, 'explain', collective, '--nodes', str(nodes), '--per-node', str(per_node), '--size', str(size),
+    words = [tool, 'explain', collective, '--nodes', str(nodes), '--per-node', str(per_node), '--sizes', str(size),
              '--model', str(DATA / 'table.json'), '--json', '--algorithms']
     for name in case:
       answer = json.loads(subprocess.run(words + [name], check=True, capture_output=True, text=True).stdout)

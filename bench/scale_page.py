@@ -68,7 +68,7 @@ def simulated(network, layout, algorithms, sizes, folder):
   (folder / 'network.json').write_text(json.dumps(network))
   subprocess.run([TOOL, 'simulate', 'alltoallv', '--distribution', 'uniform', '--ranks', str(hosts * here), '--per-node', str(here),
                   '--sizes', ','.join(map(str, sizes)), '--no-rivals', '--network', folder / 'network.json', '--json',
-                  folder / 'out.json', '--algorithm', *names], check=True, stdout=subprocess.DEVNULL)
+                  folder / 'out.json', '--algorithms', ','.join(names)], check=True, stdout=subprocess.DEVNULL)
   rows = json.loads((folder / 'out.json').read_text())['rows']
   return {(names[row['name']], int(row['bytes'])): row['us'] for row in rows if 'us' in row}
 
@@ -154,7 +154,7 @@ def words_of(network, collective):
   ours = [one for one in OURS[collective] if network == NETWORKS[0] or one != 'single-copy']
   uneven = ['--distribution', 'uniform'] if collective == 'alltoallv' else []
   return ['simulate', collective, *uneven, '--ranks', str(RANKS), '--per-node', str(HERE), '--sizes', SIZES[collective], '--network',
-          network, '--algorithm', *ours]
+          network, '--algorithms', ','.join(ours)]
 
 
 def simulate():

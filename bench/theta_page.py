@@ -99,7 +99,7 @@ class Simulation:
     words = ['--agree'] if line == 'two-phase' else []
     subprocess.run([self.lab, 'simulate', 'alltoallv', '--distribution', 'uniform', '--ranks', str(ranks), '--per-node',
                     str(min(HERE, ranks)), '--sizes', str(size), '--no-rivals', *words, '--network', network,
-                    '--algorithm', LINES[line], '--json', folder / 'out.json'], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    '--algorithms', LINES[line], '--json', folder / 'out.json'], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return json.loads((folder / 'out.json').read_text())
 
   def numbers(self, network, wanted):

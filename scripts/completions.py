@@ -15,17 +15,16 @@ FILES = {'--json', '--csv', '--file', '--results', '--model', '--table', '--meas
          '--network'}
 COLLECTIVES = {'--collective'}
 STARTERS = ('run', 'doctor', 'report')  # another command stands behind them
-ALGORITHMS = {'--algorithm', '--algorithms'}
+ALGORITHMS = {'--algorithms'}
 # The tool, and that of each ABI.
 TOOLS = ('quadrille', 'quadrille-openmpi', 'quadrille-mpich')
 # Words that stand inside a sentence of an option's help: those that its help has are offered. One that ends with ':' goes on.
 WORDS = {
   '--device': ('cuda', 'hip'),
-  '--map': ('blocked', 'round-robin'),
   '--memory': ('shared', 'private'),
   '--model': ('aries', 'aries-nodes', 'paper'),
   '--neighborhood': ('moore:', 'positive-moore:', 'shales:', 'von-neumann:', 'offsets:', 'file:'),
-  '--nodes': ('blocked:', 'roundrobin:', 'ragged:', 'permuted:'),
+  '--node-map': ('blocked', 'round-robin', 'blocked:', 'roundrobin:', 'ragged:', 'even:', 'permuted:'),
   '--orders': ('row', 'column', 'morton', 'hilbert', 'row-numa', 'morton-numa', 'square-row', 'square-column', 'square-morton'),
 }
 
@@ -82,8 +81,6 @@ class Offers:
     if '--network' in names:
       return self.networks
     words = words_in_sentence(option)
-    if 'as in QUADRILLE_NODES' in text:
-      words = words + self.of_bench('--nodes')
     if '--neighborhood' in names and 'as in bench' in text:
       words = words + self.of_bench('--neighborhood')
     return words or ([] if names & FILES else words_in_text(option))

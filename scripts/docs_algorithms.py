@@ -43,7 +43,7 @@ name it with its parameters, as `collective=name:parameter=value`:
 
     QUADRILLE_ALGORITHM=alltoallv=two-phase-bruck:radix=8 quadrille run -- mpirun -n 64 ./app
     mpirun -n 8 quadrille bench alltoall --algorithms default,pairwise,zero-rotation-bruck:radix=4
-    quadrille show --algorithm zero-rotation-bruck:radix=4 --ranks 8
+    quadrille show --algorithms zero-rotation-bruck:radix=4 --ranks 8
 
 The first forces it, as `Quadrille_Set_algorithm` does in a program; the second measures it beside the MPI's own; the third prints
 what its ranks send. `quadrille list` prints the algorithms of the build at hand.

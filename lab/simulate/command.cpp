@@ -34,16 +34,16 @@ std::string neighborhood_of(const SimulateOptions& options) {
 }
 
 // The grid has all ranks.
-std::string understand_around(const SimulateOptions& options, Around& around) {
+std::string understand_around(const SimulateOptions& options, int ranks, Around& around) {
   const std::string neighborhood = neighborhood_of(options);
   if (std::string wrong = tools::parse_neighborhood(neighborhood, around.neighborhood); !wrong.empty()) return wrong;
-  around.grid = tools::even_torus(options.ranks, around.neighborhood.dimensions);
+  around.grid = tools::even_torus(ranks, around.neighborhood.dimensions);
   if (options.grid.empty()) return {};
   if (std::string wrong = tools::parse_grid_of(options.grid, around.neighborhood, neighborhood, around.grid); !wrong.empty())
     return wrong;
-  return around.grid.ranks() == options.ranks
+  return around.grid.ranks() == ranks
              ? ""
-             : fmt::format("the grid {} has {} ranks, and --ranks says {}", options.grid, around.grid.ranks(), options.ranks);
+             : fmt::format("the grid {} has {} ranks, and --ranks says {}", options.grid, around.grid.ranks(), ranks);
 }
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -218,15 +218,17 @@ std::string lines_of(const SimulateOptions& options, Collective collective, cons
   if (!options.no_rivals && is_dense(collective)) {
     for (const Rival& rival : rivals()) lines.push_back({std::string(rival.name), std::string(rival.name), {}});
   }
-  for (const std::string& text : options.algorithms) {
-    if (text == "all") {
-      add_all(collective, map, lines);
-      continue;
+  for (const std::string& words : options.algorithms) {
+    for (const std::string& text : tools::split_algorithms(words)) {
+      if (text == "all") {
+        add_all(collective, map, lines);
+        continue;
+      }
+      Line line{text, {}, {}};
+      if (std::string wrong = choose::parse_choice(collective, text, line.choice); !wrong.empty()) return wrong;
+      if (const std::string reason = why_not(line.choice, map); !reason.empty()) return fmt::format("{}: {}", text, reason);
+      lines.push_back(line);
     }
-    Line line{text, {}, {}};
-    if (std::string wrong = choose::parse_choice(collective, text, line.choice); !wrong.empty()) return wrong;
-    if (const std::string reason = why_not(line.choice, map); !reason.empty()) return fmt::format("{}: {}", text, reason);
-    lines.push_back(line);
   }
   return {};
 }
@@ -316,17 +318,16 @@ int simulate_command(const SimulateOptions& options) {
     return refuse(
         fmt::format("\"{}\" is not among {}", options.collective, choose::collective_names(can_be_simulated)));
   }
-  if (options.ranks < 1) return refuse("--ranks is missing");
   if (options.distribution != "equal" && is_sized(collective)) return refuse("--distribution is for the v and w forms");
   plan::NodeMap map;
-  const std::string map_text = options.map.empty() ? fmt::format("blocked:{}", options.per_node) : options.map;
-  if (std::string wrong = plan::parse_node_map(map_text, options.ranks, map); !wrong.empty()) return refuse(wrong);
+  std::string map_text;
+  if (std::string wrong = tools::understand_layout(options.layout, map, map_text); !wrong.empty()) return refuse(wrong);
   std::optional<Around> around;
   if (std::string wrong = tools::why_no_neighbors(collective, !options.neighborhood.empty(), !options.grid.empty()); !wrong.empty())
     return refuse(wrong);
   if (options.agree && is_neighbor(collective)) return refuse("--agree is for collectives among all ranks");
   if (is_neighbor(collective)) {
-    if (std::string wrong = understand_around(options, around.emplace()); !wrong.empty()) return refuse(wrong);
+    if (std::string wrong = understand_around(options, map.ranks(), around.emplace()); !wrong.empty()) return refuse(wrong);
   }
   std::vector<std::size_t> sizes;
   if (std::string wrong = tools::parse_sizes(options.sizes, sizes); !wrong.empty()) return refuse("--sizes: " + wrong);
@@ -341,7 +342,7 @@ int simulate_command(const SimulateOptions& options) {
   }
 
   const int nodes = map.nodes, fullest = map.ranks_on_fullest_node();
-  fmt::print("{}, {} ranks on {} nodes, at most {} on one; network {}; simulated\n", options.collective, options.ranks, nodes, fullest,
+  fmt::print("{}, {} ranks on {} nodes, at most {} on one; network {}; simulated\n", options.collective, map.ranks(), nodes, fullest,
              network.name);
   std::fflush(stdout);
   Session session(options, collective, map, around, network);
@@ -360,7 +361,7 @@ int simulate_command(const SimulateOptions& options) {
   std::fflush(stdout);
   if (file.is_open()) {
     nlohmann::json all = {{"collective", options.collective},
-                          {"ranks", options.ranks},
+                          {"ranks", map.ranks()},
                           {"nodes", nodes},
                           {"ranks_on_fullest_node", fullest},
                           {"map", map_text},

@@ -10,6 +10,8 @@ class App;
 #include <string>
 #include <vector>
 
+#include "tools/plans/node_options.hpp"
+
 namespace quadrille::simulate {
 
 inline constexpr const char* default_neighborhood = "moore:2,1";
@@ -17,8 +19,7 @@ inline constexpr const char* default_neighborhood = "moore:2,1";
 struct SimulateOptions {
   // As on the command line.
   std::string collective = "alltoall";
-  int ranks = 0, per_node = 1;
-  std::string map;  // a node map as in QUADRILLE_NODES; empty: blocked, per_node ranks each
+  tools::NodeOptions layout;
   std::string sizes = "8:1K:x2";
   std::string distribution = "equal";
   // Of neighbour collectives, as in show; empty: default_neighborhood, and an even torus.

@@ -12,16 +12,14 @@ void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<v
       "stand the rivals: what Open MPI and MPICH choose by themselves, as schedules of ours.\n\n"
       "Examples:\n"
       "  quadrille simulate alltoall --ranks 1024 --per-node 32\n"
-      "  quadrille simulate alltoall --ranks 32768 --per-node 128 --sizes 8:1K:x2 --algorithm leaders:leaders=128\n"
-      "  quadrille simulate allgather --ranks 4096 --per-node 64 --algorithm bruck ring --network hdr:slow\n"
+      "  quadrille simulate alltoall --ranks 32768 --per-node 128 --sizes 8:1K:x2 --algorithms leaders:leaders=128\n"
+      "  quadrille simulate allgather --ranks 4096 --per-node 64 --algorithms bruck,ring --network hdr:slow\n"
       "  quadrille simulate alltoallv --ranks 512 --distribution uniform --network file.json --json out.json\n"
       "  quadrille simulate neighbor_alltoall --ranks 512 --per-node 8 --neighborhood moore:3,1 --grid 8x8x8\n"
       "  quadrille simulate --list-networks\n");
   command->add_option("collective", options.collective, "Collective, as in bench, also between neighbours")
       ->default_str("alltoall");
-  command->add_option("--ranks", options.ranks, "Number of ranks")->check(CLI::Range(1, 1 << 20));
-  command->add_option("--per-node", options.per_node, "Ranks on each node")->check(CLI::Range(1, 1 << 20))->default_str("1");
-  command->add_option("--map", options.map, "Node map, as in QUADRILLE_NODES, instead of --per-node");
+  tools::add_layout_options(*command, options.layout);
   command->add_option("--sizes", options.sizes, "Bytes of a block, as in bench; the largest of a --distribution")
       ->default_str("8:1K:x2");
   command
@@ -35,7 +33,9 @@ void add_simulate(CLI::App& app, SimulateOptions& options, const std::function<v
       ->default_str(default_neighborhood);
   command->add_option("--grid", options.grid,
                       "For neighbour collectives, extents as 4x2; 4x2m is no ring in the second. Else an even torus");
-  command->add_option("--algorithm", options.algorithms, "These, with parameters if wanted; or all")->default_str("all");
+  command
+      ->add_option("--algorithms,--algorithm", options.algorithms, "These, with parameters if wanted, as in bench; or all")
+      ->default_str("all");
   command
       ->add_option("--network", options.network,
                    "One of --list-networks, with :fast, :slow, :copying or :sending for the ends of its ranges, or a "

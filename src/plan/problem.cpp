@@ -11,7 +11,7 @@
 namespace quadrille::plan {
 namespace {
 
-constexpr std::string_view kForms = "blocked:K, roundrobin:N, ragged:A,B,... or permuted:SEED";
+constexpr std::string_view kForms = "blocked:K, roundrobin:N, even:N, ragged:A,B,... or permuted:SEED";
 
 std::string complain(std::string_view text, std::string_view what) {
   return fmt::format("node map \"{}\": {}", text, what);
@@ -119,7 +119,7 @@ std::string parse_node_map(std::string_view text, int ranks, NodeMap& map) {
       colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
 
   std::vector<int> labels;
-  if (kind == "blocked" || kind == "roundrobin") {
+  if (kind == "blocked" || kind == "roundrobin" || kind == "even") {
     int number = 0;
     if (!read_number(rest, number) || number < 1) {
       return complain(text,
@@ -127,6 +127,8 @@ std::string parse_node_map(std::string_view text, int ranks, NodeMap& map) {
     }
     if (kind == "blocked") {
       labels = fill_nodes({number}, ranks);
+    } else if (kind == "even") {
+      for (std::int64_t rank = 0; rank < ranks; ++rank) labels.push_back(static_cast<int>(rank * number / ranks));
     } else {
       for (int rank = 0; rank < ranks; ++rank) labels.push_back(rank % number);
     }

@@ -27,9 +27,10 @@ NodeMap one_node(int ranks);
 NodeMap node_map_from_labels(const std::vector<int>& labels);
 // The nodes of some of the ranks of a map, in the order that they are given in.
 NodeMap nodes_of(const NodeMap& all, std::span<const int> ranks);
-// Reads "blocked:2", "roundrobin:3", "ragged:1,3,4" or "permuted:SEED" for `ranks` ranks:
+// Reads "blocked:2", "roundrobin:3", "even:2", "ragged:1,3,4" or "permuted:SEED" for `ranks` ranks:
 //   blocked:K      K consecutive ranks a node
 //   roundrobin:N   rank r lives on node r mod N
+//   even:N         N nodes of consecutive ranks, whose numbers differ by one at most
 //   ragged:A,B,..  A ranks on node 0, B on node 1, ...; the list repeats until all are placed
 //   permuted:SEED  nodes of random sizes with randomly permuted ranks, the same for one seed everywhere
 // Returns an empty string and fills `map`, or returns one line that says what is wrong.

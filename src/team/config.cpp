@@ -183,13 +183,7 @@ std::string guess_variable(const std::string& name) {
       "QUADRILLE_STREAM",    "QUADRILLE_TOPOLOGY",  "QUADRILLE_SETUP_AFTER", "QUADRILLE_TRIALS",
       "QUADRILLE_TUNING",    "QUADRILLE_AWAY_STEPS", "QUADRILLE_PROGRESS",    "QUADRILLE_NODE_TREE",
       "QUADRILLE_MPI_DEVICE", "QUADRILLE_DEVICE_KERNELS", "QUADRILLE_RECORD"};
-  if (!name.starts_with("QUADRILLE_")) return {};
-  std::string guess;
-  for (const std::string_view candidate : known) {
-    if (candidate == name) return {};
-    if (text::edits(name, candidate) <= 2) guess = candidate;
-  }
-  return guess;
+  return name.starts_with("QUADRILLE_") ? std::string(text::nearest(name, known)) : "";
 }
 
 Config& config() {

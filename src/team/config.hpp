@@ -3,7 +3,7 @@
 //   QUADRILLE=off              every call goes to the MPI
 //   QUADRILLE_ALGORITHM        forced algorithms: "alltoall=pairwise;allgather=bruck:radix=4"
 //   QUADRILLE_NODES            another node map of MPI_COMM_WORLD, from which every communicator has its own:
-//                              "blocked:2", "roundrobin:3", "ragged:1,3,4", "permuted:SEED" (for tests of code for
+//                              "blocked:2", "roundrobin:3", "even:2", "ragged:1,3,4", "permuted:SEED" (for tests of code for
 //                              several nodes on one machine)
 //   QUADRILLE_AWAY_STEPS       messages each way between nodes that a call has under way at a time beside the work
 //                              inside the node (for tests with few ranks)

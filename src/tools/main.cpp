@@ -140,10 +140,10 @@ void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
       "\nThe exit status is 0 if everything is proved, else 1.\n\n"
       "Examples:\n"
       "  quadrille verify\n"
-      "  quadrille verify --ranks 100 --algorithm zero-rotation-bruck\n");
+      "  quadrille verify --ranks 100 --algorithms zero-rotation-bruck\n");
   command->add_option("--ranks", ranks, "Numbers of ranks: LEAST:MOST or one number")
       ->default_str("1:64");
-  command->add_option("--algorithm", options.algorithm, "Only this algorithm");
+  command->add_option("--algorithms,--algorithm", options.algorithms, "Only these algorithms");
   command->add_option("--collective", options.collective, "Only this collective");
   command->add_option("--threads", options.threads, "Threads; 0 means one a processor")
       ->check(CLI::Range(0, 1024))
@@ -169,30 +169,27 @@ void add_explain(Line& line, ExplainOptions& options, std::string& algorithms) {
                   "\nThe fastest comes first, each with its best parameters. Without --model the table of this machine\n"
                   "counts if it has a model ('quadrille tune --model'), else assumed constants.\n\n"
                   "Examples:\n"
-                  "  quadrille explain alltoall --nodes 256 --per-node 128 --size 64\n"
-                  "  quadrille explain alltoallv --nodes 16 --per-node 48 --size 1K --distribution uniform\n"
-                  "  quadrille explain allgather --nodes 8 --per-node 4 --size 8 --map round-robin --json\n"
-                  "  quadrille explain alltoall --map 0,0,0,1,1,2 --size 4K --algorithms leaders,single-copy\n");
+                  "  quadrille explain alltoall --nodes 256 --per-node 128 --sizes 64\n"
+                  "  quadrille explain alltoallv --nodes 16 --per-node 48 --sizes 1K --distribution uniform\n"
+                  "  quadrille explain allgather --nodes 8 --per-node 4 --sizes 8 --node-map round-robin --json\n"
+                  "  quadrille explain alltoall --node-map 0,0,0,1,1,2 --sizes 4K --algorithms leaders,single-copy\n");
   command->add_option("collective", options.collective, "Collective, as in bench")->required();
-  command->add_option("--nodes", options.nodes, "Number of nodes")->check(CLI::Range(1, 1 << 20));
-  command->add_option("--per-node", options.per_node, "Ranks on each node")->check(CLI::Range(1, 1 << 20));
-  command->add_option("--size", options.size, "Bytes of a block; the largest of a --distribution")->default_str("64");
+  add_layout_options(*command, options.layout);
   command
-      ->add_option("--map", options.map,
-                   "Which rank lives where: blocked, round-robin, a node map as in QUADRILLE_NODES, or the node of each "
-                   "rank, as 0,0,1,1")
-      ->default_str("blocked");
+      ->add_option("--sizes,--size", options.sizes,
+                   "Bytes of a block, as in bench; the largest of a --distribution. Each size is explained by itself")
+      ->default_str("64");
   command->add_option("--model", options.model, "'aries', 'aries-nodes' or a tuning table; by default that of this machine");
   CLI::Option* distribution =
       command->add_option("--distribution", options.distribution, "Sizes of uneven blocks, as in bench")->default_str("equal");
-  command->add_option("--skew", options.skew, "The busiest rank's blocks are so many times as large as the mean, --size")
+  command->add_option("--skew", options.skew, "The busiest rank's blocks are so many times as large as the mean, --sizes")
       ->default_str("1")
       ->excludes(distribution);
   command->add_option("--processors", options.processors, "Of a node; by default as in the model, else one a rank")
       ->check(CLI::Range(1, 1 << 20));
   command->add_flag("--no-load-store", options.no_load_store,
                     "Ranks of a node do not reach each other's buffers by load and store");
-  command->add_option("--algorithms", algorithms, "Only these, with the parameters given, as in bench");
+  command->add_option("--algorithms,--algorithm", algorithms, "Only these, with the parameters given, as in bench");
   add_progress(*command);
   command->add_flag("--json", options.json, "Print JSON");
   command->callback([&] {

@@ -129,8 +129,8 @@ class Pages(unittest.TestCase):
     for words, values in ((('explain', '--model', 'a'), ['aries', 'aries-nodes']), (('show', '--model', 'p'), ['paper']),
                           (('bench', '--device', ''), ['cuda', 'hip']), (('tune', '--device', 'c'), ['cuda']),
                           (('bench', '--memory', 'p'), ['private']), (('bench', '--orders', 'square-m'), ['square-morton']),
-                          (('bench', '--nodes', 'r'), ['roundrobin:', 'ragged:']), (('show', '--nodes', 'b'), ['blocked:']),
-                          (('explain', '--map', 'b'), ['blocked', 'blocked:']), (('verify', '--orders', 'r'), []),
+                          (('bench', '--node-map', 'r'), ['round-robin', 'roundrobin:', 'ragged:']), (('show', '--nodes', 'b'), []),
+                          (('explain', '--node-map', 'b'), ['blocked', 'blocked:']), (('verify', '--orders', 'r'), []),
                           (('simulate', '--network', 'slingsh'), ['slingshot'])):
       self.assertEqual(self.complete('quadrille', *words), values, words)
     for command in ('bench', 'show', 'tune'):
@@ -158,7 +158,7 @@ class Pages(unittest.TestCase):
              ('quadrille show --neighborhood posi', 'quadrille show --neighborhood positive-moore:'),
              ('quadrille explain alltoall --model aries-n', 'quadrille explain alltoall --model aries-nodes'),
              ('quadrille explain alltoall --model tab', 'quadrille explain alltoall --model table.json'),
-             ('quadrille explain alltoall --map round-', 'quadrille explain alltoall --map round-robin'),
+             ('quadrille explain alltoall --node-map round-', 'quadrille explain alltoall --node-map round-robin'),
              ('quadrille bench alltoall', 'quadrille bench alltoall'), ('quadrille run --mpi m', 'quadrille run --mpi mpich'))
     found = run('zsh', '-f', ROOT / 'tests' / 'docs' / 'zsh_completes.zsh', self.folder / 'zsh' / 'site-functions',
                 *(typed for typed, _ in cases), cwd=self.folder, timeout=50).splitlines()

@@ -40,7 +40,7 @@ Ran run(Command command) {
 TEST(VerifyCommandTest, ProvesASelection) {
   VerifyOptions options;
   options.most_ranks = 6;
-  options.algorithm = "spread-out";
+  options.algorithms = "spread-out";
   const Ran ran = run([&] { return verify_command(options); });
   EXPECT_EQ(ran.status, 0) << ran.err;
   for (const char* collective :
@@ -59,7 +59,7 @@ TEST(VerifyCommandTest, ProvesNeighbourCollectives) {
   VerifyOptions options;
   options.most_ranks = 6;
   for (const char* algorithm : {"direct", "straightforward", "torus", "torus-direct", "basis"}) {
-    options.algorithm = algorithm;
+    options.algorithms = algorithm;
     const Ran ran = run([&] { return verify_command(options); });
     EXPECT_EQ(ran.status, 0) << ran.err;
     for (const char* collective :
@@ -94,11 +94,11 @@ TEST(VerifyCommandTest, ABrokenNeighbourAlgorithmIsNotProved) {
 TEST(VerifyCommandTest, RefusesWhatItDoesNotKnow) {
   VerifyOptions options;
   options.most_ranks = 2;
-  options.algorithm = "nosuch";
+  options.algorithms = "nosuch";
   const Ran unknown = run([&] { return verify_command(options); });
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.err, HasSubstr("\"nosuch\"; known: spread-out, pairwise"));
-  options.algorithm = "ring";
+  options.algorithms = "ring";
   options.collective = "alltoall";
   EXPECT_EQ(run([&] { return verify_command(options); }).status, 2);
   options.collective = "alltonone";
@@ -236,7 +236,7 @@ TEST(ShowCommandTest, RefusesWhatWouldDoNothing) {
   EXPECT_THAT(problem("alltoallv", [](ShowOptions& o) { o.grid = "4x3", o.neighborhood = "moore:2,1"; }),
               HasSubstr("--neighborhood and --grid are for neighbour collectives"));
   EXPECT_THAT(problem("neighbor_alltoall", [](ShowOptions& o) { o.nodes = "blocked:2"; }),
-              HasSubstr("--nodes is for collectives of all ranks, and neighbor_alltoall is none"));
+              HasSubstr("--node-map are for collectives of all ranks, and neighbor_alltoall is none"));
 }
 
 TEST(ShowCommandTest, RefusesBadOptions) {

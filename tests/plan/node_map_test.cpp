@@ -45,6 +45,13 @@ TEST(NodeMapTest, RoundRobin) {
   EXPECT_THAT(parsed("roundrobin:9", 2), ElementsAre(0, 1));
 }
 
+TEST(NodeMapTest, Even) {
+  EXPECT_THAT(parsed("even:2", 4), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(parsed("even:3", 7), ElementsAre(0, 0, 0, 1, 1, 2, 2));
+  EXPECT_THAT(parsed("even:9", 2), ElementsAre(0, 1));
+  EXPECT_THAT(parsed("even:2147483647", 3), ElementsAre(0, 1, 2));
+}
+
 TEST(NodeMapTest, RaggedRepeats) {
   EXPECT_THAT(parsed("ragged:1,3,4", 11), ElementsAre(0, 1, 1, 1, 2, 2, 2, 2, 3, 4, 4));
   EXPECT_THAT(parsed("ragged:2", 3), ElementsAre(0, 0, 1));
@@ -99,6 +106,7 @@ TEST(NodeMapTest, ErrorsAreOneLineAndLeaveTheMapAlone) {
                                           "ragged:0",
                                           "ragged:1 2",
                                           "roundrobin:0",
+                                          "even:0",
                                           "roundrobin",
                                           "permuted:",
                                           "permuted:-1",

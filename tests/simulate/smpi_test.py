@@ -46,7 +46,7 @@ def smpi(folder, ranks, name, size):
 def ours(folder, ranks, name, size):
   collective, algorithm = OURS[name]
   subprocess.run([TOOL, 'simulate', collective, '--ranks', str(ranks), '--sizes', str(size), '--network', folder / 'network.json',
-                  '--no-rivals', '--algorithm', algorithm, '--json', folder / 'out.json'], stdout=subprocess.DEVNULL, check=True)
+                  '--no-rivals', '--algorithms', algorithm, '--json', folder / 'out.json'], stdout=subprocess.DEVNULL, check=True)
   return json.loads((folder / 'out.json').read_text())['rows'][0]['us']
 
 

@@ -30,9 +30,14 @@ printf '1 2 3\n4 5 6\n7 8 9\n' >"$work/matrix"
 expect_line "and 2 ranks need 2 lines of 2 numbers" alltoallw --distribution "file:$work/matrix"
 expect_line "a traffic matrix is for alltoallv and alltoallw" allgatherv --distribution "file:$work/matrix"
 expect_line "blocks of one size" alltoall --distribution uniform
-expect_line "contradict" alltoall --no-node --nodes blocked:1
-expect_line "blocked:" alltoall --nodes block
-expect_line "unknown option or argument: --size 8; see 'quadrille bench --help'" alltoall --size 8
+expect_line "contradict" alltoall --no-node --node-map blocked:1
+expect_line "contradict" alltoall --no-node --nodes 1
+expect_line "blocked:" alltoall --node-map block
+expect_line "'block' is no number of nodes" alltoall --nodes block
+expect_line "2 ranks cannot be on --nodes 3" alltoall --nodes 3
+expect_line "leave out --nodes" alltoall --nodes 2 --node-map blocked:1
+expect_line "--node-map round-robin needs --nodes" alltoall --node-map round-robin
+expect_line "unknown option or argument: --size 8 (did you mean --sizes?); see 'quadrille bench --help'" alltoall --size 8
 expect_line "'moore:3' is no neighbourhood" neighbor_alltoall --neighborhood moore:3
 expect_line "the offset '1' has 1 coordinates, the first one 2" neighbor_alltoall --neighborhood offsets:1,0/1
 expect_line "cannot read '/no/such/file'" neighbor_alltoall --neighborhood file:/no/such/file
@@ -51,6 +56,14 @@ expect 2 1 "--grid is for neighbour" "$TOOL" show --grid 4x3
 expect 2 1 "--map excludes --grid" "$TOOL" show --map --grid 4x3
 expect 2 1 "--map excludes --neighborhood" "$TOOL" show --map --neighborhood moore:2,1
 expect 2 1 "unknown option or argument: --neighborhood" "$TOOL" verify --neighborhood moore:2,1
+expect 2 1 "--map excludes --node-map" "$TOOL" show --map --node-map blocked:2
+expect 2 1 "8 ranks cannot be on --nodes 9" "$TOOL" show --nodes 9
+expect 2 1 "one algorithm is shown, not 2" "$TOOL" show --algorithms pairwise,spread-out
+expect 0 0 "rank 7 of 8, node 1" "$TOOL" show --algorithm spread-out --nodes 2
+expect 0 0 "rank 7 of 8, node 1" "$TOOL" show --algorithms spread-out --nodes 2 --node-map round-robin
+expect 0 1 "--nodes blocked:4 is read as --node-map blocked:4" "$TOOL" show --algorithms spread-out --nodes blocked:4
+expect 0 0 "proved  alltoall            spread-out" "$TOOL" verify --ranks 3 --algorithms pairwise,spread-out
+expect 2 1 "give its name alone, --algorithms bruck" "$TOOL" verify --algorithm bruck:radix=2
 expect_line "the grid 3x1x1 has 3 processes, and there are 2 ranks" neighbor_alltoall --grid 3x1x1
 expect_line "no in-place form" neighbor_allgather --in-place
 expect_line "blocks of one size" neighbor_alltoall --distribution uniform

@@ -120,7 +120,8 @@ TEST(Effect, OverlapHasItsOwn) {
   options.overlap = true;
   options.given = {"collective", "--overlap",  "--tests",  "--sizes",        "--algorithms",   "--no-node",
                    "--nodes",    "--datatype", "--memory", "--distribution", "--neighborhood", "--grid",
-                   "--in-place", "--seed",     "--json",   "--csv",          "--iterations",   "--warmup"};
+                   "--in-place", "--seed",     "--json",   "--csv",          "--iterations",   "--warmup",
+                   "--node-map"};
   EXPECT_EQ(understand(options, plan), "");
   options.given = {"collective", "--overlap", "--cold", "--ranks", "--counters", "--no-ceiling", "--results"};
   EXPECT_EQ(understand(options, plan),

@@ -233,6 +233,13 @@ expect 0 - "pairwise" $bench alltoall --sizes 8 $short --no-node --algorithms de
   --json "$work/b.json"
 grep -q '"nodes": 2' "$work/b.json" || fail "--no-node: not two nodes"
 grep -q '"served_by": "inbox"' "$work/b.json" && fail "--no-node: an inbox between nodes"
-expect 0 - "default" $bench alltoall --sizes 8 $short --nodes roundrobin:2 --json "$work/c.json"
+expect 0 - "default" $bench alltoall --sizes 8 $short --node-map roundrobin:2 --json "$work/c.json"
+grep -q '"nodes": 2' "$work/c.json" || fail "--node-map: not two nodes"
+expect 0 - "default" $bench alltoall --sizes 8 $short --nodes 2 --json "$work/c.json"
 grep -q '"nodes": 2' "$work/c.json" || fail "--nodes: not two nodes"
+# An older name of it, from all ranks in one line.
+expect 0 - "quadrille: --nodes roundrobin:2 is read as --node-map roundrobin:2" $bench alltoall --sizes 8 $short --nodes roundrobin:2 \
+  --json "$work/c.json"
+[ "$(grep -c 'is read as' "$work/err")" = 1 ] || fail "--nodes roundrobin:2: $(cat "$work/err")"
+grep -q '"nodes": 2' "$work/c.json" || fail "--nodes roundrobin:2: not two nodes"
 finish

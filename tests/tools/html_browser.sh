@@ -12,7 +12,7 @@ dom "file://$work/page.html#autotest"
 has 'data-result="passed"'
 
 # The order on the square, from the start to the end.
-expect 0 0 "" "$TOOL" show --algorithm sh-co --ranks 4 --html "$work/page.html"
+expect 0 0 "" "$TOOL" show --algorithms sh-co --ranks 4 --html "$work/page.html"
 dom "file://$work/page.html#end"
 has 'Step 4 of 4: '
 has '16 of 16 blocks are where they belong.'

@@ -104,11 +104,11 @@ def blocks_in_text(words):
 
 def messages_of_show(tool, collective, algorithm, case):
   choice = algorithm['name'] + (':' + case['parameters'] if case['parameters'] else '')
-  command = [tool, 'show', '--collective', collective['name'], '--algorithm', choice, '--ranks', str(case['ranks'])]
+  command = [tool, 'show', '--collective', collective['name'], '--algorithms', choice, '--ranks', str(case['ranks'])]
   if collective['neighbors']:
     command += ['--neighborhood', case['place']]
   elif case['place'] != 'one node':
-    command += ['--nodes', case['place']]
+    command += ['--node-map', case['place']]
   sends, receives, copies, me = collections.Counter(), collections.Counter(), 0, None
   for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
     if found := re.match(r'rank (\d+) of', line):

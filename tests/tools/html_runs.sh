@@ -10,13 +10,13 @@ page_of() {
   python3 "$here/html_page.py" "$TOOL" "$page" >"$work/checked" 2>&1 || fail "show --html $*: $(cat "$work/checked")"
 }
 page_of
-page_of --collective alltoallv --algorithm two-phase-bruck:radix=5 --ranks 6 --nodes ragged:1,2,3
+page_of --collective alltoallv --algorithms two-phase-bruck:radix=5 --ranks 6 --node-map ragged:1,2,3
 page_of --collective neighbor_allgather --neighborhood moore:2,2 --ranks 10
 page_of --collective neighbor_alltoall --neighborhood offsets:1,0/0,1/-1,-1 --ranks 9
 printf '# one way around a ring\n1\n2\n' >"$work/offsets"
 page_of --collective neighbor_alltoall --neighborhood "file:$work/offsets" --ranks 5
-QUADRILLE_TOPOLOGY='numa:2 core:4 pu:1' page_of --algorithm sh-numa-co --ranks 16
-page_of --collective allgather --algorithm ring --ranks 1
+QUADRILLE_TOPOLOGY='numa:2 core:4 pu:1' page_of --algorithms sh-numa-co --ranks 16
+page_of --collective allgather --algorithms ring --ranks 1
 
 expect 2 1 "at most 16" "$TOOL" show --ranks 17 --html "$page"
 expect 2 1 "leave --grid out" "$TOOL" show --collective neighbor_alltoall --grid 4x3 --html "$page"

@@ -62,9 +62,9 @@ expect 0 0 "quadrille " "$TOOL" --version
 
 # `quadrille show` draws for the machine of QUADRILLE_TOPOLOGY.
 expect 0 0 "rank 1 of 4, node 0, NUMA domain 1" \
-  env QUADRILLE_TOPOLOGY="numa:2 core:1 pu:1" "$TOOL" show --algorithm sh-numa-co --ranks 4
+  env QUADRILLE_TOPOLOGY="numa:2 core:1 pu:1" "$TOOL" show --algorithms sh-numa-co --ranks 4
 expect 2 1 "QUADRILLE_TOPOLOGY=\"a village\": it must describe a machine" \
-  env QUADRILLE_TOPOLOGY="a village" "$TOOL" show --algorithm sh-numa-co
+  env QUADRILLE_TOPOLOGY="a village" "$TOOL" show --algorithms sh-numa-co
 
 for command in run bench info list verify show; do
   expect 0 0 "Examples:" "$TOOL" $command --help

@@ -89,11 +89,11 @@ json.dump(table, open(sys.argv[1], "w"))
 PYTHON
 export QUADRILLE_TUNING=$work/two
 bench="$TOOL bench alltoall --sizes 8 --iterations 20 --json $work/b.json"
-expect 0 - "" $MPIRUN -n 4 $bench --nodes blocked:2
+expect 0 - "" $MPIRUN -n 4 $bench --node-map blocked:2
 served leaders
-expect 0 - "" $MPIRUN -n 4 $TOOL bench allgather --sizes 8 --iterations 20 --json "$work/b.json" --nodes blocked:2
+expect 0 - "" $MPIRUN -n 4 $TOOL bench allgather --sizes 8 --iterations 20 --json "$work/b.json" --node-map blocked:2
 served leaders
-expect 0 - "" $MPIRUN -n 4 $TOOL bench alltoallv --sizes 8 --iterations 20 --json "$work/b.json" --nodes blocked:2
+expect 0 - "" $MPIRUN -n 4 $TOOL bench alltoallv --sizes 8 --iterations 20 --json "$work/b.json" --node-map blocked:2
 served leaders
 expect 0 - "" $MPIRUN -n 4 $bench --no-node
 served mpi

@@ -15,7 +15,7 @@ import json, sys
 print(round(row["us"], 6))
 PYTHON
 }
-$simulate alltoall --ranks 4 --sizes 8 --network "$work/plain" --algorithm spread-out pairwise --json "$work/json" >"$work/out" ||
+$simulate alltoall --ranks 4 --sizes 8 --network "$work/plain" --algorithms spread-out pairwise --json "$work/json" >"$work/out" ||
   fail "plain"
 [ "$(us spread-out 8)" = 1.418 ] && [ "$(us pairwise 8)" = 3.654 ] || fail "times: $(cat "$work/json")"
 grep -q "network plain; simulated" "$work/out" || fail "heading: $(cat "$work/out")"
@@ -39,18 +39,26 @@ PYTHON
 
 # Who stands for all gives their times.
 for algorithm in leaders:leaders=2 zero-rotation-bruck; do
-  $simulate alltoall --ranks 64 --per-node 8 --sizes 64 --algorithm $algorithm --json "$work/json" >/dev/null || fail $algorithm
+  $simulate alltoall --ranks 64 --per-node 8 --sizes 64 --algorithms $algorithm --json "$work/json" >/dev/null || fail $algorithm
   some=$(us $algorithm 64)
-  $simulate alltoall --ranks 64 --per-node 8 --sizes 64 --algorithm $algorithm --every-rank --json "$work/json" >/dev/null
+  $simulate alltoall --ranks 64 --per-node 8 --sizes 64 --algorithms $algorithm --every-rank --json "$work/json" >/dev/null
   [ "$some" = "$(us $algorithm 64)" ] || fail "$algorithm: $some instead of $(us $algorithm 64)"
 done
 
-expect 0 0 "openmpi takes modified_bruck, as basic-bruck:radix=2" $simulate alltoall --ranks 64 --sizes 8 --algorithm pairwise
+expect 0 0 "openmpi takes modified_bruck, as basic-bruck:radix=2" $simulate alltoall --ranks 64 --sizes 8 --algorithms pairwise
 expect 0 0 "slingshot" $simulate --list-networks
-expect 0 0 "hdr:slow" $simulate allgather --ranks 8 --sizes 8 --algorithm ring --network hdr:slow
-expect 0 0 "go straight to their ranks" $simulate alltoallv --ranks 8 --per-node 4 --sizes 1M --algorithm leaders
-expect 0 0 "would need" $simulate alltoall --ranks 4096 --per-node 16 --map permuted:1 --sizes 8 --memory 0.1 --no-rivals --algorithm spread-out
-expect 0 0 "3 nodes" $simulate alltoall --ranks 6 --map roundrobin:3 --sizes 8 --algorithm pairwise
+expect 0 0 "hdr:slow" $simulate allgather --ranks 8 --sizes 8 --algorithms ring --network hdr:slow
+expect 0 0 "go straight to their ranks" $simulate alltoallv --ranks 8 --per-node 4 --sizes 1M --algorithms leaders
+expect 0 0 "would need" $simulate alltoall --ranks 4096 --per-node 16 --node-map permuted:1 --sizes 8 --memory 0.1 --no-rivals --algorithms spread-out
+expect 0 0 "3 nodes" $simulate alltoall --ranks 6 --node-map roundrobin:3 --sizes 8 --algorithms pairwise
+
+# The same layout, by other options; and older names, as in explain.
+for layout in "--ranks 6 --per-node 2" "--nodes 3 --per-node 2" "--ranks 6 --nodes 3" "--node-map 0,0,1,1,2,2"; do
+  expect 0 0 "6 ranks on 3 nodes, at most 2 on one" $simulate alltoall $layout --sizes 8 --algorithms pairwise,spread-out
+done
+expect 0 1 "--map roundrobin:3 is read as --node-map roundrobin:3" $simulate alltoall --ranks 6 --map roundrobin:3 --sizes 8 \
+  --algorithm pairwise spread-out
+expect 2 1 "(did you mean --network?)" $simulate alltoall --ranks 4 --netwrok hdr
 
 expect 2 1 "--ranks is missing" $simulate alltoall
 expect 2 1 "is not among" $simulate bcast --ranks 4
@@ -58,16 +66,16 @@ expect 2 1 "neighbour" $simulate alltoall --ranks 4 --grid 2x2
 expect 2 1 "--agree" $simulate neighbor_alltoall --ranks 4 --agree
 expect 2 1 "has 6 ranks" $simulate neighbor_alltoall --ranks 4 --grid 3x2
 expect 2 1 "is no neighbourhood" $simulate neighbor_alltoall --ranks 4 --neighborhood nosuch
-expect 2 1 "nosuch" $simulate alltoall --ranks 4 --algorithm nosuch
-expect 2 1 "radix" $simulate alltoall --ranks 4 --algorithm zero-rotation-bruck:radix=1
-expect 2 1 "it is the MPI's own" $simulate alltoall --ranks 4 --algorithm mpi
-expect 2 1 "it needs all ranks on one node" $simulate alltoall --ranks 4 --algorithm inbox
+expect 2 1 "nosuch" $simulate alltoall --ranks 4 --algorithms nosuch
+expect 2 1 "radix" $simulate alltoall --ranks 4 --algorithms zero-rotation-bruck:radix=1
+expect 2 1 "it is the MPI's own" $simulate alltoall --ranks 4 --algorithms mpi
+expect 2 1 "it needs all ranks on one node" $simulate alltoall --ranks 4 --algorithms inbox
 expect 2 1 "--sizes" $simulate alltoall --ranks 4 --sizes x
 expect 2 1 "for the v and w forms" $simulate alltoall --ranks 4 --distribution uniform
 expect 2 1 "--distribution" $simulate alltoallv --ranks 4 --distribution nosuch
 expect 2 1 "there is no '$work/nowhere'; known networks are slingshot" $simulate alltoall --ranks 4 --network "$work/nowhere"
 expect 2 1 "slingshot:fast" $simulate alltoall --ranks 4 --network slingshot:odd
-expect 2 1 "nosuch:3" $simulate alltoall --ranks 4 --map nosuch:3
+expect 2 1 "nosuch:3" $simulate alltoall --ranks 4 --node-map nosuch:3
 expect 2 1 "--ranks" $simulate alltoall --ranks 0
 expect 2 1 "cannot write" $simulate alltoall --ranks 4 --json "$work/nowhere/x"
 # bad TEXT JSON: a network that is refused.

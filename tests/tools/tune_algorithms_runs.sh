@@ -62,7 +62,7 @@ put hint-hilbert spread-out
 for collective in alltoall allgather; do
   expect 0 - "" $MPIRUN -n 2 $TOOL bench $collective --sizes 2,1000,3000,200000 $short
   served inbox hint-hilbert hint-hilbert single-copy
-  expect 0 - "" $MPIRUN -n 4 $TOOL bench $collective --nodes blocked:2 --sizes 2,1000,200000 $short
+  expect 0 - "" $MPIRUN -n 4 $TOOL bench $collective --node-map blocked:2 --sizes 2,1000,200000 $short
   served mpi spread-out mpi
   expect 0 - "" $MPIRUN -n 2 $TOOL bench $collective --sizes 1000 --algorithms mpi,sh-co,default $short
   served mpi sh-co hint-hilbert

@@ -78,7 +78,7 @@ put 2000
 QUADRILLE_EXPLAIN=1 expect 0 - "measured to be better up to 2000 bytes" \
   $MPIRUN -n 4 $TOOL bench neighbor_alltoall --no-node --sizes 8 $bench
 # Of others no table is known: the ranks share nodes, and the model is of those that do not.
-expect 0 - "" $MPIRUN -n 4 $TOOL bench neighbor_alltoall --nodes blocked:2 --sizes 1M $bench
+expect 0 - "" $MPIRUN -n 4 $TOOL bench neighbor_alltoall --node-map blocked:2 --sizes 1M $bench
 served direct
 # A bad one is refused as a whole.
 sed -i 's/"rounds": 2/"rounds": 8/' "$file.used"

@@ -124,6 +124,7 @@ class Bench {
   // Reasons that are only known when MPI runs; the same on all ranks.
   std::string why_impossible() {
     if (std::string error = why_ranks_differ(world_.ranks); !error.empty()) return error;
+    if (options_.layout.nodes > world_.ranks) return too_few_ranks(world_.ranks, options_.layout.nodes);
     plan::NodeMap map;
     if (!options_.nodes.empty()) {
       std::string error = plan::parse_node_map(options_.nodes, world_.ranks, map);

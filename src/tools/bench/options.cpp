@@ -181,6 +181,7 @@ struct Effect {
 constexpr Effect effects[] = {
     {"--sizes", true, true, false, true},         {"--algorithms", true, true, false, false},
     {"--no-node", true, true, false, false},      {"--nodes", true, true, false, false},
+    {"--node-map", true, true, false, false},
     {"--iterations", true, true, true, false},    {"--warmup", true, true, true, false},
     {"--cold", true, false, false, true},         {"--no-ceiling", true, false, false, false},
     {"--late", true, false, true, false},         {"--device", true, false, true, false},
@@ -326,7 +327,7 @@ std::string understand(const BenchOptions& options, BenchPlan& plan) {
     return fmt::format("the number of tests must be 0 to {}", most_tests);
   }
   if (options.no_node && !options.nodes.empty()) {
-    return "--no-node and --nodes contradict each other; give one of them";
+    return "--no-node contradicts --nodes and --node-map; leave it out";
   }
   return "";
 }
@@ -346,8 +347,7 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
       ->default_str("default");
   command.add_flag("--no-node", options.no_node,
                    "Treat each rank as a node of its own: nothing goes through shared memory");
-  command.add_option("--nodes", options.nodes,
-                     "Believe in a node map: blocked:2, roundrobin:3, ragged:1,3,4, permuted:SEED");
+  add_node_options(command, options.layout);
   command
       .add_option("--iterations", options.iterations,
                   "Timed calls of each implementation; auto fills half a second")
@@ -467,6 +467,9 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_option("--csv", options.csv_file, "Write the rows to this file as CSV")
       ->check(not_empty);
   command.parse_complete_callback([&command, &options] {
+    if (const std::string problem = understand_nodes(options.layout, options.nodes); !problem.empty()) {
+      throw CLI::ParseError(problem, CLI::ExitCodes::ValidationError);
+    }
     options.given.clear();
     for (const CLI::Option* option : std::as_const(command).get_options()) {
       if (option->count() > 0) options.given.push_back(option->get_name());

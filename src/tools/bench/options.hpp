@@ -15,6 +15,7 @@
 #include "tools/bench/device/gpu.hpp"
 #include "tools/bench/distribution.hpp"
 #include "tools/bench/late.hpp"
+#include "tools/plans/node_options.hpp"
 
 namespace CLI {
 class App;
@@ -42,7 +43,8 @@ struct BenchOptions {
   std::string distribution = "equal";
   std::string neighborhood = "moore:3,1";
   std::string grid;  // of neighbour collectives; empty: as even as MPI_Dims_create makes it
-  std::string nodes;
+  NodeOptions layout;  // --nodes and --node-map
+  std::string nodes;   // the node map of both, as in QUADRILLE_NODES; empty: the real one
   std::string memory = "shared";
   std::string device;  // whose memory the buffers are in: "cuda", "hip"; empty: the host's
   bool stage_mpi = false;

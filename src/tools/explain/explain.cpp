@@ -26,7 +26,6 @@
 namespace quadrille::tools {
 namespace {
 
-constexpr int most_ranks = 1 << 20;
 // Of a distribution so many rows are looked at.
 constexpr int most_rows = 64, all_rows_up_to = 512;
 constexpr std::uint64_t seed = 1;
@@ -44,39 +43,6 @@ struct Question {
 };
 
 // ---- The question ----
-
-// "0,0,1,1": the node of each rank.
-bool read_labels(const std::string& text, std::vector<int>& labels) {
-  if (text.empty() || text.find_first_not_of("0123456789,") != std::string::npos) return false;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    if (end == at || end - at > 6) return false;
-    labels.push_back(std::stoi(text.substr(at, end - at)));
-    at = end + 1;
-  }
-  return true;
-}
-
-std::string read_map(const ExplainOptions& options, Question& question) {
-  std::vector<int> labels;
-  if (read_labels(options.map, labels)) {
-    if (options.nodes != 0 || options.per_node != 0) return "--nodes and --per-node are for other maps than one by rank";
-    question.map = plan::node_map_from_labels(labels);
-  } else {
-    if (options.nodes == 0 || options.per_node == 0) return "--nodes and --per-node are missing";
-    if (std::int64_t{options.nodes} * options.per_node > most_ranks) return fmt::format("at most {} ranks", most_ranks);
-    const std::string text = options.map == "blocked"       ? fmt::format("blocked:{}", options.per_node)
-                             : options.map == "round-robin" ? fmt::format("roundrobin:{}", options.nodes)
-                                                            : options.map;
-    if (std::string problem = plan::parse_node_map(text, options.nodes * options.per_node, question.map); !problem.empty()) {
-      return fmt::format("--map takes blocked, round-robin, the node of each rank as 0,0,1,1, or a node map: {}", problem);
-    }
-  }
-  if (question.map.ranks() < 2) return "there must be two ranks at least";
-  question.map_text = options.map;
-  return {};
-}
 
 // The blocks of all ranks, or of some where there are many.
 choose::Load load_of(const Traffic& traffic, const Question& question) {
@@ -111,7 +77,6 @@ choose::Load load_of(const Traffic& traffic, const Question& question) {
 }
 
 std::string read_load(const ExplainOptions& options, Question& question) {
-  if (std::string problem = parse_size(options.size, question.size); !problem.empty()) return "--size: " + problem;
   const auto size = static_cast<double>(question.size);
   Traffic traffic;
   if (std::string problem = parse_traffic(options.distribution, traffic); !problem.empty()) {
@@ -197,7 +162,8 @@ std::string understand(const ExplainOptions& options, Question& question) {
   if (!choose::collective_from_name(options.collective, question.collective) || !is_dense(question.collective)) {
     return fmt::format("'{}' is not among {}", options.collective, choose::collective_names(is_dense));
   }
-  std::string problem = read_map(options, question);
+  std::string problem = understand_layout(options.layout, question.map, question.map_text);
+  if (problem.empty() && question.map.ranks() < 2) problem = "there must be two ranks at least";
   if (problem.empty()) problem = read_load(options, question);
   if (problem.empty()) problem = read_model(options, question);
   return problem;
@@ -349,8 +315,9 @@ void print_text(const Answer& result, const Question& question) {
   if (const std::string why = why_first(result, question); !why.empty()) fmt::print("{}\n", why);
 }
 
-void print_json(const Answer& result, const Question& question) {
-  using nlohmann::ordered_json;
+using nlohmann::ordered_json;
+
+ordered_json json_of(const Answer& result, const Question& question) {
   ordered_json ranking = ordered_json::array(), refused = ordered_json::array();
   for (const choose::Priced& one : result.ranking) {
     ordered_json made = ordered_json::object(), amounts = ordered_json::object();
@@ -364,34 +331,47 @@ void print_json(const Answer& result, const Question& question) {
     if (!one.stands_in.empty()) ranking.back()["taken_for"] = one.stands_in;
   }
   for (const Refused& one : result.refused) refused.push_back({{"algorithm", one.algorithm}, {"why", one.why}});
-  const ordered_json all = {{"collective", name_of(question.collective)},
-                            {"ranks", question.map.ranks()},
-                            {"nodes", question.map.nodes},
-                            {"per_node", question.map.ranks_on_fullest_node()},
-                            {"map", question.map_text},
-                            {"bytes", question.size},
-                            {"load", {{"mean", question.load.mean}, {"largest", question.load.largest}, {"node", question.load.node}}},
-                            {"model", question.model_text},
-                            {"keep_in_mind", question.reservation},
-                            {"ranks_looked_at", result.looked_at},
-                            {"ranking", ranking},
-                            {"cannot", refused},
-                            {"why", why_first(result, question)}};
-  fmt::print("{}\n", all.dump(2));
+  return {{"collective", name_of(question.collective)},
+          {"ranks", question.map.ranks()},
+          {"nodes", question.map.nodes},
+          {"per_node", question.map.ranks_on_fullest_node()},
+          {"map", question.map_text},
+          {"bytes", question.size},
+          {"load", {{"mean", question.load.mean}, {"largest", question.load.largest}, {"node", question.load.node}}},
+          {"model", question.model_text},
+          {"keep_in_mind", question.reservation},
+          {"ranks_looked_at", result.looked_at},
+          {"ranking", ranking},
+          {"cannot", refused},
+          {"why", why_first(result, question)}};
 }
 
 }  // namespace
 
 int explain_command(const ExplainOptions& options) {
-  Question question;
-  Answer result;
-  std::string problem = understand(options, question);
-  if (problem.empty()) problem = answer(options, question, result);
+  std::vector<std::size_t> sizes;
+  std::string problem = parse_sizes(options.sizes, sizes);
+  if (!problem.empty()) problem = "--sizes: " + problem;
+  ordered_json all = ordered_json::array();
+  for (std::size_t s = 0; s < sizes.size() && problem.empty(); ++s) {
+    Question question;
+    Answer result;
+    question.size = sizes[s];
+    problem = understand(options, question);
+    if (problem.empty()) problem = answer(options, question, result);
+    if (!problem.empty()) break;
+    if (options.json) {
+      all.push_back(json_of(result, question));
+    } else {
+      if (s > 0) fmt::print("\n");
+      print_text(result, question);
+    }
+  }
   if (!problem.empty()) {
     fmt::print(stderr, "quadrille explain: {}\n", problem);
     return 2;
   }
-  options.json ? print_json(result, question) : print_text(result, question);
+  if (options.json) fmt::print("{}\n", (all.size() == 1 ? all[0] : all).dump(2));
   std::fflush(stdout);
   return 0;
 }

@@ -34,8 +34,15 @@ std::string others(const char* title, const std::set<CLI::Option*>& options) {
   return text;
 }
 
+// "-h,--help". Of several long names the first: the others are older ones.
+std::string names_of(const CLI::Option& option) {
+  std::string names;
+  for (const std::string& letter : option.get_snames()) names += "-" + letter + ",";
+  return names + option.get_name();
+}
+
 std::string entry_of(const CLI::Option& option) {
-  std::string name = option.get_positional() ? option.get_name(true, false) : option.get_name(false, true);
+  std::string name = option.get_positional() ? option.get_name(true, false) : names_of(option);
   if (option.get_type_size() != 0) {
     if (!option.get_type_name().empty()) name += " " + option.get_type_name();
     if (!option.get_default_str().empty()) name += "=" + option.get_default_str();

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "text/edits.hpp"
 #include "tools/bench/options.hpp"
 #include "tools/bench/status.hpp"
 #include "tools/launch/launcher.hpp"
@@ -32,6 +33,22 @@ void add_map(CLI::App* command, MapOptions& map) {
   }
 }
 
+// "--sise 8": " (did you mean --sizes?)"
+std::string guess_option(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const auto shown = command.get_options(
+      [](const CLI::Option* one) { return !one->get_group().empty() && !one->get_positional(); });
+  std::vector<std::string> names;
+  for (const CLI::Option* option : shown) names.push_back(option->get_name());
+  for (const std::string& word : words) {
+    if (!word.starts_with("--")) continue;
+    const std::string_view guess = text::nearest(word.substr(0, word.find('=')), names);
+    if (!guess.empty()) return fmt::format(" (did you mean {}?)", guess);
+  }
+  return "";
+}
+
 // CLI11's messages, as one line that also says where to read on.
 std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
@@ -49,10 +66,13 @@ std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
   for (char& letter : text) {
     if (letter == '\n') letter = ' ';
   }
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+  const std::string guess = guess_option(app, app.remaining(true));
+  // What is missing may stand there with a slip of the pen.
+  const bool is_slip = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !guess.empty();
+  if (is_slip || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     std::string words;
     for (const std::string& word : app.remaining(true)) words += (words.empty() ? "" : " ") + word;
-    text = "unknown option or argument: " + words;
+    text = "unknown option or argument: " + words + guess;
   }
   while (text.ends_with(' ') || text.ends_with('.')) text.pop_back();
   return text + "; see '" + where + "'";
@@ -92,7 +112,7 @@ void add_bench(Line& line, BenchOptions& options, Action action) {
       "  mpirun -n 4 quadrille bench allgather --sizes 64,1000,4K --algorithms ring,bruck:radix=4\n"
       "  mpirun -n 4 quadrille bench alltoallv --distribution uniform --json out.json\n"
       "  mpirun -n 8 quadrille bench alltoallv --distribution file:traffic.txt --sizes 1K:1M\n"
-      "  mpirun -n 4 quadrille bench alltoall --nodes roundrobin:2 --cold\n"
+      "  mpirun -n 4 quadrille bench alltoall --node-map roundrobin:2 --cold\n"
       "  mpirun -n 4 quadrille bench alltoallv --overlap --tests 10 --sizes 4K:1M:x4\n"
       "  mpirun -n 8 quadrille bench --figure hint-6\n"
       "  quadrille bench --copy-phase --ranks 64 --sizes 8:4K\n");
@@ -104,23 +124,23 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map, Action of_sched
   CLI::App* command =
       add_command(line, "show", "Show the schedule of an algorithm, or a map of the fastest ones",
                   "\nExamples:\n"
-                  "  quadrille show --algorithm zero-rotation-bruck:radix=3 --ranks 8 --rank 0\n"
-                  "  quadrille show --collective allgather --algorithm ring --ranks 4\n"
+                  "  quadrille show --algorithms zero-rotation-bruck:radix=3 --ranks 8 --rank 0\n"
+                  "  quadrille show --collective allgather --algorithms ring --ranks 4\n"
                   "  quadrille show --collective neighbor_alltoall --neighborhood moore:2,1 --grid "
                   "4x3m --rank 0\n"
-                  "  QUADRILLE_TOPOLOGY='numa:2 core:4 pu:1' quadrille show --algorithm sh-numa-co\n"
-                  "  quadrille show --algorithm two-phase-bruck --collective alltoallv --ranks 8 --svg bruck.svg\n"
-                  "  quadrille show --algorithm zero-rotation-bruck --html schedules.html\n"
+                  "  QUADRILLE_TOPOLOGY='numa:2 core:4 pu:1' quadrille show --algorithms sh-numa-co\n"
+                  "  quadrille show --algorithms two-phase-bruck --collective alltoallv --ranks 8 --svg bruck.svg\n"
+                  "  quadrille show --algorithms zero-rotation-bruck --html schedules.html\n"
                   "  quadrille show --map\n"
                   "  quadrille show --map --measured p8.json p16.json\n");
   command->add_option("--collective", options.collective, "Collective")->default_str("alltoall");
-  command->add_option("--algorithm", options.algorithm, "Algorithm, with parameters if wanted")
+  command->add_option("--algorithms,--algorithm", options.algorithm, "One algorithm, with parameters if wanted")
       ->default_str("zero-rotation-bruck; allgather: bruck; neighbour collectives: torus");
   command->add_option("--ranks", options.ranks, "Number of ranks")
       ->check(CLI::Range(1, 1 << 20))
       ->default_str("8");
   command->add_option("--rank", options.me, "Only this rank")->check(CLI::Range(0, 1 << 20));
-  command->add_option("--nodes", options.nodes, "Node map, as in QUADRILLE_NODES");
+  add_node_options(*command, options.layout);
   command->add_option("--neighborhood", options.neighborhood, "Neighbour collectives: as in bench")
       ->default_str("moore:2,1");
   command
@@ -141,11 +161,15 @@ void add_show(Line& line, ShowOptions& options, MapOptions& map, Action of_sched
   for (const char* name : {"--map-ranks", "--map-sizes", "--model", "--measured", "--map-json"}) {
     command->get_option(name)->needs(as_map);
   }
-  command->callback([&line, command, as_map, of_schedule = std::move(of_schedule), of_map = std::move(of_map)] {
+  command->callback([&line, command, &options, as_map, of_schedule = std::move(of_schedule), of_map = std::move(of_map)] {
     // Said here, so that the help does not say of each that it excludes the others.
-    for (const char* name : {"--collective", "--algorithm", "--ranks", "--rank", "--nodes", "--neighborhood", "--grid", "--svg",
+    for (const char* name : {"--collective", "--algorithms", "--ranks", "--rank", "--nodes", "--node-map", "--neighborhood", "--grid", "--svg",
                              "--html"}) {
       if (as_map->count() > 0 && command->get_option(name)->count() > 0) throw CLI::ExcludesError("--map", name);
+    }
+    options.layout.ranks = options.ranks;
+    if (const std::string problem = understand_nodes(options.layout, options.nodes); !problem.empty()) {
+      throw CLI::ParseError(problem, CLI::ExitCodes::ValidationError);
     }
     line.action = as_map->count() > 0 ? of_map : of_schedule;
   });

@@ -9,6 +9,7 @@
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
 #include "tools/bench/neighborhood_text.hpp"
+#include "tools/bench/options.hpp"
 #include "tools/plans/show_html.hpp"
 #include "tools/plans/show_neighbors.hpp"
 #include "tools/plans/show_svg.hpp"
@@ -35,7 +36,7 @@ std::string standard_algorithm(Collective collective) {
 std::string why_useless(Collective collective, const ShowOptions& options) {
   // The page also shows other collectives, on these nodes.
   if (is_neighbor(collective) && !options.nodes.empty() && options.html.empty()) {
-    return fmt::format("--nodes is for collectives of all ranks, and {} is none", name_of(collective));
+    return fmt::format("--nodes and --node-map are for collectives of all ranks, and {} is none", name_of(collective));
   }
   return why_no_neighbors(collective, !options.neighborhood.empty(), !options.grid.empty());
 }
@@ -80,6 +81,9 @@ int show_command(const ShowOptions& given) {
   std::string error = why_useless(collective, options);
   if (!error.empty()) return refuse(error);
   if (options.neighborhood.empty()) options.neighborhood = usual_neighborhood;
+  if (const auto several = split_algorithms(options.algorithm); several.size() > 1) {
+    return refuse(fmt::format("one algorithm is shown, not {}", several.size()));
+  }
   choose::Choice choice;
   error = choose::parse_choice(collective, options.algorithm.empty() ? standard_algorithm(collective) : options.algorithm,
                                choice);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/plans/node_options.hpp"
+
 namespace quadrille::tools {
 
 struct ShowOptions {
@@ -15,6 +17,7 @@ struct ShowOptions {
   std::string grid;                        // of their ranks; empty: an even torus of `ranks`
   std::string svg;                         // file to draw it into; empty: text
   std::string html;                        // file for the page on which blocks move; see show_html.hpp
+  NodeOptions layout;                      // --nodes and --node-map
   std::string nodes;                       // a node map as in QUADRILLE_NODES; empty: one node
   // NUMA domains that ranks take in turn, as from QUADRILLE_TOPOLOGY; empty: one domain.
   std::vector<int> unit_domains;

@@ -8,9 +8,11 @@
 #include <chrono>
 #include <cstdio>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
+#include "tools/bench/options.hpp"
 #include "tools/line/progress.hpp"
 #include "tools/plans/verify_cases.hpp"
 
@@ -49,30 +51,30 @@ std::string select(const VerifyOptions& options, std::vector<Subject>& subjects)
   if (!options.collective.empty() && !choose::collective_from_name(options.collective, only)) {
     return fmt::format("unknown collective \"{}\"", options.collective);
   }
-  bool known = options.algorithm.empty();
+  const std::vector<std::string> wanted = split_algorithms(options.algorithms);
+  std::set<std::string> known;
   std::string names;
   for (const choose::Algorithm& algorithm : choose::algorithms()) {
     if (!has_schedule(algorithm)) continue;
     const std::string name(algorithm.name);
-    if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
-    if (!options.algorithm.empty() && name != options.algorithm) continue;
-    known = true;
+    if (known.insert(name).second) names += (names.empty() ? "" : ", ") + name;
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
     for (const Collective collective : algorithm.collectives) {
       if (options.collective.empty() || collective == only) {
         subjects.push_back({&algorithm, collective, 0, 0, {}});
       }
     }
   }
-  if (!known && options.algorithm.find(':') != std::string::npos) {
-    return fmt::format("verify tries all parameters of an algorithm: give its name alone, --algorithm {}",
-                       options.algorithm.substr(0, options.algorithm.find(':')));
-  }
-  if (!known) {
-    return fmt::format("no schedule to verify is called \"{}\"; known: {}", options.algorithm,
-                       names);
+  for (const std::string& name : wanted) {
+    if (known.contains(name)) continue;
+    if (name.find(':') != std::string::npos) {
+      return fmt::format("verify tries all parameters of an algorithm: give its name alone, --algorithms {}",
+                         name.substr(0, name.find(':')));
+    }
+    return fmt::format("no schedule to verify is called \"{}\"; known: {}", name, names);
   }
   if (subjects.empty()) {
-    return fmt::format("{} does not serve {}", options.algorithm, options.collective);
+    return fmt::format("{} does not serve {}", options.algorithms, options.collective);
   }
   return {};
 }

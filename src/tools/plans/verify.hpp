@@ -8,7 +8,7 @@ namespace quadrille::tools {
 struct VerifyOptions {
   int least_ranks = 1;
   int most_ranks = 64;
-  std::string algorithm;   // empty: all
+  std::string algorithms;  // names; empty: all
   std::string collective;  // empty: all
   int threads = 0;         // 0: one a processor
   int orders = 3;          // random orders a case
