@@ -101,6 +101,14 @@ Deadline deadline_of(const BatchPlan& plan, const std::vector<double>& estimates
 // warm-up at all gets none.
 bool warms_each_batch(const TimingOptions& options) { return !options.cold && options.warmup > 0; }
 
+// Collective.
+bool is_over(const TimingOptions& options) {
+  if (options.end == 0) return false;
+  int over = mpi().Wtime() > options.end ? 1 : 0;
+  mpi().Bcast(&over, 1, mpi().int_type, 0, options.world);
+  return over != 0;
+}
+
 bool has_one_call(const TimingOptions& options) { return options.cold || options.late; }
 
 }  // namespace
@@ -154,7 +162,7 @@ double warm_up(const Timed& thing, double skew, const TimingOptions& options) {
   }
   if (has_one_call(options) || options.iterations > 0) return seconds / static_cast<double>(calls);
   // So few calls may be hidden behind the barrier's skew.
-  while (seconds < batch_length(skew, options) / 2 && calls < most_calls) {
+  while (seconds < batch_length(skew, options) / 2 && calls < most_calls && !is_over(options)) {
     calls = std::min(calls * 4, most_calls);
     seconds = time_slowest(thing, calls, options.world);
   }
@@ -265,6 +273,7 @@ Timing time_by_turns(const std::vector<Timed>& things, const TimingOptions& opti
   for (std::size_t round = 0; round < batches; ++round) {
     rounds.run(round);
     if (may_end && round + 1 >= least_rounds && deadline.passed_after(round)) batches = round + 1;
+    if (is_over(options)) batches = round + 1;
   }
   return rounds.timing(batches);
 }

@@ -24,6 +24,7 @@ struct TimingOptions {
   MPI_Comm world{};
   long iterations = 0;  // calls; 0: automatic
   double seconds = 0;   // for each thing, after which it is enough, however many calls were made; 0: no such limit
+  double end = 0;        // by rank 0's clock: from then on no more is measured than a first round; 0: no such limit
   int warmup = 10;
   bool cold = false;
   double batch = batch_seconds;  // at least

@@ -348,6 +348,9 @@ void add_bench_options(CLI::App& command, BenchOptions& options) {
   command.add_flag("--no-node", options.no_node,
                    "Treat each rank as a node of its own: nothing goes through shared memory");
   add_node_options(command, options.layout);
+  command.get_option("--nodes")->description("Pretend that the ranks are on so many nodes");
+  CLI::Option* const node_map = command.get_option("--node-map");
+  node_map->description("The same with a node map. " + node_map->get_description());
   command
       .add_option("--iterations", options.iterations,
                   "Timed calls of each implementation; auto fills half a second")

@@ -28,6 +28,8 @@ class Budget {
   Budget(double seconds, MPI_Comm world) : end_(mpi().Wtime() + seconds), world_(world) {}
   // Collective. Not below 0.
   double left() const;
+  // By rank 0's clock.
+  double end() const { return end_; }
   // Collective: a share of what is left.
   Budget part(double share) const { return {share * left(), world_}; }
 

@@ -95,6 +95,8 @@ class Replay {
   static bool has_time(const Json& work, const Budget& budget) {
     return budget.left() > calls_before_measuring * work.value("seconds_of_call", 0.0);
   }
+  // What carries out a request is not chosen among algorithms.
+  static bool has_rivals(const Json& work) { return work.value("form", "blocking") == "blocking"; }
   static bool end_trials(ReplayCase& replayed, const Budget& budget) {
     return budget.left() > 0 && replayed.end_trials(budget.part(share_of_trials));
   }
@@ -103,7 +105,7 @@ class Replay {
   void screen(const Json& work, const BudgetOfCase& budget) {
     Screened& one = screened_.emplace_back();
     one.collective = work["collective"];
-    if (!has_time(work, budget.all)) return;
+    if (!has_rivals(work) || !has_time(work, budget.all)) return;
     ReplayCase replayed(work, world_);
     if (one.why = replayed.prepare(); !one.why.empty()) return;
     if (!end_trials(replayed, budget.all)) return;
@@ -111,7 +113,7 @@ class Replay {
     std::vector<std::size_t> who(replayed.names().size());
     for (std::size_t i = 0; i < who.size(); ++i) who[i] = i;
     if (who.size() <= 2) return;
-    const Timing timing = replayed.time(who, seconds_for(seconds_of_screening, budget.all.left(), who.size()));
+    const Timing timing = replayed.time(who, seconds_for(seconds_of_screening, budget.all.left(), who.size()), budget.all);
     const std::string chosen = replayed.chosen();
     double least = 0;
     for (std::size_t i = 2; i < who.size(); ++i) {
@@ -162,16 +164,14 @@ class Replay {
     if (!end_trials(replayed, budget.all)) return {{"why", no_time}};
     const TurnCosts costs = replayed.costs(batch_);
     if (fitting(budget.all.left(), costs) < 2) return {{"why", no_time}};
-    // What carries out a request is not chosen among algorithms.
-    const bool has_rivals = work.value("form", "blocking") == "blocking";
     const std::size_t most = budget.fitting(costs, repeats, 3);
-    if (has_rivals && !add_finalists(replayed, screened, most)) return {{"why", no_communicator}};
+    if (has_rivals(work) && !add_finalists(replayed, screened, most)) return {{"why", no_communicator}};
     std::vector<std::size_t> who(replayed.names().size());
     for (std::size_t i = 0; i < who.size(); ++i) who[i] = i;
     std::vector<std::vector<double>> micros(who.size()), to_mpi(who.size()), to_default(who.size());
     double before = budget.part.left();
     for (int repeat = 0; repeat < repeats; ++repeat) {
-      const Timing timing = replayed.time(who, seconds_for(seconds_of_repeat, before / (repeats - repeat), who.size()));
+      const Timing timing = replayed.time(who, seconds_for(seconds_of_repeat, before / (repeats - repeat), who.size()), budget.all);
       for (std::size_t i = 0; i < who.size(); ++i) {
         micros[i].push_back(quantile(timing.microseconds[i], 0.5));
         to_mpi[i].push_back(median_of_ratios(timing.microseconds[i], timing.microseconds[0]));

@@ -246,7 +246,7 @@ bool ReplayCase::end_trials(const Budget& budget) {
   return true;
 }
 
-Timing ReplayCase::time(const std::vector<std::size_t>& who, double seconds) {
+Timing ReplayCase::time(const std::vector<std::size_t>& who, double seconds, const Budget& budget) {
   std::vector<Timed> things;
   for (const std::size_t one : who) {
     things.push_back({[this, one](long calls) {
@@ -256,6 +256,7 @@ Timing ReplayCase::time(const std::vector<std::size_t>& who, double seconds) {
   TimingOptions options;
   options.world = world_.comm;
   options.seconds = seconds;
+  options.end = budget.end();
   options.warmup = is_slow_ ? 0 : 3;
   return time_by_turns(things, options);
 }

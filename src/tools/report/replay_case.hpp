@@ -42,7 +42,8 @@ class ReplayCase {
   bool end_trials(const Budget& budget);
   // Makes a call by the MPI, and one by Quadrille.
   TurnCosts costs(double batch);
-  Timing time(const std::vector<std::size_t>& who, double seconds);
+  // Seconds for each, and not beyond the budget.
+  Timing time(const std::vector<std::size_t>& who, double seconds, const Budget& budget);
   // What Quadrille chose, on the first group.
   std::string chosen();
 
