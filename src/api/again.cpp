@@ -172,7 +172,7 @@ void remember_passed(const run::Call& call, team::Team& team, team::Passed why, 
       kept};
 }
 
-bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count) {
+bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_Count count, CountedAhead* ahead) {
   const Passing& last = passing[static_cast<std::size_t>(collective)];
   if (comm != last.comm || last.generation != team::generation.load(std::memory_order_acquire)) return false;
   if (!last.whatever && (type != last.type || count != last.count ||
@@ -181,6 +181,9 @@ bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_C
   }
   if (last.kept != nullptr && !is_kept(*last.kept)) return false;
   ++*last.counter;
+  if (ahead == nullptr) return true;
+  ahead->passed = last.counter;
+  if (last.kept != nullptr) ahead->note(**last.kept, 1);
   return true;
 }
 

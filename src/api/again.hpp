@@ -7,6 +7,7 @@
 // What is looked at is the same on all ranks, or does not matter to the others.
 #pragma once
 
+#include "api/refused.hpp"
 #include "choose/registry.hpp"
 #include "collective/arguments.hpp"
 #include "run/call.hpp"
@@ -24,16 +25,18 @@ void remember_passed(const run::Call& call, team::Team& team, team::Passed why, 
                      int* const* kept = nullptr);
 
 // Whether this call goes to the MPI because the last answer is kept (team::Asked::kept). Counts it then, as the short way
-// does, and before anything of the call is looked at: some ranks may make it by a thread that remembers, others by one
-// that does not, and all must count alike.
+// does: some ranks may make it by a thread that remembers, others by one that does not, and all must count alike. If the
+// MPI refuses the call, that is undone (refused.hpp).
 inline bool is_kept(int* unasked) {
   if (unasked == nullptr || *unasked == 0) return false;
   --*unasked;
   return true;
 }
 
-// Whether the last such call of this thread was like this one. Counts it then.
-bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type = {}, MPI_Count count = 0);
+// Whether the last such call of this thread was like this one. Counts it then; `ahead` undoes that if the MPI refuses
+// the call, which nothing but the MPI looks at.
+bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type = {}, MPI_Count count = 0,
+                  CountedAhead* ahead = nullptr);
 
 bool served_again(Of<Collective::alltoall>, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, int& error);

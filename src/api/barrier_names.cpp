@@ -32,7 +32,7 @@ void get_ready(MPI_Comm comm) {
   }                                                                                                                    \
   QUADRILLE_EXPORT int PREFIX##_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, \
                                           MPI_Comm comm) {                                                             \
-    if (count > 0) get_ready(comm);                                                                                    \
+    if (count > 0 && type != quadrille::mpi().datatype_null && recvbuf != MPI_IN_PLACE) get_ready(comm);             \
     return Behind_##PREFIX::Allreduce(sendbuf, recvbuf, count, type, op, comm);                                        \
   }
 

@@ -18,8 +18,9 @@ Bytes bytes_of(const run::Side& side, int blocks) {
   return bytes;
 }
 
-int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
+int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelection& cached, CountedAhead& ahead) {
   choose::Asking& asking = team.asked.asking[static_cast<std::size_t>(call.collective)];
+  ahead.note(asking.unasked, 1);
   if (!choose::must_ask(asking)) return MPI_SUCCESS;
   if (const int error = team::prepare_messages(team); error != MPI_SUCCESS) return error;
   const int ranks = team.group.ranks;

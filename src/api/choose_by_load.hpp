@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "api/refused.hpp"
 #include "run/call.hpp"
 #include "team/team.hpp"
 
@@ -18,6 +19,6 @@ Bytes bytes_of(const run::Side& side, int blocks);
 // Collective over an eligible team that is ready, for a call whose selection says `by_load`: its choice, that of the
 // last call, becomes the model's for this one. After the same answer several times in a row the next calls keep it
 // without asking (choose/asking.hpp). Returns an MPI error code.
-int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelection& cached);
+int choose_by_load(const run::Call& call, team::Team& team, team::CachedSelection& cached, CountedAhead& ahead);
 
 }  // namespace quadrille::api

@@ -133,9 +133,7 @@ void begin_to_tell(Team& team) {
 }
 
 bool make_to_put_off(Team& team, const run::Call& call, State& request, run::Call& kept, int& error) {
-  const bool neighbors = is_neighbor(call.collective);
-  if (neighbors && !why_no_neighbors(team).empty()) return false;
-  if (!(neighbors ? is_sound(call, *team::neighbors_of(team)) : is_sound(call, team.group.ranks))) return false;
+  if (is_neighbor(call.collective) && !why_no_neighbors(team).empty()) return false;
   request.team = team::keep(team);
   request.taken = request.put_off = true;
   request.crowded = team.crowded;

@@ -9,12 +9,12 @@ struct Quadrille_Request_state;
 
 namespace quadrille::api {
 
-// Begins to tell. All ranks come here at the same of their calls on the communicator; this call and those before it are
-// the MPI's, and no nonblocking one after it. Throws if the MPI cannot.
+// Begins to tell. All ranks come here after the same of their calls on the communicator; that call and those before it
+// are the MPI's, and no nonblocking one after it. Throws if the MPI cannot.
 void begin_to_tell(team::Team& team);
 
 // Makes a request for a call that is to be put off, as this rank has not been told yet: then the call is started, and
-// put off. False if the call is the MPI's, which is to report what is wrong with it. `kept` is the call with datatypes
+// put off. The MPI does not refuse it. False if the call is the MPI's on all ranks. `kept` is the call with datatypes
 // that stay; `error` an MPI error code.
 bool make_to_put_off(team::Team& team, const run::Call& call, Quadrille_Request_state& request, run::Call& kept,
                      int& error);

@@ -32,9 +32,10 @@ bool asks_now(choose::AskedClass& seen, Asks asks) {
 
 }  // namespace
 
-bool is_on_devices(const run::Call& call, team::Team& team, Asks asks) {
+bool is_on_devices(const run::Call& call, team::Team& team, Asks asks, CountedAhead* ahead) {
   if (!has_choice(call, team)) return false;
   choose::AskedClass& seen = team.asked.devices[static_cast<std::size_t>(call.collective)];
+  if (ahead != nullptr) ahead->note(seen.unasked, 1);
   if (!asks_now(seen, asks)) return seen.now > 0;
   const memory::DeviceDriver* const driver = memory::device_driver();
   const bool mine = driver != nullptr && has_device_memory(call, used_blocks(call, team), *driver);

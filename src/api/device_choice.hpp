@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "api/refused.hpp"
 #include "run/call.hpp"
 #include "team/team.hpp"
 
@@ -19,7 +20,9 @@ enum class Asks {
 
 // Collective, on a team that is ready: has some rank its data in a device's memory, as far as the ranks know? What a rank
 // gives is a matter of its own; all choose alike, and what an algorithm cannot take where it is goes over the host.
-bool is_on_devices(const run::Call& call, team::Team& team, Asks asks = Asks::now_and_then);
+// `ahead`: of a call that asks now and then.
+bool is_on_devices(const run::Call& call, team::Team& team, Asks asks = Asks::now_and_then,
+                   CountedAhead* ahead = nullptr);
 
 // What was selected for calls like this one; `drop_in` and `bytes` as in selection_for() (api/serve.hpp).
 team::CachedSelection& device_selection_for(const run::Call& call, std::size_t bytes, team::Team& team, bool drop_in);

@@ -92,13 +92,13 @@ run::Call call_of(Collective collective, QUADRILLE_PARAMETERS_GATHERW(Count, Dis
 // ---- The way of a call ----
 
 template <Collective collective, class... Arguments>
-bool passed_again(const Arguments&... arguments) {
+bool passed_again(CountedAhead& ahead, const Arguments&... arguments) {
   const auto given = std::tie(arguments...);
   constexpr std::size_t comm = sizeof...(Arguments) - 1, type = comm - 1, count = comm - 2;
   if constexpr (is_regular(collective)) {
-    return passed_again(collective, std::get<comm>(given), std::get<type>(given), std::get<count>(given));
+    return passed_again(collective, std::get<comm>(given), std::get<type>(given), std::get<count>(given), &ahead);
   } else {
-    return passed_again(collective, std::get<comm>(given));
+    return passed_again(collective, std::get<comm>(given), {}, 0, &ahead);
   }
 }
 
@@ -156,14 +156,13 @@ int hand_on(Function function, choose::HostBuffers buffers, Arguments... argumen
 template <Collective collective, class Native, class... Arguments>
 [[gnu::noinline]] int serve_or_pass_at_length(Door door, Native member, Arguments... arguments) {
   const auto native = function_of(member);
-  if constexpr (!is_neighbor(collective)) {
-    if (passed_again<collective>(arguments...)) return hand_on<collective>(native, choose::HostBuffers::as_suits, arguments...);
-  }
   int error = MPI_SUCCESS;
   Attempt attempt;
-  if (serve(call_of(collective, arguments...), door, error, attempt)) return error;
+  bool is_known = false;
+  if constexpr (!is_neighbor(collective)) is_known = passed_again<collective>(attempt.ahead, arguments...);
+  if (!is_known && serve(call_of(collective, arguments...), door, error, attempt)) return error;
   error = hand_on<collective>(native, attempt.buffers, arguments...);
-  end_attempt(attempt);
+  if (keep_or_undo(attempt.ahead, call_of(collective, arguments...), error)) end_attempt(attempt);
   return error;
 }
 

@@ -10,6 +10,7 @@
 #include "api/doors.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
+#include "api/refused.hpp"
 #include "api/requests.hpp"
 #include "memory/device_streams.hpp"
 #include "memory/staging.hpp"
@@ -225,7 +226,6 @@ int told(Team& team, int error, int earlier) {
 
 int make_enqueued(const run::Call& call, Team& team, State& made) {
   const Serving guard;
-  team::await_told(team);
   Making m{call, false, team, made};
   m.enqueued = true;
   int error = MPI_SUCCESS;
@@ -239,6 +239,7 @@ int try_to_enqueue(const run::Call& call, void* stream) {
   if (team == nullptr || is_inter(call.comm)) return raise(call.comm, MPI_ERR_COMM);
   const memory::DeviceDriver* const driver = memory::device_driver();
   if (const int error = wrong_with(driver, stream); error != MPI_SUCCESS) return raise(call.comm, error);
+  if (is_refused(call, *team)) return raise(call.comm, MPI_ERR_ARG);
   const std::optional<memory::BesideCapture> beside = beside_capture(driver);
   prepare_progress();
   sweep_turns();

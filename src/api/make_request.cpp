@@ -11,6 +11,7 @@
 #include "api/made_again.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
+#include "api/refused.hpp"
 #include "api/requests.hpp"
 #include "api/serve.hpp"
 #include "api/serve_neighbors.hpp"
@@ -37,44 +38,38 @@ int refuse(Making& m, int error, const std::string& why) {
   return m.is_ours() ? error : make_native(m, why);
 }
 
-// Both: nothing if the call goes on, else what became of it.
+// Both, of a call that the MPI does not refuse: nothing if the call goes on, else what became of it.
 std::optional<int> refuse_dense(Making& m) {
   Team& team = m.team;
-  if (!team.eligible && !m.is_ours()) {
-    m.has_mistake = !is_sound(m.call, blocks_of(m.call, team).recv);
-    return make_native(m, team.why_not);
-  }
+  if (!team.eligible && !m.is_ours()) return make_native(m, team.why_not);
   if (team.eligible && !team.ready && !m.must_serve()) {
     if (const int error = team::setup(team); error != MPI_SUCCESS) return refuse(m, error, team.why_not);
   }
   m.take_tag();
   if (!team.eligible) mpi().Comm_size(team.user, &team.group.ranks);
-  if (is_sound(m.call, team.group.ranks)) return {};
-  m.has_mistake = true;
-  return refuse(m, MPI_ERR_ARG, wrong_argument);
+  return {};
 }
 
 std::optional<int> refuse_neighbors(Making& m) {
   Team& team = m.team;
   if (!m.is_ours()) {
-    if (const std::string why = why_no_neighbors(team); !why.empty()) {
-      const team::Neighbors* const neighbors = team::neighbors_of(team);
-      m.has_mistake = neighbors == nullptr || !is_sound(m.call, *neighbors);
-      return make_native(m, why);
-    }
+    if (const std::string why = why_no_neighbors(team); !why.empty()) return make_native(m, why);
   }
   if (!m.never_waits()) {
     if (const int error = prepare_neighbors(team); error != MPI_SUCCESS) return refuse(m, error, team::no_communicator);
   }
   m.take_tag();
-  const team::Neighbors* neighbors = team::neighbors_of(team);
-  if (neighbors == nullptr) return MPI_ERR_TOPOLOGY;
-  if (m.never_waits() && neighbors->checks_sizes()) return make_native(m, "the sizes of its blocks are to be checked");
-  const bool sound = is_sound(m.call, *neighbors);
-  if (check_sizes(m.call, team, sound) != MPI_SUCCESS) return MPI_ERR_ARG;
-  if (sound) return {};
+  const bool checks = team::neighbors_of(team)->checks_sizes();
+  if (m.never_waits() && checks) return make_native(m, "the sizes of its blocks are to be checked");
+  if (check_sizes(m.call, team) != MPI_SUCCESS) return MPI_ERR_ARG;
+  return {};
+}
+
+// What the MPI refuses it is to report, or we report as the MPI does; no rank waits.
+int report_mistake(Making& m) {
   m.has_mistake = true;
-  return refuse(m, MPI_ERR_ARG, wrong_argument);
+  const bool has_blocks = !is_neighbor(m.call.collective) || team::neighbors_of(m.team) != nullptr;
+  return refuse(m, has_blocks ? MPI_ERR_ARG : MPI_ERR_TOPOLOGY, wrong_argument);
 }
 
 // What a thread goes on with for a stream calls no driver, so it is the host's.
@@ -101,6 +96,10 @@ int make_by_engine(Making& m) {
 }
 
 int make(Making& m) {
+  if (!m.is_drop_in()) {  // else the door has done both
+    if (is_refused(m.call, m.team)) return report_mistake(m);
+    team::await_told(m.team);
+  }
   if (m.team.lost) return MPI_ERR_OTHER;
   const std::optional<int> refused = is_neighbor(m.call.collective) ? refuse_neighbors(m) : refuse_dense(m);
   if (refused) return *refused;
@@ -109,6 +108,12 @@ int make(Making& m) {
   const bool passed = m.passes_on || std::holds_alternative<run::NativeRun>(m.made.run);
   if (!passed) ++m.team.counted.counters.served;
   return error;
+}
+
+// What the MPI's own function carries out on all ranks has no messages of ours, and may be refused on some.
+void give_tag_back(Making& m) {
+  if (m.tag_taken) --m.team.group.turns.persistent;
+  m.tag_taken = false;
 }
 
 // For who looks what came of a call (team::Team::request_by).
@@ -133,11 +138,22 @@ int find_carrier(Making& m) {
   m.made.crowded = m.team.crowded;  // known now, if this was the first call on the communicator
   m.made.look_what_it_needs();
   m.team.request_by = carrier_of(m.made.run);
+  if (m.passes_on) give_tag_back(m);
   if (error == MPI_SUCCESS && m.may_come_again && !m.passes_on) remember_made(m.call, m.team, m.made);
   return error;
 }
 
 namespace {
+
+// The MPI may refuse what it is to carry out.
+int start_made(Making& m) {
+  CountedAhead ahead;
+  const bool by_mpi = std::holds_alternative<run::NativeRun>(m.made.run);
+  if (by_mpi) ahead.passed = m.team.counted.last_passed;
+  const int error = start(m.made);
+  if (error != MPI_SUCCESS && by_mpi && !keep_or_undo(ahead, m.call, error)) give_tag_back(m);
+  return error;
+}
 
 int make_and_start(const Call& call, bool persistent, Quadrille_Request* request) {
   if (request != nullptr) *request = QUADRILLE_REQUEST_NULL;
@@ -150,12 +166,11 @@ int make_and_start(const Call& call, bool persistent, Quadrille_Request* request
   int error = MPI_SUCCESS;
   {
     const Serving guard;
-    team::await_told(*team);
     Making m{call, persistent, *team, *made};
     const int thrown = thrown_by([&] { error = find_carrier(m); });
     if (thrown != MPI_SUCCESS) error = thrown;
     if (error == MPI_SUCCESS && !persistent)
-      error = start(*made);
+      error = start_made(m);
     else if (error != MPI_SUCCESS)
       error = raise(call.comm, error);
   }

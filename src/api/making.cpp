@@ -176,6 +176,7 @@ void Making::bring_to_host_or_stay() {
 void Making::take_tag() {
   constexpr unsigned turns = tags::count - tags::first_request;
   tag = static_cast<int>(tags::first_request + team.group.turns.persistent++ % turns);
+  tag_taken = true;
   if (memory::device_driver() != nullptr) made.number = team.group.turns.persistent;
 }
 
@@ -185,7 +186,7 @@ int make_native(Making& m, const std::string& why) {
   if (m.passes_on) return MPI_SUCCESS;  // as it is: request_names.cpp
   const bool is_its_own = m.choice == nullptr || m.choice->buffers == choose::HostBuffers::as_suits;
   if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
-  pass(m.team, m.team.eligible ? why_chosen(m.team) : m.team.why_passed);
+  pass(m.team, m.has_mistake ? team::Passed::argument : m.team.eligible ? why_chosen(m.team) : m.team.why_passed);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   m.made.run.emplace<run::NativeRun>(m.call, blocks.send, blocks.recv);
   return MPI_SUCCESS;

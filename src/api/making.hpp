@@ -28,6 +28,7 @@ struct Making {
 
   const choose::Choice* choice = nullptr;  // if something was selected
   bool has_mistake = false;  // that the MPI is to find
+  bool tag_taken = false;
 
   // Right before what carries the call out is made: brings it to the host if it has to do with a device's memory.
   void bring_to_host();

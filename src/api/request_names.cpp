@@ -37,10 +37,10 @@ const char* carrier_on(MPI_Comm comm) {
 }
 
 // Takes it over, or says no, and counts that. What then carries it out is written down.
-bool take_recorded(const quadrille::run::Call& call, bool persistent, MPI_Request* request, int& error) {
-  quadrille::team::Passed why{};
-  const bool taken = api::take(call, persistent, request, error, why);
-  if (!taken) count(persistent ? untaken.persistent : untaken.nonblocking, why);
+bool take_recorded(const quadrille::run::Call& call, bool persistent, MPI_Request* request, int& error,
+                   api::CountedAhead& ahead) {
+  const bool taken = api::take(call, persistent, request, error, ahead);
+  if (!taken) count(persistent ? untaken.persistent : untaken.nonblocking, ahead.why);
   if (taken && record::on) record::by(carrier_on(call.comm));
   return taken;
 }
@@ -51,13 +51,18 @@ int start(const void* site, const quadrille::run::Call& call, Function function,
   std::optional<record::Recorded> recorded;
   if (record::on) recorded.emplace().begin(call, record::Form::nonblocking, site);
   int error = MPI_SUCCESS;
-  if (take_recorded(call, false, request, error)) return error;
+  api::CountedAhead ahead;
+  if (take_recorded(call, false, request, error, ahead)) return error;
   if (api::ByHost made = function != nullptr ? api::take_by_host(call, false) : nullptr) {
     MPI_Request native = mpi().request_null;
     error = function(api::with_buffer(arguments, api::on_host(*made))..., &native);
+    api::keep_or_undo(ahead, call, error);
     return api::hand_in(std::move(made), call.comm, native, error, request);
   }
-  return function != nullptr ? function(arguments..., request) : api::raise(call.comm, MPI_ERR_OTHER);
+  if (function == nullptr) return api::raise(call.comm, MPI_ERR_OTHER);
+  error = function(arguments..., request);
+  api::keep_or_undo(ahead, call, error);
+  return error;
 }
 
 template <class Function, class... Arguments>
@@ -77,7 +82,8 @@ int make(const void* site, const quadrille::run::Call& call, Function function, 
   std::optional<record::Recorded> recorded;
   if (record::on) recorded.emplace().begin(call, record::Form::persistent, site);
   int error = MPI_SUCCESS;
-  const bool taken = take_recorded(call, true, request, error);
+  api::CountedAhead ahead;  // a persistent call that is forwarded has counted nothing
+  const bool taken = take_recorded(call, true, request, error, ahead);
   if (!taken) error = make_by_mpi(call, function, info, request, arguments...);
   if (record::on && error == MPI_SUCCESS) record::keep_made(*request, call, taken ? carrier_on(call.comm) : "mpi");
   return error;

@@ -8,6 +8,7 @@
 #include "api/choose_by_load.hpp"
 #include "api/device_choice.hpp"
 #include "api/engines.hpp"
+#include "api/refused.hpp"
 #include "api/serve_neighbors.hpp"
 #include "api/taken.hpp"
 #include "api/trials.hpp"
@@ -40,10 +41,10 @@ bool side_is_sound(const Side& side, Form form, int blocks) {
 }
 
 // Is it time for this communicator, and can it be made ready?
-bool make_ready(team::Team& team, Door door) {
+bool make_ready(team::Team& team, Door door, CountedAhead& ahead) {
   if (team.ready) return true;
-  if (comes_early(team, door)) return false;
-  return team::setup(team) == MPI_SUCCESS;
+  ahead.early = comes_early(team, door);
+  return !ahead.early && team::setup(team) == MPI_SUCCESS;
 }
 
 }  // namespace
@@ -154,12 +155,10 @@ int raise(MPI_Comm comm, int error) {
   return error;
 }
 
-bool comes_early(team::Team& team, Door door) {
+bool comes_early(const team::Team& team, Door door) {
   const team::Config& settings = team::config();
   if (team.ready || door == Door::explicit_api || settings.any_forced) return false;
-  if (team.calls >= settings.setup_after) return false;
-  ++team.calls;
-  return true;
+  return team.calls < settings.setup_after;
 }
 
 int uncounted_calls(Door door) {
@@ -173,7 +172,8 @@ void explain_passed(team::Team& team, const Call& call, std::string_view why) {
 }
 
 bool pass(team::Team& team, team::Passed why) {
-  ++team.counted.counters.passed[static_cast<std::size_t>(why)];
+  team.counted.last_passed = &team.counted.counters.passed[static_cast<std::size_t>(why)];
+  ++*team.counted.last_passed;
   return false;
 }
 
@@ -194,22 +194,18 @@ bool is_serving() { return serving; }
 namespace {
 
 // False if a dense call goes to the MPI whatever would be selected.
-bool admit_dense(const Call& call, team::Team& team, Door door) {
+bool admit_dense(const Call& call, team::Team& team, Door door, CountedAhead& ahead) {
   if (!team.eligible) {
     if (team.counted.explains && !std::exchange(team.counted.explained, true)) explain_passed(team, call, team.why_not);
     remember_passed(call, team, team.why_passed, true);
     return pass(team, team.why_passed);
   }
-  if (make_ready(team, door) && is_sound(call, team.group.ranks)) {
+  if (make_ready(team, door, ahead)) {
     if (team.agreed().points_are_guessed) calibrate(team);
     return true;
   }
-  if (!team.eligible) {
-    explain_passed(team, call, team.why_not);
-  } else {
-    explain_passed(team, call, team.ready ? wrong_argument : why_early);
-  }
-  return pass(team, !team.eligible ? team.why_passed : team.ready ? Passed::argument : Passed::early);
+  explain_passed(team, call, team.eligible ? why_early : std::string_view(team.why_not));
+  return pass(team, team.eligible ? Passed::early : team.why_passed);
 }
 
 // Will all calls like this one find the same? Those between neighbours are not remembered.
@@ -233,9 +229,10 @@ int* kept_after(const Call& call, const team::CachedSelection& cached, team::Tea
 }
 
 // Does the call go to the MPI because the last answer is kept?
-bool keeps_the_mpi(const Call& call, team::Team& team) {
+bool keeps_the_mpi(const Call& call, team::Team& team, CountedAhead& ahead) {
   int* const* const kept = &team.asked.kept[static_cast<std::size_t>(call.collective)];
   if (wants_to_be_ready(team) || !is_kept(*kept)) return false;
+  ahead.note(**kept, 1);
   remember_passed(call, team, why_chosen(team), false, kept);
   return true;
 }
@@ -280,22 +277,22 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
                Attempt& attempt) {
   team.asked.kept[static_cast<std::size_t>(call.collective)] = nullptr;
   if (cached.selection.by_load) {
-    error = choose_by_load(call, team, cached);
+    error = choose_by_load(call, team, cached, attempt.ahead);
     if (error != MPI_SUCCESS) return pass(team, Passed::other);  // so it does on all ranks, as far as the MPI goes
   }
-  if (cached.follows_load) follow_load(call, team, cached);
-  if (!cached.selection.rivals.empty() && run::has_function(call)) attempt = begin_attempt(call, bytes, team, cached);
+  if (cached.follows_load) follow_load(call, team, cached, attempt.ahead);
+  if (!cached.selection.rivals.empty() && run::has_function(call)) begin_attempt(call, bytes, team, cached, attempt);
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
   const EngineWork& engine = work_of(choice);
   if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS) {
     if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", team::no_communicator);
-    attempt = {};  // the MPI's time is not that of the candidate
+    attempt.trial = nullptr;  // the MPI's time is not that of the candidate
     return pass(team, Passed::no_communicator);
   }
   const bool is_prepared = attempt.choice == nullptr && cached.prepared.has_value();
   if (engine.prepare != nullptr && !is_prepared && !engine.prepare(team, call.collective, choice)) {
     if (team.counted.explains) team::explain(team, call.collective, bytes, "mpi", team::no_memory_for_leaders);
-    attempt = {};
+    attempt.trial = nullptr;
     return pass(team, Passed::other);
   }
   // What nonblocking calls by leaders need is made here, as they may not wait.
@@ -316,37 +313,56 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
   return true;
 }
 
-// serve(), which may throw.
-bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
-  bool early = false;
-  team::Team* team = team::team_after(call.comm, uncounted_calls(door), early);
-  if (team == nullptr) {
-    if (!early) team::count_passed();
-    return false;
-  }
-  const Serving guard;
-  if (team->lost) {
+// What the MPI refuses it is to report. No rank waits in such a call.
+bool pass_refused(const Call& call, team::Team& team, Door door, CountedAhead& ahead) {
+  // An MPI that takes it after all is one that the other ranks are in, too.
+  ahead.early = team.eligible && !team.taken.is_coming.load(std::memory_order_acquire) && comes_early(team, door);
+  const std::string why = is_neighbor(call.collective) ? why_no_neighbors(team) : "";
+  explain_passed(team, call, why.empty() ? wrong_argument : std::string_view(why));
+  return pass(team, why.empty() || team.eligible ? Passed::argument : team.why_passed);
+}
+
+// By a team that is there. False if the call is forwarded.
+bool serve_by(team::Team& team, const Call& call, Door door, int& error, Attempt& attempt) {
+  if (team.lost) {
     error = raise(call.comm, MPI_ERR_OTHER);
     return true;
   }
-  team::await_told(*team);
-  if (keeps_the_mpi(call, *team)) return pass(*team, why_chosen(*team));
+  const bool may_serve = team.eligible || is_neighbor(call.collective);
+  if (may_serve && is_refused(call, team)) return pass_refused(call, team, door, attempt.ahead);
+  team::await_told(team);
+  if (keeps_the_mpi(call, team, attempt.ahead)) return pass(team, why_chosen(team));
   const bool neighbors = is_neighbor(call.collective);
-  if (!(neighbors ? admit_neighbors(call, *team, door) : admit_dense(call, *team, door))) return false;
-  if (wants_to_be_ready(*team)) get_ready_to_take(*team);
-  error = neighbors ? check_sizes(call, *team, true) : MPI_SUCCESS;
+  const auto admit = neighbors ? admit_neighbors : admit_dense;
+  if (!admit(call, team, door, attempt.ahead)) return false;
+  if (wants_to_be_ready(team)) get_ready_to_take(team);
+  error = neighbors ? check_sizes(call, team) : MPI_SUCCESS;
   if (error == MPI_SUCCESS) {
-    const std::size_t bytes = global_bytes(call, *team);
+    const std::size_t bytes = global_bytes(call, team);
     if (!moves_nothing(call, bytes)) {
       const bool drop_in = door == Door::drop_in;
-      team::CachedSelection& selected = is_on_devices(call, *team) ? device_selection_for(call, bytes, *team, drop_in)
-                                                                   : selection_for(call, bytes, *team, drop_in);
-      if (!carry_out(call, bytes, *team, selected, error, attempt)) return false;
+      const bool on_devices = is_on_devices(call, team, Asks::now_and_then, &attempt.ahead);
+      team::CachedSelection& selected = on_devices ? device_selection_for(call, bytes, team, drop_in)
+                                                   : selection_for(call, bytes, team, drop_in);
+      if (!carry_out(call, bytes, team, selected, error, attempt)) return false;
     }
   }
   if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
-  ++team->counted.counters.served;
+  ++team.counted.counters.served;
   return true;
+}
+
+// serve(), which may throw.
+bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
+  team::Team* const team = team::team_after(call.comm, uncounted_calls(door), attempt.ahead.early);
+  if (team == nullptr) {
+    if (!attempt.ahead.early) team::count_passed();
+    return false;
+  }
+  const Serving guard;
+  if (serve_by(*team, call, door, error, attempt)) return true;
+  attempt.ahead.passed = team->counted.last_passed;
+  return false;
 }
 
 }  // namespace

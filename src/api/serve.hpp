@@ -54,10 +54,10 @@ int run_over_host(OnHost& on_host, team::Team& team, bool is_counted, const Run&
   return on_host.finish(with_failed_copies(&team, run(), is_counted, on_host.is_needed()));
 }
 
-// Is this one of the first calls on a communicator that could be made ready, which go to the MPI? Counts it. Whatever
-// is wrong with a call on one rank, and however it would be served, all ranks count it.
-bool comes_early(team::Team& team, Door door);
-// How many calls on a communicator are passed on before it has a team. Nobody must want to know about them.
+// Is this one of the first calls on a communicator that could be made ready? They are forwarded, and counted if the MPI
+// takes them.
+bool comes_early(const team::Team& team, Door door);
+// How many calls on a communicator are forwarded before it has a team. Nobody must want to know about them.
 int uncounted_calls(Door door);
 inline constexpr const char* why_early = "the first calls on a communicator go to the MPI (QUADRILLE_SETUP_AFTER)";
 inline constexpr const char* wrong_argument = "an argument that the MPI must look at";

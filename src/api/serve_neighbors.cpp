@@ -78,9 +78,10 @@ std::size_t neighbor_bytes(const Call& call, const Neighbors& n) {
   return run::largest_block(call, {n.iso_send, n.iso_recv});
 }
 
-bool admit_neighbors(const Call& call, Team& team, Door door) {
+bool admit_neighbors(const Call& call, Team& team, Door door, CountedAhead& ahead) {
   // Before anything that takes time: programs make such communicators for one call.
-  if (team.eligible && team::has_topology(team) && comes_early(team, door)) {
+  ahead.early = team.eligible && team::has_topology(team) && comes_early(team, door);
+  if (ahead.early) {
     explain_passed(team, call, why_early);
     return pass(team, Passed::early);
   }
@@ -88,7 +89,6 @@ bool admit_neighbors(const Call& call, Team& team, Door door) {
     explain_passed(team, call, why);
     return pass(team, team.eligible ? Passed::argument : team.why_passed);
   }
-  if (!is_sound(call, *team::neighbors_of(team))) return pass(team, Passed::argument);
   if (!is_worth_it(team, call, door)) {
     explain_passed(team, call, team.eligible ? "combining messages would not pay" : std::string_view(team.why_not));
     return pass(team, team.eligible ? why_chosen(team) : team.why_passed);

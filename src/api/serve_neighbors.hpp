@@ -9,7 +9,7 @@ namespace quadrille::api {
 
 // Collective if it is eligible: false if a call goes to the MPI whatever would be selected, and that was counted. Makes
 // the communicator ready, unless the call is not worth it.
-bool admit_neighbors(const run::Call& call, team::Team& team, Door door);
+bool admit_neighbors(const run::Call& call, team::Team& team, Door door, CountedAhead& ahead);
 
 // As global_bytes().
 std::size_t neighbor_bytes(const run::Call& call, const team::Neighbors& neighbors);
@@ -25,7 +25,7 @@ std::string why_no_neighbors(team::Team& team);
 bool is_sound(const run::Call& call, const team::Neighbors& neighbors);
 
 // Collective, where the user asserts the sizes of the blocks of a v or w call and wants that checked: MPI_ERR_ARG on
-// all ranks if block i has not one size everywhere, or if the call of some rank is not `sound`. MPI_SUCCESS otherwise.
-int check_sizes(const run::Call& call, team::Team& team, bool sound);
+// all ranks if block i has not one size everywhere. MPI_SUCCESS otherwise.
+int check_sizes(const run::Call& call, team::Team& team);
 
 }  // namespace quadrille::api

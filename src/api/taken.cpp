@@ -178,17 +178,18 @@ int make_and_start(State* made, MPI_Request* request) {
   return error;
 }
 
+// A persistent call may wait for the other ranks.
 bool may_take(Team& team, bool persistent) {
   if (persistent) team::await_told(team);
   if (persistent && team.eligible) get_ready_to_take(team);
-  if (team.taken.ready) return true;
-  if (!team.eligible || team.taken.asked || persistent) return false;
-  if (!std::exchange(team.taken.wanted, true)) {
-    if (team::may_be_told(team)) return begin_to_tell(team), false;
-    some_wanted.store(true, std::memory_order_relaxed);
-    team::generation.fetch_add(1, std::memory_order_acq_rel);  // no blocking call on it takes the short way
-  }
-  return false;
+  return team.taken.ready;
+}
+
+void want_to_be_ready(Team& team) {
+  if (!team.eligible || team.taken.asked || std::exchange(team.taken.wanted, true)) return;
+  if (team::may_be_told(team)) return begin_to_tell(team);
+  some_wanted.store(true, std::memory_order_relaxed);
+  team::generation.fetch_add(1, std::memory_order_acq_rel);  // no blocking call on it takes the short way
 }
 
 // Of a communicator that is not ready for such calls.
@@ -211,6 +212,12 @@ const char* why_not_taken(const Team& team, bool persistent) {
     default:
       return "what nonblocking calls need is made in the next blocking one on the communicator";
   }
+}
+
+void explain_not_taken(Team& team, const run::Call& call, bool persistent) {
+  if (!team.counted.explains) return;
+  const char* const form = persistent ? "persistent" : "nonblocking";
+  team::explain(team, call.collective, 0, "mpi", fmt::format("{}; {}", form, why_not_taken(team, persistent)));
 }
 
 bool start_put_off(Team& team, const run::Call& call, MPI_Request* request, int& error) {
@@ -237,12 +244,14 @@ bool takes_again(const run::Call& call, MPI_Request* request, int& error) {
   return true;
 }
 
-bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, int& error, team::Passed& why) {
+bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, int& error, CountedAhead& ahead) {
   if (!persistent && takes_again(call, request, error)) return true;
-  bool early = false;
-  Team* const team = team::team_after(call.comm, persistent ? 0 : uncounted_calls(Door::drop_in), early);
-  why = early ? team::Passed::early : team::Passed::argument;
-  if (team == nullptr) return false;
+  const int uncounted = persistent ? 0 : uncounted_calls(Door::drop_in);
+  Team* const team = team::team_after(call.comm, uncounted, ahead.early);
+  // This rank alone may have made the team: after a refused call, or to bring data of a device to the host.
+  if (team != nullptr && !team->ready && team->calls < uncounted) ahead.early = true;
+  ahead.why = ahead.early ? team::Passed::early : team::Passed::argument;
+  if (team == nullptr || ahead.early) return false;
   const Serving guard;
   if (team->lost) {
     error = raise(call.comm, MPI_ERR_OTHER);
@@ -251,19 +260,21 @@ bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, i
   prepare_progress();
   prepare_end();
   delete_ended();
+  const bool may_want = team->eligible && !team->taken.asked && !team->taken.wanted;
+  ahead.wants = !persistent && !team->taken.ready && (may_want || team->counted.explains);
+  const bool may_serve = team->eligible || is_neighbor(call.collective);
+  if (may_serve && is_refused(call, *team)) return false;
   if (!persistent && team->taken.awaits_told.load(std::memory_order_acquire))
     return start_put_off(*team, call, request, error);
   if (!may_take(*team, persistent)) {
-    why = why_not_ready(*team, persistent);
-    if (team->counted.explains)
-      team::explain(*team, call.collective, 0, "mpi",
-                    fmt::format("{}; {}", persistent ? "persistent" : "nonblocking", why_not_taken(*team, persistent)));
+    ahead.why = why_not_ready(*team, persistent);
+    if (persistent) explain_not_taken(*team, call, true);
     return false;
   }
   auto made = std::make_unique<State>();
   Making m{call, persistent, *team, *made, Door::drop_in};
   error = find_carrier(m);
-  why = m.has_mistake ? team::Passed::argument : why_chosen(*team);
+  ahead.why = m.has_mistake ? team::Passed::argument : why_chosen(*team);
   if (m.passes_on) return false;
   if (error == MPI_SUCCESS) error = make_and_start(made.release(), request);
   if (error != MPI_SUCCESS) raise(call.comm, error);
@@ -284,11 +295,21 @@ bool make_ready_to_take(Team& team) {
 
 }  // namespace
 
-bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error, team::Passed& why) {
-  why = team::config().off ? team::Passed::off : team::Passed::other;
+void want_to_be_ready(const run::Call& call) {
+  Team* const team = team::find_team(call.comm);
+  if (team == nullptr || team->lost) return;
+  const Serving guard;
+  if (thrown_by([team] { want_to_be_ready(*team); }) != MPI_SUCCESS && !team->lost) {
+    static_cast<void>(thrown_by([team] { team::lose(*team); }));
+  }
+  explain_not_taken(*team, call, false);
+}
+
+bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error, CountedAhead& ahead) {
+  ahead.why = team::config().off ? team::Passed::off : team::Passed::other;
   if (is_serving() || !mpi().usable || request == nullptr) return false;
   bool taken = true;
-  const int thrown = thrown_by([&] { taken = try_to_take(call, persistent, request, error, why); });
+  const int thrown = thrown_by([&] { taken = try_to_take(call, persistent, request, error, ahead); });
   if (thrown != MPI_SUCCESS) error = raise(call.comm, thrown);
   return taken;
 }

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <memory>
 
+#include "api/refused.hpp"
 #include "api/serve.hpp"
 #include "collective/signatures.hpp"
 #include "quadrille.h"
@@ -25,8 +26,9 @@
 namespace quadrille::api {
 
 // Makes a request for a call of a function of the MPI's name, and starts it if it is not persistent. False: all ranks
-// call the MPI's function, and `why` says why. What is wrong is raised, and is the `error`.
-bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error, team::Passed& why);
+// call the MPI's function, and `ahead.why` says why, or this one calls it and is refused. What is wrong is raised, and is
+// the `error`.
+bool take(const run::Call& call, bool persistent, MPI_Request* request, int& error, CountedAhead& ahead);
 
 // Where take() has returned false: a call with a device's memory, which this MPI does not take, goes to its function with
 // buffers of the host. Null: as it is. Else the caller makes the MPI's own request for on_host(), and hands it in. What
@@ -47,6 +49,8 @@ void tell_the_mpi(Quadrille_Request_state& request);
 // made. From then on nonblocking calls on the communicator can be served, if that can be had.
 void get_ready_to_take(team::Team& team);
 void get_world_ready_to_take();
+// After a nonblocking call that all ranks forwarded for want of what it needs: that is to be made, or is begun.
+void want_to_be_ready(const run::Call& call);
 inline bool wants_to_be_ready(const team::Team& team) { return team.taken.wanted && !team.taken.asked; }
 // In a call of the MPI out of which no rank comes before all are in it: if `comm` wants it.
 inline std::atomic<bool> some_wanted = false;

@@ -130,7 +130,8 @@ void end_visit(team::Team& team, team::Try& one) {
 
 }  // namespace
 
-Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached) {
+void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, team::CachedSelection& cached,
+                   Attempt& attempt) {
   team::Try& one = trial_of(call, bytes, team, cached);
   // Where all ranks know the size, each class has a trial of its own.
   const double moved = bytes > 0 ? 0 : bytes_moved(call, team);
@@ -141,13 +142,16 @@ Attempt begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team
   }
   if (turn.candidate >= 0) {
     cached.selection.why = "the first calls try " + names(one);
-    const choose::Choice& choice = one.trial.candidates[static_cast<std::size_t>(turn.candidate)];
-    return {&one.trial, &choice, turn, mpi().Wtime()};
+    attempt.trial = &one.trial;
+    attempt.choice = &one.trial.candidates[static_cast<std::size_t>(turn.candidate)];
+    attempt.turn = turn;
+    attempt.ahead.note(one.trial.calls, -1);
+    attempt.begin = mpi().Wtime();
+    return;
   }
   cached.settle(one.trial.candidates[one.best]);
   cached.selection.why = one.why;
   cached.selection.rivals.clear();
-  return {};
 }
 
 namespace {
@@ -161,12 +165,18 @@ void reopen(team::CachedSelection& cached) {
 
 }  // namespace
 
-void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
+void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached, CountedAhead& ahead) {
   choose::AskedClass& load = team.asked.load[static_cast<std::size_t>(call.collective)];
   // A trial that is under way finds out by itself whether its calls are alike.
   const bool is_tried = cached.trial != nullptr && !cached.trial->trial.contest.decided();
   if (is_tried) return;
-  if (cached.trial != nullptr && choose::begin_again(cached.trial->trial)) return reopen(cached);
+  if (cached.trial != nullptr) {
+    const bool counts = choose::may_begin_again(cached.trial->trial);
+    if (choose::begin_again(cached.trial->trial)) return reopen(cached);
+    if (counts) ahead.note(cached.trial->trial.calls_since, -1);
+  }
+  // If this call asks, and the MPI refuses it, the next one has the answer.
+  ahead.note(load.unasked, 1);
   if (!choose::must_ask(load)) return;
   const double moved = bytes_moved(call, team);
   double most = 0;

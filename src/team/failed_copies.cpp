@@ -54,7 +54,9 @@ void receive_from_other_nodes(Team& team) {
 
 std::uint64_t number_of_call(const Team& team, bool is_counted) {
   const Counters& counters = team.counted.counters;
-  return counters.served + counters.all_passed() + (is_counted ? 0 : 1);
+  // A refused call is one of this rank alone.
+  const std::uint64_t refused = counters.passed[static_cast<std::size_t>(Passed::argument)];
+  return counters.served + counters.all_passed() - refused + (is_counted ? 0 : 1);
 }
 
 std::uint64_t number_of_start(unsigned request, std::uint64_t start) { return is_start | (start << 32) | request; }

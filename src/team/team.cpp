@@ -215,9 +215,29 @@ void explain_fault_tolerance() {
   if (config().explain && rank == 0) say_once(fmt::format("not used: {}", fault_tolerant));
 }
 
+// The calls that were forwarded before there was a team: a number, kept without any memory of ours.
+int early_keyval() {
+  static const int keyval = [] {
+    int made = MPI_KEYVAL_INVALID;
+    mpi().Comm_create_keyval(copy_nothing, forget_nothing, &made, nullptr);
+    return made;
+  }();
+  return keyval;
+}
+
+// False if the MPI cannot tell.
+bool early_calls(MPI_Comm comm, int& calls) {
+  void* value = nullptr;
+  int found = 0;
+  if (mpi().Comm_get_attr(comm, early_keyval(), &value, &found) != MPI_SUCCESS) return false;
+  calls = found ? static_cast<int>(reinterpret_cast<std::intptr_t>(value)) : 0;
+  return true;
+}
+
 Team* make_team(MPI_Comm comm) {
   auto team = std::make_unique<Team>();
   team->user = comm;
+  early_calls(comm, team->calls);
   team->group.change_messages().comm = mpi().comm_null;
   team->why_not = why_not_eligible(comm, *team);
   team->eligible = team->why_not.empty();
@@ -298,25 +318,6 @@ bool mpi_runs() {
   return initialized && !finalized;
 }
 
-// The calls that were passed on before there was a team: a number, kept without any memory of ours.
-int early_keyval() {
-  static const int keyval = [] {
-    int made = MPI_KEYVAL_INVALID;
-    mpi().Comm_create_keyval(copy_nothing, forget_nothing, &made, nullptr);
-    return made;
-  }();
-  return keyval;
-}
-
-// Counts one more. False if it is none of the first `most`.
-bool counts_early(MPI_Comm comm, int most) {
-  void* value = nullptr;
-  int found = 0;
-  if (mpi().Comm_get_attr(comm, early_keyval(), &value, &found) != MPI_SUCCESS) return false;
-  const std::intptr_t before = found ? reinterpret_cast<std::intptr_t>(value) : 0;
-  return before < most && mpi().Comm_set_attr(comm, early_keyval(), reinterpret_cast<void*>(before + 1)) == MPI_SUCCESS;
-}
-
 }  // namespace
 
 Team* team_of(MPI_Comm comm) {
@@ -341,11 +342,21 @@ Team* team_after(MPI_Comm comm, int calls, bool& early) {
   void* value = nullptr;
   int found = 0;
   if (mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != MPI_SUCCESS) return nullptr;
-  if (!found && calls > 0 && counts_early(comm, calls)) return early = true, nullptr;
+  int before = 0;
+  if (!found && calls > 0 && early_calls(comm, before) && before < calls) return early = true, nullptr;
   Team* team = found ? static_cast<Team*>(value) : make_team(comm);
   if (team != nullptr) last_team = {now, comm, team};
-  if (team != nullptr && !found) team->calls = calls;
   return team;
+}
+
+void count_early(MPI_Comm comm) {
+  if (Team* const team = find_team(comm)) {
+    ++team->calls;
+    return;
+  }
+  int before = 0;
+  if (!early_calls(comm, before)) return;
+  mpi().Comm_set_attr(comm, early_keyval(), reinterpret_cast<void*>(std::intptr_t{before} + 1));
 }
 
 KeptTeam keep(Team& team) {

@@ -103,6 +103,7 @@ struct Counted {
   bool pipeline_explained = false, no_pipeline_explained = false;  // api/pipeline.cpp
   bool piped = false;  // the last call by pipelined-copy-to-cpu was carried out by it, and not as a whole
   Counters counters;
+  std::uint64_t* last_passed = nullptr;  // that of `counters` which counted the last forwarded call
   Tally tally;                  // where the user wants to know
 };
 
@@ -113,7 +114,7 @@ struct Team {
   std::string why_not;      // why it is not eligible
   Passed why_passed = Passed::no_communicator;  // the same in short
   bool ready = false;       // setup() has been done
-  int calls = 0;            // calls before it was ready
+  int calls = 0;            // calls that the MPI took before it was ready
   bool no_messages = false;    // the MPI has no communicator for them; the same on all ranks
 
   run::Group group;         // valid when ready
@@ -172,9 +173,12 @@ DeviceUse mpi_device_use();
 Team* team_of(MPI_Comm comm);
 // That which is there; null if there is none.
 Team* find_team(MPI_Comm comm);
-// The same, but the first `calls` calls on a communicator without a team are only counted: `early` is true then. Programs
-// make communicators for one call, and a team costs as much as some calls. All ranks give the same number.
+// The same, but a call on a communicator without a team is `early`, and there is still none, until count_early() has
+// counted `calls` of them. Programs make communicators for one call, and a team costs as much as some calls. All ranks
+// give the same number.
 Team* team_after(MPI_Comm comm, int calls, bool& early);
+// Counts a call on a communicator that is not ready: one that the MPI has taken, so that all ranks count the same.
+void count_early(MPI_Comm comm);
 
 // On a node with more ranks than processors: asks the MPI to let others run while it waits. Once a process.
 void share_processors(const Config& settings, bool speaks);

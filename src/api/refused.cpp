@@ -1,0 +1,141 @@
+#include "api/refused.hpp"
+
+#include <atomic>
+#include <mutex>
+
+#include "api/serve.hpp"
+#include "api/serve_neighbors.hpp"
+#include "api/taken.hpp"
+#include "mpi/errors.hpp"
+#include "run/native_run.hpp"
+#include "team/neighbors.hpp"
+
+namespace quadrille::api {
+namespace {
+
+using run::Call;
+using run::Side;
+
+std::size_t bytes_of_block(const Side& side, int block) {
+  return static_cast<std::size_t>(side.count_of(block)) * type_info(side.type_of(block)).size;
+}
+
+// ---- Sizes ----
+//
+// We serve a call that sends a rank more or less than it receives from itself. Open MPI refuses such calls before it sends
+// anything, with the error that others return of a message that was too long.
+
+// `call` is sound.
+bool is_uneven(const Call& call) {
+  if (call.in_place) return false;
+  const bool has_one_size = is_regular(call.collective);
+  if (!has_one_size && is_neighbor(call.collective)) return false;
+  int own = 0;
+  if (!has_one_size) mpi().Comm_rank(call.comm, &own);
+  return bytes_of_block(call.send, own) != bytes_of_block(call.recv, own);
+}
+
+// A grid of this process alone, on which no call waits.
+MPI_Comm alone() {
+  static const MPI_Comm comm = [] {
+    const int one = 1, periodic = 1;
+    MPI_Comm made = mpi().comm_null;
+    const ErrorsReturned guard(mpi().comm_self);
+    if (mpi().Cart_create(mpi().comm_self, 1, &one, &periodic, 0, &made) != MPI_SUCCESS) return mpi().comm_null;
+    mpi().Comm_set_errhandler(made, mpi().errors_return);
+    return made;
+  }();
+  return comm;
+}
+
+// One int is sent where two fit. An MPI that does not check sizes copies one.
+bool refuses_one_for_two(Collective collective) {
+  if (alone() == mpi().comm_null || !row_of(collective).of_mpi) return false;
+  int sent[2] = {}, received[4] = {};  // the grid's one process has two neighbours: itself, twice
+  const int ones[2] = {1, 1}, twos[2] = {2, 2}, places[2] = {};
+  const MPI_Aint far_places[2] = {};
+  const MPI_Datatype ints[2] = {mpi().int_type, mpi().int_type};
+  const CollectiveRow& row = row_of(collective);
+  const auto side_of = [&](void* base, Form form, const int* counts) {
+    Side side;
+    side.base = static_cast<std::byte*>(base);
+    side.count = static_cast<std::size_t>(counts[0]);
+    side.type = ints[0];
+    if (!has_arrays(form)) return side;
+    side.counts = counts;
+    side.displacements = places;
+    if (form != Form::arrays) side.types = ints, side.displacements_large = far_places;
+    return side;
+  };
+  return run::run_native({collective, side_of(sent, row.send, ones), side_of(received, row.recv, twos), false, alone()},
+                         alone()) != MPI_SUCCESS;
+}
+
+// Asked once for each collective, after the first error of that kind.
+bool refuses_uneven(Collective collective) {
+  enum : signed char { unknown, no, yes };
+  static std::mutex mutex;
+  static std::array<std::atomic<signed char>, collective_count> known{};
+  std::atomic<signed char>& answer = known[static_cast<std::size_t>(collective)];
+  if (answer.load(std::memory_order_acquire) == unknown) {
+    const std::lock_guard lock(mutex);
+    const Serving guard;
+    if (answer.load(std::memory_order_relaxed) == unknown)
+      answer.store(refuses_one_for_two(collective) ? yes : no, std::memory_order_release);
+  }
+  return answer.load(std::memory_order_relaxed) == yes;
+}
+
+// ---- Errors ----
+
+// A class of errors in arguments. Others also come of communication, in which the other ranks have counted the call.
+bool is_of_arguments(int its_class) {
+  constexpr int classes[] = {MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,    MPI_ERR_COMM,
+                             MPI_ERR_ARG,    MPI_ERR_GROUP, MPI_ERR_REQUEST, MPI_ERR_TOPOLOGY};
+  for (const int one : classes) {
+    if (its_class == one) return true;
+  }
+  return false;
+}
+
+bool was_refused(const Call& call, int error) {
+  if (error == MPI_SUCCESS) return false;
+  int its_class = MPI_ERR_OTHER;
+  mpi().Error_class(error, &its_class);
+  if (is_of_arguments(its_class)) return true;
+  if (its_class == MPI_ERR_TRUNCATE) return is_uneven(call) && refuses_uneven(call.collective);
+  team::Team* const team = team::find_team(call.comm);
+  return team != nullptr && is_refused(call, *team);
+}
+
+void undo(const CountedAhead& ahead, const Call& call) {
+  for (std::size_t c = 0; c < ahead.changed; ++c) *ahead.changes[c].number += ahead.changes[c].back;
+  team::Team* const team = ahead.passed != nullptr ? team::find_team(call.comm) : nullptr;
+  if (team == nullptr) return;
+  --*ahead.passed;
+  pass(*team, team::Passed::argument);
+}
+
+}  // namespace
+
+bool is_refused(const Call& call, team::Team& team) {
+  if (is_neighbor(call.collective)) {
+    const team::Neighbors* const neighbors = team::neighbors_of(team);
+    return neighbors == nullptr || !is_sound(call, *neighbors);
+  }
+  return !is_sound(call, blocks_of(call, team).recv);
+}
+
+bool keep_or_undo_at_length(const CountedAhead& ahead, const Call& call, int error) {
+  bool refused = false;
+  // What the communicator needs cannot be begun: it is lost then, and its next call says so.
+  static_cast<void>(thrown_by([&] {
+    refused = was_refused(call, error);
+    if (refused) return undo(ahead, call);
+    if (ahead.early) team::count_early(call.comm);
+    if (ahead.wants && error == MPI_SUCCESS) want_to_be_ready(call);
+  }));
+  return !refused;
+}
+
+}  // namespace quadrille::api

@@ -1,0 +1,55 @@
+// Calls that the MPI refuses.
+//
+// Idea  The MPI returns a mistake in the arguments on the rank that made it, before anything is sent. The other ranks
+//       know of no call, and a program may handle the error and continue. So a refused call leaves no trace: nothing is
+//       counted, begun or made for it, whatever its form.
+//         is_refused()   finds the mistakes that every MPI reports. Each form asks it before anything else.
+//         CountedAhead   covers what only some MPIs check. A call that is forwarded notes what it has counted, and
+//                        what is to be counted; keep_or_undo() keeps or undoes that by what the MPI returned.
+//
+// Example, the second call of rank 1 has a count of -1, and its third call is the same without the mistake:
+//       rank 0   call, call            2 are counted
+//       rank 1   call, refused, call   2 are counted: both ranks set the communicator up in the same call
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "run/call.hpp"
+#include "team/team.hpp"
+
+namespace quadrille::api {
+
+// Does the MPI refuse the call for an argument of this rank? Not collective.
+bool is_refused(const run::Call& call, team::Team& team);
+
+// What a forwarded call has counted, and what it will count, by what all ranks decide alike.
+struct CountedAhead {
+  struct Change {
+    int* number;
+    int back;  // is added if the MPI refuses the call
+  };
+  static constexpr std::size_t most = 6;
+  std::array<Change, most> changes;  // the first `changed`
+  std::size_t changed = 0;
+  std::uint64_t* passed = nullptr;  // counts why the call was forwarded
+  bool early = false;               // is one of the first calls on its communicator
+  team::Passed why = team::Passed::other;  // of a nonblocking or persistent call
+  bool wants = false;               // a nonblocking call that was forwarded because its communicator is not ready
+
+  CountedAhead() {}  // leaves `changes` as it is: most calls have none
+
+  void note(int& number, int back) {
+    if (changed < most) changes[changed++] = {&number, back};
+  }
+};
+
+// After a forwarded call: `error` is what the MPI returned. False if the MPI refused the call.
+bool keep_or_undo_at_length(const CountedAhead& ahead, const run::Call& call, int error);
+inline bool keep_or_undo(const CountedAhead& ahead, const run::Call& call, int error) {
+  if (error == MPI_SUCCESS && !ahead.early && !ahead.wants) return true;
+  return keep_or_undo_at_length(ahead, call, error);
+}
+
+}  // namespace quadrille::api
