@@ -299,9 +299,36 @@ void Call::fill(int repeat) {
   set_writable(send_memory_, false);
 }
 
+// A negative count, or a null datatype, in one that no block is without.
+void Call::make_mistake(Draw& draw) {
+  const bool has_blocks = !sources().empty() && !targets().empty();
+  if (where_.inter || !has_blocks) return;
+  auto arguments = arguments_;
+  const auto spoil_side = [&](auto& side, bool may_be_negative) {
+    const auto used = std::find_if(side.counts.begin(), side.counts.end(), [](auto count) { return count > 0; });
+    if (used != side.counts.end() && (!may_be_negative || draw.one_in(2))) {
+      side.type = side.types[static_cast<std::size_t>(used - side.counts.begin())] = MPI_DATATYPE_NULL;
+      return true;
+    }
+    if (may_be_negative) side.count = side.counts[0] = -1;
+    return may_be_negative;
+  };
+  // Not all MPIs look at all receive counts.
+  const bool is_wrong = std::visit(
+      [&](auto& a) { return plan_.in_place ? spoil_side(a.receive, false) : spoil_side(a.send, true); }, arguments);
+  if (!is_wrong) return;
+  // MPICH does not give the handler of a communicator to one that is made of its group.
+  MPI_Comm_set_errhandler(where_.comm, MPI_ERRORS_RETURN);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int error =
+      std::visit([&](auto& a) { return call(plan_.collective, plan_.form, a, where_.comm, &request); }, arguments);
+  if (error == MPI_SUCCESS) throw Finding{"a call with a mistake returned no error"};
+}
+
 void Call::start() {
   const std::string name = name_of(plan_.collective, plan_.form);
   if (request_ == MPI_REQUEST_NULL) {
+    if (Draw draw = draw_of_repeat(43); draw.one_in(12)) make_mistake(draw);
     const auto make = [&](auto& a) { return call(plan_.collective, plan_.form, a, where_.comm, &request_); };
     succeed(std::visit(make, arguments_), name);
   }

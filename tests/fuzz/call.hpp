@@ -46,7 +46,8 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   void fill(int repeat);
-  // Blocking forms are complete when it returns.
+  // Blocking forms are complete when it returns. Now and then this rank makes the call with a mistake before, which the MPI
+  // refuses: no other rank knows of that.
   void start();
   void finish();
   // For who completes several calls in one. Null where nothing is under way.
@@ -62,6 +63,7 @@ class Call {
 
  private:
   Draw draw_of_repeat(std::uint64_t what) const;
+  void make_mistake(Draw& draw);
   void choose_side(Draw& draw, const std::vector<std::size_t>& elements, bool receive, Side& side);
   void choose_types(Draw& draw, const std::vector<std::size_t>& elements, bool receive, bool slim, Side& side);
   void choose_places(Draw& draw, const std::vector<std::size_t>& elements, bool receive, Side& side);

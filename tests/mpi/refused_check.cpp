@@ -1,7 +1,7 @@
 // One rank makes a call that the MPI refuses, handles the error, and makes the call again without the mistake; or all
-// ranks do. The other ranks know nothing of the refused call, so it must leave no trace: whatever is counted for calls
-// of a communicator, the next ones would be served on some ranks and forwarded on others, and hang. Each mistake is made
-// before each of the first calls of each form, on the world and on new communicators.
+// ranks do. The other ranks know nothing of the refused call, so it must leave no trace. If it is counted among the calls
+// of a communicator, later ones are served on some ranks and forwarded on others, and hang. Each mistake is made before
+// each of the first calls of each form, on the world and on new communicators.
 //   first   the first 25 calls on a communicator; `first 4`: with each collective every fourth of them
 //   trials  Alltoallv and Alltoallw between nodes, long after the communicator is ready
 #include <dlfcn.h>
@@ -142,9 +142,10 @@ enum class Mistake {
   same_buffers,
 };
 constexpr Mistake mistakes[] = {
-    Mistake::negative_send_count,   Mistake::negative_receive_count, Mistake::null_send_type, Mistake::null_receive_type,
-    Mistake::uncommitted_send_type, Mistake::receive_in_place,       Mistake::no_counts,      Mistake::no_places,
-    Mistake::uneven,                Mistake::null_buffer,            Mistake::same_buffers};
+    Mistake::negative_send_count, Mistake::negative_receive_count, Mistake::null_send_type,
+    Mistake::null_receive_type,   Mistake::uncommitted_send_type,  Mistake::receive_in_place,
+    Mistake::no_counts,           Mistake::no_places,              Mistake::uneven,
+    Mistake::null_buffer,         Mistake::same_buffers};
 
 // Does this MPI return from it, in each form?
 bool is_returned(Mistake mistake, Collective collective) {
@@ -389,7 +390,8 @@ int main(int argc, char** argv) {
     if (trials || (form == Form::persistent && !has_persistent())) continue;
     on_the_world(form);
     for (int c = 0; c < 10; ++c) {
-      for (int wrong = c % step; wrong < first_calls; wrong += step) make_calls(in_turn(c), form, wrong, (wrong + c) % 5 == 4);
+      for (int wrong = c % step; wrong < first_calls; wrong += step)
+        make_calls(in_turn(c), form, wrong, (wrong + c) % 5 == 4);
     }
   }
   for (int wrong = 0; wrong < first_calls && !trials; ++wrong) mix_calls(wrong, wrong % 5 == 4);
