@@ -33,7 +33,7 @@ EVERY_OF = {'hosts': 50}
 # of copies, and by a thread. What they skip elsewhere runs here.
 ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|neighbor\.6'
                     r'|requests-(copies|one-processor|by-thread-single|by-thread-multiple)\.3|taken-check-multiple\.2'
-                    r'|refused-(dropin|api)\.3|refused-trials\.4)$')
+                    r'|refused-(dropin|api|api-nodes)\.3|refused-trials\.4)$')
 # Of these labels what is one test by itself, and none of many with other parameters, runs always, in one build: it is quick.
 UNITS, UNITS_IN = {'plan', 'run'}, 'openmpi'
 SANITIZED = 'asan'

@@ -74,6 +74,9 @@ endif()
 quadrille_mpi_test(mpi.refused-dropin.3 RANKS 3 PROGRAM quadrille_refused_dropin PRELOAD ${taken_persistent_doors}
                    ARGUMENTS first ${refused_step})
 quadrille_mpi_test(mpi.refused-api.3 RANKS 3 PROGRAM quadrille_refused_api ARGUMENTS first ${refused_step})
+# Between nodes persistent calls have tags, which are counted.
+quadrille_mpi_test(mpi.refused-api-nodes.3 RANKS 3 PROGRAM quadrille_refused_api ARGUMENTS first ${refused_step}
+                   SETTINGS QUADRILLE_NODES=blocked:2)
 quadrille_mpi_test(mpi.refused-trials.4 RANKS 4 PROGRAM quadrille_refused_dropin PRELOAD ARGUMENTS trials
                    SETTINGS QUADRILLE_NODES=blocked:2 QUADRILLE_TRIALS=on)
 # What compares them in time with the MPI's own and with the C API; it runs.
