@@ -25,8 +25,8 @@ void remember_passed(const run::Call& call, team::Team& team, team::Passed why, 
                      int* const* kept = nullptr);
 
 // Whether this call goes to the MPI because the last answer is kept (team::Asked::kept). Counts it then, as the short way
-// does: some ranks may make it by a thread that remembers, others by one that does not, and all must count alike. If the
-// MPI refuses the call, that is undone (refused.hpp).
+// does: some ranks may make it by a thread that remembers, others by one that does not, and all must count alike. If
+// the MPI refuses the call, that is undone (refused.hpp).
 inline bool is_kept(int* unasked) {
   if (unasked == nullptr || *unasked == 0) return false;
   --*unasked;

@@ -1,5 +1,6 @@
 #include "api/refused.hpp"
 
+#include <array>
 #include <atomic>
 #include <mutex>
 
@@ -22,8 +23,8 @@ std::size_t bytes_of_block(const Side& side, int block) {
 
 // ---- Sizes ----
 //
-// We serve a call that sends a rank more or less than it receives from itself. Open MPI refuses such calls before it sends
-// anything, with the error that others return of a message that was too long.
+// We serve a call that sends a rank more or less than it receives from itself. Open MPI refuses such calls before it
+// sends anything, with the error that others return of a message that was too long.
 
 // `call` is sound.
 bool is_uneven(const Call& call) {

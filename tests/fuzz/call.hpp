@@ -46,8 +46,8 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   void fill(int repeat);
-  // Blocking forms are complete when it returns. Now and then this rank makes the call with a mistake before, which the MPI
-  // refuses: no other rank knows of that.
+  // Blocking forms are complete when it returns. Now and then this rank makes the call with a mistake before, which the
+  // MPI refuses: no other rank knows of that.
   void start();
   void finish();
   // For who completes several calls in one. Null where nothing is under way.

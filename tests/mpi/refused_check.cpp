@@ -1,6 +1,6 @@
 // One rank makes a call that the MPI refuses, handles the error, and makes the call again without the mistake; or all
-// ranks do. The other ranks know nothing of the refused call, so it must leave no trace. If it is counted among the calls
-// of a communicator, later ones are served on some ranks and forwarded on others, and hang. Each mistake is made before
+// ranks do. The other ranks know nothing of the refused call, so it must leave no trace. If it is counted among the
+// calls of a communicator, later ones are served on some ranks and forwarded on others, and hang. Each mistake is made before
 // each of the first calls of each form, on the world and on new communicators.
 //   first   the first 25 calls on a communicator; `first 4`: with each collective every fourth of them
 //   trials  Alltoallv and Alltoallw between nodes, long after the communicator is ready
