@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/remembered.hpp"
+#include "api/serve.hpp"
 #include "memory/device.hpp"
 #include "mpi/thrown.hpp"
 #include "run/engines.hpp"
@@ -75,7 +76,7 @@ bool all_small(const Count* counts, const Remembered& last) {
 }
 
 inline bool served(const Remembered& last, int error) {
-  if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(last.when.comm, error);
+  if (error != MPI_SUCCESS) [[unlikely]] raise(last.when.comm, error);
   ++*last.served;
   return true;
 }

@@ -19,8 +19,8 @@ struct Behind_PMPI {
   QUADRILLE_MPI_MEMBER(Allreduce)
 };
 
-void get_ready(MPI_Comm comm) {
-  if (api::some_wanted.load(std::memory_order_relaxed)) api::get_ready_in_a_barrier(comm);
+[[gnu::always_inline]] inline void get_ready(MPI_Comm comm) {
+  if (api::some_wanted.load(std::memory_order_relaxed)) [[unlikely]] api::leave(api::get_ready_in_a_barrier(comm));
 }
 
 }  // namespace

@@ -42,7 +42,12 @@ struct Behind_PMPI {
   QUADRILLE_NEXT_FUNCTIONS(QUADRILLE_MPI_MEMBER)
 };
 
-// Those of ours in a list of the program's. Short lists take no memory.
+std::span<const MPI_Request> list(int count, const MPI_Request* handles) {
+  if (count <= 0 || handles == nullptr) return {};
+  return {handles, static_cast<std::size_t>(count)};
+}
+
+// The requests of ours in a list of the program's. Short lists take no memory.
 class Ours {
  public:
   explicit Ours(std::span<const MPI_Request> handles) {
@@ -85,59 +90,106 @@ class Ours {
   std::vector<Quadrille_Request> many_;  // all of them, if there are more
 };
 
-std::span<const MPI_Request> list(int count, const MPI_Request* handles) {
-  if (count <= 0 || handles == nullptr) return {};
-  return {handles, static_cast<std::size_t>(count)};
-}
-
-// Lets the MPI say what has completed. Open MPI frees a persistent request that has failed, and may give its handle to
-// another one.
-template <class Complete>
-int complete_by(std::span<const MPI_Request> handles, Ours& ours, Complete complete) {
-  const std::vector<State*> may_fail = ours.may_fail();
-  const int error = complete();
-  for (State* const request : may_fail) {
-    const bool is_there = std::find(handles.begin(), handles.end(), request->handle) != handles.end();
-    if (error != MPI_SUCCESS && !is_there && request->complete.load(std::memory_order_acquire))
-      api::free_taken(*request);
+// A call that completes requests of the program. In the functions of the MPI an error handler of the program may throw:
+// nothing here catches that. What is thrown by our own part is an error of the call.
+class Completion {
+ public:
+  explicit Completion(std::span<const MPI_Request> handles) : handles_(handles) {
+    error_ = api::guarded(mpi().comm_world, [&] {
+      ours_.emplace(handles);
+      return MPI_SUCCESS;
+    });
   }
-  return error;
-}
+  int error() const { return error_; }
+  bool any() const { return ours_->any(); }
+  bool persistent() { return ours_->persistent(); }
+  int wait() {
+    if (!any()) return MPI_SUCCESS;
+    return by_us([&] { api::wait_until_complete(ours_->all()); });
+  }
+  int make_progress() { return by_us(api::go_on_with_all); }
+  int let_others_run() {
+    return by_us([&] { api::let_others_run(ours_->all()); });
+  }
+
+  // Lets the MPI say what has completed.
+  template <class Complete>
+  int by_the_mpi(Complete complete) {
+    if (const int error = by_us([&] { may_fail_ = ours_->may_fail(); }); error != MPI_SUCCESS) return error;
+    FreeFailed after{*this};
+    const int error = complete();
+    after.any = error != MPI_SUCCESS;
+    return error;
+  }
+
+ private:
+  // Open MPI frees a persistent request that has failed, and may give its handle to another one. Also if the error
+  // handler does not return.
+  struct FreeFailed {
+    Completion& completion;
+    bool any = true;
+    ~FreeFailed() {
+      if (any) completion.free_failed();
+    }
+  };
+
+  void free_failed() {
+    for (State* const request : may_fail_) {
+      const bool is_there = std::find(handles_.begin(), handles_.end(), request->handle) != handles_.end();
+      if (!is_there && request->complete.load(std::memory_order_acquire)) api::free_taken(*request);
+    }
+  }
+  template <class Work>
+  int by_us(Work work) {
+    return api::guarded(mpi().comm_world, [&] {
+      work();
+      return MPI_SUCCESS;
+    });
+  }
+
+  std::span<const MPI_Request> handles_;
+  std::optional<Ours> ours_;
+  std::vector<State*> may_fail_;
+  int error_ = MPI_SUCCESS;
+};
 
 template <class Behind>
 int wait_for_one(MPI_Request* handle, MPI_Status* status) {
-  Ours ours(list(handle != nullptr ? 1 : 0, handle));
-  if (ours.any()) api::wait_until_complete(ours.all());
-  return complete_by(list(1, handle), ours, [&] { return Behind::Wait(handle, status); });
+  Completion completion(list(handle != nullptr ? 1 : 0, handle));
+  if (completion.error() != MPI_SUCCESS) return completion.error();
+  if (const int error = completion.wait(); error != MPI_SUCCESS) return error;
+  return completion.by_the_mpi([&] { return Behind::Wait(handle, status); });
 }
 
 template <class Behind>
 int wait_for_all(int count, MPI_Request* handles, MPI_Status* statuses) {
-  Ours ours(list(count, handles));
-  if (ours.any()) api::wait_until_complete(ours.all());
-  return complete_by(list(count, handles), ours, [&] { return Behind::Waitall(count, handles, statuses); });
+  Completion completion(list(count, handles));
+  if (completion.error() != MPI_SUCCESS) return completion.error();
+  if (const int error = completion.wait(); error != MPI_SUCCESS) return error;
+  return completion.by_the_mpi([&] { return Behind::Waitall(count, handles, statuses); });
 }
 
 // Until `test`, an MPI function that tests, has found something. A request that is behind none of the others goes on as
 // well.
 template <class Test>
-int test_until_found(int count, const MPI_Request* handles, Test test) {
+int test_until_found(Completion& completion, Test test) {
   constexpr int turns_before_yield = 1000;
-  Ours ours(list(count, handles));
   for (int turn = 0;; ++turn) {
-    api::go_on_with_all();
+    if (const int error = completion.make_progress(); error != MPI_SUCCESS) return error;
     bool found = false;
-    const int error = complete_by(list(count, handles), ours, [&] { return test(found); });
+    const int error = completion.by_the_mpi([&] { return test(found); });
     if (found || error != MPI_SUCCESS) return error;
     turn < turns_before_yield ? sys::pause() : sys::yield();
-    api::let_others_run(ours.all());
+    if (const int failed = completion.let_others_run(); failed != MPI_SUCCESS) return failed;
   }
 }
 
 template <class Behind>
 int wait_for_any(int count, MPI_Request* handles, int* index, MPI_Status* status) {
-  if (!Ours(list(count, handles)).any()) return Behind::Waitany(count, handles, index, status);
-  return test_until_found(count, handles, [&](bool& found) {
+  Completion completion(list(count, handles));
+  if (completion.error() != MPI_SUCCESS) return completion.error();
+  if (!completion.any()) return Behind::Waitany(count, handles, index, status);
+  return test_until_found(completion, [&](bool& found) {
     int flag = 0;
     const int error = mpi().Testany(count, handles, index, &flag, status);
     found = flag != 0;
@@ -147,8 +199,10 @@ int wait_for_any(int count, MPI_Request* handles, int* index, MPI_Status* status
 
 template <class Behind>
 int wait_for_some(int count, MPI_Request* handles, int* completed, int* indices, MPI_Status* statuses) {
-  if (!Ours(list(count, handles)).any()) return Behind::Waitsome(count, handles, completed, indices, statuses);
-  return test_until_found(count, handles, [&](bool& found) {
+  Completion completion(list(count, handles));
+  if (completion.error() != MPI_SUCCESS) return completion.error();
+  if (!completion.any()) return Behind::Waitsome(count, handles, completed, indices, statuses);
+  return test_until_found(completion, [&](bool& found) {
     const int error = mpi().Testsome(count, handles, completed, indices, statuses);
     found = *completed != 0;  // or there is none to wait for
     return error;
@@ -158,12 +212,12 @@ int wait_for_some(int count, MPI_Request* handles, int* completed, int* indices,
 // Looks at ours, then lets the MPI do its test, which says by `is_done()` whether it has found something.
 template <class Test, class IsDone>
 int look_and_test(std::span<const MPI_Request> handles, Test test, IsDone is_done) {
-  Ours ours(handles);
-  if (!ours.any()) return test();
-  api::go_on_with_all();
-  const int error = complete_by(handles, ours, test);
-  if (error == MPI_SUCCESS && !is_done()) api::let_others_run(ours.all());
-  return error;
+  Completion completion(handles);
+  if (completion.error() != MPI_SUCCESS) return completion.error();
+  if (!completion.any()) return test();
+  if (const int error = completion.make_progress(); error != MPI_SUCCESS) return error;
+  const int error = completion.by_the_mpi(test);
+  return error == MPI_SUCCESS && !is_done() ? completion.let_others_run() : error;
 }
 
 bool is_set(const int* flag) { return flag == nullptr || *flag != 0; }
@@ -171,19 +225,25 @@ bool is_set(const int* flag) { return flag == nullptr || *flag != 0; }
 template <class Behind>
 int start_one(MPI_Request* handle, const void* site) {
   std::optional<record::Recorded> recorded;
-  if (record::on && handle != nullptr) record::begin_start(recorded.emplace(), *handle, site);
+  if (record::on && handle != nullptr) {
+    static_cast<void>(quadrille::thrown_by([&] { record::begin_start(recorded.emplace(), *handle, site); }));
+  }
   State* const request = handle != nullptr ? api::taken_behind(*handle) : nullptr;
   if (request == nullptr || !request->persistent) return Behind::Start(handle);
   if (!request->complete.load(std::memory_order_acquire)) return api::raise(mpi().comm_world, MPI_ERR_REQUEST);
   if (const int error = mpi().Start(handle); error != MPI_SUCCESS) return error;
-  api::start_taken(*request);
-  return MPI_SUCCESS;
+  return api::guarded(mpi().comm_world, [&] {
+    api::start_taken(*request);
+    return MPI_SUCCESS;
+  });
 }
 
 // One after the other where some are ours, or are written down.
 template <class Behind>
 int start_all(int count, MPI_Request* handles, const void* site) {
-  if (!record::on && !Ours(list(count, handles)).persistent()) return Behind::Startall(count, handles);
+  Completion completion(list(count, handles));
+  if (completion.error() != MPI_SUCCESS) return completion.error();
+  if (!record::on && !completion.persistent()) return Behind::Startall(count, handles);
   for (int i = 0; i < count; ++i) {
     if (const int error = start_one<Behind>(&handles[i], site); error != MPI_SUCCESS) return error;
   }
@@ -272,10 +332,10 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
       [=] { return is_set(flag); });
 }
 
-// Apart, so that a door needs no memory for it on its way to what comes after us.
+// Apart, so that a door needs no memory for it on its way to what comes after us, and an exception passes the door.
 template <auto work, class... Arguments>
 [[gnu::noinline]] int with_ours(Arguments... arguments) {
-  return api::guarded(mpi().comm_world, [&] { return work(arguments...); });
+  return work(arguments...);
 }
 
 }  // namespace
@@ -285,7 +345,7 @@ template <auto work, class... Arguments>
   QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {               \
     if (!api::TakenTable::any()) [[likely]]                       \
       return Behind_##PREFIX::Name(__VA_ARGS__);                  \
-    return with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__);        \
+    return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__)); \
   }
 
 #define QUADRILLE_COMPLETE(PREFIX)                                                                                     \
@@ -317,7 +377,7 @@ template <auto work, class... Arguments>
   QUADRILLE_EXPORT int PREFIX##_##Name PARAMETERS {                                     \
     if (!api::TakenTable::any() && !record::on) [[likely]]                              \
       return Behind_##PREFIX::Name(__VA_ARGS__);                                        \
-    return with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__, __builtin_return_address(0)); \
+    return api::leave(with_ours<&work<Behind_##PREFIX>>(__VA_ARGS__, __builtin_return_address(0))); \
   }
 
 #define QUADRILLE_KEEP(PREFIX)                                                                        \

@@ -131,25 +131,32 @@ Argument with_buffer(Argument given, const run::Call&) {
   return given;
 }
 
+// As hand_on(), in a program that has loaded the driver of a device.
+template <Collective collective, class Function, class... Arguments>
+[[gnu::noinline]] int hand_on_beside_devices(Function function, choose::HostBuffers buffers, Arguments... arguments) {
+  const run::Call call = call_of(collective, arguments...);
+  team::Team* team = nullptr;
+  std::unique_ptr<OnHost> on_host;
+  const int ready = guarded(call.comm, [&] {
+    on_host = on_host_for_the_mpi(call, buffers, team);
+    if (on_host != nullptr) fetch(*on_host, *team, true);
+    return MPI_SUCCESS;
+  });
+  if (ready != MPI_SUCCESS) return ready;
+  // The MPI may call an error handler of the program here.
+  const int error = on_host == nullptr ? function(arguments...) : function(with_buffer(arguments, on_host->call())...);
+  return guarded(call.comm, [&] {
+    const int agreed = with_failed_copies(team, error, true, on_host != nullptr && on_host->is_needed());
+    const int finished = on_host != nullptr ? on_host->finish(agreed) : agreed;
+    return error == MPI_SUCCESS && finished != MPI_SUCCESS ? raise(call.comm, finished) : finished;
+  });
+}
+
 // Hands a call to the MPI's function. Memory of a device goes there only if the MPI takes it.
 template <Collective collective, class Function, class... Arguments>
 int hand_on(Function function, choose::HostBuffers buffers, Arguments... arguments) {
   if (memory::device_driver() == nullptr) return function(arguments...);
-  const run::Call call = call_of(collective, arguments...);
-  return guarded(call.comm, [&] {
-    team::Team* team = nullptr;
-    const std::unique_ptr<OnHost> on_host = on_host_for_the_mpi(call, buffers, team);
-    int error = MPI_SUCCESS;  // which the MPI has raised
-    int finished = MPI_SUCCESS;
-    if (on_host == nullptr) {
-      error = function(arguments...);
-      finished = with_failed_copies(team, error, true, false);
-    } else {
-      finished = run_over_host(*on_host, *team, true,
-                               [&] { return error = function(with_buffer(arguments, on_host->call())...); });
-    }
-    return error == MPI_SUCCESS && finished != MPI_SUCCESS ? raise(call.comm, finished) : finished;
-  });
+  return hand_on_beside_devices<collective>(function, buffers, arguments...);
 }
 
 // What the short way did not serve. A function of its own, so that the short way need not keep anything for it.

@@ -317,23 +317,26 @@ using quadrille::Collective;
 
 int Quadrille_Alltoall_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                                MPI_Datatype recvtype, void* stream, MPI_Comm comm) {
-  return api::enqueue(api::call_of(Collective::alltoall, QUADRILLE_ARGUMENTS_UNIFORM), stream, __builtin_return_address(0));
+  return api::leave(api::enqueue(api::call_of(Collective::alltoall, QUADRILLE_ARGUMENTS_UNIFORM), stream,
+                                 __builtin_return_address(0)));
 }
 
 int Quadrille_Alltoallv_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                                 void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
                                 void* stream, MPI_Comm comm) {
-  return api::enqueue(api::call_of(Collective::alltoallv, QUADRILLE_ARGUMENTS_VECTOR), stream, __builtin_return_address(0));
+  return api::leave(api::enqueue(api::call_of(Collective::alltoallv, QUADRILLE_ARGUMENTS_VECTOR), stream,
+                                 __builtin_return_address(0)));
 }
 
 int Quadrille_Alltoallw_enqueue(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                 const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                                 const int rdispls[], const MPI_Datatype recvtypes[], void* stream, MPI_Comm comm) {
-  return api::enqueue(api::call_of(Collective::alltoallw, QUADRILLE_ARGUMENTS_TYPED), stream, __builtin_return_address(0));
+  return api::leave(api::enqueue(api::call_of(Collective::alltoallw, QUADRILLE_ARGUMENTS_TYPED), stream,
+                                 __builtin_return_address(0)));
 }
 
 int Quadrille_Start_enqueue(Quadrille_Request* request, void* stream) {
-  return api::start_in_stream(request, stream, __builtin_return_address(0));
+  return api::leave(api::start_in_stream(request, stream, __builtin_return_address(0)));
 }
 
-int Quadrille_Enqueue_status(MPI_Comm comm) { return api::enqueue_status(comm); }
+int Quadrille_Enqueue_status(MPI_Comm comm) { return api::leave(api::enqueue_status(comm)); }

@@ -246,6 +246,13 @@ int exchange(const Arguments& call, MPI_Comm comm) {
   return api::raise(comm, error);
 }
 
+[[gnu::noinline]] int exchange_from(const void* site, const Arguments& call, MPI_Comm comm) {
+  if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
+  std::optional<quadrille::record::Recorded> recorded;
+  if (quadrille::record::on) recorded.emplace().begin_sparse(comm, site);
+  return api::guarded(comm, [&] { return exchange(call, comm); });
+}
+
 }  // namespace
 
 int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destinations[],
@@ -253,15 +260,12 @@ int Quadrille_Exchange(const void* sendbuf, int ndestinations, const int destina
                        MPI_Datatype sendtype, MPI_Datatype recvtype, MPI_Comm comm,
                        Quadrille_Received* received) {
   if (received != nullptr) *received = {};
-  if (!mpi().usable) return api::raise(comm, MPI_ERR_OTHER);
-  std::optional<quadrille::record::Recorded> recorded;
-  if (quadrille::record::on) recorded.emplace().begin_sparse(comm, __builtin_return_address(0));
   const Arguments call{
       {static_cast<const std::byte*>(sendbuf), {destinations, 0}, sendcounts, sdispls, sendtype},
       ndestinations,
       recvtype,
       received};
-  return api::guarded(comm, [&] { return exchange(call, comm); });
+  return api::leave(exchange_from(__builtin_return_address(0), call, comm));
 }
 
 int Quadrille_Received_free(Quadrille_Received* received) {

@@ -3,12 +3,17 @@
 // Fortran reaches us too. The Fortran layers of MPICH and Intel MPI call the C functions MPI_X; those of
 // Open MPI call PMPI_X. Both have turned Fortran's MPI_IN_PLACE and MPI_BOTTOM into C's by then. So the
 // MPI_ names are defined here for every ABI, and the PMPI_ names for Open MPI as well. There is one
-// exception, MPI_Init of MPICH's mpi_f08, which calls PMPI_Init: the functions that start an MPI have
-// both names for every ABI. We ourselves reach the MPI by looking its symbols up in its own library, so
+// exception, MPI_Init of MPICH's mpi_f08, which calls PMPI_Init: the functions that start an MPI
+// have both names for every ABI. So have those of a tool that is called before us, and calls PMPI_Init.
+//
+// What we forward goes on to the next function of the name (api/next_names.hpp): a tool that is loaded
+// behind us sees it. We ourselves reach the MPI by looking its symbols up in its own library, so
 // there is no way back to here.
 #include "api/doors.hpp"
 #include "api/memory_doors.hpp"
+#include "api/next_names.hpp"
 #include "api/taken.hpp"
+#include "api/tools_before.hpp"
 #include "api/warm_up.hpp"
 #include "quadrille.h"
 #include "team/record.hpp"
@@ -21,12 +26,19 @@ namespace api = quadrille::api;
 
 namespace {
 
-// What MPI_Init does, by `native`, and what is to be done around it.
-template <class Native>
-int start(Native native) {
-  if (quadrille::thrown_by(quadrille::team::before_init) != MPI_SUCCESS) return MPI_ERR_NO_MEM;
-  if (const int error = native(); error != MPI_SUCCESS) return error;
+#define QUADRILLE_FORWARD(collective, Name, ...) QUADRILLE_FORWARD_MEMBER(Name)
+struct Behind_MPI {
+  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_FORWARD)
+  QUADRILLE_FORWARD_MEMBER(Init)
+  QUADRILLE_FORWARD_MEMBER(Init_thread)
+  QUADRILLE_FORWARD_MEMBER(Alloc_mem)
+  QUADRILLE_FORWARD_MEMBER(Free_mem)
+};
+
+// What is done after MPI_Init, once: that of a tool comes here twice, as it calls PMPI_Init.
+int prepare_program() {
   return api::guarded(mpi().comm_world, [] {
+    quadrille::team::find_tools_before = api::tools_before;
     if (quadrille::team::after_init()) {
       api::warm_up();
       api::get_world_ready_to_take();
@@ -36,48 +48,66 @@ int start(Native native) {
   });
 }
 
+// What MPI_Init does, by `next`, and what is to be done around it.
+template <class Next, class... Arguments>
+int start(Next next, Arguments... arguments) {
+  if (quadrille::thrown_by(quadrille::team::before_init) != MPI_SUCCESS) return MPI_ERR_NO_MEM;
+  if (const int error = next(arguments...); error != MPI_SUCCESS) return error;
+  return prepare_program();
+}
+
 }  // namespace
 
 extern "C" {
 
-#define QUADRILLE_INTERPOSE(PREFIX, collective, Name, FORM, Displacement)                   \
-  QUADRILLE_EXPORT int PREFIX##_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {    \
-    return api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name, \
-                                                      QUADRILLE_ARGUMENTS_##FORM);          \
+#define QUADRILLE_INTERPOSE(PREFIX, native, collective, Name, FORM, Displacement)                                      \
+  QUADRILLE_EXPORT int PREFIX##_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                               \
+    return api::leave(                                                                                                 \
+        api::serve_or_pass<Collective::collective>(Door::drop_in, native, QUADRILLE_ARGUMENTS_##FORM));                \
   }
-#define QUADRILLE_INTERPOSE_MPI(...) QUADRILLE_INTERPOSE(MPI, __VA_ARGS__)
-#define QUADRILLE_INTERPOSE_PMPI(...) QUADRILLE_INTERPOSE(PMPI, __VA_ARGS__)
+#define QUADRILLE_INTERPOSE_MPI(collective, Name, ...) \
+  QUADRILLE_INTERPOSE(MPI, ([](auto... all) { return Behind_MPI::Name(all...); }), collective, Name, __VA_ARGS__)
+#define QUADRILLE_INTERPOSE_PMPI(collective, Name, ...) \
+  QUADRILLE_INTERPOSE(PMPI, &quadrille::Mpi::Name, collective, Name, __VA_ARGS__)
 
-#define QUADRILLE_INTERPOSE_MEMORY(PREFIX)                                               \
+#define QUADRILLE_INTERPOSE_MEMORY(PREFIX, NEXT)                                         \
   QUADRILLE_EXPORT int PREFIX##_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) { \
-    return quadrille::api::alloc_mem(size, info, baseptr);                               \
+    return api::alloc_mem(size, info, baseptr, NEXT(Alloc_mem));                         \
   }                                                                                      \
-  QUADRILLE_EXPORT int PREFIX##_Free_mem(void* base) { return quadrille::api::free_mem(base); }
+  QUADRILLE_EXPORT int PREFIX##_Free_mem(void* base) { return api::free_mem(base, NEXT(Free_mem)); }
 
-#define QUADRILLE_INTERPOSE_START(PREFIX)                                                           \
+#define QUADRILLE_INTERPOSE_START(PREFIX, NEXT)                                                     \
   QUADRILLE_EXPORT int PREFIX##_Init(int* argc, char*** argv) {                                     \
-    return start([&] { return mpi().Init(argc, argv); });                                           \
+    return api::leave(start(NEXT(Init), argc, argv));                                               \
   }                                                                                                 \
   QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required, int* provided) { \
-    return start([&] { return mpi().Init_thread(argc, argv, required, provided); });                \
+    return api::leave(start(NEXT(Init_thread), argc, argv, required, provided));                    \
   }
 
+#define QUADRILLE_NEXT_OF(Name) Behind_MPI::next_##Name()
+#define QUADRILLE_MPIS(Name) mpi().Name
+
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_MPI)
-QUADRILLE_INTERPOSE_MEMORY(MPI)
+QUADRILLE_INTERPOSE_MEMORY(MPI, QUADRILLE_NEXT_OF)
 #if defined(QUADRILLE_ABI_OPENMPI)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PMPI)
-QUADRILLE_INTERPOSE_MEMORY(PMPI)
+QUADRILLE_INTERPOSE_MEMORY(PMPI, QUADRILLE_MPIS)
 #endif
-QUADRILLE_INTERPOSE_START(MPI)
-QUADRILLE_INTERPOSE_START(PMPI)
+QUADRILLE_INTERPOSE_START(MPI, QUADRILLE_NEXT_OF)
+QUADRILLE_INTERPOSE_START(PMPI, QUADRILLE_MPIS)
 
-// The doors for large counts are in a library of their own (interpose_large.cpp), which calls these.
+// The doors for large counts are in a library of their own (interpose_large.cpp), which calls these. `next` is what
+// comes after that library, or null.
 #if defined(QUADRILLE_HAVE_LARGE_COUNT)
-#define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                \
-  QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {    \
-    if (mpi().Name##_c == nullptr) return api::raise(comm, MPI_ERR_OTHER); /* loaded by mistake */ \
-    return api::serve_or_pass<Collective::collective>(Door::drop_in, &quadrille::Mpi::Name##_c,    \
-                                                      QUADRILLE_ARGUMENTS_##FORM);                 \
+#define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                              \
+  QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),                    \
+                                            decltype(quadrille::Mpi::Name##_c) next) {                           \
+    auto* const of_the_mpi = mpi().Name##_c;                                                                     \
+    if (of_the_mpi == nullptr) return api::leave(api::raise(comm, MPI_ERR_OTHER)); /* loaded by mistake */       \
+    if (next == nullptr) next = of_the_mpi;                                                                      \
+    const auto native = [=](auto... all) { return api::forward(next, of_the_mpi, all...); };                     \
+    return api::leave(                                                                                           \
+        api::serve_or_pass<Collective::collective>(Door::drop_in, native, QUADRILLE_ARGUMENTS_##FORM));          \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_SERVE_LARGE)
 #endif

@@ -5,23 +5,30 @@
 // and hands its calls to the first, where all state is.
 #include <mpi.h>
 
+#include "api/next_added.hpp"
 #include "collective/signatures.hpp"
 
 #define QUADRILLE_EXPORT __attribute__((visibility("default")))
 
 extern "C" {
 
-#define QUADRILLE_INTERPOSE_LARGE(collective, Name, FORM, Displacement)                   \
-  int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint));             \
-  QUADRILLE_EXPORT int MPI_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) { \
-    return quadrille_##Name##_c(QUADRILLE_ARGUMENTS_##FORM);                              \
+#define QUADRILLE_LARGE_PARAMETERS(FORM) QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)
+
+#define QUADRILLE_INTERPOSE_LARGE(collective, Name, FORM, Displacement)                                            \
+  int quadrille_##Name##_c(QUADRILLE_LARGE_PARAMETERS(FORM), int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM)));       \
+  QUADRILLE_EXPORT int MPI_##Name##_c(QUADRILLE_LARGE_PARAMETERS(FORM)) {                                          \
+    return quadrille_##Name##_c(QUADRILLE_ARGUMENTS_##FORM,                                                        \
+                                QUADRILLE_NEXT_ADDED("MPI_" #Name "_c", QUADRILLE_LARGE_PARAMETERS(FORM)));        \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE)
 
 #define QUADRILLE_INTERPOSE_LARGE_START(collective, Name, FORM, Displacement)                                    \
-  int quadrille_I##collective##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Request * request);      \
-  QUADRILLE_EXPORT int MPI_I##collective##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Request* request) { \
-    return quadrille_I##collective##_c(QUADRILLE_ARGUMENTS_##FORM, request);                                     \
+  int quadrille_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request* request,                        \
+                                  int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request*));                  \
+  QUADRILLE_EXPORT int MPI_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request* request) {           \
+    return quadrille_I##collective##_c(                                                                          \
+        QUADRILLE_ARGUMENTS_##FORM, request,                                                                     \
+        QUADRILLE_NEXT_ADDED("MPI_I" #collective "_c", QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request*));         \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE_START)
 

@@ -3,16 +3,21 @@
 // counts (interpose_large.cpp), they are loaded only where the MPI has these functions.
 #include <mpi.h>
 
+#include "api/next_added.hpp"
 #include "collective/signatures.hpp"
 
 #define QUADRILLE_EXPORT __attribute__((visibility("default")))
 
 extern "C" {
 
+#define QUADRILLE_INIT_PARAMETERS(FORM, Count, Displacement) \
+  QUADRILLE_PARAMETERS_##FORM(Count, Displacement), MPI_Info info, MPI_Request* request
+
 #define QUADRILLE_INTERPOSE_INIT(PREFIX, Name, FORM, Displacement)                                                     \
-  QUADRILLE_EXPORT int PREFIX##_##Name##_init(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info info,           \
-                                              MPI_Request* request) {                                                  \
-    return quadrille_##Name##_init(QUADRILLE_ARGUMENTS_##FORM, info, request);                                         \
+  QUADRILLE_EXPORT int PREFIX##_##Name##_init(QUADRILLE_INIT_PARAMETERS(FORM, int, Displacement)) {                    \
+    return quadrille_##Name##_init(                                                                                    \
+        QUADRILLE_ARGUMENTS_##FORM, info, request,                                                                     \
+        QUADRILLE_NEXT_ADDED(#PREFIX "_" #Name "_init", QUADRILLE_INIT_PARAMETERS(FORM, int, Displacement)));          \
   }
 // Open MPI's Fortran calls the names that begin with a P, see interpose.cpp.
 #if defined(QUADRILLE_NAMED_MPIX)
@@ -24,16 +29,19 @@ extern "C" {
 #endif
 
 #define QUADRILLE_INTERPOSE_PERSISTENT(collective, Name, FORM, Displacement)                                            \
-  int quadrille_##Name##_init(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info info, MPI_Request * request);   \
+  int quadrille_##Name##_init(QUADRILLE_INIT_PARAMETERS(FORM, int, Displacement),                                      \
+                              int (*next)(QUADRILLE_INIT_PARAMETERS(FORM, int, Displacement)));                        \
   QUADRILLE_INTERPOSE_NAMES(Name, FORM, Displacement)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PERSISTENT)
 
 #if defined(QUADRILLE_HAVE_LARGE_COUNT)
 #define QUADRILLE_INTERPOSE_PERSISTENT_LARGE(collective, Name, FORM, Displacement)                                 \
-  int quadrille_##Name##_init_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info info, MPI_Request * request); \
-  QUADRILLE_EXPORT int MPI_##Name##_init_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info info,         \
-                                           MPI_Request* request) {                                                 \
-    return quadrille_##Name##_init_c(QUADRILLE_ARGUMENTS_##FORM, info, request);                                    \
+  int quadrille_##Name##_init_c(QUADRILLE_INIT_PARAMETERS(FORM, MPI_Count, MPI_Aint),                              \
+                                int (*next)(QUADRILLE_INIT_PARAMETERS(FORM, MPI_Count, MPI_Aint)));                \
+  QUADRILLE_EXPORT int MPI_##Name##_init_c(QUADRILLE_INIT_PARAMETERS(FORM, MPI_Count, MPI_Aint)) {                 \
+    return quadrille_##Name##_init_c(                                                                              \
+        QUADRILLE_ARGUMENTS_##FORM, info, request,                                                                 \
+        QUADRILLE_NEXT_ADDED("MPI_" #Name "_init_c", QUADRILLE_INIT_PARAMETERS(FORM, MPI_Count, MPI_Aint)));       \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PERSISTENT_LARGE)
 #endif

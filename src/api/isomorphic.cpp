@@ -106,9 +106,9 @@ int set_iso_sizes(MPI_Comm comm, int asserted) {
 
 int Quadrille_Iso_neighborhood_create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info,
                                       MPI_Comm* isocomm) {
-  return api::guarded(cartcomm, [&] { return create(cartcomm, s, offsets, info, isocomm); });
+  return api::leave(api::guarded(cartcomm, [&] { return create(cartcomm, s, offsets, info, isocomm); }));
 }
 
 int Quadrille_Set_iso_sizes(MPI_Comm comm, int asserted) {
-  return api::guarded(comm, [&] { return set_iso_sizes(comm, asserted); });
+  return api::leave(api::guarded(comm, [&] { return set_iso_sizes(comm, asserted); }));
 }

@@ -5,6 +5,7 @@
 #include "api/doors.hpp"
 #include "api/making.hpp"
 #include "api/requests.hpp"
+#include "mpi/errors.hpp"
 #include "quadrille.h"
 #include "run/native_run.hpp"
 
@@ -22,13 +23,17 @@ int by_request(const run::Call& call) {
   if (error != MPI_SUCCESS) return error;
   // The call is counted as passed on already, and ranks tell each other of failed copies by that number.
   --request->team->counted.counters.served;
-  return Quadrille_Wait(&request);
+  return api::wait_for(&request);
 }
 
 int stand_in(const run::Call& call) {
   return api::guarded(call.comm, [&] {
     if (!mpi().usable) return api::raise(call.comm, MPI_ERR_OTHER);
-    return api::fits_the_mpi(call) ? run::run_native(call, call.comm) : by_request(call);
+    if (!api::fits_the_mpi(call)) return by_request(call);
+    if (call.comm == mpi().comm_null) return run::run_native(call, call.comm);
+    const quadrille::ErrorsReturned guard(call.comm);
+    const int error = run::run_native(call, call.comm);
+    return error == MPI_SUCCESS ? error : api::raise(call.comm, error);
   });
 }
 
@@ -46,7 +51,8 @@ int pass_on(Function function, Arguments... arguments) {
 #define QUADRILLE_DEFINE_LARGE(function, collective, Name, FORM)                                                 \
   int Quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)) {                                   \
     const auto native = [](auto... arguments) { return pass_on<Collective::collective>(function, arguments...); }; \
-    return api::serve_or_pass<Collective::collective>(Door::explicit_api, native, QUADRILLE_ARGUMENTS_##FORM);   \
+    return api::leave(                                                                                           \
+        api::serve_or_pass<Collective::collective>(Door::explicit_api, native, QUADRILLE_ARGUMENTS_##FORM));     \
   }
 #define QUADRILLE_DEFINE_WITHOUT(collective, Name, FORM, Displacement) \
   QUADRILLE_DEFINE_LARGE(nullptr, collective, Name, FORM)

@@ -66,7 +66,7 @@ int release(void* base) {
   return MPI_SUCCESS;
 }
 
-int alloc_mem(MPI_Aint bytes, MPI_Info info, void* base) {
+int alloc_mem(MPI_Aint bytes, MPI_Info info, void* base, decltype(&MPI_Alloc_mem) next) {
   // What is wrong with an argument, and what the hints mean, the MPI says.
   if (bytes > 0 && base != nullptr && info == mpi().info_null) {
     void* const block = memory::heap_allocate(static_cast<std::size_t>(bytes), sys::cache_line);
@@ -76,11 +76,11 @@ int alloc_mem(MPI_Aint bytes, MPI_Info info, void* base) {
     }
     memory::heap_free(block);
   }
-  return mpi().Alloc_mem(bytes, info, base);
+  return next(bytes, info, base);
 }
 
-int free_mem(void* base) {
-  if (!given().take(base)) return mpi().Free_mem(base);
+int free_mem(void* base, decltype(&MPI_Free_mem) next) {
+  if (!given().take(base)) return next(base);
   memory::heap_free(base);
   return MPI_SUCCESS;
 }

@@ -9,8 +9,8 @@ namespace quadrille::api {
 int allocate(MPI_Aint bytes, void** base);
 int release(void* base);
 
-// MPI_Alloc_mem and MPI_Free_mem: from the heap if it is active, else the MPI's.
-int alloc_mem(MPI_Aint bytes, MPI_Info info, void* base);
-int free_mem(void* base);
+// MPI_Alloc_mem and MPI_Free_mem: from the heap if it is active, else by `next`.
+int alloc_mem(MPI_Aint bytes, MPI_Info info, void* base, decltype(&MPI_Alloc_mem) next);
+int free_mem(void* base, decltype(&MPI_Free_mem) next);
 
 }  // namespace quadrille::api

@@ -53,5 +53,6 @@ int Quadrille_Neighbor_allgatherw(QUADRILLE_PARAMETERS_GATHERW(int, MPI_Aint)) {
     const run::Call call = api::call_of(Collective::neighbor_allgatherw, arguments...);
     return api::guarded(call.comm, [&] { return allgatherw_of_the_mpi(call); });
   };
-  return api::serve_or_pass<Collective::neighbor_allgatherw>(Door::explicit_api, native, QUADRILLE_ARGUMENTS_GATHERW);
+  return api::leave(
+      api::serve_or_pass<Collective::neighbor_allgatherw>(Door::explicit_api, native, QUADRILLE_ARGUMENTS_GATHERW));
 }

@@ -1,12 +1,13 @@
-// What comes after a door of ours: the function that the program would have called without us. Of a name that begins with
-// MPI_ that is another library's where one is preloaded behind us: a tool that counts what the program waits for, by the
-// PMPI_ names, which are the MPI's.
+// What comes after a door of ours: the function that the program would have called without us. Of a name that begins
+// with MPI_ that is another library's where one is loaded behind us: a tool that counts what the program calls, and
+// then calls the PMPI_ names, which are the MPI's.
 #pragma once
 
 #include <dlfcn.h>
 
 #include <atomic>
 
+#include "api/serve.hpp"
 #include "mpi/mpi.hpp"
 
 namespace quadrille::api {
@@ -15,6 +16,15 @@ template <class Function>
 Function* look_up_next(const char* name, Function* of_the_mpi) {
   void* const next = mpi().usable ? dlsym(RTLD_NEXT, name) : nullptr;  // none where the MPI is not in the global scope
   return next != nullptr ? reinterpret_cast<Function*>(next) : of_the_mpi;
+}
+
+// A call that we forward. A tool calls the PMPI_ name, which may come here again: that call goes straight to the MPI,
+// and is not counted twice.
+template <class Function, class... Arguments>
+int forward(Function* next, Function* of_the_mpi, Arguments... arguments) {
+  if (next == of_the_mpi) [[likely]] return next(arguments...);
+  const Serving guard;
+  return next(arguments...);
 }
 
 }  // namespace quadrille::api
@@ -41,4 +51,17 @@ Function* look_up_next(const char* name, Function* of_the_mpi) {
   template <class... Arguments>              \
   static int Name(Arguments... arguments) {  \
     return quadrille::mpi().Name(arguments...); \
+  }
+
+// The same of a collective that is served or forwarded: functions that forward it.
+#define QUADRILLE_FORWARD_MEMBER(Name)                                                                                 \
+  static decltype(&MPI_##Name) next_##Name() {                                                                         \
+    static std::atomic<decltype(&MPI_##Name)> known = nullptr;                                                         \
+    auto* next = known.load(std::memory_order_relaxed);                                                                \
+    if (next == nullptr) known.store(next = quadrille::api::look_up_next("MPI_" #Name, quadrille::mpi().Name));        \
+    return next;                                                                                                       \
+  }                                                                                                                    \
+  template <class... Arguments>                                                                                        \
+  static int Name(Arguments... arguments) {                                                                            \
+    return quadrille::api::forward(next_##Name(), quadrille::mpi().Name, arguments...);                                \
   }

@@ -63,12 +63,13 @@ int Quadrille_Version(void) { return QUADRILLE_VERSION; }
 
 #define QUADRILLE_DEFINE(collective, Name, FORM, Displacement)                                                     \
   int Quadrille_##Name(QUADRILLE_PARAMETERS_##FORM(int, Displacement)) {                                           \
-    return api::serve_or_pass<Collective::collective>(Door::explicit_api, &quadrille::Mpi::Name, QUADRILLE_ARGUMENTS_##FORM); \
+    return api::leave(api::serve_or_pass<Collective::collective>(Door::explicit_api, &quadrille::Mpi::Name,        \
+                                                                 QUADRILLE_ARGUMENTS_##FORM));                     \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_DEFINE)
 
 int Quadrille_Set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
-  return api::guarded(comm, [&] { return set_algorithm(comm, collective, algorithm); });
+  return api::leave(api::guarded(comm, [&] { return set_algorithm(comm, collective, algorithm); }));
 }
 
 int Quadrille_Alloc(MPI_Aint bytes, void** base) { return api::allocate(bytes, base); }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/doors.hpp"
+#include "api/next_names.hpp"
 #include "api/serve.hpp"
 #include "api/taken.hpp"
 #include "collective/signatures.hpp"
@@ -45,76 +46,140 @@ bool take_recorded(const quadrille::run::Call& call, bool persistent, MPI_Reques
   return taken;
 }
 
-// By the function of the MPI, if it is not taken over. It is there, unless its doors were loaded by mistake.
-template <class Function, class... Arguments>
-int start(const void* site, const quadrille::run::Call& call, Function function, MPI_Request* request, Arguments... arguments) {
-  std::optional<record::Recorded> recorded;
-  if (record::on) recorded.emplace().begin(call, record::Form::nonblocking, site);
+// A call is forwarded to `next`, or to the function `of_the_mpi` if there is no other. The MPI has that function,
+// unless its doors were loaded by mistake.
+template <class Function>
+struct Native {
+  Function next, of_the_mpi;
+  bool is_there() const { return of_the_mpi != nullptr; }
+  template <class... Arguments>
+  int operator()(Arguments... arguments) const {
+    return api::forward(next != nullptr ? next : of_the_mpi, of_the_mpi, arguments...);
+  }
+};
+template <class Function>
+Native(Function, Function) -> Native<Function>;
+
+// In a program that has loaded the driver of a device. `last` is what the function takes after the buffers, but for the
+// request.
+template <class Native, class Last, class... Arguments>
+[[gnu::noinline]] int forward_beside_devices(bool persistent, const quadrille::run::Call& call, Native native,
+                                             MPI_Request* request, Last last, Arguments... arguments) {
+  int failed = MPI_SUCCESS;
+  api::ByHost made = api::take_by_host(call, persistent, failed);
+  if (made == nullptr) {
+    const int error = last(native, request, arguments...);
+    return error == MPI_SUCCESS ? failed : error;
+  }
+  MPI_Request its_own = mpi().request_null;
+  const int error = last(native, &its_own, api::with_buffer(arguments, api::on_host(*made))...);
+  return api::hand_in(std::move(made), call.comm, its_own, error, request);
+}
+
+// `last` calls the function. Nothing here may catch, or need to clean up, as an error handler may throw from there.
+template <class Native, class Last, class... Arguments>
+int forward(bool persistent, const quadrille::run::Call& call, Native native, MPI_Request* request, Last last,
+            Arguments... arguments) {
+  if (quadrille::memory::device_driver() == nullptr) return last(native, request, arguments...);
+  return forward_beside_devices(persistent, call, native, request, last, arguments...);
+}
+
+template <class Native, class... Arguments>
+int take_or_forward(const quadrille::run::Call& call, Native native, MPI_Request* request, Arguments... arguments) {
   int error = MPI_SUCCESS;
   api::CountedAhead ahead;
   if (take_recorded(call, false, request, error, ahead)) return error;
-  if (api::ByHost made = function != nullptr ? api::take_by_host(call, false) : nullptr) {
-    MPI_Request native = mpi().request_null;
-    error = function(api::with_buffer(arguments, api::on_host(*made))..., &native);
-    api::keep_or_undo(ahead, call, error);
-    return api::hand_in(std::move(made), call.comm, native, error, request);
-  }
-  if (function == nullptr) return api::raise(call.comm, MPI_ERR_OTHER);
-  error = function(arguments..., request);
+  if (!native.is_there()) return api::raise(call.comm, MPI_ERR_OTHER);
+  const auto last = [](Native function, MPI_Request* made, auto... all) { return function(all..., made); };
+  error = forward(false, call, native, request, last, arguments...);
   api::keep_or_undo(ahead, call, error);
   return error;
 }
 
-template <class Function, class... Arguments>
-int make_by_mpi(const quadrille::run::Call& call, Function function, MPI_Info info, MPI_Request* request, Arguments... arguments) {
-  if (api::ByHost made = api::take_by_host(call, true)) {
-    MPI_Request native = mpi().request_null;
-    const int error = function(api::with_buffer(arguments, api::on_host(*made))..., info, &native);
-    return api::hand_in(std::move(made), call.comm, native, error, request);
-  }
-  return function(arguments..., info, request);
+template <class Native, class... Arguments>
+[[gnu::noinline]] int start_recorded(const void* site, const quadrille::run::Call& call, Native native,
+                                     MPI_Request* request, Arguments... arguments) {
+  record::Recorded recorded;
+  recorded.begin(call, record::Form::nonblocking, site);
+  return take_or_forward(call, native, request, arguments...);
 }
 
-template <class Function, class... Arguments>
-int make(const void* site, const quadrille::run::Call& call, Function function, MPI_Info info, MPI_Request* request,
-         Arguments... arguments) {
-  if (function == nullptr) return api::raise(call.comm, MPI_ERR_OTHER);
-  std::optional<record::Recorded> recorded;
-  if (record::on) recorded.emplace().begin(call, record::Form::persistent, site);
+template <class Native, class... Arguments>
+int start(const void* site, const quadrille::run::Call& call, Native native, MPI_Request* request,
+          Arguments... arguments) {
+  if (record::on) [[unlikely]] return start_recorded(site, call, native, request, arguments...);
+  return take_or_forward(call, native, request, arguments...);
+}
+
+template <class Native, class... Arguments>
+int take_or_make(const quadrille::run::Call& call, Native native, MPI_Info info, MPI_Request* request, bool& taken,
+                 Arguments... arguments) {
   int error = MPI_SUCCESS;
   api::CountedAhead ahead;  // a persistent call that is forwarded has counted nothing
-  const bool taken = take_recorded(call, true, request, error, ahead);
-  if (!taken) error = make_by_mpi(call, function, info, request, arguments...);
-  if (record::on && error == MPI_SUCCESS) record::keep_made(*request, call, taken ? carrier_on(call.comm) : "mpi");
+  taken = take_recorded(call, true, request, error, ahead);
+  if (taken) return error;
+  const auto last = [info](Native function, MPI_Request* made, auto... all) { return function(all..., info, made); };
+  return forward(true, call, native, request, last, arguments...);
+}
+
+template <class Native, class... Arguments>
+[[gnu::noinline]] int make_recorded(const void* site, const quadrille::run::Call& call, Native native, MPI_Info info,
+                                    MPI_Request* request, Arguments... arguments) {
+  record::Recorded recorded;
+  recorded.begin(call, record::Form::persistent, site);
+  bool taken = false;
+  const int error = take_or_make(call, native, info, request, taken, arguments...);
+  if (error == MPI_SUCCESS) record::keep_made(*request, call, taken ? carrier_on(call.comm) : "mpi");
   return error;
 }
 
+template <class Native, class... Arguments>
+int make(const void* site, const quadrille::run::Call& call, Native native, MPI_Info info, MPI_Request* request,
+         Arguments... arguments) {
+  if (!native.is_there()) return api::raise(call.comm, MPI_ERR_OTHER);
+  if (record::on) [[unlikely]] return make_recorded(site, call, native, info, request, arguments...);
+  bool taken = false;
+  return take_or_make(call, native, info, request, taken, arguments...);
+}
+
+#define QUADRILLE_FORWARD_START(collective, ...) QUADRILLE_FORWARD_MEMBER(I##collective)
+struct Behind_MPI {
+  QUADRILLE_MPI_COLLECTIVES(QUADRILLE_FORWARD_START)
+};
+
 }  // namespace
 
-#define QUADRILLE_START(PREFIX, collective, Name, FORM, Displacement)                                                 \
+#define QUADRILLE_START(PREFIX, NEXT, collective, Name, FORM, Displacement)                                           \
   QUADRILLE_EXPORT int PREFIX##_I##collective(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Request* request) { \
-    return start(__builtin_return_address(0), api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),       \
-                 mpi().I##collective, request, QUADRILLE_ARGUMENTS_##FORM);                                           \
+    return api::leave(start(__builtin_return_address(0),                                                              \
+                            api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                         \
+                            Native{NEXT, mpi().I##collective}, request, QUADRILLE_ARGUMENTS_##FORM));                 \
   }
-#define QUADRILLE_START_MPI(...) QUADRILLE_START(MPI, __VA_ARGS__)
-#define QUADRILLE_START_PMPI(...) QUADRILLE_START(PMPI, __VA_ARGS__)
+#define QUADRILLE_START_MPI(collective, ...) \
+  QUADRILLE_START(MPI, Behind_MPI::next_I##collective(), collective, __VA_ARGS__)
+#define QUADRILLE_START_PMPI(collective, ...) QUADRILLE_START(PMPI, mpi().I##collective, collective, __VA_ARGS__)
 
-#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                   \
-  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info info,  \
-                                               MPI_Request* request) {                                         \
-    return make(__builtin_return_address(0), api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM), \
-                mpi().Name##_init, info, request, QUADRILLE_ARGUMENTS_##FORM);                                 \
+// Called by the libraries of these names: `next` is what comes after them, or null.
+#define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                          \
+  QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info info,         \
+                                               MPI_Request* request, decltype(quadrille::Mpi::Name##_init) next) {    \
+    return api::leave(make(__builtin_return_address(0),                                                               \
+                           api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                          \
+                           Native{next, mpi().Name##_init}, info, request, QUADRILLE_ARGUMENTS_##FORM));              \
   }
-#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                     \
-  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info info, \
-                                                 MPI_Request* request) {                                          \
-    return make(__builtin_return_address(0), api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),    \
-                mpi().Name##_init_c, info, request, QUADRILLE_ARGUMENTS_##FORM);                                  \
-  }                                                                                                               \
-  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),              \
-                                                   MPI_Request* request) {                                        \
-    return start(__builtin_return_address(0), api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),   \
-                 mpi().I##collective##_c, request, QUADRILLE_ARGUMENTS_##FORM);                                   \
+#define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                         \
+  QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info info,     \
+                                                 MPI_Request* request, decltype(quadrille::Mpi::Name##_init_c) next) { \
+    return api::leave(make(__builtin_return_address(0),                                                               \
+                           api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                          \
+                           Native{next, mpi().Name##_init_c}, info, request, QUADRILLE_ARGUMENTS_##FORM));            \
+  }                                                                                                                   \
+  QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),                  \
+                                                   MPI_Request* request,                                              \
+                                                   decltype(quadrille::Mpi::I##collective##_c) next) {                \
+    return api::leave(start(__builtin_return_address(0),                                                              \
+                            api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                         \
+                            Native{next, mpi().I##collective##_c}, request, QUADRILLE_ARGUMENTS_##FORM));             \
   }
 
 // Open MPI's Fortran calls the PMPI_ names, see interpose.cpp.

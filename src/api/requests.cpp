@@ -173,10 +173,10 @@ namespace {
 
 constexpr int turns_before_yield = 4000, turns_if_crowded = 1;
 
-// Calls the error handler of the request's communicator or, when that is gone, of MPI_COMM_WORLD. What the MPI carries
-// out it has raised itself.
+// Raises an error of the request's communicator or, when that is gone, of MPI_COMM_WORLD.
 int raise(const State& request, int error) {
-  if (std::holds_alternative<run::NativeRun>(request.run) && error != MPI_ERR_REQUEST) return error;
+  const auto* const native = std::get_if<run::NativeRun>(&request.run);
+  if (native != nullptr && native->has_raised() && error != MPI_ERR_REQUEST) return error;
   const MPI_Comm comm = request.team ? request.team->user : mpi().comm_world;
   return api::raise(comm == mpi().comm_null ? mpi().comm_world : comm, error);
 }
@@ -406,7 +406,7 @@ int start_all(int count, Quadrille_Request* requests, const void* site) {
 }
 
 template <class Work>
-int guarded(Work&& work) {
+[[gnu::always_inline]] inline int guarded(Work&& work) {
   return api::guarded(mpi().comm_world, std::forward<Work>(work));
 }
 
@@ -454,40 +454,42 @@ int api::start(Quadrille_Request_state& request) {
   return ::raise(request, std::exchange(request.error, MPI_SUCCESS));
 }
 
+int api::wait_for(Quadrille_Request* request) { return ::wait_for_one(request); }
+
 int Quadrille_Start(Quadrille_Request* request) {
   if (!record::on && starts_shortly(request)) [[likely]] return MPI_SUCCESS;
-  return guarded([&, site = __builtin_return_address(0)] { return start(request, site); });
+  return api::leave(guarded([&, site = __builtin_return_address(0)] { return start(request, site); }));
 }
 
 int Quadrille_Startall(int count, Quadrille_Request requests[]) {
-  return guarded([&, site = __builtin_return_address(0)] { return start_all(count, requests, site); });
+  return api::leave(guarded([&, site = __builtin_return_address(0)] { return start_all(count, requests, site); }));
 }
 
 int Quadrille_Test(Quadrille_Request* request, int* flag) {
-  return guarded([&] { return test_one(request, flag); });
+  return api::leave(guarded([&] { return test_one(request, flag); }));
 }
 
 int Quadrille_Testall(int count, Quadrille_Request requests[], int* flag) {
-  return guarded([&] { return test_all(count, requests, flag); });
+  return api::leave(guarded([&] { return test_all(count, requests, flag); }));
 }
 
 int Quadrille_Testany(int count, Quadrille_Request requests[], int* index, int* flag) {
-  return guarded([&] { return test_any(count, requests, index, flag); });
+  return api::leave(guarded([&] { return test_any(count, requests, index, flag); }));
 }
 
 int Quadrille_Wait(Quadrille_Request* request) {
   if (waits_shortly(request)) return MPI_SUCCESS;
-  return guarded([&] { return wait_for_one(request); });
+  return api::leave(guarded([&] { return wait_for_one(request); }));
 }
 
 int Quadrille_Waitall(int count, Quadrille_Request requests[]) {
-  return guarded([&] { return wait_for_all(count, requests); });
+  return api::leave(guarded([&] { return wait_for_all(count, requests); }));
 }
 
 int Quadrille_Waitany(int count, Quadrille_Request requests[], int* index) {
-  return guarded([&] { return wait_for_any(count, requests, index); });
+  return api::leave(guarded([&] { return wait_for_any(count, requests, index); }));
 }
 
 int Quadrille_Request_free(Quadrille_Request* request) {
-  return guarded([&] { return free_one(request); });
+  return api::leave(guarded([&] { return free_one(request); }));
 }

@@ -137,6 +137,8 @@ void record_start(record::Recorded& recorded, const Quadrille_Request* handle, r
 void go_on_with_all();
 // Waits until these are complete. A null one is.
 void wait_until_complete(std::span<Quadrille_Request> requests);
+// As Quadrille_Wait, which raises its errors then.
+int wait_for(Quadrille_Request* request);
 // After a look without success at these: ranks that share processors must let each other run.
 void let_others_run(std::span<Quadrille_Request> requests);
 

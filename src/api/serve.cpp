@@ -150,8 +150,24 @@ int with_failed_copies(team::Team* team, int error, bool is_counted, bool may_lo
   return team::has_failed(*team, team::number_of_call(*team, is_counted), may_look) ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
+namespace {
+
+struct Noted {
+  bool any = false;
+  MPI_Comm comm{};
+  int error = MPI_SUCCESS;
+};
+constinit thread_local Noted noted;
+
+}  // namespace
+
 int raise(MPI_Comm comm, int error) {
-  mpi().Comm_call_errhandler(comm, error);
+  if (!noted.any) noted = {true, comm, error};
+  return error;
+}
+
+int call_noted_handler(int error) {
+  if (std::exchange(noted.any, false)) mpi().Comm_call_errhandler(noted.comm, noted.error);
   return error;
 }
 
@@ -347,7 +363,7 @@ bool serve_by(team::Team& team, const Call& call, Door door, int& error, Attempt
       if (!carry_out(call, bytes, team, selected, error, attempt)) return false;
     }
   }
-  if (error != MPI_SUCCESS) mpi().Comm_call_errhandler(call.comm, error);
+  if (error != MPI_SUCCESS) raise(call.comm, error);
   ++team.counted.counters.served;
   return true;
 }

@@ -47,10 +47,15 @@ std::unique_ptr<OnHost> on_host_for_the_mpi(const run::Call& call, choose::HostB
 // `is_counted`: as team::number_of_call().
 int with_failed_copies(team::Team* team, int error, bool is_counted, bool may_look);
 
+// Brings the data to the host, and tells the others if that fails.
+inline void fetch(OnHost& on_host, team::Team& team, bool is_counted) {
+  if (!on_host.fetch()) team::tell_failed(team, team::number_of_call(team, is_counted), true);
+}
+
 // Makes a call by `run` with buffers of the host, where its own are a device's. Returns an MPI error code.
 template <class Run>
 int run_over_host(OnHost& on_host, team::Team& team, bool is_counted, const Run& run) {
-  if (!on_host.fetch()) team::tell_failed(team, team::number_of_call(team, is_counted), true);
+  fetch(on_host, team, is_counted);
   return on_host.finish(with_failed_copies(&team, run(), is_counted, on_host.is_needed()));
 }
 
@@ -105,13 +110,25 @@ bool moves_nothing(const run::Call& call, std::size_t bytes);
 int load_of(const run::Call& call, team::Team& team);
 team::CachedSelection& selection_for(const run::Call& call, std::size_t bytes, team::Team& team, bool drop_in);
 
-// Calls the error handler of `comm`, and returns `error` if that comes back.
+// ---- Errors ----
+//
+// An error handler of the program may throw a C++ exception or end its thread. So no handler is called while frames of
+// ours wait for it to return: raise() notes the error, and the door calls the handler as its last act.
+
+// Notes an error for leave(). The first one counts. Returns `error`.
 int raise(MPI_Comm comm, int error);
+// Calls the error handler for what was noted. Returns `error` if the handler returns.
+[[gnu::cold, gnu::noinline]] int call_noted_handler(int error);
+// The end of each door: `return leave(...)`. The MPI has called the handler for errors of its own functions.
+[[gnu::always_inline]] inline int leave(int error) {
+  return error == MPI_SUCCESS ? error : call_noted_handler(error);
+}
 
 // Does the `work` of a door, which returns an MPI error code. What it throws is raised: the others may be in the middle
-// of the call, so it cannot go to the MPI.
+// of the call, so it cannot go to the MPI. `work` calls no function of the MPI that may call a handler of the program:
+// an exception of the program would be taken for one of ours.
 template <class Work>
-int guarded(MPI_Comm comm, Work&& work) {
+[[gnu::noinline]] int guarded(MPI_Comm comm, Work&& work) {
   int error = MPI_SUCCESS;
   const int thrown = thrown_by([&] { error = work(); });
   return thrown == MPI_SUCCESS ? error : raise(comm, thrown);

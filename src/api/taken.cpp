@@ -331,7 +331,8 @@ choose::HostBuffers forced_buffers(const run::Call& call) {
 
 }  // namespace
 
-ByHost take_by_host(const run::Call& call, bool persistent) {
+ByHost take_by_host(const run::Call& call, bool persistent, int& error) {
+  error = MPI_SUCCESS;
   if (memory::device_driver() == nullptr) return nullptr;
   ByHost made;
   const int thrown = thrown_by([&] {
@@ -349,8 +350,9 @@ ByHost take_by_host(const run::Call& call, bool persistent) {
     prepare_end();
     delete_ended();
   });
-  if (thrown != MPI_SUCCESS) raise(call.comm, thrown);
-  return made;
+  if (thrown == MPI_SUCCESS) return made;
+  error = raise(call.comm, thrown);
+  return nullptr;
 }
 
 int hand_in(ByHost made, MPI_Comm comm, MPI_Request native, int error, MPI_Request* request) {
@@ -389,15 +391,15 @@ void get_world_ready_to_take() {
   if (team->taken.ready) team::prepare_messages(*team);
 }
 
-void get_ready_in_a_barrier(MPI_Comm comm) {
-  if (is_serving() || !mpi().usable) return;
+int get_ready_in_a_barrier(MPI_Comm comm) {
+  if (is_serving() || !mpi().usable) return MPI_SUCCESS;
   const int thrown = thrown_by([comm] {
     Team* const team = team::find_team(comm);
     if (team == nullptr || team->lost || !wants_to_be_ready(*team)) return;
     const Serving guard;
     get_ready_to_take(*team);
   });
-  if (thrown != MPI_SUCCESS) raise(comm, thrown);
+  return thrown == MPI_SUCCESS ? thrown : raise(comm, thrown);
 }
 
 bool has_taken() { return table().any(); }

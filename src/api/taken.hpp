@@ -37,7 +37,8 @@ struct DeleteRequest {
   void operator()(Quadrille_Request_state* request) const;
 };
 using ByHost = std::unique_ptr<Quadrille_Request_state, DeleteRequest>;
-ByHost take_by_host(const run::Call& call, bool persistent);
+// `error`: what is to be raised when that is done.
+ByHost take_by_host(const run::Call& call, bool persistent, int& error);
 const run::Call& on_host(const Quadrille_Request_state& request);
 int hand_in(ByHost made, MPI_Comm comm, MPI_Request native, int error, MPI_Request* request);
 
@@ -52,9 +53,10 @@ void get_world_ready_to_take();
 // After a nonblocking call that all ranks forwarded for want of what it needs: that is to be made, or is begun.
 void want_to_be_ready(const run::Call& call);
 inline bool wants_to_be_ready(const team::Team& team) { return team.taken.wanted && !team.taken.asked; }
-// In a call of the MPI out of which no rank comes before all are in it: if `comm` wants it.
+// In a call of the MPI out of which no rank comes before all are in it: if `comm` wants it. The call is made in spite
+// of an error.
 inline std::atomic<bool> some_wanted = false;
-void get_ready_in_a_barrier(MPI_Comm comm);
+int get_ready_in_a_barrier(MPI_Comm comm);
 
 // ---- What the doors of MPI's completion functions need ----
 

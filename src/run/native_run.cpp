@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "collective/signatures.hpp"
+#include "mpi/errors.hpp"
 #include "mpi/mpi.hpp"
 #include "mpi/progress_hook.hpp"
 #include "mpi/types.hpp"
@@ -111,6 +112,7 @@ NativeRun::~NativeRun() {
 }
 
 int NativeRun::start() {
+  has_raised_ = false;
   if (made_ != Made::by_start) {
     const int error = made_ == Made::before ? MPI_SUCCESS : mpi().Start(&request_);
     under_way_ = error == MPI_SUCCESS;
@@ -119,7 +121,8 @@ int NativeRun::start() {
   const Call& call = call_.call();
   const BothSides sides(call);
   if (sides.error() != MPI_SUCCESS) return sides.error();
-  request_ = mpi().request_null;  // some MPIs report no error after a handler of the user's, and no request either
+  const ErrorsReturned guard(call.comm);  // the caller raises them
+  request_ = mpi().request_null;
   const int error = do_as(
       call.collective,
       [&](auto collective) {
@@ -175,6 +178,7 @@ int NativeRun::advance() {
   int flag = 0;
   const int error = test_one(&request_, &flag);
   under_way_ = error == MPI_SUCCESS && flag == 0;
+  has_raised_ = error != MPI_SUCCESS;
   if (!under_way_) lent_.reset();
   return error;
 }

@@ -27,6 +27,8 @@ class NativeRun {
   int start();
   int advance();
   bool done() const { return !under_way_; }
+  // The MPI has called the error handler for what advance() returned: the communicator may be gone by then.
+  bool has_raised() const { return has_raised_; }
 
  private:
   int start_allgatherw(Arguments send, const Arguments& recv, MPI_Comm comm);
@@ -39,7 +41,7 @@ class NativeRun {
   std::shared_ptr<const void> lent_;  // what the call uses that is ours
   MPI_Request request_{};
   enum class Made { by_start, before, to_be_started } made_ = Made::by_start;
-  bool under_way_ = false;
+  bool under_way_ = false, has_raised_ = false;
 };
 
 // Has the MPI a blocking function that takes the call, as it is or with larger elements? Else what stands in for it is not to be

@@ -228,6 +228,10 @@ inline constexpr const char* no_communicator = "the MPI has no communicator left
 
 inline constexpr const char* no_memory_for_leaders = "there is no shared memory left for leaders";
 
+// For the summary: one line on functions that a program calls in the place of ours, or nothing. Null without the
+// preload library.
+inline std::string (*find_tools_before)() = nullptr;
+
 // What is done at the start of MPI_Finalize, in this order. Each has a place of its own, so that none is left out.
 enum class AtEnd : std::uint8_t { record, progress_thread, requests, staging };
 inline constexpr std::size_t ends_count = static_cast<std::size_t>(AtEnd::staging) + 1;
