@@ -3,7 +3,7 @@
 // Fortran reaches us too. The Fortran layers of MPICH and Intel MPI call the C functions MPI_X; those of
 // Open MPI call PMPI_X. Both have turned Fortran's MPI_IN_PLACE and MPI_BOTTOM into C's by then. So the
 // MPI_ names are defined here for every ABI, and the PMPI_ names for Open MPI as well. There is one
-// exception, MPI_Init of MPICH's mpi_f08, which calls PMPI_Init: the functions that start an MPI
+// exception, MPI_Init of MPICH's mpi_f08, which calls PMPI_Init: the functions that start and end an MPI
 // have both names for every ABI. So have those of a tool that is called before us, and calls PMPI_Init.
 //
 // What we forward goes on to the next function of the name (api/next_names.hpp): a tool that is loaded
@@ -15,6 +15,8 @@
 #include "api/taken.hpp"
 #include "api/tools_before.hpp"
 #include "api/warm_up.hpp"
+#include "mpi/phase.hpp"
+#include "mpi/progress_hook.hpp"
 #include "quadrille.h"
 #include "team/record.hpp"
 #include "team/team.hpp"
@@ -31,6 +33,7 @@ struct Behind_MPI {
   QUADRILLE_MPI_COLLECTIVES(QUADRILLE_FORWARD)
   QUADRILLE_FORWARD_MEMBER(Init)
   QUADRILLE_FORWARD_MEMBER(Init_thread)
+  QUADRILLE_FORWARD_MEMBER(Finalize)
   QUADRILLE_FORWARD_MEMBER(Alloc_mem)
   QUADRILLE_FORWARD_MEMBER(Free_mem)
 };
@@ -54,6 +57,16 @@ int start(Next next, Arguments... arguments) {
   if (quadrille::thrown_by(quadrille::team::before_init) != MPI_SUCCESS) return MPI_ERR_NO_MEM;
   if (const int error = next(arguments...); error != MPI_SUCCESS) return error;
   return prepare_program();
+}
+
+// MPI_Finalize by `next`. If that is a tool's, PMPI_Finalize comes here as well, after the tool's own calls.
+template <class Next>
+int end(Next next) {
+  if (next == mpi().Finalize && quadrille::may_call_mpi()) {
+    quadrille::end_progress_hook_for_good();
+    quadrille::begin_finalize();
+  }
+  return next();
 }
 
 }  // namespace
@@ -82,7 +95,8 @@ extern "C" {
   }                                                                                                 \
   QUADRILLE_EXPORT int PREFIX##_Init_thread(int* argc, char*** argv, int required, int* provided) { \
     return api::leave(start(NEXT(Init_thread), argc, argv, required, provided));                    \
-  }
+  }                                                                                                 \
+  QUADRILLE_EXPORT int PREFIX##_Finalize() { return end(NEXT(Finalize)); }
 
 #define QUADRILLE_NEXT_OF(Name) Behind_MPI::next_##Name()
 #define QUADRILLE_MPIS(Name) mpi().Name

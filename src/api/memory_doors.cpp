@@ -7,6 +7,7 @@
 
 #include "memory/heap.hpp"
 #include "mpi/mpi.hpp"
+#include "mpi/phase.hpp"
 #include "mpi/thrown.hpp"
 #include "sys/sys.hpp"
 
@@ -15,12 +16,7 @@ namespace {
 
 // As raise() of the other doors; here the MPI may not have begun.
 int raise_anywhere(int error) {
-  int begun = 0, ended = 0;
-  mpi().Initialized(&begun);
-  mpi().Finalized(&ended);
-  if (begun != 0 && ended == 0 && mpi().usable) {
-    mpi().Comm_call_errhandler(mpi().comm_world, error);
-  }
+  if (mpi().usable && may_call_mpi()) mpi().Comm_call_errhandler(mpi().comm_world, error);
   return error;
 }
 

@@ -51,7 +51,7 @@ bool thread_may_call_mpi() {
 }
 
 // While the program is in whatever function of the MPI.
-bool progress_is_sure() { return has_progress_hook() || thread_may_call_mpi(); }
+bool progress_is_sure() { return progress_hook_works() || thread_may_call_mpi(); }
 
 // ---- Requests that have come to their end in a callback, where the MPI is not to be called ----
 
@@ -407,7 +407,7 @@ bool has_taken() { return table().any(); }
 State* taken_behind(MPI_Request handle) { return table().find(number_of(handle)); }
 
 void start_taken(State& request) {
-  if (begin(request) && has_progress_hook()) begin_progress_hook(help_from_the_mpi);
+  if (begin(request)) begin_progress_hook(help_from_the_mpi);
 }
 
 void free_taken(State& request) {

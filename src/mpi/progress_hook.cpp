@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "mpi/mpi.hpp"
+#include "mpi/phase.hpp"
 
 namespace quadrille {
 namespace {
@@ -57,6 +58,7 @@ int called() {
   return 0;
 }
 
+constexpr bool works_in_finalize = true;
 bool can_hook() { return mpi().opal_progress_register != nullptr && mpi().opal_progress_unregister != nullptr; }
 constexpr const char* hook_name = "opal_progress_register";
 void install() { mpi().opal_progress_register(called); }
@@ -71,6 +73,9 @@ int called(void*) {
   return stays_after_all() ? no_progress : all_done;
 }
 
+// MPICH takes the function away from its progress before it calls back in MPI_Finalize, and ends the program if there
+// is another one.
+constexpr bool works_in_finalize = false;
 bool can_hook() { return mpi().Async_start != nullptr && mpi().Request_is_complete != nullptr; }
 constexpr const char* hook_name = "MPIX_Async_start";
 void install() { mpi().Async_start(called, nullptr, null_stream); }
@@ -85,7 +90,10 @@ bool is_complete(MPI_Request request) {
 
 const char* progress_hook_name() { return mpi().usable && can_hook() ? hook_name : nullptr; }
 
+bool progress_hook_works() { return has_progress_hook() && (works_in_finalize || !is_finalizing()); }
+
 void begin_progress_hook(bool (*work)()) {
+  if (!progress_hook_works()) return;
   work_of_hook.store(work, std::memory_order_release);
   idle_looks.store(0, std::memory_order_relaxed);
   wanted.store(true);

@@ -17,6 +17,8 @@ namespace quadrille {
 // What calls us in this MPI; null if nothing does.
 const char* progress_hook_name();
 inline bool has_progress_hook() { return progress_hook_name() != nullptr; }
+// False also where MPI_Finalize has ended it: there calls make progress in our own functions alone.
+bool progress_hook_works();
 
 // `work` is called from now on until it is ended, or until it has said so often that there is nothing to do that the
 // hook ends by itself. It returns whether there is something under way. One `work` a process. Any thread may come here.

@@ -18,6 +18,7 @@
 #include "mpi/device_support.hpp"
 #include "mpi/fault_tolerance.hpp"
 #include "mpi/mpi.hpp"
+#include "mpi/phase.hpp"
 #include "mpi/thrown.hpp"
 #include "sys/launched.hpp"
 #include "sys/sys.hpp"
@@ -311,17 +312,6 @@ MPI_Comm Team::own() const {
   return user == mpi().comm_world && quiet != nullptr && quiet->as_world ? quiet->comm : user;
 }
 
-namespace {
-
-bool mpi_runs() {
-  int initialized = 0, finalized = 0;
-  mpi().Initialized(&initialized);
-  mpi().Finalized(&finalized);
-  return initialized && !finalized;
-}
-
-}  // namespace
-
 Team* team_of(MPI_Comm comm) {
   bool early = false;
   return team_after(comm, 0, early);
@@ -340,7 +330,7 @@ Team* team_after(MPI_Comm comm, int calls, bool& early) {
   if (last_team.team != nullptr && last_team.comm == comm && last_team.generation == now) {
     return last_team.team;
   }
-  if (comm == mpi().comm_null || !mpi_runs()) return nullptr;
+  if (comm == mpi().comm_null || !may_call_mpi()) return nullptr;
   void* value = nullptr;
   int found = 0;
   if (mpi().Comm_get_attr(comm, team_keyval(), &value, &found) != MPI_SUCCESS) return nullptr;
