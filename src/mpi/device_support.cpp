@@ -1,5 +1,5 @@
-// MPI 4.1 names the kinds of memory that it takes in an info key of MPI_COMM_WORLD (section 12.5.4); older ones have a
-// function of their own, which Open MPI began.
+// MPI 4.1 names the kinds of memory that it takes in an info key of MPI_COMM_WORLD (section 12.5.4); older ones have
+// functions of their own, which Open MPI began. MPICH and Cray MPICH name AMD's kind HIP.
 #include "mpi/device_support.hpp"
 
 #include <string>
@@ -31,14 +31,25 @@ bool kinds_have_devices() {
   return found != 0 && names_devices(kinds);
 }
 
+bool says_yes(int (*query)()) { return query != nullptr && query() == 1; }
+
+bool supports(int kind) {
+  if (mpi().GPU_query_support == nullptr) return false;
+  int supported = 0;
+  return mpi().GPU_query_support(kind, &supported) == MPI_SUCCESS && supported != 0;
+}
+
 }  // namespace
 
 bool names_devices(std::string_view kinds) { return has_kind(kinds, "cuda") || has_kind(kinds, "rocm"); }
 
 DeviceSupport device_support() {
   if (kinds_have_devices()) return {true, kinds_key};
-  if (mpi().Query_cuda_support != nullptr && mpi().Query_cuda_support() == 1) return {true, "MPIX_Query_cuda_support"};
-  if (mpi().Query_rocm_support != nullptr && mpi().Query_rocm_support() == 1) return {true, "MPIX_Query_rocm_support"};
+  if (says_yes(mpi().Query_cuda_support)) return {true, "MPIX_Query_cuda_support"};
+  if (says_yes(mpi().Query_rocm_support)) return {true, "MPIX_Query_rocm_support"};
+  if (says_yes(mpi().Query_hip_support)) return {true, "MPIX_Query_hip_support"};
+  constexpr int cuda = 0, hip = 2;  // of MPICH's header
+  if (supports(cuda) || supports(hip)) return {true, "MPIX_GPU_query_support"};
   return {};
 }
 

@@ -96,6 +96,8 @@ void load_functions(void* library, Mpi& table) {
 #endif
   load_later(library, table.Query_cuda_support, "MPIX_Query_cuda_support");
   load_later(library, table.Query_rocm_support, "MPIX_Query_rocm_support");
+  load_later(library, table.Query_hip_support, "MPIX_Query_hip_support");
+  load_later(library, table.GPU_query_support, "MPIX_GPU_query_support");
   if (missing != nullptr) {
     table.problem = table.library + " has no " + missing + "; MPI 3.1 or newer is needed";
   }

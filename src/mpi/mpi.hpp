@@ -65,7 +65,8 @@ struct Mpi {
   const bool* ftmpi_enabled = nullptr;
   int (*Async_start)(int (*)(void*), void*, int) = nullptr;
   // Extensions: may its functions be given a device's memory?
-  int (*Query_cuda_support)() = nullptr, (*Query_rocm_support)() = nullptr;
+  int (*Query_cuda_support)() = nullptr, (*Query_rocm_support)() = nullptr, (*Query_hip_support)() = nullptr;
+  int (*GPU_query_support)(int kind, int* is_supported) = nullptr;
   // Of MPICH: looks at a request, and at nothing else.
   int (*Request_is_complete)(MPI_Request) = nullptr;
 

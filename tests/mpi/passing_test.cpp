@@ -2,6 +2,8 @@
 #include <vector>
 
 #include "api/again.hpp"
+#include "mpi/device_support.hpp"
+#include "mpi/mpi.hpp"
 #include "quadrille.h"
 #include "team/team.hpp"
 #include "world.hpp"
@@ -10,6 +12,24 @@ namespace quadrille::test {
 namespace {
 
 class Passing : public MpiTest {};
+
+TEST_F(Passing, OfADevicesMemoryAsTheMpiSays) {
+  Mpi& table = const_cast<Mpi&>(mpi());
+  const Mpi before = table;
+  table.Query_cuda_support = table.Query_rocm_support = table.Query_hip_support = nullptr;
+  table.GPU_query_support = nullptr;
+  if (!device_support().takes_devices) {  // nor by the key of MPI 4.1
+    table.GPU_query_support = [](int kind, int* supported) {
+      constexpr int hip = 2;
+      *supported = kind == hip ? 1 : 0;
+      return MPI_SUCCESS;
+    };
+    EXPECT_EQ(device_support().said_by, "MPIX_GPU_query_support");
+    table.Query_hip_support = [] { return 1; };
+    EXPECT_EQ(device_support().said_by, "MPIX_Query_hip_support");
+  }
+  table = before;
+}
 
 int call(MPI_Comm comm, int count) {
   std::vector<int> sent(static_cast<std::size_t>(count * world().size)), got(sent.size());

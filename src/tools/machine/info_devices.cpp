@@ -126,9 +126,17 @@ void describe_support(const std::string& path) {
   auto* const start = find<int(int*, char***)>(library, "MPI_Init");
   if (start == nullptr || start(nullptr, nullptr) != 0) return;
   ordered_json json = {{"takes_devices", false}};
-  for (const char* name : {"MPIX_Query_rocm_support", "MPIX_Query_cuda_support"}) {
+  const auto yes = [&](const char* name) { json = {{"takes_devices", true}, {"takes_devices_said_by", name}}; };
+  // Kinds of memory by MPICH's header.
+  for (const int kind : {0, 2}) {
+    const char* const name = "MPIX_GPU_query_support";
+    auto* const ask = find<int(int, int*)>(library, name);
+    int supported = 0;
+    if (ask != nullptr && ask(kind, &supported) == 0 && supported != 0) yes(name);
+  }
+  for (const char* name : {"MPIX_Query_hip_support", "MPIX_Query_rocm_support", "MPIX_Query_cuda_support"}) {
     auto* const ask = find<int()>(library, name);
-    if (ask != nullptr && ask() == 1) json = {{"takes_devices", true}, {"takes_devices_said_by", name}};
+    if (ask != nullptr && ask() == 1) yes(name);
   }
   if (kinds_have_devices(library)) {
     json = {{"takes_devices", true}, {"takes_devices_said_by", "mpi_memory_alloc_kinds"}};
