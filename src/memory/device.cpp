@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -11,14 +12,16 @@
 
 #include "memory/device_driver.hpp"
 #include "memory/device_pieces.hpp"
+#include "memory/hip_errors.hpp"
+#include "sys/sys.hpp"
 
 namespace quadrille::memory {
 
 namespace {
 
 // Of CUDA; HIP has them, too.
-constexpr int context_attribute = 1, memory_type_attribute = 2, id_attribute = 7, device_attribute = 9,
-              exportable_attribute = 10;
+constexpr int context_attribute = 1, memory_type_attribute = 2, host_pointer_attribute = 4, id_attribute = 7,
+              managed_attribute = 8, device_attribute = 9, exportable_attribute = 10;
 constexpr unsigned host_memory = 1, device_memory = 2, unified_memory = 4;  // of CUDA
 constexpr int hip_copy_default = 4;                     // the driver finds out the direction
 constexpr std::size_t most_devices = 64;
@@ -136,9 +139,29 @@ bool load_functions(void* library, DeviceDriver& driver) {
   if (!load(library, "hipHostFree", driver.free_pinned) || !load(library, "hipHostMalloc", driver.allocate_hip)) {
     driver.allocate_hip = nullptr;
   }
-  return load(library, "hipPointerGetAttribute", driver.pointer_attribute) &&
-         load(library, "hipGetDevice", driver.get_device) && load(library, "hipSetDevice", driver.set_device) &&
-         load(library, "hipMemcpyAsync", driver.copy_hip) && load(library, "hipStreamSynchronize", driver.synchronize);
+  load(library, "hipDrvPointerGetAttributes", driver.pointer_attributes);
+  const bool all = load(library, "hipPointerGetAttribute", driver.pointer_attribute) &&
+                   load(library, "hipGetDevice", driver.get_device) &&
+                   load(library, "hipSetDevice", driver.set_device) &&
+                   load(library, "hipMemcpyAsync", driver.copy_hip) &&
+                   load(library, "hipStreamSynchronize", driver.synchronize);
+  int (*last_error)() = nullptr;
+  int (*peek)() = nullptr;
+  if (load(library, "hipGetLastError", last_error) && load(library, "hipPeekAtLastError", peek)) {
+    hide_hip_errors(driver, last_error, peek);
+  }
+  return all;
+}
+
+// One attribute. False if the driver does not know the memory, or has no such attribute: then `value` is as it was, or
+// zero. HIP's function for several returns no error, which would be the program's to find.
+template <class Value>
+bool ask(const DeviceDriver& driver, const void* address, int attribute, Value& value) {
+  void* result = &value;
+  if (!driver.is_cuda && driver.pointer_attributes != nullptr) {
+    return driver.pointer_attributes(1, &attribute, &result, number(address)) == 0;
+  }
+  return driver.pointer_attribute(&value, attribute, number(address)) == 0;
 }
 
 // Memory of pools, and what is mapped by hand, has no context of its own. It stays retained, as the runtime's does.
@@ -178,26 +201,89 @@ const DeviceDriver* look_for_driver() {
 
 }  // namespace detail
 
-bool find_device(const DeviceDriver& driver, const void* address, DevicePlace& place) {
+namespace {
+
+// Where the driver gives no answer: the processor cannot read what is a device's alone.
+Where as_the_processor_sees(const void* address) { return sys::is_readable(address) ? Where::host : Where::unknown; }
+
+Where find_on_cuda(const DeviceDriver& driver, const void* address, DevicePlace& place) {
   unsigned type = 0;
-  place = {};
-  if (!driver.is_cuda) {
-    // HIP's numbers have changed; what it knows at all may be copied by it.
-    if (driver.pointer_attribute(&type, memory_type_attribute, number(address)) != 0) return false;
-    if (driver.pointer_attribute(&place.device, device_attribute, number(address)) != 0) place.device = -1;
-    return true;
-  }
   int attributes[] = {memory_type_attribute, context_attribute, device_attribute};
   void* results[] = {&type, &place.context, &place.device};
-  if (driver.pointer_attributes(3, attributes, results, number(address)) != 0) return false;
-  if (type == 0 || type == host_memory) return false;
+  if (driver.pointer_attributes(3, attributes, results, number(address)) != 0) return as_the_processor_sees(address);
+  if (type == 0 || type == host_memory) return Where::host;
   if (place.context == nullptr) place.context = primary_context(driver, place.device);
-  return true;
+  return Where::device;
+}
+
+// HIP's numbers of types have changed, and managed memory has that of the host's in some versions. So: what has a
+// device, and no address on the host unless it is managed. Pinned memory has both. What HIP does not say stays as it is
+// here.
+Where find_on_hip(const DeviceDriver& driver, const void* address, DevicePlace& place) {
+  void* on_host = nullptr;
+  std::uint64_t managed = 0;  // HIP writes one byte, or four
+  int device = -1;
+  int attributes[] = {device_attribute, host_pointer_attribute, managed_attribute};
+  void* results[] = {&device, &on_host, &managed};
+  if (driver.pointer_attributes != nullptr) {
+    if (driver.pointer_attributes(3, attributes, results, number(address)) != 0) return as_the_processor_sees(address);
+  } else {
+    for (int i = 0; i < 3; ++i) driver.pointer_attribute(results[i], attributes[i], number(address));
+    if (device < 0) return as_the_processor_sees(address);
+  }
+  if (device < 0 || (on_host != nullptr && managed == 0)) return Where::host;
+  place.device = device;
+  return Where::device;
+}
+
+// Of HIP before 7.11, which does not say it: it is tried, once for each piece of memory that is asked for lately.
+bool can_be_exported_by_trying(const DeviceDriver& driver, const void* address) {
+  struct Known {
+    std::uint64_t id = 0;
+    bool can = false;
+  };
+  static std::mutex mutex;
+  static std::array<Known, 32> known;
+  static std::size_t next = 0;
+  const std::uint64_t id = memory_id(driver, address);
+  if (id == 0 || driver.export_memory == nullptr) return false;
+  const std::lock_guard lock(mutex);
+  for (const Known& one : known) {
+    if (one.id == id) return one.can;
+  }
+  DevicePlace place;
+  IpcHandle handle;
+  bool can = find_on_hip(driver, address, place) == Where::device;
+  if (can) {
+    const AtDevice at(driver, place);
+    can = driver.export_memory(&handle, number(address)) == 0;
+  }
+  known[next++ % known.size()] = {id, can};
+  return can;
+}
+
+}  // namespace
+
+Where find_memory(const DeviceDriver& driver, const void* address, DevicePlace& place) {
+  place = {};
+  return driver.is_cuda ? find_on_cuda(driver, address, place) : find_on_hip(driver, address, place);
+}
+
+bool find_device(const DeviceDriver& driver, const void* address, DevicePlace& place) {
+  return find_memory(driver, address, place) == Where::device;
+}
+
+Exportable exportable(const DeviceDriver& driver, const void* address) {
+  constexpr std::uint32_t no_answer = 0xA5A5A5A5;
+  std::uint32_t answer = driver.is_cuda ? 0 : no_answer;  // of one byte or four
+  if (!ask(driver, address, exportable_attribute, answer)) answer = driver.is_cuda ? 0 : no_answer;
+  if (answer == no_answer) return Exportable::unknown;
+  return answer != 0 ? Exportable::yes : Exportable::no;
 }
 
 bool can_be_exported(const DeviceDriver& driver, const void* address) {
-  unsigned exportable = 0;  // of one byte or four
-  return driver.pointer_attribute(&exportable, exportable_attribute, number(address)) == 0 && exportable != 0;
+  const Exportable said = exportable(driver, address);
+  return said == Exportable::unknown ? can_be_exported_by_trying(driver, address) : said == Exportable::yes;
 }
 
 AtDevice::AtDevice(const DeviceDriver& driver, const DevicePlace& place) : driver_(driver) {
@@ -319,7 +405,7 @@ void free_pinned(const DeviceDriver& driver, void* memory) { driver.free_pinned(
 
 std::uint64_t memory_id(const DeviceDriver& driver, const void* memory) {
   std::uint64_t id = 0;
-  return driver.pointer_attribute(&id, id_attribute, number(memory)) == 0 ? id : 0;
+  return ask(driver, memory, id_attribute, id) ? id : 0;
 }
 
 }  // namespace quadrille::memory

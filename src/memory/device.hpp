@@ -41,12 +41,19 @@ struct DevicePlace {
   }
 };
 
-// Is this an address in a device's memory, and where does it belong? Asks the driver, once in most cases.
+// Whose memory is at an address, and where does it belong, if it is a device's? Unknown: the driver does not answer,
+// and the processor cannot read it. Managed memory counts as a device's.
+enum class Where : std::uint8_t { host, device, unknown };
+Where find_memory(const DeviceDriver& driver, const void* address, DevicePlace& place);
+// Is it a device's?
 bool find_device(const DeviceDriver& driver, const void* address, DevicePlace& place);
 
 // Can other processes open the memory at this address of a device? Not that of pools, managed memory, and what is mapped by
 // hand: MPIs that take device memory may fail with those.
 bool can_be_exported(const DeviceDriver& driver, const void* address);
+// What the driver says of that. HIP before 7.11 says nothing.
+enum class Exportable : std::uint8_t { no, yes, unknown };
+Exportable exportable(const DeviceDriver& driver, const void* address);
 
 // While it lives, this thread's calls of the driver are for a place. What was current before comes back.
 class AtDevice {

@@ -66,8 +66,9 @@ struct DeviceDriver {
   int (*allocate_cuda)(void** memory, std::size_t bytes) = nullptr;
   int (*allocate_hip)(void** memory, std::size_t bytes, unsigned flags) = nullptr;
   int (*free_pinned)(void* memory) = nullptr;
-  // CUDA
+  // Of memory that HIP does not know it returns no error, other than the one before; in HIP it may be missing.
   int (*pointer_attributes)(unsigned count, int* attributes, void** results, std::uintptr_t address) = nullptr;
+  // CUDA
   int (*push_context)(void* context) = nullptr;
   int (*pop_context)(void** context) = nullptr;
   int (*retain_primary)(void** context, int device) = nullptr;

@@ -48,8 +48,8 @@ std::size_t DeviceSharing::free_slot(const DeviceDriver& driver) {
 
 bool DeviceSharing::export_new(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t address,
                                std::uint64_t id) {
-  if (driver.address_range == nullptr || driver.export_memory == nullptr || !can_be_exported(driver, pointer(address)))
-    return false;
+  if (driver.address_range == nullptr || driver.export_memory == nullptr) return false;
+  if (exportable(driver, pointer(address)) == Exportable::no) return false;  // else that shows here
   const std::size_t slot = free_slot(driver);
   SharingLine::Exported& listed = mine().exported[slot];
   exports_[slot] = {};

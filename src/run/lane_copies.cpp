@@ -16,7 +16,10 @@ DeviceEnd look_at_end(const Blocks& blocks, int count, int only, const memory::D
     end.has_gaps = end.has_gaps || !block.info.dense;
     if (end.has_bytes || end.has_gaps) continue;
     end.has_bytes = true;
-    end.on_device = driver != nullptr && memory::find_device(*driver, block.address, end.place);
+    if (driver == nullptr) continue;
+    const memory::Where where = memory::find_memory(*driver, block.address, end.place);
+    end.on_device = where == memory::Where::device;
+    end.has_gaps = where == memory::Where::unknown;
   }
   return end;
 }

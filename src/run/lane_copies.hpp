@@ -16,7 +16,8 @@ struct DeviceEnd {
   memory::DevicePlace place;
 };
 // The first `count` blocks, or `only` one of them. `driver` is null if the program has loaded none. The blocks of a
-// side are memory of one place, so one of them tells; it is not asked for where there are gaps.
+// side are memory of one place, so one of them tells; it is not asked for where there are gaps. Memory of which the
+// driver says nothing counts as one with gaps, so that nothing of it is touched here.
 DeviceEnd look_at_end(const Blocks& blocks, int count, int only, const memory::DeviceDriver* driver);
 
 // Waits for what the program has put into the NULL stream there, with which the lanes' streams do not go along. False

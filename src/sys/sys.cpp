@@ -49,6 +49,14 @@ int create_memory_file(const char* name) {
   return descriptor < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC) : descriptor;
 }
 
+// The kernel reads the set of signals before it finds out that there is no such change.
+bool is_readable(const void* address) {
+  constexpr int no_change = -1;
+  constexpr std::uintptr_t set_bytes = 8;
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address) / set_bytes * set_bytes;
+  return syscall(SYS_rt_sigprocmask, no_change, at, nullptr, set_bytes) == 0 || errno != EFAULT;
+}
+
 bool holds(int descriptor, std::size_t bytes) {
   struct stat status {};
   return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= 0 &&

@@ -67,6 +67,9 @@ std::byte* map_segment(int descriptor, std::size_t bytes);
 void unmap_segment(std::byte* base, std::size_t bytes);
 void close_descriptor(int descriptor);
 
+// Can the processor read the eight bytes around an address? No signal comes of it.
+bool is_readable(const void* address);
+
 // ---- The memory of the shared heap: one large, sparse segment. ----
 //
 // These functions change mappings by system calls, past the interposed mmap family of the preload

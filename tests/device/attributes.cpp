@@ -34,11 +34,8 @@ int give(void* data, Value value) {
   return success;
 }
 
-// CUDA's numbers; HIP's have one more kind, for managed memory.
 unsigned type_of(const Allocation& allocation) {
-  const bool on_device = allocation.is_device() || allocation.kind == Kind::managed;
-  if (starts_by_itself && allocation.kind == Kind::managed) return 3;
-  return on_device ? 2U : 1U;
+  return allocation.is_device() || allocation.kind == Kind::managed ? 2U : 1U;
 }
 
 int give_attribute(void* data, int attribute, const Allocation& of, Address address) {
@@ -106,6 +103,62 @@ int pointer_attribute(void* data, int attribute, Address address) {
   const Allocation* const allocation = find(address);
   if (data == nullptr || allocation == nullptr) return invalid_value;
   return give_attribute(data, attribute, *allocation, address);
+}
+
+// As ROCm 6 and 7 have it: of memory that HIP does not know there is an error, and what it would say of none; of
+// managed memory that it is the host's; and no word of whether others can open it before 7.11, nor of pools.
+int hip_pointer_attribute(void* data, int attribute, Address address) {
+  const Allocation* const allocation = find(address);
+  if (data == nullptr || address == 0) return invalid_value;
+  const int error = allocation == nullptr ? invalid_value : success;
+  const bool is_host = allocation != nullptr && !allocation->is_device();
+  switch (attribute) {
+    case context:
+      return error != success ? error : give(data, static_cast<Handle>(allocation->context));
+    case memory_type:
+      give(data, allocation == nullptr ? 0U : is_host ? 1U : 2U);
+      return error;
+    case device_pointer:
+      give(data, allocation == nullptr ? Address{0} : address);
+      return error;
+    case host_pointer:
+      give(data, is_host ? address : Address{0});
+      return is_host ? success : invalid_value;
+    case buffer_id:
+      give(data, allocation == nullptr ? 0U : static_cast<std::uint32_t>(allocation->id));
+      return error;
+    case sync_memops:
+    case is_managed:
+    case is_mapped: {
+      const bool is_so = allocation != nullptr && (attribute == is_managed    ? allocation->kind == Kind::managed
+                                                   : attribute == sync_memops ? allocation->sync_memops
+                                                                              : true);
+      give(data, static_cast<unsigned char>(is_so));
+      return error;
+    }
+    case device_ordinal:
+      give(data, allocation == nullptr ? -2 : allocation->device);
+      return error;
+    case is_ipc_capable:
+      if (!driver().settings.has_ipc_attribute) return not_supported;
+      give(data, allocation != nullptr && allocation->kind == Kind::device && !driver().settings.no_ipc ? 1 : 0);
+      return error;
+    case range_start:
+      give(data, allocation == nullptr ? Address{0} : allocation->base);
+      return error;
+    case range_bytes:
+      give(data, allocation == nullptr ? 0U : static_cast<std::uint32_t>(allocation->bytes));
+      return error;
+    case access_flags:
+      give(data, 0U);
+      return success;
+    case allowed_handles:
+    case is_rdma_capable:
+    case pool:
+      return not_supported;
+    default:
+      return invalid_value;
+  }
 }
 
 // Of memory that the driver does not know, and where one alone would be an error, it says null.

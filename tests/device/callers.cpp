@@ -101,6 +101,16 @@ Driver& driver() {
   return *made;
 }
 
+int& last_error() {
+  thread_local int error = success;
+  return error;
+}
+
+int returned(int error) {
+  if (starts_by_itself && error != success && error != not_ready) last_error() = error;
+  return error;
+}
+
 int begin(const Caller& caller, bool needs_init) {
   note(caller);
   if (driver().forked) return not_initialized;

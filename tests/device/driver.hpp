@@ -42,6 +42,7 @@ struct Settings {
   std::size_t memory = std::size_t{16} << 30;  // of each device
   std::vector<int> visible;  // numbers of devices, as the program sees them
   bool no_ipc = false, in_use = false;
+  bool has_ipc_attribute = false;  // of HIP
   std::vector<Failure> failures;
 };
 bool set(Settings& settings, const std::string& name, const std::string& value);
@@ -137,6 +138,7 @@ int properties_of(MemoryProperties* properties, std::uint64_t handle);
 // -- attributes.cpp, sharing.cpp
 
 int pointer_attribute(void* data, int attribute, Address address);
+int hip_pointer_attribute(void* data, int attribute, Address address);
 int pointer_attributes(unsigned count, const int* attributes, void** data, Address address);
 int set_pointer_attribute(const void* value, int attribute, Address address);
 int export_memory(IpcHandle* handle, Address address);
@@ -310,12 +312,17 @@ int begin(const Caller& caller, bool needs_init);
 #define QUADRILLE_HERE (quadrille::standin::Caller{static_cast<const char*>(__func__), __builtin_return_address(0)})
 #define QUADRILLE_EXPORT extern "C" __attribute__((visibility("default")))
 
+// What a call returns. HIP keeps an error for hipGetLastError.
+int returned(int error);
+// That of this thread, as ROCm keeps it since 7.0: until it is read, whatever succeeds after it.
+int& last_error();
+
 template <class Body>
 int enter_uninitialized(const Caller& caller, Body&& body) {
   if (is_inside()) return not_permitted;
   const std::lock_guard lock(driver().mutex);
   const int error = begin(caller, false);
-  return error != success ? error : body();
+  return returned(error != success ? error : static_cast<int>(body()));
 }
 
 template <class Body>
@@ -323,7 +330,7 @@ int enter(const Caller& caller, Body&& body) {
   if (is_inside()) return not_permitted;
   const std::lock_guard lock(driver().mutex);
   const int error = begin(caller, true);
-  return error != success ? error : body();
+  return returned(error != success ? error : static_cast<int>(body()));
 }
 
 // With the thread's context, which has to be there and in order.

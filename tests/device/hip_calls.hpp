@@ -22,6 +22,8 @@ constexpr int hip_invalid_direction = 21;
   X(hipDriverGetVersion, int*)                                             \
   X(hipRuntimeGetVersion, int*)                                            \
   X(hipGetDeviceCount, int*)                                               \
+  X(hipGetLastError)                                                       \
+  X(hipPeekAtLastError)                                                    \
   X(hipSetDevice, int)                                                     \
   X(hipGetDevice, int*)                                                    \
   X(hipDeviceGet, int*, int)                                               \

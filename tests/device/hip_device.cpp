@@ -35,6 +35,18 @@ static int get_version(const Caller& caller, int* version) {
 QUADRILLE_EXPORT int hipDriverGetVersion(int* version) { return get_version(QUADRILLE_HERE, version); }
 QUADRILLE_EXPORT int hipRuntimeGetVersion(int* version) { return get_version(QUADRILLE_HERE, version); }
 
+// They return what they found, and are no error themselves.
+QUADRILLE_EXPORT int hipGetLastError() {
+  const int error = hipPeekAtLastError();
+  last_error() = success;
+  return error;
+}
+
+QUADRILLE_EXPORT int hipPeekAtLastError() {
+  enter_uninitialized(QUADRILLE_HERE, [] { return success; });
+  return last_error();
+}
+
 QUADRILLE_EXPORT int hipGetDeviceCount(int* count) {
   return enter(QUADRILLE_HERE, [&] {
     if (count == nullptr) return invalid_value;
@@ -225,11 +237,16 @@ QUADRILLE_EXPORT int hipMemGetAddressRange(void** base, std::size_t* bytes, void
 }
 
 QUADRILLE_EXPORT int hipPointerGetAttribute(void* data, int attribute, void* address) {
-  return enter(QUADRILLE_HERE, [&] { return pointer_attribute(data, attribute, number(address)); });
+  return enter(QUADRILLE_HERE, [&] { return hip_pointer_attribute(data, attribute, number(address)); });
 }
 
 QUADRILLE_EXPORT int hipDrvPointerGetAttributes(unsigned count, int* attributes, void** data, void* address) {
-  return enter(QUADRILLE_HERE, [&] { return pointer_attributes(count, attributes, data, number(address)); });
+  // Whatever is wrong with any of them.
+  return enter(QUADRILLE_HERE, [&] {
+    if (count == 0 || attributes == nullptr || data == nullptr || address == nullptr) return invalid_value;
+    for (unsigned i = 0; i < count; ++i) hip_pointer_attribute(data[i], attributes[i], number(address));
+    return success;
+  });
 }
 
 QUADRILLE_EXPORT int hipPointerSetAttribute(const void* value, int attribute, void* address) {
@@ -239,12 +256,16 @@ QUADRILLE_EXPORT int hipPointerSetAttribute(const void* value, int attribute, vo
 QUADRILLE_EXPORT int hipPointerGetAttributes(HipPointer* of, const void* address) {
   return enter(QUADRILLE_HERE, [&] {
     const Allocation* const allocation = find(number(address));
-    if (of == nullptr || allocation == nullptr) return invalid_value;
-    unsigned type = 0;
-    constexpr int memory_type = 2;
-    pointer_attribute(&type, memory_type, number(address));
+    if (of == nullptr) return invalid_value;
+    if (allocation == nullptr) {
+      constexpr int unregistered = 0, no_device = -2;
+      *of = {unregistered, no_device, nullptr, nullptr, 0, 0};
+      return success;
+    }
+    constexpr int host = 1, device = 2, managed = 3;
+    const int type = allocation->kind == Kind::managed ? managed : allocation->is_device() ? device : host;
     void* const same = reinterpret_cast<void*>(number(address));
-    *of = {static_cast<int>(type),
+    *of = {type,
            allocation->device,
            same,
            allocation->is_device() ? nullptr : same,

@@ -105,7 +105,8 @@ TEST_F(StandinHip, MemoryOfAllDevicesCanBeCopied) {
   EXPECT_EQ(of.device, 0);
   EXPECT_EQ(of.type, 2);
   EXPECT_EQ(of.on_device, first + 10);
-  EXPECT_EQ(hip().hipPointerGetAttributes(&of, &of), invalid_value);
+  EXPECT_EQ(hip().hipPointerGetAttributes(&of, &of), success);
+  EXPECT_EQ(of.type, 0);
   EXPECT_EQ(hip().hipFree(first), success);
 }
 
@@ -140,7 +141,10 @@ TEST_F(StandinHip, ValuesAndManagedMemory) {
   std::memset(flag, 0, 4);
   unsigned type = 0;
   EXPECT_EQ(hip().hipPointerGetAttribute(&type, 2, managed), success);
-  EXPECT_EQ(type, 3U);
+  EXPECT_EQ(type, 1U);
+  HipPointer of{};
+  EXPECT_EQ(hip().hipPointerGetAttributes(&of, managed), success);
+  EXPECT_EQ(of.type, 3);
   EXPECT_EQ(hip().hipStreamWriteValue32(nullptr, flag, 5, 0), success);
   EXPECT_EQ(hip().hipStreamWaitValue32(nullptr, flag, 5, 1, UINT32_MAX), success);
   EXPECT_EQ(hip().hipStreamWaitValue32(nullptr, flag, 5, 1, 1), not_supported);
@@ -148,6 +152,36 @@ TEST_F(StandinHip, ValuesAndManagedMemory) {
   EXPECT_EQ(*static_cast<unsigned*>(flag), 5U);
   EXPECT_EQ(hip().hipHostFree(flag), success);
   EXPECT_EQ(hip().hipFree(managed), success);
+}
+
+TEST_F(StandinHip, KeepsAnErrorUntilItIsRead) {
+  unsigned type = 7;
+  int device = 7;
+  hip().hipGetLastError();
+  EXPECT_EQ(hip().hipPointerGetAttribute(&type, 2, &type), invalid_value);
+  EXPECT_EQ(hip().hipGetDevice(&device), success);
+  EXPECT_EQ(hip().hipPeekAtLastError(), invalid_value);
+  EXPECT_EQ(hip().hipGetLastError(), invalid_value);
+  EXPECT_EQ(hip().hipGetLastError(), success);
+  int attributes[] = {2, 9};
+  void* results[] = {&type, &device};
+  EXPECT_EQ(hip().hipDrvPointerGetAttributes(2, attributes, results, &type), success);
+  EXPECT_EQ(type, 0U);
+  EXPECT_EQ(device, -2);
+  EXPECT_EQ(hip().hipGetLastError(), success);
+}
+
+TEST_F(StandinHip, SaysOfIpcWhatItsVersionDoes) {
+  constexpr int is_ipc_capable = 10;
+  unsigned char* const memory = allocate(100);
+  int can = 7;
+  EXPECT_EQ(hip().hipPointerGetAttribute(&can, is_ipc_capable, memory), not_supported);
+  ASSERT_TRUE(hip().set("HIP_IPC_ATTRIBUTE", "1"));
+  EXPECT_EQ(hip().hipPointerGetAttribute(&can, is_ipc_capable, memory), success);
+  EXPECT_EQ(can, 1);
+  ASSERT_TRUE(hip().set("HIP_IPC_ATTRIBUTE", "0"));
+  EXPECT_EQ(hip().hipGetLastError(), not_supported);
+  EXPECT_EQ(hip().hipFree(memory), success);
 }
 
 TEST_F(StandinHip, IsCountedAndFails) {

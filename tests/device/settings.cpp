@@ -98,6 +98,8 @@ bool set(Settings& settings, const std::string& name, const std::string& value) 
   if (!read_number(value, number)) return false;
   if (name == "NO_IPC" && number <= 1) {
     settings.no_ipc = number == 1;
+  } else if (name == "HIP_IPC_ATTRIBUTE" && number <= 1) {
+    settings.has_ipc_attribute = number == 1;
   } else if (name == "PATIENCE") {
     settings.patience = std::chrono::milliseconds(number);
   } else if (name == "DEVICES" && number <= 64 && !settings.in_use) {
@@ -111,7 +113,7 @@ bool set(Settings& settings, const std::string& name, const std::string& value) 
 }
 
 void read_environment(Settings& settings) {
-  for (const char* name : {"STREAMS", "FAIL", "NO_IPC", "PATIENCE", "DEVICES", "MEMORY"}) {
+  for (const char* name : {"STREAMS", "FAIL", "NO_IPC", "HIP_IPC_ATTRIBUTE", "PATIENCE", "DEVICES", "MEMORY"}) {
     const std::string variable = std::string("QUADRILLE_STANDIN_") + name;
     const char* const value = std::getenv(variable.c_str());
     if (value == nullptr || set(settings, name, value)) continue;

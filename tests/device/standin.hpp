@@ -27,6 +27,8 @@
 //                                the driver: writes of values, waits for them, functions of the host, and what lies
 //                                before.
 //   QUADRILLE_STANDIN_NO_IPC     1: no memory can be exported.
+//   QUADRILLE_STANDIN_HIP_IPC_ATTRIBUTE  1: HIP says whether others can open memory, as ROCm 7.11 does. Else that is
+//                                not supported.
 //   QUADRILLE_STANDIN_FAIL       FUNCTION:N[+][:ERROR],...: the N-th call fails (N+: and all after it). FUNCTION may be
 //                                `operation`: the N-th piece of work of a stream, after which its context is unusable.
 //

@@ -46,6 +46,19 @@ endforeach()
 quadrille_device_test(over-host 4 cuda
   "QUADRILLE_ALGORITHM=alltoall=copy-to-cpu:inner=waitany-stride,stride=3$<SEMICOLON>alltoallv=copy-to-cpu:inner=pairwise,buffers=pageable$<SEMICOLON>alltoallw=copy-to-cpu:inner=inbox$<SEMICOLON>allgather=copy-to-cpu:inner=bruck,buffers=fresh$<SEMICOLON>allgatherv=copy-to-cpu:inner=ring$<SEMICOLON>neighbor_alltoall=copy-to-cpu:inner=torus$<SEMICOLON>neighbor_alltoallv=copy-to-cpu:inner=direct$<SEMICOLON>neighbor_allgather=copy-to-cpu:inner=rings")
 
+# What a program sees of our questions to the driver. They run always.
+quadrille_mpi_program(quadrille_device_queries_check device_queries_check.cpp)
+add_dependencies(quadrille_device_queries_check quadrille_preload quadrille_standin_cuda quadrille_standin_hip)
+function(quadrille_device_queries_test name driver)
+  quadrille_mpi_test(mpi.device-queries-${name}.3 RANKS 3 PROGRAM quadrille_device_queries_check PRELOAD
+                     SETTINGS QUADRILLE_SETUP_AFTER=0 ${ARGN} ARGUMENTS $<TARGET_FILE:quadrille_standin_${driver}>)
+  set_tests_properties(mpi.device-queries-${name}.3 PROPERTIES LABELS device)
+endfunction()
+set(queries_pull "QUADRILLE_ALGORITHM=alltoall=ipc-pull$<SEMICOLON>allgather=ipc-pull")
+quadrille_device_queries_test(hip hip)
+quadrille_device_queries_test(hip-pull hip ${queries_pull})
+quadrille_device_queries_test(hip-7.11 hip ${queries_pull} QUADRILLE_STANDIN_HIP_IPC_ATTRIBUTE=1)
+
 # What is moved of it, and over which memory.
 quadrille_mpi_program(quadrille_device_staging_check device_staging_check.cpp)
 add_dependencies(quadrille_device_staging_check quadrille_preload quadrille_standin_cuda)

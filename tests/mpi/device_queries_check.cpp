@@ -1,0 +1,199 @@
+// What a program sees of our questions to the driver, by a stand-in of it (tests/device), through MPI's own names: no
+// error that HIP keeps.
+//   device_queries_check LIBRARY
+#include <dlfcn.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "../device/standin.hpp"
+
+namespace {
+
+int rank = 0, size = 1, wrong = 0;
+constexpr int block = 500;
+
+void check(bool good, const char* what, const char* kind) {
+  if (!good && ++wrong < 8) std::fprintf(stderr, "rank %d: %s, memory: %s\n", rank, what, kind);
+}
+
+void must(bool good, const char* what) {
+  if (good) return;
+  std::fprintf(stderr, "rank %d: %s\n", rank, what);
+  std::abort();
+}
+
+struct Driver {
+  int (*allocate_cuda)(std::uintptr_t*, std::size_t) = nullptr;
+  int (*allocate_hip)(void**, std::size_t) = nullptr;
+  int (*allocate_pool)(void**, std::size_t, void*) = nullptr;
+  int (*allocate_managed)(void**, std::size_t, unsigned) = nullptr;
+  int (*pin)(void**, std::size_t, unsigned) = nullptr;
+  int (*query)(void*, int, void*) = nullptr;
+  int (*last_error)() = nullptr;  // null: CUDA's driver keeps none
+  quadrille_standin_count_t* count = nullptr;
+  quadrille_standin_set_t* set = nullptr;
+  quadrille_standin_host_t* host = nullptr;
+};
+Driver driver;
+
+template <class Function>
+void load(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, name));
+  must(function != nullptr, name);
+}
+
+void load_driver(const char* path) {
+  void* const library = dlopen(path, RTLD_NOW);
+  must(library != nullptr, path);
+  load(library, "quadrille_standin_count", driver.count);
+  load(library, "quadrille_standin_set", driver.set);
+  load(library, "quadrille_standin_host", driver.host);
+  if (dlsym(library, "cuInit") == nullptr) {
+    load(library, "hipMalloc", driver.allocate_hip);
+    load(library, "hipMallocAsync", driver.allocate_pool);
+    load(library, "hipMallocManaged", driver.allocate_managed);
+    load(library, "hipHostMalloc", driver.pin);
+    load(library, "hipPointerGetAttribute", driver.query);
+    load(library, "hipGetLastError", driver.last_error);
+    return;
+  }
+  int (*init)(unsigned) = nullptr;
+  int (*retain)(void**, int) = nullptr;
+  int (*make_current)(void*) = nullptr;
+  load(library, "cuInit", init);
+  load(library, "cuDevicePrimaryCtxRetain", retain);
+  load(library, "cuCtxSetCurrent", make_current);
+  load(library, "cuMemAlloc_v2", driver.allocate_cuda);
+  void* context = nullptr;
+  must(init(0) == 0 && retain(&context, 0) == 0 && make_current(context) == 0, "the driver does not begin");
+}
+
+enum class Kind { host, pinned, managed, device, pool };
+const char* name_of(Kind kind) {
+  constexpr const char* names[] = {"host", "pinned", "managed", "device", "pool"};
+  return names[static_cast<int>(kind)];
+}
+
+// Stays until the end. `view` is what the test looks at.
+struct Ints {
+  int *data = nullptr, *view = nullptr;
+  explicit Ints(Kind kind) {
+    const std::size_t bytes = sizeof(int) * block * static_cast<std::size_t>(size);
+    void* memory = nullptr;
+    int error = 0;
+    if (kind == Kind::host) {
+      memory = std::malloc(bytes);
+    } else if (kind == Kind::pinned) {
+      error = driver.pin(&memory, bytes, 0);
+    } else if (kind == Kind::managed) {
+      error = driver.allocate_managed(&memory, bytes, 1);
+    } else if (kind == Kind::pool) {
+      error = driver.allocate_pool(&memory, bytes, nullptr);
+    } else if (driver.allocate_cuda != nullptr) {
+      std::uintptr_t address = 0;
+      error = driver.allocate_cuda(&address, bytes);
+      memory = reinterpret_cast<void*>(address);
+    } else {
+      error = driver.allocate_hip(&memory, bytes);
+    }
+    must(error == 0 && memory != nullptr, "no memory");
+    data = static_cast<int*>(memory);
+    const bool is_device = kind == Kind::device || kind == Kind::pool;
+    view = is_device ? static_cast<int*>(driver.host(reinterpret_cast<std::uintptr_t>(memory), bytes)) : data;
+    must(view != nullptr, "memory that cannot be looked at");
+  }
+};
+
+// A call of each kind; the first error.
+class Calls {
+ public:
+  explicit Calls(Kind kind) : kind_(kind), send_(kind), recv_(kind) {}
+  int alltoall(MPI_Comm comm) {
+    fill();
+    return MPI_Alltoall(send_.data, block, MPI_INT, recv_.data, block, MPI_INT, comm);
+  }
+  int ialltoall(MPI_Comm comm) {
+    fill();
+    MPI_Request request;
+    const int error = MPI_Ialltoall(send_.data, block, MPI_INT, recv_.data, block, MPI_INT, comm, &request);
+    return error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  int allgather(MPI_Comm comm) {
+    fill();
+    const int error = MPI_Allgather(send_.data, block, MPI_INT, recv_.data, block, MPI_INT, comm);
+    for (int i = 0; i < block * size; ++i) {
+      if (error == MPI_SUCCESS) check(recv_.view[i] == value(i / block, 0, i % block), "allgather", name_of(kind_));
+    }
+    return error;
+  }
+  void look(const char* what) const {
+    for (int i = 0; i < block * size; ++i) {
+      check(recv_.view[i] == value(i / block, rank, i % block), what, name_of(kind_));
+    }
+  }
+
+ private:
+  static int value(int from, int to, int i) { return from * 100'000 + to * 1000 + i; }
+  void fill() {
+    for (int i = 0; i < block * size; ++i) send_.view[i] = value(rank, i / block, i % block);
+    std::fill(recv_.view, recv_.view + block * size, -1);
+  }
+  Kind kind_;
+  Ints send_, recv_;
+};
+
+void leaves_no_error(MPI_Comm comm) {
+  constexpr int invalid_value = 1;
+  for (const Kind kind : {Kind::host, Kind::pinned, Kind::managed, Kind::device, Kind::pool}) {
+    Calls calls(kind);
+    const auto is_clean = [&](const char* what) { check(driver.last_error() == 0, what, name_of(kind)); };
+    is_clean("before");
+    const unsigned long copies = driver.count("copies", "libquadrille");
+    for (int turn = 0; turn < 12; ++turn) {
+      check(calls.alltoall(comm) == MPI_SUCCESS, "alltoall", name_of(kind));
+      is_clean("MPI_Alltoall leaves an error of HIP");
+      calls.look("alltoall");
+      check(calls.allgather(comm) == MPI_SUCCESS, "allgather", name_of(kind));
+      is_clean("MPI_Allgather leaves an error of HIP");
+      check(calls.ialltoall(comm) == MPI_SUCCESS, "ialltoall", name_of(kind));
+      is_clean("MPI_Ialltoall leaves an error of HIP");
+      calls.look("ialltoall");
+    }
+    if (kind != Kind::host && kind != Kind::pinned) continue;
+    check(driver.count("copies", "libquadrille") == copies, "the driver copies memory of the host", name_of(kind));
+    // The program's own error stays for it to find.
+    int type = 0;
+    check(driver.query(&type, 2, &type) == invalid_value, "an error of the program's", name_of(kind));
+    calls.alltoall(comm);
+    check(driver.last_error() == invalid_value, "an error of the program's is gone", name_of(kind));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  if (argc < 2) return 2;
+  alarm(60);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  load_driver(argv[1]);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (driver.last_error != nullptr) leaves_no_error(comm);
+  const bool pulls = driver.last_error != nullptr && std::getenv("QUADRILLE_ALGORITHM") != nullptr;
+  if (pulls) check(driver.count("opens", "libquadrille") > 0, "no memory was opened", "device");
+  std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
+  MPI_Comm_free(&comm);
+  MPI_Finalize();
+  return wrong == 0 ? 0 : 1;
+}
