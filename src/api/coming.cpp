@@ -10,6 +10,7 @@
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
 #include "api/serve_neighbors.hpp"
+#include "memory/device_waits.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/progress_hook.hpp"
 #include "mpi/thrown.hpp"
@@ -30,6 +31,7 @@ std::atomic<int> under_way_now = 0;
 void carry_out(const run::Call& call, Team& team, State& request, int error) {
   if (error == MPI_SUCCESS) {
     const Serving guard;
+    const memory::MustNotWait under_a_lock;
     Making m{call, false, team, request, Door::drop_in};
     const int thrown = thrown_by([&] { error = find_carrier(m); });
     if (thrown != MPI_SUCCESS) error = thrown;

@@ -94,7 +94,7 @@ void take_turn(State& request) {
   if (!request.complete.load(std::memory_order_relaxed)) return;  // it goes on with this one when those before are done
   turn.now = turn.last;
   if (request.persistent) ++request.starts;
-  request.begun = request.has_moved = false;
+  request.begun = request.is_over = request.has_moved = false;
   request.in_stream = true;
   request.error = MPI_SUCCESS;
   request.complete.store(false, std::memory_order_relaxed);
@@ -177,7 +177,6 @@ int wait_on_host(State& request, const memory::DeviceDriver* driver, void* strea
     go_on_with_all();
     sys::yield();
   }
-  if (!request.persistent && request.on_host != nullptr) request.fetch();
   State* waited = &request;
   if (begin(request)) wait_until_complete({&waited, 1});
   request.active = false;
@@ -282,7 +281,7 @@ bool end_turn(State& request) {
   if (turn.now == turn.last) return true;
   ++turn.now;
   if (request.persistent) ++request.starts;
-  request.begun = request.has_moved = false;
+  request.begun = request.is_over = request.has_moved = false;
   return false;
 }
 

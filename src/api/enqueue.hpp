@@ -44,7 +44,8 @@ void forget_turns(Quadrille_Request_state& request);
 // Room for one more. Throws std::bad_alloc.
 void make_room_for_turns();
 void list_turns(Quadrille_Request_state& request);
-// Takes back what is over: deletes what is not persistent.
+// Takes back what is over: deletes what is not persistent. Then gives back what has waited for that
+// (memory/device_waits.hpp). Not with the lock of run::UnderWay.
 void sweep_turns();
 // The error of calls on communicators that are gone.
 int take_error_of_gone();

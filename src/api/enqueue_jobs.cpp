@@ -6,6 +6,7 @@
 
 #include "api/enqueue.hpp"
 #include "api/requests.hpp"
+#include "memory/device_waits.hpp"
 #include "memory/staging.hpp"
 #include "sys/sys.hpp"
 
@@ -46,10 +47,12 @@ State* take_over() {
   std::erase_if(all.listed, [&](State* request) {
     if (request->turn->is_broken) {
       all.broken.push_back(request);  // there is room
+      memory::note_call_over();
       return true;
     }
     if (!is_over(*request) || (gone != nullptr && !request->persistent)) return false;
     request->turn->is_listed = false;
+    memory::note_call_over();
     keep_error_of_gone(*request->team);
     if (!request->persistent) gone = request;
     return true;
@@ -87,7 +90,7 @@ void forget_turns(State& request) {
   if (request.turn == nullptr) return;
   Turns& all = turns();
   const std::lock_guard lock(all.mutex);
-  std::erase(all.listed, &request);
+  if (std::erase(all.listed, &request) > 0) memory::note_call_over();
   keep_error_of_gone(*request.team);
 }
 
@@ -104,17 +107,22 @@ void list_turns(State& request) {
   Turns& all = turns();
   const std::lock_guard lock(all.mutex);
   if (std::exchange(request.turn->is_listed, true)) return;
+  {
+    // Whoever holds this and sees no such call may wait for the device, so none is put into a stream meanwhile.
+    const run::UnderWay::Held held(run::UnderWay::here());
+    memory::note_call_in_stream();
+  }
   all.listed.push_back(&request);  // there is room
 }
 
 void sweep_turns() {
-  if (first_listed() == nullptr) return;
-  {
+  if (memory::any_call_in_stream()) {
     // Outside of the lock: with the last request of a communicator that was freed its own communicators go.
-    const memory::KeepsAllStaging keeps;
+    const memory::MustNotWait guard;
     while (const State* const gone = take_over()) delete gone;
   }
-  if (first_listed() == nullptr) memory::trim_staging();
+  memory::give_back_late();
+  memory::trim_staging();
 }
 
 int take_error_of_gone() { return turns().error_of_gone.exchange(MPI_SUCCESS); }

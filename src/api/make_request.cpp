@@ -8,6 +8,7 @@
 
 #include "api/device_choice.hpp"
 #include "api/engines.hpp"
+#include "api/enqueue.hpp"
 #include "api/made_again.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
@@ -162,6 +163,7 @@ int make_and_start(const Call& call, bool persistent, Quadrille_Request* request
   if (team == nullptr || ((persistent || !fits_the_mpi(call)) && is_inter(call.comm))) return raise(call.comm, MPI_ERR_COMM);
   if (request == nullptr) return raise(call.comm, MPI_ERR_ARG);
   prepare_progress();
+  sweep_turns();
   auto made = std::make_unique<Quadrille_Request_state>();
   int error = MPI_SUCCESS;
   {

@@ -157,7 +157,7 @@ void Making::bring_to_host() {
                                           enqueued ? OnHost::When::if_there : OnHost::When::now);
   if (!on_host->is_needed()) return;
   made.on_host = std::move(on_host);
-  if (!persistent && !enqueued) made.fetch();  // else at each start
+  if (!enqueued) made.on_host->prepare_steps();
   call = made.on_host->call();
   call.device = nullptr;
 }
@@ -167,9 +167,9 @@ void Making::bring_to_host_or_stay() {
   if (driver == nullptr || made.on_host != nullptr) return;
   // What a thread goes on with for a stream calls no driver.
   const bool may_stay = !enqueued && choice != nullptr && team::may_stay_on_device(team, *choice);
-  made.on_device = may_stay && stays_on_device(call, used_blocks(call, team), *driver, made.staying_at) &&
-                   (persistent || made.staying_at.settle(*driver));  // or at each start
-  if (!made.on_device) bring_to_host();
+  made.on_device = may_stay && stays_on_device(call, used_blocks(call, team), *driver, made.staying_at);
+  if (!made.on_device) return bring_to_host();
+  made.staying_at.prepare_steps(*driver);
 }
 
 // That so many requests lie between two that are under way together is not to be expected.
@@ -186,6 +186,8 @@ int make_native(Making& m, const std::string& why) {
   if (m.passes_on) return MPI_SUCCESS;  // as it is: request_names.cpp
   const bool is_its_own = m.choice == nullptr || m.choice->buffers == choose::HostBuffers::as_suits;
   if (!is_its_own || team::mpi_device_use() != DeviceUse::all) m.bring_to_host();
+  // All ranks call the MPI's own function in one order, so it is called at once, and the data are there before.
+  if (m.made.on_host != nullptr && !m.persistent) m.made.fetch();
   pass(m.team, m.has_mistake ? team::Passed::argument : m.team.eligible ? why_chosen(m.team) : m.team.why_passed);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
   m.made.run.emplace<run::NativeRun>(m.call, blocks.send, blocks.recv);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "memory/device_streams.hpp"
 #include "memory/lent_context.hpp"
 #include "mpi/type_runs.hpp"
 #include "run/blocks.hpp"
@@ -76,6 +77,7 @@ void for_each_block(const run::Side& side, int blocks, const std::vector<int>* l
   }
 }
 
+using memory::Where;
 using Kind = memory::Staging::Kind;
 Kind kind_of(choose::HostBuffers buffers, std::size_t bytes, std::size_t span) {
   // A fraction of the memory between the first byte and the last: to pin all of it would cost more than it gains.
@@ -84,15 +86,15 @@ Kind kind_of(choose::HostBuffers buffers, std::size_t bytes, std::size_t span) {
 }
 
 // The blocks of a side are memory of one place, so one of them tells.
-bool find_side(const run::Side& side, int blocks, const std::vector<int>* list, const memory::DeviceDriver& driver,
-               memory::DevicePlace& place, bool* can_stay = nullptr) {
-  bool on_device = false;
+Where find_side(const run::Side& side, int blocks, const std::vector<int>* list, const memory::DeviceDriver& driver,
+                memory::DevicePlace& place, bool* can_stay = nullptr) {
+  Where where = Where::host;
   for_each_block(side, blocks, list, [&](int, const run::Block& first) {
-    on_device = memory::find_device(driver, byte_of(first), place);
-    if (on_device && can_stay != nullptr) *can_stay = memory::can_be_exported(driver, byte_of(first));
+    where = memory::find_memory(driver, byte_of(first), place);
+    if (where == Where::device && can_stay != nullptr) *can_stay = memory::can_be_exported(driver, byte_of(first));
     return false;
   });
-  return on_device;
+  return where;
 }
 
 bool has_gaps(const run::Side& side, int blocks, const std::vector<int>* list) {
@@ -119,7 +121,9 @@ OnHost::OnHost(const run::Call& call, const UsedBlocks& used, const memory::Devi
 }
 
 void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Copy& copy) {
-  if (!find_side(side, blocks, list, driver_, copy.place)) return;
+  const Where where = find_side(side, blocks, list, driver_, copy.place);
+  if (where == Where::host) return;
+  copy.is_lost = where == Where::unknown;
   MPI_Datatype known{};
   Layout layout;
   bool is_known = false;
@@ -142,7 +146,8 @@ void OnHost::take(run::Side& side, int blocks, const std::vector<int>* list, Cop
   // As far from a cache line's beginning as on the device.
   const std::size_t ahead = static_cast<std::size_t>(first) % sys::cache_line;
   const memory::AtDevice at(driver_, copy.place);
-  copy.host.take(driver_, copy.place, ahead + span, kind_of(buffers_, copy.regions.bytes(), span));
+  const Kind kind = copy.is_lost ? Kind::ordinary : kind_of(buffers_, copy.regions.bytes(), span);
+  copy.host.take(driver_, copy.place, ahead + span, kind);
   copy.moved = reinterpret_cast<std::intptr_t>(copy.host.data() + ahead) - first;
   side.base = reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(side.base) + copy.moved);
   if (copy.host.is_pinned() && team::config().device_kernels) take_kernels(copy);
@@ -156,7 +161,8 @@ void OnHost::take_kernels(Copy& copy) const {
 }
 
 void OnHost::read(const Copy& copy, const memory::Regions& regions) {
-  if (!copy.is_used() || regions.empty()) return;
+  if (copy.is_lost) failed_ = true;
+  if (!copy.can_be_copied() || regions.empty()) return;
   const memory::AtDevice at(driver_, copy.place);
   memory::DeviceCopies copies(driver_);
   copies.to_host(regions, copy.moved, copy.out);
@@ -165,6 +171,7 @@ void OnHost::read(const Copy& copy, const memory::Regions& regions) {
 
 bool OnHost::fetch() {
   failed_ = false;
+  step_ = Step::fetched;
   read(send_, send_.regions);
   read(recv_, recv_.read);
   return !failed_;
@@ -172,7 +179,7 @@ bool OnHost::fetch() {
 
 int OnHost::finish(int error) {
   if (error != MPI_SUCCESS) return error;
-  if (recv_.is_used()) {
+  if (recv_.can_be_copied()) {
     const memory::AtDevice at(driver_, recv_.place);
     memory::DeviceCopies copies(driver_);
     copies.to_device(recv_.regions, recv_.moved, recv_.in);
@@ -180,6 +187,86 @@ int OnHost::finish(int error) {
   }
   return failed_ ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
+
+// ---- In steps ----
+
+void OnHost::prepare_steps() {
+  for (Copy* copy : {&send_, &recv_}) {
+    if (copy->can_be_copied() && copy->stream == nullptr) copy->stream = memory::borrow_stream(driver_, copy->place);
+  }
+}
+
+void OnHost::begin_fetch(bool settled) {
+  prepare_steps();
+  failed_ = send_.is_lost || recv_.is_lost;
+  if (settled) return begin_to_read();
+  for (const Copy* copy : {&send_, &recv_}) {
+    if (copy->stream != nullptr) copy->stream->mark();
+  }
+  step_ = Step::settling;
+}
+
+// After a failure nothing is on its way there.
+bool OnHost::are_done(Look (memory::OwnStream::*look)() const) {
+  for (const Copy* copy : {&send_, &recv_}) {
+    if (copy->stream == nullptr) continue;
+    const Look now = ((*copy->stream).*look)();
+    if (now == Look::not_yet) return false;
+    failed_ = failed_ || now == Look::failed;
+  }
+  return true;
+}
+
+void OnHost::read_in_own(const Copy& copy, const memory::Regions& regions) {
+  if (!copy.can_be_copied() || regions.empty()) return;
+  const memory::AtDevice at(driver_, copy.place);
+  const memory::BesideCapture beside(driver_);
+  memory::DeviceCopies copies(driver_, copy.stream->stream());
+  copies.to_host(regions, copy.moved, copy.out);
+  failed_ = !copies.leave() || failed_;
+}
+
+void OnHost::begin_to_read() {
+  read_in_own(send_, send_.regions);
+  read_in_own(recv_, recv_.read);
+  step_ = Step::reading;
+}
+
+bool OnHost::has_fetched() {
+  if (step_ == Step::settling) {
+    if (!are_done(&memory::OwnStream::look_at_mark)) return false;
+    begin_to_read();
+  }
+  if (step_ == Step::reading) {
+    if (!are_done(&memory::OwnStream::look)) return false;
+    step_ = Step::fetched;
+  }
+  return true;
+}
+
+void OnHost::begin_finish(int error) {
+  error_ = error;
+  step_ = Step::writing;
+  if (error != MPI_SUCCESS || !recv_.can_be_copied()) return;
+  // Of one that fetch() was called for.
+  if (recv_.stream == nullptr) recv_.stream = memory::borrow_stream(driver_, recv_.place);
+  const memory::AtDevice at(driver_, recv_.place);
+  const memory::BesideCapture beside(driver_);
+  memory::DeviceCopies copies(driver_, recv_.stream->stream());
+  copies.to_device(recv_.regions, recv_.moved, recv_.in);
+  failed_ = !copies.leave() || failed_;
+}
+
+bool OnHost::has_finished() {
+  if (step_ == Step::writing) {
+    if (!are_done(&memory::OwnStream::look)) return false;
+    step_ = Step::fetched;
+    if (error_ == MPI_SUCCESS && failed_) error_ = MPI_ERR_OTHER;
+  }
+  return true;
+}
+
+// ---- In the order of a stream ----
 
 bool OnHost::fetch_in(void* stream) {
   memory::DeviceCopies copies(driver_, stream);
@@ -196,8 +283,11 @@ bool OnHost::finish_in(void* stream) {
 
 bool has_device_memory(const run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver) {
   memory::DevicePlace place;
-  return find_side(call.recv, used.recv, used.recv_list, driver, place) ||
-         (!call.in_place && find_side(call.send, used.send, used.send_list, driver, place));
+  const auto is_there = [&](const run::Side& side, int blocks, const std::vector<int>* list) {
+    return find_side(side, blocks, list, driver, place) == Where::device;
+  };
+  return is_there(call.recv, used.recv, used.recv_list) ||
+         (!call.in_place && is_there(call.send, used.send, used.send_list));
 }
 
 bool StayingAt::settle(const memory::DeviceDriver& driver) const {
@@ -205,11 +295,38 @@ bool StayingAt::settle(const memory::DeviceDriver& driver) const {
   return !receives || (sends && received == sent) || run::settle(driver, received);
 }
 
+void StayingAt::prepare_steps(const memory::DeviceDriver& driver) {
+  free_staging_at_end();
+  if (sends) of_sent_ = memory::borrow_stream(driver, sent);
+  if (receives && !(sends && received == sent)) of_received_ = memory::borrow_stream(driver, received);
+}
+
+void StayingAt::begin_to_settle() {
+  for (const memory::LentStream* stream : {&of_sent_, &of_received_}) {
+    if (*stream != nullptr) (*stream)->mark();
+  }
+}
+
+memory::OwnStream::Look StayingAt::look() const {
+  using Look = memory::OwnStream::Look;
+  Look all = Look::done;
+  for (const memory::LentStream* stream : {&of_sent_, &of_received_}) {
+    if (*stream == nullptr) continue;
+    const Look now = (*stream)->look_at_mark();
+    if (now == Look::not_yet) return now;
+    if (now == Look::failed) all = now;
+  }
+  return all;
+}
+
 bool stays_on_device(run::Call& call, const UsedBlocks& used, const memory::DeviceDriver& driver, StayingAt& at) {
   bool sent_can = true, received_can = true;
-  at.sends = !call.in_place && find_side(call.send, used.send, used.send_list, driver, at.sent, &sent_can);
-  at.receives = find_side(call.recv, used.recv, used.recv_list, driver, at.received, &received_can);
+  const Where sent = call.in_place ? Where::host
+                                   : find_side(call.send, used.send, used.send_list, driver, at.sent, &sent_can);
+  const Where received = find_side(call.recv, used.recv, used.recv_list, driver, at.received, &received_can);
+  at.sends = sent == Where::device, at.receives = received == Where::device;
   if ((!at.sends && !at.receives) || !sent_can || !received_can) return false;
+  if (sent == Where::unknown || received == Where::unknown) return false;
   if (call.in_place && !is_allgather(call.collective)) return false;
   const bool alone = is_neighbor(call.collective);  // a side on the host is packed else
   if ((at.sends || (alone && !call.in_place)) && has_gaps(call.send, used.send, used.send_list)) return false;

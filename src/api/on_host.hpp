@@ -9,6 +9,7 @@
 #include "choose/registry.hpp"
 #include "memory/device.hpp"
 #include "memory/device_pieces.hpp"
+#include "memory/own_stream.hpp"
 #include "memory/regions.hpp"
 #include "memory/staging.hpp"
 #include "run/call.hpp"
@@ -34,7 +35,8 @@ struct UsedBlocks {
 //
 // Many small pieces are moved by a kernel, on both ways (memory/device_pieces.hpp).
 //
-// The blocks of a side must be memory of one device, and of one context.
+// The blocks of a side must be memory of one device, and of one context. Of memory that the driver does not answer for,
+// and the processor cannot read, this rank moves nothing: it takes part, and returns an error.
 class OnHost {
  public:
   using When = memory::DevicePieces::When;
@@ -52,6 +54,25 @@ class OnHost {
   [[nodiscard]] bool fetch();
   // Brings what was received to the device, if the call has returned no error. Returns the call's, or one of its own.
   int finish(int error);
+
+  // ---- In steps: nobody waits ----
+
+  // Takes the streams that they need, which may wait. Else that is done when they begin.
+  void prepare_steps();
+  // As fetch(): when all is done that the program has put into the NULL streams of its buffers by now, a stream of ours
+  // copies. `settled`: what had to be done is. Throws std::bad_alloc.
+  void begin_fetch(bool settled);
+  // Goes on with it. True when it is done, or nothing was begun.
+  bool has_fetched();
+  // What has gone wrong so far. This rank takes part in the call all the same, as after fetch().
+  bool has_failed() const { return failed_; }
+  // The data are on the host, or on their way.
+  bool is_fetched() const { return step_ != Step::none; }
+  // As finish(), after begin_fetch().
+  void begin_finish(int error);
+  bool has_finished();
+  // When it has.
+  int error() const { return error_; }
 
   // ---- In the order of a stream: nobody waits ----
 
@@ -72,11 +93,19 @@ class OnHost {
     std::ptrdiff_t moved = 0;  // from there to `host`
     memory::Staging host;
     memory::DevicePieces out, in;  // where the regions are many: what brings them to the host, and back
+    bool is_lost = false;          // the driver says nothing of the memory, so nothing is read or written
+    memory::LentStream stream;     // for copies in steps
     bool is_used() const { return host.data() != nullptr; }
+    bool can_be_copied() const { return is_used() && !is_lost; }
   };
+  enum class Step : std::uint8_t { none, settling, reading, fetched, writing };
+  using Look = memory::OwnStream::Look;
   void take(run::Side& side, int blocks, const std::vector<int>* list, Copy& copy);
   void take_kernels(Copy& copy) const;
   void read(const Copy& copy, const memory::Regions& regions);
+  void begin_to_read();
+  void read_in_own(const Copy& copy, const memory::Regions& regions);
+  bool are_done(Look (memory::OwnStream::*look)() const);
   static bool is_pinned(const Copy& copy) { return !copy.is_used() || copy.host.is_pinned(); }
   static bool is_at(const Copy& copy, const memory::DevicePlace& place) {
     return !copy.is_used() || copy.place.has_stream_of(place);
@@ -88,6 +117,8 @@ class OnHost {
   When kernels_;
   Copy send_, recv_;
   int own_ = -1;
+  int error_ = MPI_SUCCESS;
+  Step step_ = Step::none;
   bool failed_ = false;
 };
 
@@ -104,6 +135,13 @@ struct StayingAt {
   // Messages of the MPI know nothing of the program's streams. So what it has put into the NULL stream is done before any
   // is sent from such memory, or received into it. False if the driver refuses.
   [[nodiscard]] bool settle(const memory::DeviceDriver& driver) const;
+  // The same in steps: nobody waits. First, where it may wait, what they need is taken; throws std::bad_alloc.
+  void prepare_steps(const memory::DeviceDriver& driver);
+  void begin_to_settle();
+  memory::OwnStream::Look look() const;
+
+ private:
+  memory::LentStream of_sent_, of_received_;
 };
 
 // Can the blocks in a device's memory stay there, in a run that passes them to the MPI as they are? Then `call` and `at` say

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/enqueue.hpp"
 #include "api/serve.hpp"
 #include "memory/device.hpp"
 #include "run/device_pull.hpp"
@@ -24,6 +25,7 @@ run::PullWays ways_of_pull(const choose::Choice& choice) {
 
 int pull(const run::Call& call, const choose::Choice& choice, team::Team& team) {
   const memory::DeviceDriver* const driver = memory::device_driver();
+  sweep_turns();  // what is pending no more does not keep it from opening memory
   run::DevicePull by_copies(call, team.group, {team.group.pairs, *team.group.sharing}, driver, ways_of_pull(choice));
   const bool pulled = by_copies.run();
   team.counted.pulled = pulled;

@@ -7,6 +7,7 @@
 #include "api/serve.hpp"
 #include "memory/device.hpp"
 #include "memory/device_streams.hpp"
+#include "memory/device_waits.hpp"
 
 namespace quadrille::api {
 
@@ -28,12 +29,8 @@ bool PullRequest::prepare() {
 }
 
 int PullRequest::start() {
-  if (instead_) {  // a persistent one that has failed to pull
-    phase_ = Phase::by_rings;
-    const int error = instead_->start();
-    if (instead_->done()) phase_ = Phase::over;
-    return error;
-  }
+  if (instead_) return go_through_rings();  // a persistent one that has failed to pull
+  const memory::MustNotWait guard;
   phase_ = Phase::pulling;
   if (request_.in_stream) {
     const StreamTurn& turn = *request_.turn;
@@ -61,6 +58,7 @@ bool PullRequest::copy_in(void* stream, const memory::StreamWords& words, std::u
 }
 
 int PullRequest::advance() {
+  const memory::MustNotWait guard;
   if (phase_ == Phase::pulling) {
     if (!goes_on()) return MPI_SUCCESS;
     team_.counted.pulled = pull_.pulled();
@@ -69,6 +67,7 @@ int PullRequest::advance() {
     phase_ = Phase::over;
     return pull_.pulled() ? pull_.error() : MPI_ERR_OTHER;
   }
+  if (phase_ == Phase::fetching) return request_.has_fetched() ? go_through_rings() : MPI_SUCCESS;
   if (phase_ == Phase::by_rings) {
     const int error = instead_->advance();
     if (instead_->done()) phase_ = Phase::over;
@@ -94,11 +93,16 @@ int PullRequest::go_over_host() {
     auto on_host = std::make_unique<OnHost>(call_.call(), used_blocks(call_.call(), team_), *driver_);
     if (on_host->is_needed()) {
       request_.on_host = std::move(on_host);
-      request_.fetch();
+      request_.begin_fetch(true);  // as the pull has waited for the program, and not for what it has done since then
       on = &request_.on_host->call();
     }
   }
   instead_.emplace(*on, *edges_, team_.group, rings_);
+  phase_ = Phase::fetching;
+  return advance();
+}
+
+int PullRequest::go_through_rings() {
   phase_ = Phase::by_rings;
   const int error = instead_->start();
   if (instead_->done()) phase_ = Phase::over;

@@ -59,8 +59,9 @@ class PullRequest {
   bool calls_mpi() const { return true; }  // where it goes through rings
 
  private:
-  enum class Phase : std::uint8_t { over, pulling, by_rings };
+  enum class Phase : std::uint8_t { over, pulling, fetching, by_rings };
   bool goes_on();
+  int go_through_rings();
   int go_over_host();
 
   const run::StoredCall call_;

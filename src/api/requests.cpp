@@ -73,10 +73,38 @@ void State::look_what_it_needs() {
   short_way = alone && persistent && !needs_mpi && on_host == nullptr ? inbox_run : nullptr;
 }
 
+void State::tell_failed_fetch() {
+  if (number != 0) quadrille::team::tell_failed(*team, quadrille::team::number_of_start(number, starts), true);
+}
+
 void State::fetch() {
-  const bool is_there = on_host->fetch();
-  if (!is_there && number != 0)
-    quadrille::team::tell_failed(*team, quadrille::team::number_of_start(number, starts), true);
+  if (!on_host->fetch()) tell_failed_fetch();
+}
+
+void State::begin_fetch(bool settled) {
+  fetching = true;
+  const int thrown = quadrille::thrown_by([&] {
+    if (on_host != nullptr) on_host->begin_fetch(settled);
+    if (on_device) staying_at.begin_to_settle();
+  });
+  if (thrown == MPI_SUCCESS) return;
+  tell_failed_fetch();
+  if (error == MPI_SUCCESS) error = thrown;
+}
+
+bool State::has_fetched() {
+  if (!fetching) return true;
+  if (on_host != nullptr) {
+    if (!on_host->has_fetched()) return false;
+    if (on_host->has_failed()) tell_failed_fetch();
+  }
+  if (on_device) {
+    const auto look = staying_at.look();
+    if (look == quadrille::memory::OwnStream::Look::not_yet) return false;
+    if (look == quadrille::memory::OwnStream::Look::failed && error == MPI_SUCCESS) error = MPI_ERR_OTHER;
+  }
+  fetching = false;
+  return true;
 }
 
 int State::with_failed_copies(bool may_look) const {
@@ -87,12 +115,12 @@ int State::with_failed_copies(bool may_look) const {
 
 void State::start() {
   active = true;
-  begun = has_moved = in_stream = false;
+  begun = is_over = has_moved = in_stream = false;
   complete.store(false, std::memory_order_relaxed);
   error = MPI_SUCCESS;
   if (persistent) ++starts;
-  if (on_host != nullptr && persistent) fetch();
-  if (on_device && persistent && !staying_at.settle(*quadrille::memory::device_driver())) error = MPI_ERR_OTHER;
+  const bool fetches = on_host != nullptr && (persistent || !on_host->is_fetched());
+  if (fetches || on_device) begin_fetch(false);
   if (queue != nullptr) queue->push_back(this);
   go_on(run::With::mpi);
 }
@@ -102,6 +130,18 @@ bool State::go_on(run::With with) {
   if (put_off) return false;
   if (has_moved) return tell(with);
   if (in_stream && !turn->has_come()) return false;
+  if (!is_over && !moves(with)) return false;
+  if (on_host != nullptr && !in_stream) {
+    if (!on_host->has_finished()) return false;
+    error = on_host->error();
+  }
+  has_moved = true;
+  return tell(with);
+}
+
+// True when what carries it out is done.
+bool State::moves(run::With with) {
+  if (with == run::With::mpi ? !has_fetched() : fetching) return false;
   if (queue != nullptr && queue->front() != this) return false;
   if (!can_go_on(with)) return false;
   int now = MPI_SUCCESS;
@@ -112,9 +152,15 @@ bool State::go_on(run::With with) {
   if (!over) return false;
   if (queue != nullptr) queue->pop_front();
   if (!in_stream) error = with_failed_copies(on_host != nullptr && with == run::With::mpi);
-  if (on_host != nullptr && !in_stream) error = on_host->finish(error);
-  has_moved = true;
-  return tell(with);
+  is_over = true;
+  if (on_host != nullptr && !in_stream) begin_finish();
+  return true;
+}
+
+// Whatever it throws: the others have what this rank sent.
+void State::begin_finish() {
+  const int thrown = quadrille::thrown_by([&] { on_host->begin_finish(error); });
+  if (thrown != MPI_SUCCESS) on_host->begin_finish(thrown);
 }
 
 bool State::tell(run::With with) {
@@ -244,6 +290,7 @@ void wait_until(std::span<Quadrille_Request> requests, Done done) {
 int finish(Quadrille_Request& request) {
   if (!is_active(request)) return MPI_SUCCESS;
   request->active = false;
+  api::sweep_turns();
   const int error = std::exchange(request->error, MPI_SUCCESS);
   const int raised = error == MPI_SUCCESS ? error : raise(*request, error);
   if (!request->persistent) {
@@ -367,7 +414,7 @@ bool starts_shortly(const Quadrille_Request* handle) {
   State& request = **handle;
   if (request.short_way == nullptr || request.active) return false;
   request.active = request.begun = true;
-  request.has_moved = false;
+  request.is_over = request.has_moved = false;
   request.complete.store(false, std::memory_order_relaxed);
   request.short_way->start();
   return true;

@@ -55,6 +55,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool persistent = false;
   bool crowded = false;  // ranks share processors: who looks in vain must let others run
   bool begun = false;    // since the last start
+  bool is_over = false;  // what carries it out is done; the data may be on their way back to a device
   bool needs_mpi = true;  // to go on with what has begun
   // Peers need no more of this rank than its start, and no thread goes on with it: so it is in no list, and goes on when
   // it is asked for.
@@ -72,6 +73,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   quadrille::api::StayingAt staying_at;  // if so
   bool in_stream = false;  // the last start is one of its turns, and nobody is told but the stream
   bool put_off = false;  // nothing carries it out yet (api/coming.hpp)
+  bool fetching = false;  // of the last start: what comes before anything moves is not done
   MPI_Request handle{};
   int handle_tag = 0;
   // The how manieth on its communicator, from 1 on, if some rank may have data on a device (team/failed_copies.hpp).
@@ -88,8 +90,14 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   bool can_go_on(quadrille::run::With with) const override {
     return !put_off && (with == quadrille::run::With::mpi || (begun && !needs_mpi && !has_moved));
   }
-  // Brings the data to the host, of a start, and tells the others if that fails.
+  // Brings the data to the host before the MPI's own function is called, and tells the others if that fails. Waits: not
+  // where run::UnderWay is held.
   void fetch();
+  // The same of a start, in steps; what stays on the device is done there. Does not wait. `settled`: as
+  // OnHost::begin_fetch().
+  void begin_fetch(bool settled);
+  // True when it is done, or nothing was begun.
+  bool has_fetched();
   // On the next lane.
   void take_turn(quadrille::team::Lanes& lanes) {
     lane = &lanes.lanes[lanes.calls++ % lanes.lanes.size()];
@@ -111,6 +119,9 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
 
  private:
   int step();
+  void tell_failed_fetch();
+  bool moves(quadrille::run::With with);
+  void begin_finish();
   // What a start's error becomes at its end.
   int with_failed_copies(bool may_look) const;
   bool is_run_done() const;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/coming.hpp"
+#include "api/enqueue.hpp"
 #include "api/made_again.hpp"
 #include "api/making.hpp"
 #include "api/progress_thread.hpp"
@@ -66,6 +67,7 @@ Ended& ended() {
 }
 
 void delete_ended() {
+  sweep_turns();
   if (!ended().any.exchange(false, std::memory_order_acq_rel)) return;
   std::vector<State*> gone;
   {
@@ -346,6 +348,7 @@ ByHost take_by_host(const run::Call& call, bool persistent, int& error) {
     made->crowded = made->team->crowded;
     made->on_host = std::move(staged);
     if (!persistent) made->fetch();  // else at each start
+    made->on_host->prepare_steps();
     prepare_progress();
     prepare_end();
     delete_ended();

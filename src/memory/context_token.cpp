@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "memory/device_driver.hpp"
+#include "memory/device_waits.hpp"
 
 namespace quadrille::memory {
 
@@ -14,12 +14,14 @@ bool ContextToken::take(const DeviceDriver& driver, const DevicePlace& place) {
   memory_ = allocate_pinned(driver, few_bytes);
   if (memory_ != nullptr) id_ = memory_id(driver, memory_);
   // Without a number it would never be known to be alive, and all that goes with it would be made anew in each call.
-  if (memory_ != nullptr && id_ == 0) give_back();
+  if (memory_ != nullptr && id_ == 0) free_pinned(driver, std::exchange(memory_, nullptr));
   return memory_ != nullptr;
 }
 
 bool ContextToken::is_alive() const { return is_taken() && id_ != 0 && memory_id(*driver_, memory_) == id_; }
 
-void ContextToken::give_back() { free_pinned(*driver_, std::exchange(memory_, nullptr)); }
+void ContextToken::give_back() {
+  memory::give_back(*driver_, place_, Held::pinned, std::exchange(memory_, nullptr), id_);
+}
 
 }  // namespace quadrille::memory

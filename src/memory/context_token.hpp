@@ -19,7 +19,7 @@ class ContextToken {
   bool is_alive() const;
   const DevicePlace& place() const { return place_; }
   const DeviceDriver& driver() const { return *driver_; }
-  // Of what is alive; while AtDevice of the place lives.
+  // Of what is alive. Does not wait where this thread may not (memory/device_waits.hpp).
   void give_back();
   // What is not.
   void forget() { memory_ = nullptr; }

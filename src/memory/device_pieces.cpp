@@ -8,6 +8,7 @@
 
 #include "memory/copy_pieces.hpp"
 #include "memory/device_driver.hpp"
+#include "memory/device_waits.hpp"
 
 namespace quadrille::memory {
 namespace {
@@ -169,7 +170,11 @@ bool is_alive(const DeviceDriver& driver, const Loaded& loaded) {
 // Null if the copies have to serve.
 void* kernel_at(const DeviceDriver& driver, const DevicePlace& place, DevicePieces::When when) {
   Kernels& list = kernels();
-  const std::lock_guard lock(list.mutex);
+  const bool may_load = when == DevicePieces::When::now && may_wait_for_devices();
+  std::unique_lock lock(list.mutex, std::defer_lock);
+  // Who loads one waits for the device with this lock.
+  if (!may_load && !lock.try_lock()) return nullptr;
+  if (may_load) lock.lock();
   if (list.ended) return nullptr;
   list.driver = &driver;
   const auto known = std::find_if(list.loaded.begin(), list.loaded.end(), [&](const Loaded& l) { return l.place == place; });
@@ -177,7 +182,7 @@ void* kernel_at(const DeviceDriver& driver, const DevicePlace& place, DevicePiec
     if (is_alive(driver, *known)) return known->function;
     list.loaded.erase(known);  // it went with its context
   }
-  if (when == DevicePieces::When::if_there) return nullptr;
+  if (!may_load) return nullptr;
   list.loaded.reserve(list.loaded.size() + 1);
   list.loaded.push_back(load_kernel(driver, place));
   return list.loaded.back().function;

@@ -55,7 +55,7 @@ void add_pieces(std::vector<Piece>& pieces, std::uint64_t to, std::uint64_t from
 class DevicePieces {
  public:
   enum class When : std::uint8_t {
-    now,      // the kernel is loaded if it was not: that may wait for the device
+    now,      // the kernel is loaded if it was not, where this thread may wait for the device
     if_there  // nothing waits: it is used if another call has loaded it
   };
   // Keeps the list of what moves these regions, to or from `moved` bytes further on the host, if there are many and the

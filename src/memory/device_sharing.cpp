@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "memory/device_waits.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -157,9 +158,7 @@ std::byte* DeviceSharing::bounce(const DeviceDriver& driver, const DevicePlace& 
 }
 
 void DeviceSharing::free_bounce(const DeviceDriver& driver, const Bounce& bounce) {
-  if (memory_id(driver, pointer(bounce.address)) != bounce.id) return;  // it went with its context
-  const AtDevice at(driver, bounce.place);
-  driver.free(bounce.address);
+  give_back(driver, bounce.place, Held::allocated, reinterpret_cast<void*>(bounce.address), bounce.id);
 }
 
 void DeviceSharing::free_old_bounces() {
@@ -217,8 +216,8 @@ bool DeviceSharing::is_listed(const Opened& one) const {
                      [&](const SharingLine::Exported& e) { return e.serial == one.serial; });
 }
 
-void DeviceSharing::close(const DeviceDriver& driver, const Opened& one) {
-  if (driver.close_memory != nullptr) driver.close_memory(one.address);
+void DeviceSharing::close(const DeviceDriver& driver, const DevicePlace& place, const Opened& one) {
+  give_back(driver, place, Held::opened, reinterpret_cast<void*>(one.address), one.id);
 }
 
 // Nothing is left of a context that the program has destroyed, and another one may be where it was.
@@ -233,7 +232,7 @@ void DeviceSharing::close_old(const DeviceDriver& driver) {
     const AtDevice at(driver, context.place);
     std::erase_if(context.opened, [&](const Opened& one) {
       if (is_listed(one)) return false;
-      close(driver, one);
+      close(driver, context.place, one);
       return true;
     });
     // Without anything that is open nobody could tell later whether the context is still there.
@@ -255,8 +254,12 @@ DeviceSharing::Context& DeviceSharing::context_at(const DevicePlace& place) {
   return contexts_.back();
 }
 
-bool DeviceSharing::open(const DeviceDriver& driver, Context& context, int rank, std::uint64_t serial) const {
+bool DeviceSharing::open(const DeviceDriver& driver, Context& context, int rank, std::uint64_t serial) {
   if (rank == me_ || serial == 0 || opened(rank, serial, context.place) != 0) return true;
+  if (any_call_in_stream()) {
+    opens_later_ = true;
+    return false;
+  }
   const auto& listed = line(rank).exported;
   const auto found = std::find_if(std::begin(listed), std::end(listed),
                                   [&](const SharingLine::Exported& one) { return one.serial == serial; });
@@ -270,6 +273,7 @@ bool DeviceSharing::open(const DeviceDriver& driver, Context& context, int rank,
 }
 
 bool DeviceSharing::open_all(const DeviceDriver& driver, const DevicePlace& place, Opens what) {
+  opens_later_ = false;
   close_old(driver);
   if (driver.open_memory == nullptr) return false;
   driver_ = &driver;
@@ -313,7 +317,7 @@ DeviceSharing::~DeviceSharing() {
   for (const Context& context : contexts_) {
     if (!is_alive(*driver_, context)) continue;
     const AtDevice at(*driver_, context.place);
-    for (const Opened& one : context.opened) close(*driver_, one);
+    for (const Opened& one : context.opened) close(*driver_, context.place, one);
     destroy_stream(*driver_, context);
   }
   free_old_bounces();

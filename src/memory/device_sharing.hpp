@@ -99,9 +99,12 @@ class DeviceSharing {
   bool leads_any() const;
   // Is all that the others send in the memory of that place's device?
   bool is_all_on(const DeviceDriver& driver, const DevicePlace& place);
-  // Opens what the others list for this call, in the context of a place, and closes what they do not list any more. False if
-  // something cannot be opened.
+  // Opens what the others list for this call, in the context of a place, and closes what they do not list any more.
+  // False if something cannot be opened. To open memory may wait for the device: while a call is pending in a stream
+  // nothing is opened.
   bool open_all(const DeviceDriver& driver, const DevicePlace& place, Opens what = Opens::all);
+  // Was it such a call alone that kept it from opening?
+  bool opens_later() const { return opens_later_; }
   // The same without opening anything, for who copies nothing.
   void close_old(const DeviceDriver& driver);
   // Where an allocation is that another rank lists for this call, of `line(rank).sends` or `.receives`; 0 if it is not open
@@ -154,10 +157,10 @@ class DeviceSharing {
   const Export* list(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t first, std::uintptr_t last);
   std::size_t free_slot(const DeviceDriver& driver);
   bool export_new(const DeviceDriver& driver, const DevicePlace& place, std::uintptr_t address, std::uint64_t id);
-  bool open(const DeviceDriver& driver, Context& context, int rank, std::uint64_t serial) const;
+  bool open(const DeviceDriver& driver, Context& context, int rank, std::uint64_t serial);
   Context& context_at(const DevicePlace& place);
   static bool is_alive(const DeviceDriver& driver, const Context& context);
-  static void close(const DeviceDriver& driver, const Opened& one);
+  static void close(const DeviceDriver& driver, const DevicePlace& place, const Opened& one);
   static void destroy_stream(const DeviceDriver& driver, const Context& context);
   static void free_bounce(const DeviceDriver& driver, const Bounce& bounce);
 
@@ -167,6 +170,7 @@ class DeviceSharing {
   const DeviceDriver* driver_ = nullptr;  // once something is exported, opened or allocated
   std::array<Export, SharingLine::most> exports_;
   std::uint64_t last_serial_ = 0, uses_ = 0;
+  bool opens_later_ = false;
   std::vector<Context> contexts_;
   std::vector<Bounce> bounces_, old_bounces_;
   DevicePlace numbered_at_;

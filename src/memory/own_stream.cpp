@@ -1,6 +1,10 @@
 #include "memory/own_stream.hpp"
 
+#include <algorithm>
+#include <mutex>
+#include <new>
 #include <utility>
+#include <vector>
 
 #include "memory/device_streams.hpp"
 
@@ -10,7 +14,62 @@ namespace {
 constexpr int not_done = 600;  // of CUDA and HIP
 constexpr unsigned independent = 1, without_time = 2;
 
+struct KeptStreams {
+  static constexpr std::size_t most = 64;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<OwnStream>> streams;
+  bool ended = false;
+};
+KeptStreams& kept_streams() {
+  static auto* const kept = new KeptStreams;  // outlives all destructors
+  return *kept;
+}
+
+std::unique_ptr<OwnStream> take_kept(const DeviceDriver& driver, const DevicePlace& place) {
+  KeptStreams& kept = kept_streams();
+  const std::lock_guard lock(kept.mutex);
+  const auto found = std::find_if(kept.streams.begin(), kept.streams.end(),
+                                  [&](const auto& one) { return one->is_at(driver, place); });
+  if (found == kept.streams.end()) return nullptr;
+  std::unique_ptr<OwnStream> taken = std::move(*found);
+  kept.streams.erase(found);
+  return taken;
+}
+
 }  // namespace
+
+LentStream borrow_stream(const DeviceDriver& driver, const DevicePlace& place) {
+  std::unique_ptr<OwnStream> taken = take_kept(driver, place);
+  if (taken == nullptr) taken = std::make_unique<OwnStream>();
+  taken->take(driver, place);  // what went with its context is made anew
+  return LentStream(taken.release());
+}
+
+void GiveStreamBack::operator()(OwnStream* stream) const {
+  std::unique_ptr<OwnStream> back(stream);
+  KeptStreams& kept = kept_streams();
+  const std::lock_guard lock(kept.mutex);
+  if (kept.ended) {
+    static_cast<void>(back.release());  // it goes with the process
+    return;
+  }
+  if (kept.streams.capacity() == 0) {
+    try {
+      kept.streams.reserve(KeptStreams::most);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
+  if (kept.streams.size() < KeptStreams::most) kept.streams.push_back(std::move(back));
+}
+
+void free_streams() {
+  std::vector<std::unique_ptr<OwnStream>> gone;
+  KeptStreams& kept = kept_streams();
+  const std::lock_guard lock(kept.mutex);
+  kept.ended = true;
+  gone.swap(kept.streams);
+}
 
 OwnStream::Look look_at_stream(const DeviceDriver& driver, const DevicePlace& place, void* stream) {
   const AtDevice at(driver, place);

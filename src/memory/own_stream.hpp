@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "memory/context_token.hpp"
 #include "memory/device.hpp"
@@ -23,6 +24,9 @@ class OwnStream {
   // At a place, where it stays until it is taken at another one, or what was there went with its context. Where the driver
   // has no streams for us the NULL stream stands in.
   void take(const DeviceDriver& driver, const DevicePlace& place);
+  bool is_at(const DeviceDriver& driver, const DevicePlace& place) const {
+    return driver_ == &driver && place_ == place;
+  }
   void* stream() const { return stream_; }
 
   // Of what is in the NULL stream now: to be asked for later.
@@ -41,6 +45,16 @@ class OwnStream {
   ContextToken token_;
   bool is_marked_ = false;
 };
+
+// One that no other call uses, made if need be, at that place. Goes back to those that are kept for later calls. Throws
+// std::bad_alloc.
+struct GiveStreamBack {
+  void operator()(OwnStream* stream) const;
+};
+using LentStream = std::unique_ptr<OwnStream, GiveStreamBack>;
+LentStream borrow_stream(const DeviceDriver& driver, const DevicePlace& place);
+// For the end of MPI: keeps no more.
+void free_streams();
 
 // Is all done that was put into a stream of a place? Does not wait, but after a failure.
 OwnStream::Look look_at_stream(const DeviceDriver& driver, const DevicePlace& place, void* stream);

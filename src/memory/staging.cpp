@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "memory/device_pieces.hpp"
+#include "memory/device_waits.hpp"
+#include "memory/own_stream.hpp"
 #include "sys/sys.hpp"
 
 namespace quadrille::memory {
@@ -25,13 +27,12 @@ std::size_t rounded(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-thread_local int keeping_all = 0;
 std::atomic<void (*)()> work_before_free = nullptr;
 
 struct Kept {
   std::mutex mutex;
   std::vector<Piece> pieces;  // the oldest first
-  std::size_t bytes = 0;
+  std::atomic<std::size_t> bytes = 0;
   const DeviceDriver* driver = nullptr;
   bool ended = false;
 };
@@ -49,17 +50,28 @@ bool is_alive(const DeviceDriver& driver, const Piece& piece) {
 void free_piece(const DeviceDriver& driver, const Piece& piece) {
   if (!piece.pinned) {
     operator delete (piece.memory, std::align_val_t{sys::cache_line});
-  } else if (is_alive(driver, piece)) {
-    const AtDevice at(driver, piece.place);
-    free_pinned(driver, piece.memory);
+  } else {
+    memory::give_back(driver, piece.place, Held::pinned, piece.memory, piece.id);
   }
 }
 
-void forget_first(Kept& list, const DeviceDriver& driver) {
-  const Piece piece = list.pieces.front();
-  list.pieces.erase(list.pieces.begin());
-  list.bytes -= piece.bytes;
-  free_piece(driver, piece);
+// Frees the oldest. That may wait for the device, so it is done without the lock, which a thread may need that makes
+// progress for a stream.
+void keep_at_most(std::size_t most) {
+  Kept& list = kept();
+  while (list.bytes.load(std::memory_order_relaxed) > most) {
+    Piece piece;
+    const DeviceDriver* driver = nullptr;
+    {
+      const std::lock_guard lock(list.mutex);
+      if (list.bytes <= most || list.pieces.empty()) return;
+      piece = list.pieces.front();
+      driver = list.driver;
+      list.pieces.erase(list.pieces.begin());
+      list.bytes -= piece.bytes;
+    }
+    free_piece(*driver, piece);
+  }
 }
 
 // Of the pieces that are kept, the one that fits best.
@@ -99,6 +111,12 @@ void Staging::take(const DeviceDriver& driver, const DevicePlace& place, std::si
   }
   if (keeps_ && find_kept(driver, place, bytes, kind == Kind::pinned, piece_)) return;
   bytes = rounded(bytes);
+  // To pin memory may wait for the device. Other memory in its place is not kept, as later calls want pinned memory.
+  if (must_not_wait()) {
+    keeps_ = false;
+    if (kind != Kind::pinned) piece_ = {allocate_ordinary(bytes), bytes, false, 0, place};
+    return;
+  }
   if (void* memory = allocate_pinned(driver, bytes)) {
     piece_ = {static_cast<std::byte*>(memory), bytes, true, memory_id(driver, memory), place};
   } else if (kind != Kind::pinned) {
@@ -117,32 +135,31 @@ std::size_t Staging::most_kept() {
 void Staging::give_back() {
   if (piece_.memory == nullptr) return;
   const Piece piece = std::exchange(piece_, {});
+  if (!keep(piece)) free_piece(*driver_, piece);
+  trim_staging();
+}
+
+// False if it is to be freed.
+bool Staging::keep(const Piece& piece) const {
   Kept& list = kept();
   const std::lock_guard lock(list.mutex);
-  if (list.ended && piece.pinned) return;
-  const bool all = keeping_all > 0 && piece.pinned;
-  if (list.ended || !keeps_ || (piece.bytes > most_kept() && !all)) {
-    free_piece(*driver_, piece);
-    return;
-  }
-  while (!all && !list.pieces.empty() && list.bytes + piece.bytes > most_kept()) forget_first(list, *driver_);
+  if (list.ended && piece.pinned) return true;  // it goes with the process
+  const bool all = piece.pinned && !may_wait_for_devices();
+  if (list.ended || !keeps_ || (piece.bytes > most_kept() && !all)) return false;
   try {
     list.pieces.push_back(piece);
   } catch (const std::bad_alloc&) {
-    free_piece(*driver_, piece);
-    return;
+    return false;
   }
   list.driver = driver_;
   list.bytes += piece.bytes;
+  return true;
 }
 
-KeepsAllStaging::KeepsAllStaging() { ++keeping_all; }
-KeepsAllStaging::~KeepsAllStaging() { --keeping_all; }
-
 void trim_staging() {
-  Kept& list = kept();
-  const std::lock_guard lock(list.mutex);
-  while (list.bytes > Staging::most_kept()) forget_first(list, *list.driver);
+  if (kept().bytes.load(std::memory_order_relaxed) > Staging::most_kept() && may_wait_for_devices()) {
+    keep_at_most(Staging::most_kept());
+  }
 }
 
 void before_free_staging(void (*work)()) { work_before_free.store(work); }
@@ -150,10 +167,13 @@ void before_free_staging(void (*work)()) { work_before_free.store(work); }
 void free_staging() {
   if (void (*const work)() = work_before_free.exchange(nullptr)) work();
   free_kernels();
-  Kept& list = kept();
-  const std::lock_guard lock(list.mutex);
-  list.ended = true;
-  while (!list.pieces.empty()) forget_first(list, *list.driver);
+  free_streams();
+  {
+    const std::lock_guard lock(kept().mutex);
+    kept().ended = true;
+  }
+  keep_at_most(0);
+  give_back_all();
 }
 
 }  // namespace quadrille::memory

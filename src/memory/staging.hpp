@@ -24,8 +24,9 @@ class Staging {
     fresh,     // pinned anew, and given back
     ordinary,  // what of it is not used costs nothing
   };
-  // At least `bytes` bytes with undefined content; ordinary memory if the driver has no other, unless it must be
-  // pinned. While AtDevice of this place lives. Throws std::bad_alloc.
+  // At least `bytes` bytes with undefined content; ordinary memory if the driver has no other, or this thread must not
+  // wait for it (memory/device_waits.hpp), unless it must be pinned. While AtDevice of this place lives. Throws
+  // std::bad_alloc.
   void take(const DeviceDriver& driver, const DevicePlace& place, std::size_t bytes, Kind kind);
   std::byte* data() const { return piece_.memory; }  // null: there is none
   bool is_pinned() const { return piece_.pinned; }
@@ -46,21 +47,14 @@ class Staging {
 
  private:
   void give_back();
+  bool keep(const Piece& piece) const;
   const DeviceDriver* driver_ = nullptr;
   Piece piece_;
   bool keeps_ = false;
 };
 
-// While it lives, what this thread returns is kept, however much that is: to free pinned memory waits for all that the
-// device has to do.
-class KeepsAllStaging {
- public:
-  KeepsAllStaging();
-  KeepsAllStaging(const KeepsAllStaging&) = delete;
-  KeepsAllStaging& operator=(const KeepsAllStaging&) = delete;
-  ~KeepsAllStaging();
-};
-// Gives back what is more than the most.
+// Gives back what is more than the most, if this thread may wait: else all that is returned is kept
+// (memory/device_waits.hpp).
 void trim_staging();
 
 // What free_staging() does first: one work, which returns what it has.

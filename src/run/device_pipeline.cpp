@@ -13,7 +13,7 @@ using Opens = memory::DeviceSharing::Opens;
 std::uintptr_t at_number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 // What a rank says beside whether it can take part.
-constexpr std::uint64_t has_device = 1, never_can = 2, is_overwritten = 4;
+constexpr std::uint64_t has_device = 1, never_can = 2, is_overwritten = 4, opens_later = 8;
 
 struct Extent {
   std::uintptr_t first = UINTPTR_MAX, last = 0;
@@ -152,7 +152,7 @@ void DevicePipeline::met() {
     case Phase::opening:
       return opened();
     case Phase::entering_again:
-      return begin_moving(meeting_.all_say_so());
+      return opened_by_all();
     default:
       return end(meeting_.all_say_so());
   }
@@ -184,7 +184,13 @@ bool DevicePipeline::open() {
   try {
     const std::size_t others = led_by_me();
     means_.room.hold(others, group_.ranks);
-    if (others != 0) return take_lanes() && means_.sharing.open_all(*driver_, received_.place, Opens::of_led);
+    opens_later_ = false;
+    if (others != 0) {
+      if (!take_lanes()) return false;
+      const bool opens = means_.sharing.open_all(*driver_, received_.place, Opens::of_led);
+      opens_later_ = !opens && means_.sharing.opens_later();
+      return opens;
+    }
     if (driver_ != nullptr) means_.sharing.close_old(*driver_);
     return true;
   } catch (const std::bad_alloc&) {
@@ -194,10 +200,18 @@ bool DevicePipeline::open() {
 
 void DevicePipeline::opened() {
   const bool all = meeting_.all_say_so();
-  means_.sharing.keep_answer(means_.sharing.all_listed(Opens::of_led), all);
   meeting_.begin();
-  meeting_.come(all, said_);
+  meeting_.come(all, said_ | (opens_later_ ? opens_later : 0));
   phase_ = Phase::entering_again;
+}
+
+// What some rank could not open for now is tried again in the next call.
+void DevicePipeline::opened_by_all() {
+  const bool all = meeting_.all_say_so();
+  std::uint64_t said = 0;
+  for (int rank = 0; rank < group_.ranks; ++rank) said |= meeting_.generation_of(rank);
+  if ((said & opens_later) == 0) means_.sharing.keep_answer(means_.sharing.all_listed(Opens::of_led), all);
+  begin_moving(all);
 }
 
 std::size_t DevicePipeline::led_by_me() const {

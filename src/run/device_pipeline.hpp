@@ -109,6 +109,7 @@ class DevicePipeline {
   void entered();
   bool open();
   void opened();
+  void opened_by_all();
   std::size_t led_by_me() const;
   void begin_moving(bool by_leaders);
   void take_seat(int rank, plan::ChunkExchange& exchange, const SeatMemory& memory);
@@ -133,6 +134,7 @@ class DevicePipeline {
   Phase phase_ = Phase::over;
   Outcome outcome_ = Outcome::another_way;
   std::uint64_t said_ = 0;     // of this rank, when it comes
+  bool opens_later_ = false;   // as it could not open for now
   bool begun_ = false, by_leaders_ = false;
   bool overwritten_ = false;   // some rank's data would be
   int error_ = MPI_SUCCESS;

@@ -161,6 +161,8 @@ bool DevicePull::advance() {
       return advance_packing();
     case Phase::copying:
       return advance_copying();
+    case Phase::putting_back:
+      return advance_putting_back();
     default:
       break;
   }
@@ -171,7 +173,7 @@ bool DevicePull::advance() {
   } else if (phase_ == Phase::opening) {
     opened();
   } else if (phase_ == Phase::entering_again) {
-    agreed(meeting_.all_say_so());
+    opened_by_all();
   } else {
     end(meeting_.all_say_so());
   }
@@ -229,7 +231,7 @@ void DevicePull::entered() {
   phase_ = Phase::opening;
 }
 
-bool DevicePull::open() const {
+bool DevicePull::open() {
   if (copies_here()) return unless_out_of_memory([&] { return sharing_.open_all(*driver_, place_); });
   if (driver_ != nullptr) sharing_.close_old(*driver_);
   return true;
@@ -237,10 +239,18 @@ bool DevicePull::open() const {
 
 void DevicePull::opened() {
   const bool all = meeting_.all_say_so();
-  sharing_.keep_answer(sharing_.all_listed(), all);
   meeting_.begin();
-  meeting_.come(all, 0);
+  meeting_.come(all, !offered_ && sharing_.opens_later() ? for_now : for_good);
   phase_ = Phase::entering_again;
+}
+
+// What some rank could not open for now is tried again in the next call.
+void DevicePull::opened_by_all() {
+  const bool all = meeting_.all_say_so();
+  bool is_answer = true;
+  for (int r = 0; r < group_.ranks; ++r) is_answer = is_answer && meeting_.generation_of(r) == for_good;
+  if (is_answer) sharing_.keep_answer(sharing_.all_listed(), all);
+  agreed(all);
 }
 
 void DevicePull::agreed(bool may) {
@@ -269,11 +279,11 @@ void DevicePull::finish(bool yes) {
 }
 
 void DevicePull::end(bool all) {
-  if (may_ && !all && !prepares_ && !is_in_stream()) put_back();
   if (has_opened_) sharing_.free_old_bounces();
   if (!all && !was_in_streams_) error_ = MPI_SUCCESS;  // who makes the call finds it again
   pulled_ = all;
   phase_ = Phase::over;
+  if (may_ && !all && !prepares_ && !is_in_stream()) put_back();
 }
 
 // ---- What this rank offers ----
@@ -575,7 +585,7 @@ bool DevicePull::list_for(int to) {
 void DevicePull::put_back() {
   if (!overwrites() || !is_bounced_) return;
   const AtDevice at(*driver_, place_);
-  DeviceCopies copies(*driver_);
+  DeviceCopies copies(*driver_, waits() ? nullptr : own_->stream());
   std::uintptr_t next = base_;
   for (int to = 0; to < sends(); ++to) {
     const Block block = send_at(to);
@@ -587,7 +597,19 @@ void DevicePull::put_back() {
     }
     next += block.bytes();
   }
-  copies.wait();  // what goes wrong here goes wrong when it is read again, too
+  // What goes wrong here goes wrong when it is read again, too.
+  if (waits()) {
+    copies.wait();
+  } else {
+    copies.leave();
+    phase_ = Phase::putting_back;
+  }
+}
+
+bool DevicePull::advance_putting_back() {
+  if (own_->look() == Look::not_yet) return false;
+  phase_ = Phase::over;
+  return true;
 }
 
 }  // namespace quadrille::run

@@ -105,7 +105,11 @@ class DevicePull {
  private:
   // What a rank says of a start when it comes.
   static constexpr std::uint64_t on_the_host = 0, in_a_stream = 1;
-  enum class Phase : std::uint8_t { over, settling, packing, entering, opening, entering_again, copying, finishing };
+  // And of what it could not open: never, or not now.
+  static constexpr std::uint64_t for_good = 0, for_now = 1;
+  enum class Phase : std::uint8_t {
+    over, settling, packing, entering, opening, entering_again, copying, finishing, putting_back
+  };
   struct End {
     bool has_bytes = false, on_device = false;
     memory::DevicePlace place;
@@ -141,6 +145,7 @@ class DevicePull {
   bool advance_copying();
   void finish(bool yes);
   void end(bool all);
+  bool advance_putting_back();
 
   bool offer();
   bool offer_where_it_is();
@@ -153,7 +158,8 @@ class DevicePull {
   bool settle(const memory::DevicePlace& place);
   void write_down(memory::Owned side, int block, std::uintptr_t at, std::size_t bytes);
   bool copies_here() const { return received_.has_bytes && !sharing_.is_led(); }
-  bool open() const;
+  bool open();
+  void opened_by_all();
   bool list();
   bool list_for_me();
   void list_gapped();

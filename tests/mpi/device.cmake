@@ -58,6 +58,10 @@ set(queries_pull "QUADRILLE_ALGORITHM=alltoall=ipc-pull$<SEMICOLON>allgather=ipc
 quadrille_device_queries_test(hip hip)
 quadrille_device_queries_test(hip-pull hip ${queries_pull})
 quadrille_device_queries_test(hip-7.11 hip ${queries_pull} QUADRILLE_STANDIN_HIP_IPC_ATTRIBUTE=1)
+quadrille_device_queries_test(cuda cuda)
+set(pipelined pipelined-copy-to-cpu)
+quadrille_device_queries_test(cuda-pipeline cuda
+                              "QUADRILLE_ALGORITHM=alltoall=${pipelined}$<SEMICOLON>allgather=${pipelined}")
 
 # What is moved of it, and over which memory.
 quadrille_mpi_program(quadrille_device_staging_check device_staging_check.cpp)

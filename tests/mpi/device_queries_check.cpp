@@ -1,5 +1,5 @@
 // What a program sees of our questions to the driver, by a stand-in of it (tests/device), through MPI's own names: no
-// error that HIP keeps.
+// error that HIP keeps, and an error of MPI where the driver does not answer.
 //   device_queries_check LIBRARY
 #include <dlfcn.h>
 #include <mpi.h>
@@ -40,6 +40,7 @@ struct Driver {
   quadrille_standin_count_t* count = nullptr;
   quadrille_standin_set_t* set = nullptr;
   quadrille_standin_host_t* host = nullptr;
+  const char* queries = nullptr;  // the function that is asked whose memory it is
 };
 Driver driver;
 
@@ -62,6 +63,7 @@ void load_driver(const char* path) {
     load(library, "hipHostMalloc", driver.pin);
     load(library, "hipPointerGetAttribute", driver.query);
     load(library, "hipGetLastError", driver.last_error);
+    driver.queries = "hipDrvPointerGetAttributes:1+:999";
     return;
   }
   int (*init)(unsigned) = nullptr;
@@ -71,6 +73,7 @@ void load_driver(const char* path) {
   load(library, "cuDevicePrimaryCtxRetain", retain);
   load(library, "cuCtxSetCurrent", make_current);
   load(library, "cuMemAlloc_v2", driver.allocate_cuda);
+  driver.queries = "cuPointerGetAttributes:1+:999";
   void* context = nullptr;
   must(init(0) == 0 && retain(&context, 0) == 0 && make_current(context) == 0, "the driver does not begin");
 }
@@ -176,6 +179,29 @@ void leaves_no_error(MPI_Comm comm) {
   }
 }
 
+// The last rank's driver does not say whose memory it is.
+void fails_without_answers(MPI_Comm comm) {
+  Calls on_device(Kind::device), on_host(Kind::host);
+  const bool is_broken = rank == size - 1;
+  for (int turn = 0; turn < 3; ++turn) {
+    if (is_broken) must(driver.set("FAIL", driver.queries), "a setting");
+    // A rank that is calls ahead may write over what it has said of this one, so no rank is.
+    check(on_device.alltoall(comm) != MPI_SUCCESS, "alltoall returns no error", "device");
+    MPI_Barrier(comm);
+    check(on_device.ialltoall(comm) != MPI_SUCCESS || !is_broken, "ialltoall returns no error", "device");
+    MPI_Barrier(comm);
+    check(on_device.allgather(comm) != MPI_SUCCESS, "allgather returns no error", "device");
+    MPI_Barrier(comm);
+    if (driver.last_error != nullptr) check(driver.last_error() == 0, "an error of HIP is left", "device");
+    // What the processor can read is the host's.
+    check(on_host.alltoall(comm) == MPI_SUCCESS, "alltoall", "host");
+    on_host.look("alltoall without answers");
+    if (is_broken) must(driver.set("FAIL", ""), "a setting");
+    check(on_device.alltoall(comm) == MPI_SUCCESS, "alltoall afterwards", "device");
+    on_device.look("afterwards");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -192,6 +218,7 @@ int main(int argc, char** argv) {
   if (driver.last_error != nullptr) leaves_no_error(comm);
   const bool pulls = driver.last_error != nullptr && std::getenv("QUADRILLE_ALGORITHM") != nullptr;
   if (pulls) check(driver.count("opens", "libquadrille") > 0, "no memory was opened", "device");
+  fails_without_answers(comm);
   std::printf("rank %d: %s\n", rank, wrong == 0 ? "good" : "WRONG");
   MPI_Comm_free(&comm);
   MPI_Finalize();

@@ -1,0 +1,88 @@
+#include "memory/device_waits.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "memory/device_driver.hpp"
+
+namespace quadrille::memory {
+namespace {
+
+std::atomic<int> calls_in_streams = 0;
+thread_local int guards = 0;
+
+struct Late {
+  const DeviceDriver* driver;
+  DevicePlace place;
+  Held held;
+  void* memory;
+  std::uint64_t id;
+};
+
+struct AllLate {
+  std::mutex mutex;
+  std::vector<Late> list;
+  std::atomic<bool> any = false;
+};
+AllLate& all_late() {
+  static auto* const all = new AllLate;  // outlives all destructors
+  return *all;
+}
+
+// What went with its context is gone.
+void free_now(const Late& one) {
+  const DeviceDriver& driver = *one.driver;
+  if (one.id == 0 || memory_id(driver, one.memory) != one.id) return;
+  const AtDevice at(driver, one.place);
+  const auto address = reinterpret_cast<std::uintptr_t>(one.memory);
+  if (one.held == Held::pinned) {
+    free_pinned(driver, one.memory);
+  } else if (one.held == Held::opened) {
+    if (driver.close_memory != nullptr) driver.close_memory(address);
+  } else if (driver.free != nullptr) {
+    driver.free(address);
+  }
+}
+
+}  // namespace
+
+void note_call_in_stream() { calls_in_streams.fetch_add(1, std::memory_order_acq_rel); }
+void note_call_over() { calls_in_streams.fetch_sub(1, std::memory_order_acq_rel); }
+bool any_call_in_stream() { return calls_in_streams.load(std::memory_order_acquire) != 0; }
+
+MustNotWait::MustNotWait() { ++guards; }
+MustNotWait::~MustNotWait() { --guards; }
+bool must_not_wait() { return guards != 0; }
+bool may_wait_for_devices() { return !must_not_wait() && !any_call_in_stream(); }
+
+void give_back(const DeviceDriver& driver, const DevicePlace& place, Held held, void* memory, std::uint64_t id) {
+  const Late one{&driver, place, held, memory, id};
+  if (may_wait_for_devices()) return free_now(one);
+  AllLate& all = all_late();
+  const std::lock_guard lock(all.mutex);
+  try {
+    all.list.push_back(one);
+    all.any.store(true, std::memory_order_release);
+  } catch (const std::bad_alloc&) {  // it goes with the process
+  }
+}
+
+void give_back_late() {
+  if (all_late().any.load(std::memory_order_acquire) && may_wait_for_devices()) give_back_all();
+}
+
+void give_back_all() {
+  AllLate& all = all_late();
+  std::vector<Late> list;
+  {
+    const std::lock_guard lock(all.mutex);
+    list.swap(all.list);
+    all.any.store(false, std::memory_order_release);
+  }
+  for (const Late& one : list) free_now(one);
+}
+
+}  // namespace quadrille::memory
