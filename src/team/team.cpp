@@ -439,6 +439,8 @@ DeviceUse mpi_device_use() {
   return use;
 }
 
+bool every_rank_explains() { return all_explain; }
+
 const char* why_nothing_is_served() {
   if (is_fault_tolerant()) return fault_tolerant;
   return config().off ? switched_off : nullptr;

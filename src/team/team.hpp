@@ -252,6 +252,8 @@ void before_init();
 // Why no call is served in this process; null if calls are. Where the MPI runs with fault tolerance, survivors of a
 // failure must get errors, which only the MPI gives: a rank that waits in shared memory would wait for ever.
 const char* why_nothing_is_served();
+// Whether QUADRILLE_EXPLAIN is set on all ranks of the program; agreed on in MPI_Init.
+bool every_rank_explains();
 
 // Called by the drop-in door right after MPI_Init: agrees on the environment over all ranks, so that
 // ranks with different settings do not choose differently. True the first time, if the MPI can be served.
