@@ -29,9 +29,9 @@ std::atomic<int> under_way_now = 0;
 
 // What nobody knew of a call when it was started. After an error it comes to its end.
 void carry_out(const run::Call& call, Team& team, State& request, int error) {
+  const memory::MustNotWait under_a_lock;
   if (error == MPI_SUCCESS) {
     const Serving guard;
-    const memory::MustNotWait under_a_lock;
     Making m{call, false, team, request, Door::drop_in};
     const int thrown = thrown_by([&] { error = find_carrier(m); });
     if (thrown != MPI_SUCCESS) error = thrown;

@@ -113,14 +113,18 @@ int State::with_failed_copies(bool may_look) const {
   return quadrille::team::has_failed(*team, start, may_look) ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
+void State::begin_fetch_if_needed() {
+  const bool fetches = on_host != nullptr && (persistent || !on_host->is_fetched());
+  if (fetches || on_device) begin_fetch(false);
+}
+
 void State::start() {
   active = true;
   begun = is_over = has_moved = in_stream = false;
   complete.store(false, std::memory_order_relaxed);
   error = MPI_SUCCESS;
   if (persistent) ++starts;
-  const bool fetches = on_host != nullptr && (persistent || !on_host->is_fetched());
-  if (fetches || on_device) begin_fetch(false);
+  begin_fetch_if_needed();
   if (queue != nullptr) queue->push_back(this);
   go_on(run::With::mpi);
 }

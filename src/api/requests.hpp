@@ -105,9 +105,10 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
   }
   // When it is known what carries it out.
   void look_what_it_needs();
-  // One that was put off, when that is known.
+  // One that was put off, when that is known: it was started before its data could be fetched.
   void carry() {
     put_off = false;
+    if (error == MPI_SUCCESS) begin_fetch_if_needed();
     if (queue != nullptr) queue->push_back(this);
   }
 
@@ -119,6 +120,7 @@ struct Quadrille_Request_state final : quadrille::run::Pending {
 
  private:
   int step();
+  void begin_fetch_if_needed();
   void tell_failed_fetch();
   bool moves(quadrille::run::With with);
   void begin_finish();
