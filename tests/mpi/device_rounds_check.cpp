@@ -266,11 +266,12 @@ void check_failures(const On& on) {
   }
 }
 
-// Nonblocking and persistent calls are those of the inner algorithm, over the host as a whole.
+// Nonblocking and persistent calls are those of the inner algorithm, over the host as a whole. They do not wait for
+// what the program has put into the NULL stream, but mark it: once for each side. Rounds would leave many more marks.
 void check_requests(const On& on) {
   for (const Form form : {Form::alltoall, Form::alltoallv, Form::allgather}) {
     Buffers one({form, 3000}, on);
-    const Piped piped;
+    const unsigned long marked = marks();
     for (int turn = 0; turn < 3; ++turn) {
       one.tell();
       one.fill(turn);
@@ -287,7 +288,7 @@ void check_requests(const On& on) {
       check(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "a nonblocking call");
       one.look(turn, "nonblocking");
     }
-    piped.expect(false, 3, "nonblocking calls go over the host as a whole");
+    check(marks() - marked <= 3 * 2, "nonblocking calls go over the host as a whole");
   }
 }
 

@@ -24,9 +24,9 @@ inline void check_given_back(const char* what) {
   check(alive("events") == 0, what);
 }
 
-// Were calls made in chunks, in which this rank sends or receives some? Only they mark what is in a stream. And they
-// wait once, for what the program has put into the NULL stream; what goes over the host as a whole waits for it to come
-// there, too.
+// Were blocking calls made in chunks, in which this rank sends or receives some? Only they mark what is in a stream,
+// beside nonblocking calls. And they wait once, for what the program has put into the NULL stream; what goes over the
+// host as a whole waits for it to come there, too.
 struct Piped {
   unsigned long before = marks(), waited = waits();
   void expect(bool piped, unsigned long calls, const char* what) const {
