@@ -296,8 +296,9 @@ bool carry_out(const Call& call, std::size_t bytes, team::Team& team, team::Cach
     error = choose_by_load(call, team, cached, attempt.ahead);
     if (error != MPI_SUCCESS) return pass(team, Passed::other);  // so it does on all ranks, as far as the MPI goes
   }
-  if (cached.follows_load) follow_load(call, team, cached, attempt.ahead);
+  if (cached.follows_load) follow_load(call, team, cached);
   if (!cached.selection.rivals.empty() && run::has_function(call)) begin_attempt(call, bytes, team, cached, attempt);
+  if (cached.follows_load) note_followed(call, team, cached, attempt.ahead);
   const choose::Choice& choice = attempt.choice != nullptr ? *attempt.choice : cached.selection.choice;
   const EngineWork& engine = work_of(choice);
   if (engine.may_send(call.collective, team.group) && team::prepare_messages(team) != MPI_SUCCESS) {

@@ -156,6 +156,11 @@ void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, t
 
 namespace {
 
+// A trial that is under way finds out by itself whether its calls are alike.
+bool is_tried(const team::CachedSelection& cached) {
+  return cached.trial != nullptr && !cached.trial->trial.contest.decided();
+}
+
 // The candidates of what was decided are rivals again.
 void reopen(team::CachedSelection& cached) {
   const std::vector<choose::Choice>& candidates = cached.trial->candidates;
@@ -165,18 +170,12 @@ void reopen(team::CachedSelection& cached) {
 
 }  // namespace
 
-void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached, CountedAhead& ahead) {
+void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached) {
   choose::AskedClass& load = team.asked.load[static_cast<std::size_t>(call.collective)];
-  // A trial that is under way finds out by itself whether its calls are alike.
-  const bool is_tried = cached.trial != nullptr && !cached.trial->trial.contest.decided();
-  if (is_tried) return;
+  if (is_tried(cached)) return;
   if (cached.trial != nullptr) {
-    const bool counts = choose::may_begin_again(cached.trial->trial);
     if (choose::begin_again(cached.trial->trial)) return reopen(cached);
-    if (counts) ahead.note(cached.trial->trial.calls_since, -1);
   }
-  // If this call asks, and the MPI refuses it, the next one has the answer.
-  ahead.note(load.unasked, 1);
   if (!choose::must_ask(load)) return;
   const double moved = bytes_moved(call, team);
   double most = 0;
@@ -185,6 +184,13 @@ void follow_load(const run::Call& call, team::Team& team, team::CachedSelection&
   if (cached.trial == nullptr) return;  // the first call
   reopen(cached);
   cached.trial = nullptr;
+}
+
+void note_followed(const run::Call& call, team::Team& team, const team::CachedSelection& cached, CountedAhead& ahead) {
+  if (is_tried(cached)) return;
+  ahead.note(team.asked.load[static_cast<std::size_t>(call.collective)].unasked, 1);
+  if (cached.trial != nullptr && choose::may_begin_again(cached.trial->trial))
+    ahead.note(cached.trial->trial.calls_since, -1);
 }
 
 void end_attempt(const Attempt& attempt) {

@@ -26,7 +26,10 @@ void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, t
 
 // Collective likewise, for a call whose selection follows the load: when all ranks together move much more or less than
 // before, another trial is begun, or what came of it is taken up again. A trial that found nothing out is begun again.
-void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached, CountedAhead& ahead);
+void follow_load(const run::Call& call, team::Team& team, team::CachedSelection& cached);
+// After both: if the MPI refuses the call, follow_load() comes again in the one that follows, and must find nothing to
+// do. What it would count depends on the trial as it is now: this call may have begun or decided it.
+void note_followed(const run::Call& call, team::Team& team, const team::CachedSelection& cached, CountedAhead& ahead);
 
 // When the call is done, by whoever carried it out.
 void end_attempt(const Attempt& attempt);
