@@ -118,6 +118,7 @@ struct Passing {
   MPI_Datatype type{};
   MPI_Count count = 0;
   std::uint64_t* counter = nullptr;
+  team::Team* team = nullptr;
   int* const* kept = nullptr;  // so many calls do; null: all
 };
 thread_local Passing passing[collective_count];
@@ -170,6 +171,7 @@ void remember_passed(const run::Call& call, team::Team& team, team::Passed why, 
       call.recv.type,
       static_cast<MPI_Count>(call.recv.count),
       &team.counted.counters.passed[static_cast<std::size_t>(why)],
+      &team,
       kept};
 }
 
@@ -184,6 +186,7 @@ bool passed_again(Collective collective, MPI_Comm comm, MPI_Datatype type, MPI_C
   ++*last.counter;
   if (ahead == nullptr) return true;
   ahead->passed = last.counter;
+  ahead->team = last.team;
   if (last.kept != nullptr) ahead->note(**last.kept, 1);
   return true;
 }

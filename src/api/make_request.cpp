@@ -150,7 +150,7 @@ namespace {
 int start_made(Making& m) {
   CountedAhead ahead;
   const bool by_mpi = std::holds_alternative<run::NativeRun>(m.made.run);
-  if (by_mpi) ahead.passed = m.team.counted.last_passed;
+  if (by_mpi) ahead.passed = m.team.counted.last_passed, ahead.team = &m.team;
   const int error = start(m.made);
   if (error != MPI_SUCCESS && by_mpi && !keep_or_undo(ahead, m.call, error)) give_tag_back(m);
   return error;

@@ -28,7 +28,7 @@ std::size_t bytes_of_block(const Side& side, int block) {
 
 // `call` is sound.
 bool is_uneven(const Call& call) {
-  if (call.in_place) return false;
+  if (call.in_place || is_inter(call.comm)) return false;
   const bool has_one_size = is_regular(call.collective);
   if (!has_one_size && is_neighbor(call.collective)) return false;
   int own = 0;
@@ -99,22 +99,25 @@ bool is_of_arguments(int its_class) {
   return false;
 }
 
-bool was_refused(const Call& call, int error) {
+bool was_refused(const CountedAhead& ahead, const Call& call, int error) {
   if (error == MPI_SUCCESS) return false;
   int its_class = MPI_ERR_OTHER;
   mpi().Error_class(error, &its_class);
   if (is_of_arguments(its_class)) return true;
   if (its_class == MPI_ERR_TRUNCATE) return is_uneven(call) && refuses_uneven(call.collective);
-  team::Team* const team = team::find_team(call.comm);
-  return team != nullptr && is_refused(call, *team);
+  return ahead.team != nullptr && is_refused(call, *ahead.team);
 }
 
-void undo(const CountedAhead& ahead, const Call& call) {
+// An error handler of the program may have freed the communicator, and the team with it.
+bool is_gone(const CountedAhead& ahead, MPI_Comm comm) {
+  return ahead.team != nullptr && !team::is_there(*ahead.team, comm);
+}
+
+void undo(const CountedAhead& ahead) {
   for (std::size_t c = 0; c < ahead.changed; ++c) *ahead.changes[c].number += ahead.changes[c].back;
-  team::Team* const team = ahead.passed != nullptr ? team::find_team(call.comm) : nullptr;
-  if (team == nullptr) return;
+  if (ahead.passed == nullptr) return;
   --*ahead.passed;
-  pass(*team, team::Passed::argument);
+  pass(*ahead.team, team::Passed::argument);
 }
 
 }  // namespace
@@ -128,15 +131,22 @@ bool is_refused(const Call& call, team::Team& team) {
 }
 
 bool keep_or_undo_at_length(const CountedAhead& ahead, const Call& call, int error) {
-  bool refused = false;
+  bool refused = true;
   // What the communicator needs cannot be begun: it is lost then, and its next call says so.
   static_cast<void>(thrown_by([&] {
-    refused = was_refused(call, error);
-    if (refused) return undo(ahead, call);
+    if (error != MPI_SUCCESS && is_gone(ahead, call.comm)) return;
+    refused = was_refused(ahead, call, error);
+    if (refused) return undo(ahead);
     if (ahead.early) team::count_early(call.comm);
     if (ahead.wants && error == MPI_SUCCESS) want_to_be_ready(call);
   }));
   return !refused;
+}
+
+void UndoUnlessReturned::undo() const {
+  static_cast<void>(thrown_by([&] {
+    if (!is_gone(ahead_, comm_)) api::undo(ahead_);
+  }));
 }
 
 }  // namespace quadrille::api

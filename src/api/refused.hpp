@@ -34,6 +34,7 @@ struct CountedAhead {
   std::array<Change, most> changes;  // the first `changed`
   std::size_t changed = 0;
   std::uint64_t* passed = nullptr;  // counts why the call was forwarded
+  team::Team* team = nullptr;       // whose all these numbers are; null: the communicator has none
   bool early = false;               // is one of the first calls on its communicator
   team::Passed why = team::Passed::other;  // of a nonblocking or persistent call
   bool wants = false;               // a nonblocking call that was forwarded because its communicator is not ready
@@ -45,11 +46,30 @@ struct CountedAhead {
   }
 };
 
-// After a forwarded call: `error` is what the MPI returned. False if the MPI refused the call.
+// After a forwarded call: `error` is what the MPI returned. False if the MPI refused the call, or the error handler of
+// the program has freed the communicator: then nothing is left to count.
 bool keep_or_undo_at_length(const CountedAhead& ahead, const run::Call& call, int error);
 inline bool keep_or_undo(const CountedAhead& ahead, const run::Call& call, int error) {
   if (error == MPI_SUCCESS && !ahead.early && !ahead.wants) return true;
   return keep_or_undo_at_length(ahead, call, error);
 }
+
+// Around the MPI's function, in which an error handler of the program may throw or end the thread: that handles the
+// error of a call that was refused.
+class UndoUnlessReturned {
+ public:
+  UndoUnlessReturned(const CountedAhead& ahead, MPI_Comm comm) : ahead_(ahead), comm_(comm) {}
+  UndoUnlessReturned(const UndoUnlessReturned&) = delete;
+  UndoUnlessReturned& operator=(const UndoUnlessReturned&) = delete;
+  ~UndoUnlessReturned() {
+    if (!returned) [[unlikely]] undo();
+  }
+  bool returned = false;
+
+ private:
+  void undo() const;
+  const CountedAhead& ahead_;
+  MPI_Comm comm_;
+};
 
 }  // namespace quadrille::api

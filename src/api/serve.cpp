@@ -379,6 +379,7 @@ bool try_to_serve(const Call& call, Door door, int& error, Attempt& attempt) {
   const Serving guard;
   if (serve_by(*team, call, door, error, attempt)) return true;
   attempt.ahead.passed = team->counted.last_passed;
+  attempt.ahead.team = team;
   return false;
 }
 

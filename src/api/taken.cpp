@@ -249,6 +249,7 @@ bool takes_again(const run::Call& call, MPI_Request* request, int& error) {
 bool try_to_take(const run::Call& call, bool persistent, MPI_Request* request, int& error, CountedAhead& ahead) {
   if (!persistent && takes_again(call, request, error)) return true;
   Team* const team = team::team_after(call.comm, persistent ? 0 : uncounted_calls(Door::drop_in), ahead.early);
+  ahead.team = team;
   // This rank alone may have made the team: after a refused call, to bring data of a device to the host, or to explain.
   const bool may_be_alone = !persistent && !team::every_rank_explains();
   if (team != nullptr && team->eligible && may_be_alone && comes_early(*team, Door::drop_in)) ahead.early = true;

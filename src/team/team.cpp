@@ -324,6 +324,12 @@ Team* find_team(MPI_Comm comm) {
   return found ? static_cast<Team*>(value) : nullptr;
 }
 
+bool is_there(const Team& team, MPI_Comm comm) {
+  Teams& list = teams();
+  const std::unique_lock lock = held(list);
+  return std::find(list.all.begin(), list.all.end(), &team) != list.all.end() && team.user == comm;
+}
+
 Team* team_after(MPI_Comm comm, int calls, bool& early) {
   early = false;
   const std::uint64_t now = generation.load(std::memory_order_acquire);

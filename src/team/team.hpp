@@ -173,6 +173,8 @@ DeviceUse mpi_device_use();
 Team* team_of(MPI_Comm comm);
 // That which is there; null if there is none.
 Team* find_team(MPI_Comm comm);
+// Is it still that of this communicator? Asks the MPI nothing.
+bool is_there(const Team& team, MPI_Comm comm);
 // The same, but a call on a communicator without a team is `early`, and there is still none, until count_early() has
 // counted `calls` of them. Programs make communicators for one call, and a team costs as much as some calls. All ranks
 // give the same number.

@@ -3,7 +3,8 @@
 // calls of a communicator, later ones are served on some ranks and forwarded on others, and hang. Each mistake is made before
 // each of the first calls of each form, on the world and on new communicators.
 //   first   the first 25 calls on a communicator; `first 4`: with each collective every fourth of them
-//   trials  Alltoallv and Alltoallw between nodes, long after the communicator is ready
+//   trials  Alltoallv and Alltoallw between nodes, long after the communicator is ready; also by error handlers that
+//           throw, or free the communicator
 #include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -147,13 +148,14 @@ constexpr Mistake mistakes[] = {
     Mistake::no_counts,           Mistake::no_places,              Mistake::uneven,
     Mistake::null_buffer,         Mistake::same_buffers};
 
+#if defined(OPEN_MPI)
+constexpr bool open_mpi = true;
+#else
+constexpr bool open_mpi = false;
+#endif
+
 // Does this MPI return from it, in each form?
 bool is_returned(Mistake mistake, Collective collective) {
-#if defined(OPEN_MPI)
-  constexpr bool open_mpi = true;
-#else
-  constexpr bool open_mpi = false;
-#endif
   const bool arrays = !is_regular(collective) && !is_allgather(collective);
   switch (mistake) {
     case Mistake::negative_receive_count:
@@ -375,6 +377,71 @@ void during_trials(Collective collective) {
   }
 }
 
+struct Refused {};
+MPI_Comm to_free = MPI_COMM_NULL;
+bool frees = false;
+void throw_or_free(MPI_Comm*, int*, ...) {
+  if (!frees) throw Refused{};
+  MPI_Comm_free(&to_free);
+}
+void no_error(MPI_Comm*, int*, ...) { fail("an error on a communicator that is gone"); }
+
+bool is_refused(Call& call, Mistake mistake) {
+  Request request = no_request;
+  try {
+    return call.begin(Form::blocking, mistake, &request) != MPI_SUCCESS;
+  } catch (const Refused&) {
+    return true;
+  }
+}
+
+// One rank makes in each call a mistake that only the MPI refuses, so also in those in which trials begin and are
+// decided. Where Quadrille serves it, that is the call.
+void where_forwarded(Collective collective, int who, MPI_Errhandler handler) {
+  constexpr int calls = 150;
+  MPI_Comm comm = a_ring();
+  if (who % 2 == 1) MPI_Comm_set_errhandler(comm, handler);
+  for (int turn = 0; turn < calls; ++turn) {
+    std::snprintf(now, sizeof now, "%s where it is forwarded, wrong on %d, turn %d\n",
+                  row_of(collective).name.data(), who, turn);
+    Call wrong(collective, comm, turn), call(collective, comm, turn);
+    if (rank == who && !is_refused(wrong, open_mpi ? Mistake::uneven : Mistake::same_buffers)) continue;
+    Request request = no_request;
+    if (call.begin(Form::blocking, Mistake::none, &request) != MPI_SUCCESS) fail("an error");
+    if (open_mpi) call.verify(turn);  // else the wrong call may overwrite what it sends
+  }
+  MPI_Comm_free(&comm);
+}
+
+// All ranks free the communicator in the handler.
+void where_freed(Collective collective, int calls, MPI_Errhandler handler) {
+  MPI_Errhandler strict;
+  MPI_Comm_create_errhandler(no_error, &strict);
+  to_free = a_ring();
+  const MPI_Comm comm = to_free;
+  MPI_Comm_set_errhandler(comm, handler);
+  for (int turn = 0; turn < calls; ++turn) make(collective, Form::blocking, comm, turn);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, strict);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, strict);
+  frees = true;
+  Call call(collective, comm, 0);
+  if (!is_refused(call, Mistake::negative_send_count) || to_free != MPI_COMM_NULL) fail("no error");
+  frees = false;
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Errhandler_free(&strict);
+}
+
+void by_handlers() {
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(throw_or_free, &handler);
+  for (const Collective collective : {Collective::alltoallv, Collective::alltoallw}) {
+    for (int who = 0; who < 4; ++who) where_forwarded(collective, who, handler);
+    for (const int calls : {early_calls + 1, 60}) where_freed(collective, calls, handler);
+  }
+  MPI_Errhandler_free(&handler);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -397,6 +464,7 @@ int main(int argc, char** argv) {
   for (int wrong = 0; wrong < first_calls && !trials; ++wrong) mix_calls(wrong, wrong % 5 == 4);
   if (trials) {
     for (const Collective collective : quadrille::those(quadrille::is_dense)) during_trials(collective);
+    by_handlers();
   }
   MPI_Finalize();
   return 0;
