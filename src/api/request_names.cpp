@@ -61,27 +61,27 @@ template <class Function>
 Native(Function, Function) -> Native<Function>;
 
 // In a program that has loaded the driver of a device. `last` is what the function takes after the buffers, but for the
-// request.
+// request; `by_mpi` is what it has returned.
 template <class Native, class Last, class... Arguments>
 [[gnu::noinline]] int forward_beside_devices(bool persistent, const quadrille::run::Call& call, Native native,
-                                             MPI_Request* request, Last last, Arguments... arguments) {
+                                             MPI_Request* request, Last last, int& by_mpi, Arguments... arguments) {
   int failed = MPI_SUCCESS;
   api::ByHost made = api::take_by_host(call, persistent, failed);
   if (made == nullptr) {
-    const int error = last(native, request, arguments...);
-    return error == MPI_SUCCESS ? failed : error;
+    by_mpi = last(native, request, arguments...);
+    return by_mpi == MPI_SUCCESS && failed != MPI_SUCCESS ? api::raise(call.comm, failed) : by_mpi;
   }
   MPI_Request its_own = mpi().request_null;
-  const int error = last(native, &its_own, api::with_buffer(arguments, api::on_host(*made))...);
-  return api::hand_in(std::move(made), call.comm, its_own, error, request);
+  by_mpi = last(native, &its_own, api::with_buffer(arguments, api::on_host(*made))...);
+  return api::hand_in(std::move(made), call.comm, its_own, by_mpi, request);
 }
 
 // `last` calls the function. Nothing here may catch, or need to clean up, as an error handler may throw from there.
 template <class Native, class Last, class... Arguments>
 int forward(bool persistent, const quadrille::run::Call& call, Native native, MPI_Request* request, Last last,
-            Arguments... arguments) {
-  if (quadrille::memory::device_driver() == nullptr) return last(native, request, arguments...);
-  return forward_beside_devices(persistent, call, native, request, last, arguments...);
+            int& by_mpi, Arguments... arguments) {
+  if (quadrille::memory::device_driver() == nullptr) return by_mpi = last(native, request, arguments...);
+  return forward_beside_devices(persistent, call, native, request, last, by_mpi, arguments...);
 }
 
 template <class Native, class... Arguments>
@@ -91,8 +91,10 @@ int take_or_forward(const quadrille::run::Call& call, Native native, MPI_Request
   if (take_recorded(call, false, request, error, ahead)) return error;
   if (!native.is_there()) return api::raise(call.comm, MPI_ERR_OTHER);
   const auto last = [](Native function, MPI_Request* made, auto... all) { return function(all..., made); };
-  error = forward(false, call, native, request, last, arguments...);
-  api::keep_or_undo(ahead, call, error);
+  // The other ranks go by what the MPI has made of the call, whatever this one fails at then.
+  int by_mpi = MPI_SUCCESS;
+  error = forward(false, call, native, request, last, by_mpi, arguments...);
+  api::keep_or_undo(ahead, call, by_mpi);
   return error;
 }
 
@@ -119,7 +121,8 @@ int take_or_make(const quadrille::run::Call& call, Native native, MPI_Info info,
   taken = take_recorded(call, true, request, error, ahead);
   if (taken) return error;
   const auto last = [info](Native function, MPI_Request* made, auto... all) { return function(all..., info, made); };
-  return forward(true, call, native, request, last, arguments...);
+  int by_mpi = MPI_SUCCESS;
+  return forward(true, call, native, request, last, by_mpi, arguments...);
 }
 
 template <class Native, class... Arguments>

@@ -355,7 +355,7 @@ ByHost take_by_host(const run::Call& call, bool persistent, int& error) {
     delete_ended();
   });
   if (thrown == MPI_SUCCESS) return made;
-  error = raise(call.comm, thrown);
+  error = thrown;
   return nullptr;
 }
 
