@@ -12,6 +12,7 @@
 #include "api/serve_neighbors.hpp"
 #include "api/taken.hpp"
 #include "api/trials.hpp"
+#include "mpi/errors.hpp"
 #include "run/native_run.hpp"
 #include "team/apart.hpp"
 #include "team/config.hpp"
@@ -167,8 +168,10 @@ int raise(MPI_Comm comm, int error) {
 }
 
 int call_noted_handler(int error) {
-  if (std::exchange(noted.any, false)) mpi().Comm_call_errhandler(noted.comm, noted.error);
-  return error;
+  if (!std::exchange(noted.any, false)) return error;
+  const bool is_hidden = hides_handled_errors && has_own_handler(noted.comm);
+  mpi().Comm_call_errhandler(noted.comm, noted.error);
+  return is_hidden ? MPI_SUCCESS : error;
 }
 
 bool comes_early(const team::Team& team, Door door) {

@@ -27,4 +27,14 @@ class ErrorsReturned {
   bool set_ = false;
 };
 
+// Whether an error handler of the program, not one of the MPI's own, is set on `comm`.
+bool has_own_handler(MPI_Comm comm);
+
+// MPICH, and the MPIs that are made from it, return MPI_SUCCESS from a call whose error such a handler was given.
+#if defined(QUADRILLE_ABI_OPENMPI)
+inline constexpr bool hides_handled_errors = false;
+#else
+inline constexpr bool hides_handled_errors = true;
+#endif
+
 }  // namespace quadrille

@@ -124,6 +124,7 @@ void load_handles(void* library, Mpi& t) {
   load_handle(library, "ompi_mpi_info_null", t.info_null, t);
   load_handle(library, "ompi_request_null", t.request_null, t);
   load_handle(library, "ompi_mpi_errors_return", t.errors_return, t);
+  load_handle(library, "ompi_mpi_errors_are_fatal", t.errors_are_fatal, t);
   load_handle(library, "ompi_mpi_datatype_null", t.datatype_null, t);
   load_handle(library, "ompi_mpi_byte", t.byte, t);
   load_handle(library, "ompi_mpi_packed", t.packed, t);
@@ -147,6 +148,7 @@ void load_handles(void* library, Mpi& t) {
   t.comm_world = MPI_COMM_WORLD, t.comm_self = MPI_COMM_SELF, t.comm_null = MPI_COMM_NULL;
   t.group_null = MPI_GROUP_NULL, t.info_null = MPI_INFO_NULL;
   t.request_null = MPI_REQUEST_NULL, t.errors_return = MPI_ERRORS_RETURN;
+  t.errors_are_fatal = MPI_ERRORS_ARE_FATAL;
   t.datatype_null = MPI_DATATYPE_NULL, t.byte = MPI_BYTE, t.packed = MPI_PACKED;
   t.char_type = MPI_CHAR, t.int_type = MPI_INT, t.uint64 = MPI_UINT64_T, t.double_type = MPI_DOUBLE;
   t.op_max = MPI_MAX, t.op_min = MPI_MIN, t.op_sum = MPI_SUM, t.op_bor = MPI_BOR;

@@ -74,7 +74,7 @@ struct Mpi {
   MPI_Group group_null;
   MPI_Info info_null;
   MPI_Request request_null;
-  MPI_Errhandler errors_return;
+  MPI_Errhandler errors_return, errors_are_fatal;
   MPI_Datatype datatype_null, byte, packed, char_type, int_type, uint64, double_type;
   MPI_Op op_max, op_min, op_sum, op_bor;
   int* unweighted = nullptr;  // MPI_UNWEIGHTED
