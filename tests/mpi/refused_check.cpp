@@ -437,6 +437,7 @@ void by_handlers() {
   MPI_Comm_create_errhandler(throw_or_free, &handler);
   for (const Collective collective : {Collective::alltoallv, Collective::alltoallw}) {
     for (int who = 0; who < 4; ++who) where_forwarded(collective, who, handler);
+    if (!open_mpi) continue;  // MPICH returns success after a handler of the program, and nothing tells of the error
     for (const int calls : {early_calls + 1, 60}) where_freed(collective, calls, handler);
   }
   MPI_Errhandler_free(&handler);
