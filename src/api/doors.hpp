@@ -168,8 +168,9 @@ template <Collective collective, class Native, class... Arguments>
   bool is_known = false;
   if constexpr (!is_neighbor(collective)) is_known = passed_again<collective>(attempt.ahead, arguments...);
   if (!is_known && serve(call_of(collective, arguments...), door, error, attempt)) return error;
-  UndoUnlessReturned guard(attempt.ahead, std::get<sizeof...(Arguments) - 1>(std::tie(arguments...)));
-  error = hand_on<collective>(native, attempt.buffers, arguments...);
+  const MPI_Comm comm = std::get<sizeof...(Arguments) - 1>(std::tie(arguments...));
+  UndoUnlessReturned guard(attempt.ahead, comm);
+  error = error_of(comm, attempt.ahead, [&] { return hand_on<collective>(native, attempt.buffers, arguments...); });
   guard.returned = true;
   if (keep_or_undo(attempt.ahead, call_of(collective, arguments...), error)) end_attempt(attempt);
   return error;

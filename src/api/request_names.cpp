@@ -93,7 +93,8 @@ int take_or_forward(const quadrille::run::Call& call, Native native, MPI_Request
   const auto last = [](Native function, MPI_Request* made, auto... all) { return function(all..., made); };
   // The other ranks go by what the MPI has made of the call, whatever this one fails at then.
   int by_mpi = MPI_SUCCESS;
-  error = forward(false, call, native, request, last, by_mpi, arguments...);
+  error = api::error_of(call.comm, ahead,
+                        [&] { return forward(false, call, native, request, last, by_mpi, arguments...); });
   api::keep_or_undo(ahead, call, by_mpi);
   return error;
 }

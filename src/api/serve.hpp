@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "api/on_host.hpp"
+#include "api/refused.hpp"
 #include "api/trials.hpp"
+#include "mpi/errors.hpp"
 #include "mpi/thrown.hpp"
 #include "run/bound_run.hpp"
 #include "run/call.hpp"
@@ -122,6 +124,20 @@ int raise(MPI_Comm comm, int error);
 // The end of each door: `return leave(...)`. The MPI has called the handler for errors of its own functions.
 [[gnu::always_inline]] inline int leave(int error) {
   return error == MPI_SUCCESS ? error : call_noted_handler(error);
+}
+
+// Forwards a call that has counted something. The error is known also where the MPI would hide it, because a handler of
+// the program has handled it: then the door calls the handler.
+template <class Forward>
+int error_of(MPI_Comm comm, const CountedAhead& ahead, Forward forward) {
+  const bool has_counted = ahead.early || ahead.wants || ahead.changed > 0;
+  if (!hides_handled_errors || !has_counted || !has_own_handler(comm)) return forward();
+  int error = MPI_SUCCESS;
+  {
+    const ErrorsReturned guard(comm);
+    error = forward();
+  }
+  return error == MPI_SUCCESS ? error : raise(comm, error);
 }
 
 // Does the `work` of a door, which returns an MPI error code. What it throws is raised: the others may be in the middle
