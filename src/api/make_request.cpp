@@ -152,6 +152,7 @@ int start_made(Making& m) {
   const bool by_mpi = std::holds_alternative<run::NativeRun>(m.made.run);
   if (by_mpi) ahead.passed = m.team.counted.last_passed, ahead.team = &m.team;
   const int error = start(m.made);
+  if (error != MPI_SUCCESS && by_mpi) raise_of_the_mpi(m.call.comm, error);
   if (error != MPI_SUCCESS && by_mpi && !keep_or_undo(ahead, m.call, error)) give_tag_back(m);
   return error;
 }

@@ -157,6 +157,7 @@ struct Noted {
   bool any = false;
   MPI_Comm comm{};
   int error = MPI_SUCCESS;
+  bool is_of_the_mpi = false;
 };
 constinit thread_local Noted noted;
 
@@ -167,9 +168,15 @@ int raise(MPI_Comm comm, int error) {
   return error;
 }
 
+int raise_of_the_mpi(MPI_Comm comm, int error) {
+  raise(comm, error);
+  noted.is_of_the_mpi = true;
+  return error;
+}
+
 int call_noted_handler(int error) {
   if (!std::exchange(noted.any, false)) return error;
-  const bool is_hidden = hides_handled_errors && has_own_handler(noted.comm);
+  const bool is_hidden = noted.is_of_the_mpi && hides_handled_errors && has_own_handler(noted.comm);
   mpi().Comm_call_errhandler(noted.comm, noted.error);
   return is_hidden ? MPI_SUCCESS : error;
 }

@@ -119,7 +119,9 @@ team::CachedSelection& selection_for(const run::Call& call, std::size_t bytes, t
 
 // Notes an error for leave(). The first one counts. Returns `error`.
 int raise(MPI_Comm comm, int error);
-// Calls the error handler for what was noted. Returns `error` if the handler returns.
+// The same of an error that a function of the MPI has returned to us instead of calling the handler.
+int raise_of_the_mpi(MPI_Comm comm, int error);
+// Calls the error handler for what was noted. If the handler returns, returns `error`, or what the MPI returns then.
 [[gnu::cold, gnu::noinline]] int call_noted_handler(int error);
 // The end of each door: `return leave(...)`. The MPI has called the handler for errors of its own functions.
 [[gnu::always_inline]] inline int leave(int error) {
@@ -137,7 +139,7 @@ int error_of(MPI_Comm comm, const CountedAhead& ahead, Forward forward) {
     const ErrorsReturned guard(comm);
     error = forward();
   }
-  return error == MPI_SUCCESS ? error : raise(comm, error);
+  return error == MPI_SUCCESS ? error : raise_of_the_mpi(comm, error);
 }
 
 // Does the `work` of a door, which returns an MPI error code. What it throws is raised: the others may be in the middle
