@@ -202,11 +202,11 @@ template <Collective collective, class Native, class... Arguments>
 }
 
 // Serves the call, or hands its arguments as they are to the MPI's function with the same list (see function_of).
+// `site`: where the program made the call.
 template <Collective collective, class Native, class... Arguments>
-[[gnu::always_inline]] inline int serve_or_pass(Door door, Native native, Arguments... arguments) {
-  if (record::on) [[unlikely]] {
-    return serve_or_pass_recorded<collective>(__builtin_return_address(0), door, native, arguments...);
-  }
+[[gnu::always_inline]] inline int serve_or_pass_from(const void* site, Door door, Native native,
+                                                      Arguments... arguments) {
+  if (record::on) [[unlikely]] return serve_or_pass_recorded<collective>(site, door, native, arguments...);
   int error = MPI_SUCCESS;
   constexpr bool short_way = requires { served_again(Of<collective>(), arguments..., error); };
   static_assert(short_way == has_short_way(collective), "also with large counts");
@@ -214,6 +214,10 @@ template <Collective collective, class Native, class... Arguments>
     if (served_again(Of<collective>(), arguments..., error)) return error;
   }
   return serve_or_pass_at_length<collective>(door, native, arguments...);
+}
+template <Collective collective, class Native, class... Arguments>
+[[gnu::always_inline]] inline int serve_or_pass(Door door, Native native, Arguments... arguments) {
+  return serve_or_pass_from<collective>(__builtin_return_address(0), door, native, arguments...);
 }
 
 }  // namespace quadrille::api

@@ -111,17 +111,17 @@ QUADRILLE_INTERPOSE_START(MPI, QUADRILLE_NEXT_OF)
 QUADRILLE_INTERPOSE_START(PMPI, QUADRILLE_MPIS)
 
 // The doors for large counts are in a library of their own (interpose_large.cpp), which calls these. `next` is what
-// comes after that library, or null.
+// comes after that library, or null; `site` where it was called from.
 #if defined(QUADRILLE_HAVE_LARGE_COUNT)
 #define QUADRILLE_SERVE_LARGE(collective, Name, FORM, Displacement)                                              \
   QUADRILLE_EXPORT int quadrille_##Name##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),                    \
-                                            decltype(quadrille::Mpi::Name##_c) next) {                           \
+                                            decltype(quadrille::Mpi::Name##_c) next, const void* site) {            \
     auto* const of_the_mpi = mpi().Name##_c;                                                                     \
     if (of_the_mpi == nullptr) return api::leave(api::raise(comm, MPI_ERR_OTHER)); /* loaded by mistake */       \
     if (next == nullptr) next = of_the_mpi;                                                                      \
     const auto native = [=](auto... all) { return api::forward(next, of_the_mpi, all...); };                     \
     return api::leave(                                                                                           \
-        api::serve_or_pass<Collective::collective>(Door::drop_in, native, QUADRILLE_ARGUMENTS_##FORM));          \
+        api::serve_or_pass_from<Collective::collective>(site, Door::drop_in, native, QUADRILLE_ARGUMENTS_##FORM)); \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_SERVE_LARGE)
 #endif

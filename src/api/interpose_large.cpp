@@ -1,4 +1,5 @@
-// The drop-in door for large counts (MPI 4): libquadrille_mpi_large.so. Each function jumps into the preload library.
+// The drop-in door for large counts (MPI 4): libquadrille_mpi_large.so. Each function calls the preload library,
+// and says where it was called from.
 //
 // A program may look whether MPI_Alltoall_c is there (mpi4py does, by weak symbols) and then take it that the MPI has
 // it. So the preload library does not define these names; this one does, which is loaded only where the MPI has them,
@@ -15,20 +16,23 @@ extern "C" {
 #define QUADRILLE_LARGE_PARAMETERS(FORM) QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint)
 
 #define QUADRILLE_INTERPOSE_LARGE(collective, Name, FORM, Displacement)                                            \
-  int quadrille_##Name##_c(QUADRILLE_LARGE_PARAMETERS(FORM), int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM)));       \
+  int quadrille_##Name##_c(QUADRILLE_LARGE_PARAMETERS(FORM), int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM)),        \
+                           const void* site);                                                                      \
   QUADRILLE_EXPORT int MPI_##Name##_c(QUADRILLE_LARGE_PARAMETERS(FORM)) {                                          \
     return quadrille_##Name##_c(QUADRILLE_ARGUMENTS_##FORM,                                                        \
-                                QUADRILLE_NEXT_ADDED("MPI_" #Name "_c", QUADRILLE_LARGE_PARAMETERS(FORM)));        \
+                                QUADRILLE_NEXT_ADDED("MPI_" #Name "_c", QUADRILLE_LARGE_PARAMETERS(FORM)),                        \
+                                __builtin_return_address(0));                                                     \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE)
 
 #define QUADRILLE_INTERPOSE_LARGE_START(collective, Name, FORM, Displacement)                                    \
   int quadrille_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request* request,                        \
-                                  int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request*));                  \
+                                  int (*next)(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request*), const void* site); \
   QUADRILLE_EXPORT int MPI_I##collective##_c(QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request* request) {           \
     return quadrille_I##collective##_c(                                                                          \
         QUADRILLE_ARGUMENTS_##FORM, request,                                                                     \
-        QUADRILLE_NEXT_ADDED("MPI_I" #collective "_c", QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request*));         \
+        QUADRILLE_NEXT_ADDED("MPI_I" #collective "_c", QUADRILLE_LARGE_PARAMETERS(FORM), MPI_Request*),          \
+        __builtin_return_address(0));                                                                            \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_LARGE_START)
 

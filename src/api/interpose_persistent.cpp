@@ -17,7 +17,8 @@ extern "C" {
   QUADRILLE_EXPORT int PREFIX##_##Name##_init(QUADRILLE_INIT_PARAMETERS(FORM, int, Displacement)) {                    \
     return quadrille_##Name##_init(                                                                                    \
         QUADRILLE_ARGUMENTS_##FORM, info, request,                                                                     \
-        QUADRILLE_NEXT_ADDED(#PREFIX "_" #Name "_init", QUADRILLE_INIT_PARAMETERS(FORM, int, Displacement)));          \
+        QUADRILLE_NEXT_ADDED(#PREFIX "_" #Name "_init", QUADRILLE_INIT_PARAMETERS(FORM, int, Displacement)),           \
+        __builtin_return_address(0));                                                                                  \
   }
 // Open MPI's Fortran calls the names that begin with a P, see interpose.cpp.
 #if defined(QUADRILLE_NAMED_MPIX)
@@ -30,18 +31,19 @@ extern "C" {
 
 #define QUADRILLE_INTERPOSE_PERSISTENT(collective, Name, FORM, Displacement)                                            \
   int quadrille_##Name##_init(QUADRILLE_INIT_PARAMETERS(FORM, int, Displacement),                                      \
-                              int (*next)(QUADRILLE_INIT_PARAMETERS(FORM, int, Displacement)));                        \
+                              int (*next)(QUADRILLE_INIT_PARAMETERS(FORM, int, Displacement)), const void* site);      \
   QUADRILLE_INTERPOSE_NAMES(Name, FORM, Displacement)
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PERSISTENT)
 
 #if defined(QUADRILLE_HAVE_LARGE_COUNT)
 #define QUADRILLE_INTERPOSE_PERSISTENT_LARGE(collective, Name, FORM, Displacement)                                 \
   int quadrille_##Name##_init_c(QUADRILLE_INIT_PARAMETERS(FORM, MPI_Count, MPI_Aint),                              \
-                                int (*next)(QUADRILLE_INIT_PARAMETERS(FORM, MPI_Count, MPI_Aint)));                \
+                                int (*next)(QUADRILLE_INIT_PARAMETERS(FORM, MPI_Count, MPI_Aint)), const void* site); \
   QUADRILLE_EXPORT int MPI_##Name##_init_c(QUADRILLE_INIT_PARAMETERS(FORM, MPI_Count, MPI_Aint)) {                 \
     return quadrille_##Name##_init_c(                                                                              \
         QUADRILLE_ARGUMENTS_##FORM, info, request,                                                                 \
-        QUADRILLE_NEXT_ADDED("MPI_" #Name "_init_c", QUADRILLE_INIT_PARAMETERS(FORM, MPI_Count, MPI_Aint)));       \
+        QUADRILLE_NEXT_ADDED("MPI_" #Name "_init_c", QUADRILLE_INIT_PARAMETERS(FORM, MPI_Count, MPI_Aint)),        \
+        __builtin_return_address(0));                                                                              \
   }
 QUADRILLE_MPI_COLLECTIVES(QUADRILLE_INTERPOSE_PERSISTENT_LARGE)
 #endif

@@ -163,25 +163,28 @@ struct Behind_MPI {
   QUADRILLE_START(MPI, Behind_MPI::next_I##collective(), collective, __VA_ARGS__)
 #define QUADRILLE_START_PMPI(collective, ...) QUADRILLE_START(PMPI, mpi().I##collective, collective, __VA_ARGS__)
 
-// Called by the libraries of these names: `next` is what comes after them, or null.
+// Called by the libraries of these names: `next` is what comes after them, or null; `site` where they were called from.
 #define QUADRILLE_MAKE(collective, Name, FORM, Displacement)                                                          \
   QUADRILLE_EXPORT int quadrille_##Name##_init(QUADRILLE_PARAMETERS_##FORM(int, Displacement), MPI_Info info,         \
-                                               MPI_Request* request, decltype(quadrille::Mpi::Name##_init) next) {    \
-    return api::leave(make(__builtin_return_address(0),                                                               \
+                                               MPI_Request* request, decltype(quadrille::Mpi::Name##_init) next,     \
+                                               const void* site) {                                                  \
+    return api::leave(make(site,                                                               \
                            api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                          \
                            Native{next, mpi().Name##_init}, info, request, QUADRILLE_ARGUMENTS_##FORM));              \
   }
 #define QUADRILLE_LARGE(collective, Name, FORM, Displacement)                                                         \
   QUADRILLE_EXPORT int quadrille_##Name##_init_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint), MPI_Info info,     \
-                                                 MPI_Request* request, decltype(quadrille::Mpi::Name##_init_c) next) { \
-    return api::leave(make(__builtin_return_address(0),                                                               \
+                                                 MPI_Request* request, decltype(quadrille::Mpi::Name##_init_c) next,  \
+                                                 const void* site) {                                                \
+    return api::leave(make(site,                                                               \
                            api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                          \
                            Native{next, mpi().Name##_init_c}, info, request, QUADRILLE_ARGUMENTS_##FORM));            \
   }                                                                                                                   \
   QUADRILLE_EXPORT int quadrille_I##collective##_c(QUADRILLE_PARAMETERS_##FORM(MPI_Count, MPI_Aint),                  \
                                                    MPI_Request* request,                                              \
-                                                   decltype(quadrille::Mpi::I##collective##_c) next) {                \
-    return api::leave(start(__builtin_return_address(0),                                                              \
+                                                   decltype(quadrille::Mpi::I##collective##_c) next,                  \
+                                                   const void* site) {                                              \
+    return api::leave(start(site,                                                              \
                             api::call_of(Collective::collective, QUADRILLE_ARGUMENTS_##FORM),                         \
                             Native{next, mpi().I##collective##_c}, request, QUADRILLE_ARGUMENTS_##FORM));             \
   }
