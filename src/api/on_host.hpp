@@ -62,7 +62,7 @@ class OnHost {
   // As fetch(): when all is done that the program has put into the NULL streams of its buffers by now, a stream of ours
   // copies. `settled`: what had to be done is. Throws std::bad_alloc.
   void begin_fetch(bool settled);
-  // Goes on with it. True when it is done, or nothing was begun.
+  // Makes progress. True when it is done, or nothing was begun.
   bool has_fetched();
   // What has gone wrong so far. This rank takes part in the call all the same, as after fetch().
   bool has_failed() const { return failed_; }

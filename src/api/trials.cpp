@@ -156,7 +156,7 @@ void begin_attempt(const run::Call& call, std::size_t bytes, team::Team& team, t
 
 namespace {
 
-// A trial that is under way finds out by itself whether its calls are alike.
+// A pending trial finds out by itself whether its calls are alike.
 bool is_tried(const team::CachedSelection& cached) {
   return cached.trial != nullptr && !cached.trial->trial.contest.decided();
 }
