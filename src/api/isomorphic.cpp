@@ -80,7 +80,9 @@ int create(MPI_Comm cartcomm, int s, const int offsets[], MPI_Info info, MPI_Com
   if (error != MPI_SUCCESS) return api::raise(cartcomm, error);
   // A copy of an info can cost as much as the graph: none for the MPI if all keys are ours.
   plan::PackedNeighborhood around = plan::pack(dimensions, given);
-  error = make_graph(cartcomm, edges_of(grid, around, s, me), hints.others ? info : mpi().info_null, isocomm);
+  error = api::handled_later(cartcomm, [&] {
+    return make_graph(cartcomm, edges_of(grid, around, s, me), hints.others ? info : mpi().info_null, isocomm);
+  });
   if (error != MPI_SUCCESS || dimensions == 0) return error;
   auto kept = team::isomorphic_around(std::move(grid), std::move(around));
   kept->asserted = hints.iso_sizes;

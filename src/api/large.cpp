@@ -30,10 +30,8 @@ int stand_in(const run::Call& call) {
   return api::guarded(call.comm, [&] {
     if (!mpi().usable) return api::raise(call.comm, MPI_ERR_OTHER);
     if (!api::fits_the_mpi(call)) return by_request(call);
-    if (call.comm == mpi().comm_null) return run::run_native(call, call.comm);
-    const quadrille::ErrorsReturned guard(call.comm);
-    const int error = run::run_native(call, call.comm);
-    return error == MPI_SUCCESS ? error : api::raise(call.comm, error);
+    if (call.comm == mpi().comm_null) return api::raise(mpi().comm_world, MPI_ERR_COMM);
+    return api::handled_later(call.comm, [&] { return run::run_native(call, call.comm); });
   });
 }
 

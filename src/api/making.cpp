@@ -190,7 +190,7 @@ int make_native(Making& m, const std::string& why) {
   if (m.made.on_host != nullptr && !m.persistent) m.made.fetch();
   pass(m.team, m.has_mistake ? team::Passed::argument : m.team.eligible ? why_chosen(m.team) : m.team.why_passed);
   const BlockNumbers blocks = blocks_of(m.call, m.team);
-  m.made.run.emplace<run::NativeRun>(m.call, blocks.send, blocks.recv);
+  m.made.run.emplace<run::NativeRun>(m.call, blocks.send, blocks.recv, m.team.user);
   return MPI_SUCCESS;
 }
 

@@ -31,6 +31,7 @@ BlockCounts blocks_on(MPI_Comm comm) {
 // destination is one and the same.
 int allgatherw_of_the_mpi(const run::Call& call) {
   if (!mpi().usable) return api::raise(call.comm, MPI_ERR_OTHER);
+  if (call.comm == mpi().comm_null) return api::raise(mpi().comm_world, MPI_ERR_COMM);
   const BlockCounts blocks = blocks_on(call.comm);
   const run::Side& recv = call.recv;
   const bool arrays = recv.counts != nullptr && recv.displacements_large != nullptr && recv.types != nullptr;
@@ -42,8 +43,10 @@ int allgatherw_of_the_mpi(const run::Call& call) {
   const std::vector<int> counts(places, static_cast<int>(call.send.count_of(0)));
   const std::vector<MPI_Aint> displacements(places, 0);
   const std::vector<MPI_Datatype> types(places, call.send.type);
-  return mpi().Neighbor_alltoallw(call.send.base, counts.data(), displacements.data(), types.data(), recv.base,
-                                  recv.counts, recv.displacements_large, recv.types, call.comm);
+  return api::handled_later(call.comm, [&] {
+    return mpi().Neighbor_alltoallw(call.send.base, counts.data(), displacements.data(), types.data(), recv.base,
+                                    recv.counts, recv.displacements_large, recv.types, call.comm);
+  });
 }
 
 }  // namespace

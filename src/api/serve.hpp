@@ -128,12 +128,11 @@ int raise_of_the_mpi(MPI_Comm comm, int error);
   return error == MPI_SUCCESS ? error : call_noted_handler(error);
 }
 
-// Forwards a call that has counted something. The error is known also where the MPI would hide it, because a handler of
-// the program has handled it: then the door calls the handler.
+// Calls a function of the MPI on `comm`. A handler of the program is called by the door, when all of ours is over: it
+// may throw, and some MPIs hide an error that such a handler was given.
 template <class Forward>
-int error_of(MPI_Comm comm, const CountedAhead& ahead, Forward forward) {
-  const bool has_counted = ahead.early || ahead.wants || ahead.changed > 0;
-  if (!hides_handled_errors || !has_counted || !has_own_handler(comm)) return forward();
+int handled_later(MPI_Comm comm, Forward forward) {
+  if (!has_own_handler(comm)) return forward();
   int error = MPI_SUCCESS;
   {
     const ErrorsReturned guard(comm);
@@ -142,9 +141,16 @@ int error_of(MPI_Comm comm, const CountedAhead& ahead, Forward forward) {
   return error == MPI_SUCCESS ? error : raise_of_the_mpi(comm, error);
 }
 
+// Forwards a call that has counted something. The error is known also where the MPI hides it.
+template <class Forward>
+int error_of(MPI_Comm comm, const CountedAhead& ahead, Forward forward) {
+  const bool has_counted = ahead.early || ahead.wants || ahead.changed > 0;
+  return hides_handled_errors && has_counted ? handled_later(comm, forward) : forward();
+}
+
 // Does the `work` of a door, which returns an MPI error code. What it throws is raised: the others may be in the middle
-// of the call, so it cannot go to the MPI. `work` calls no function of the MPI that may call a handler of the program:
-// an exception of the program would be taken for one of ours.
+// of the call, so it cannot go to the MPI. `work` calls functions of the MPI that may fail by handled_later(): an
+// exception of the program would be taken for one of ours.
 template <class Work>
 [[gnu::noinline]] int guarded(MPI_Comm comm, Work&& work) {
   int error = MPI_SUCCESS;

@@ -363,7 +363,7 @@ int hand_in(ByHost made, MPI_Comm comm, MPI_Request native, int error, MPI_Reque
   if (error != MPI_SUCCESS) return error;
   const Serving guard;
   const int thrown = thrown_by([&] {
-    made->run.emplace<run::NativeRun>(native, made->persistent);
+    made->run.emplace<run::NativeRun>(native, made->persistent, made->team->user);
     made->look_what_it_needs();
     error = make_and_start(made.release(), request);
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <memory>
+#include <optional>
 
 #include "collective/signatures.hpp"
 #include "mpi/errors.hpp"
@@ -101,19 +102,42 @@ Call with_any_send_type(Call call) {
 
 }  // namespace
 
-NativeRun::NativeRun(const Call& call, int send_blocks, int recv_blocks)
-    : call_(with_any_send_type(call), send_blocks, recv_blocks), send_blocks_(send_blocks) {}
+NativeRun::NativeRun(const Call& call, int send_blocks, int recv_blocks, const MPI_Comm& user)
+    : call_(with_any_send_type(call), send_blocks, recv_blocks), user_(user), send_blocks_(send_blocks) {}
 
-NativeRun::NativeRun(MPI_Request made, bool persistent)
-    : call_(Call{}, 0, 0), send_blocks_(0), request_(made), made_(persistent ? Made::to_be_started : Made::before) {}
+NativeRun::NativeRun(MPI_Request made, bool persistent, const MPI_Comm& user)
+    : call_(Call{}, 0, 0),
+      user_(user),
+      send_blocks_(0),
+      request_(made),
+      made_(persistent ? Made::to_be_started : Made::before) {}
 
 NativeRun::~NativeRun() {
   if (made_ == Made::to_be_started && request_ != mpi().request_null) mpi().Request_free(&request_);
 }
 
+namespace {
+
+// While it lives, no error handler of the program is called for a request. Some MPIs report what is wrong with one on
+// MPI_COMM_WORLD.
+class NoHandlers {
+ public:
+  explicit NoHandlers(MPI_Comm comm) {
+    if (has_own_handler(comm)) on_comm_.emplace(comm);
+    if (has_own_handler(mpi().comm_world)) on_world_.emplace(mpi().comm_world);
+  }
+  bool any() const { return on_comm_ || on_world_; }
+
+ private:
+  std::optional<ErrorsReturned> on_comm_, on_world_;
+};
+
+}  // namespace
+
 int NativeRun::start() {
   has_raised_ = false;
   if (made_ != Made::by_start) {
+    const NoHandlers guard(user_);
     const int error = made_ == Made::before ? MPI_SUCCESS : mpi().Start(&request_);
     under_way_ = error == MPI_SUCCESS;
     return error;
@@ -176,9 +200,10 @@ int run_native(const Call& given, MPI_Comm comm) {
 int NativeRun::advance() {
   if (!under_way_) return MPI_SUCCESS;
   int flag = 0;
+  const NoHandlers guard(user_);
   const int error = test_one(&request_, &flag);
   under_way_ = error == MPI_SUCCESS && flag == 0;
-  has_raised_ = error != MPI_SUCCESS;
+  has_raised_ = error != MPI_SUCCESS && !guard.any();
   if (!under_way_) lent_.reset();
   return error;
 }

@@ -14,26 +14,29 @@ class NativeRun {
  public:
   using Arguments = SideArguments<MPI_Datatype, MPI_Aint>;
 
-  // The arrays of the call, of so many blocks, need not outlive it, and their counts are ints.
-  NativeRun(const Call& call, int send_blocks, int recv_blocks);
-  // Of a request that the MPI has made: a nonblocking one is under way, a persistent one is started at each start, and
+  // The arrays of the call, of so many blocks, need not outlive it, and their counts are ints. `user`, which outlives
+  // this, is the communicator of the call, or null when the program has freed it.
+  NativeRun(const Call& call, int send_blocks, int recv_blocks, const MPI_Comm& user);
+  // Of a request that the MPI has made: a nonblocking one is in flight, a persistent one is started at each start, and
   // freed with this.
-  NativeRun(MPI_Request made, bool persistent);
+  NativeRun(MPI_Request made, bool persistent, const MPI_Comm& user);
   ~NativeRun();
   NativeRun(const NativeRun&) = delete;
   NativeRun& operator=(const NativeRun&) = delete;
 
-  // Neither waits. Both return an MPI error code.
+  // Neither waits. Both return an MPI error code, and call no error handler of the program: the caller, who may hold a
+  // lock now, does.
   int start();
   int advance();
   bool done() const { return !under_way_; }
-  // The MPI has called the error handler for what advance() returned: the communicator may be gone by then.
+  // The MPI has called its own error handler for what advance() returned: the communicator may be gone by then.
   bool has_raised() const { return has_raised_; }
 
  private:
   int start_allgatherw(Arguments send, const Arguments& recv, MPI_Comm comm);
 
   const StoredCall call_;
+  const MPI_Comm& user_;
   const int send_blocks_;
   std::vector<int> counts_;  // of the blocks of an allgatherw, which no MPI has
   std::vector<MPI_Aint> displacements_;

@@ -22,7 +22,7 @@ using Request = MPI_Request;
 
 namespace {
 
-int rank = 0, size = 0, wrong = 0, destroyed = 0;
+int rank = 0, size = 0, wrong = 0, destroyed = 0, handled = 0;
 MPI_Comm comm;
 
 struct Failed : std::runtime_error {
@@ -31,6 +31,7 @@ struct Failed : std::runtime_error {
 enum class Way { exception, exit_thread, cancel_thread } way = Way::exception;
 
 void handle(MPI_Comm*, int* code, ...) {
+  ++handled;
   if (way == Way::exit_thread) pthread_exit(nullptr);
   if (way == Way::cancel_thread) {
     pthread_cancel(pthread_self());
@@ -71,6 +72,31 @@ void nonblocking(int send, int recv) {
 
 #if defined(BY_QUADRILLE)
 void too_long_nonblocking() { nonblocking(4, 2); }
+
+MPI_Comm ring;
+
+// No MPI has this function: one of the MPI's stands in for it.
+void negative_neighbor() {
+  const Counts out(2), in(2);
+  const std::vector<MPI_Aint> places(2, 0);
+  const std::vector<MPI_Datatype> types(2, MPI_INT);
+  Quadrille_Neighbor_allgatherw(sent.data(), -1, MPI_INT, received.data(), in.counts.data(), places.data(),
+                                types.data(), ring);
+}
+
+void negative_neighborhood() {
+  const Counts out(2), in(2);
+  MPI_Comm made;
+  Quadrille_Iso_neighborhood_create(ring, -1, nullptr, MPI_INFO_NULL, &made);
+}
+
+void no_communicator() {
+  const Counts out(2), in(2);
+  std::vector<MPI_Count> counts(static_cast<std::size_t>(size), 2);
+  std::vector<MPI_Aint> places(counts.size(), 0);
+  Quadrille_Alltoallv_c(sent.data(), counts.data(), places.data(), MPI_INT, received.data(), counts.data(),
+                        places.data(), MPI_INT, MPI_COMM_NULL);
+}
 #endif
 
 // One of the program's own messages is too long, beside a collective that is not. The collective is complete when the
@@ -96,13 +122,16 @@ void check_that_it_works() {
 
 template <class Call>
 void expect(const char* what, Call call) {
-  destroyed = 0;
+  destroyed = handled = 0;
   std::string caught = "nothing";
   try {
     call();
   } catch (const Failed& failed) {
     caught = "an error";
   }
+#if defined(BY_QUADRILLE)
+  wrong += handled != (caught == "an error");
+#endif
   if (rank == 0) std::printf("%s: caught %s, destroyed %d\n", what, caught.c_str(), destroyed);
   check_that_it_works();
 }
@@ -172,6 +201,11 @@ int main(int argc, char** argv) {
   MPI_Comm_create_errhandler(handle, &handler);
   MPI_Comm_set_errhandler(comm, handler);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);  // where some MPIs report what is wrong with a request
+#if defined(BY_QUADRILLE)
+  const int periodic = 1;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  MPI_Comm_set_errhandler(ring, handler);
+#endif
   const bool cancels = argc > 1;
   if (cancels) cancel_in_a_call();
   for (int round = 0; round < 3 && !cancels; ++round) {
@@ -180,6 +214,9 @@ int main(int argc, char** argv) {
     expect("a negative count, nonblocking", [] { nonblocking(-1, 2); });
 #if defined(BY_QUADRILLE)
     expect("blocks that are too long, nonblocking", too_long_nonblocking);
+    expect("a negative count of a neighbour collective", negative_neighbor);
+    expect("a negative number of offsets", negative_neighborhood);
+    expect("no communicator", no_communicator);
 #endif
     expect("a message that is too long, in a list", in_a_list);
     expect_end_of_thread("pthread_exit in the handler", Way::exit_thread);

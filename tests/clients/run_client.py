@@ -12,6 +12,7 @@ was given to something other than the MPI.
                     in it, as its launcher tells, all must have been given to the MPI instead, for that reason
   --tool ORDER=FILE a library that is preloaded too: "behind" Quadrille, or "before" it
   --unserved TEXT   no call comes to Quadrille, whose summary says why: TEXT
+  --forwarded       calls are forwarded to the MPI, and none need be served
   --run OPTION      an option for `quadrille run`; may be repeated
   --direct          start the program itself, not `quadrille run`: for programs that call Quadrille by
                     name; there is no native run then
@@ -108,6 +109,9 @@ def problems_of_report(text, arguments):
   summary = re.search(r'quadrille: summary: (\d+) calls served, (\d+) passed', text)
   if not summary:
     problems.append('there is no summary: was the program under Quadrille at all?')
+  elif arguments.forwarded:
+    if int(summary.group(2)) == 0:
+      problems.append('no call was forwarded')
   elif int(summary.group(1)) == 0:
     problems.append('no call was served')
   for collective in filter(None, arguments.served.split(',')):
@@ -130,6 +134,7 @@ def main():
   parser.add_argument('--unserved')
   parser.add_argument('--run', action='append', default=[])
   parser.add_argument('--direct', action='store_true')
+  parser.add_argument('--forwarded', action='store_true')
   parser.add_argument('--warning')
   parser.add_argument('--differs', action='store_true')
   parser.add_argument('--only')

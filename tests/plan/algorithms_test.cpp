@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -71,7 +72,7 @@ TEST_P(AlgorithmTest, IsProvedAroundPowersOfTwo) {
     std::vector<plan::Parameters> cases = {{}};
     for (const choose::ParameterRange& range : GetParam().algorithm->parameters) {
       cases = {{{std::string(range.name), range.standard}},
-               {{std::string(range.name), std::clamp(7, range.least, range.most)}}};
+               {{std::string(range.name), std::clamp<std::int64_t>(7, range.least, range.most)}}};
     }
     for (const plan::Parameters& parameters : cases) {
       const auto schedules = plan::build_all(GetParam().algorithm->build, nodes, parameters);
