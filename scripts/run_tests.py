@@ -4,15 +4,13 @@
   run_tests.py --builds build/openmpi build/mpich --other-mpis
 
 Each build's tests run under ctest, those that use no MPI first. Tests run side by side, but for those
-of the collectives themselves, whose ranks alone are more than the cores. Of the large matrices a drawn part runs
-(draw.py): --seed NUMBER repeats a draw, --seed all leaves nothing out, and --only runs all that it names. With
---other-mpis the tests with the label mpi-core then run once more, from the same builds, on every other MPI of the
-same ABI (other_mpis.py). A failure never stops the tests that follow. The exit status is 0 when nothing failed and
-something passed.
+of the collectives themselves, whose ranks alone are more than the cores. Of the large matrices the stored rows run
+(rows.py), and with --all every test; --only runs all that it names. With --other-mpis the rows of tests with the label
+mpi-core then run once more, from the same builds, on every other MPI of the same ABI (other_mpis.py). A failure never
+stops the tests that follow. The exit status is 0 when nothing failed and something passed.
 """
 
 import argparse
-import json
 import os
 import pathlib
 import re
@@ -21,15 +19,14 @@ import sys
 import xml.etree.ElementTree
 
 import defects
-import draw
 import other_mpis
+import rows
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / 'build' / 'test-results'
 # Rooms whose tests start no MPI: they may share the cores.
 NO_MPI = '^(plan|run|tools|docs|device)$'
-SLOWEST = 10  # tests whose times are printed
-PARTS = 6  # of the cases of a program of ranks with a sanitizer
+SLOWEST = 25  # tests whose times are printed
 
 
 class Totals:
@@ -50,12 +47,11 @@ class Totals:
     return sorted(case for case, ran in self.cases.items() if not ran)
 
 
-def environment_of(build, with_mpi, seed):
+def environment_of(build, with_mpi, part):
   """Settings for the MPI of `build`, and for sanitizers; without sanitizers those mean nothing."""
   environment = dict(os.environ, **defects.settings_of(build))
-  # With a sanitizer a program of ranks takes ten times as long: one part of its cases runs, which the seed draws.
-  if build.name.endswith(draw.SANITIZED) and seed not in (None, draw.EVERYTHING):
-    environment['QUADRILLE_TEST_PART'] = f'{draw.part(seed, PARTS)}/{PARTS}'
+  if part is not None:
+    environment['QUADRILLE_TEST_PART'] = part
   # The preload library is loaded before the sanitizer's; that is harmless here.
   asan = 'detect_leaks=1:verify_asan_link_order=0'
   # Full stacks are needed to tell the MPI's leaks from ours: Open MPI unloads its components at the
@@ -71,24 +67,13 @@ def environment_of(build, with_mpi, seed):
   return environment
 
 
-def listed_tests(build):
-  """The tests of `build`, as ctest numbers them: {name: (labels, command)}."""
-  answer = subprocess.run(['ctest', '--test-dir', str(build), '--show-only=json-v1'], check=True,
-                          capture_output=True, text=True)
-  tests = {}
-  for test in json.loads(answer.stdout)['tests']:
-    properties = {entry['name']: entry['value'] for entry in test.get('properties', [])}
-    tests[test['name']] = set(properties.get('LABELS', [])), test.get('command', [])
-  return tests
-
-
 def has_label(labels, expression):
   return any(re.search(expression, label) for label in labels)
 
 
 def numbers_of(names, tests, with_mpi):
   """`names` as ctest takes them: by their numbers among the tests that its -L or -LE leaves."""
-  among = [name for name, (labels, _) in tests.items() if has_label(labels, NO_MPI) != with_mpi]
+  among = [name for name, test in tests.items() if has_label(test.labels, NO_MPI) != with_mpi]
   return [str(number) for number, name in enumerate(among, 1) if name in names]
 
 
@@ -111,7 +96,7 @@ def read_report(report, build, totals):
   return names, failures
 
 
-def run_ctest(build, with_mpi, seed, arguments, totals):
+def run_ctest(build, with_mpi, arguments, totals, part=None):
   """Runs ctest in `build` and adds its results to `totals`. Returns the names of the tests that ctest ran."""
   name = 'with-mpi' if with_mpi else 'without-mpi'
   report = RESULTS / f'{build.name}-{name}.xml'
@@ -121,7 +106,7 @@ def run_ctest(build, with_mpi, seed, arguments, totals):
       ['ctest', '--test-dir', str(build), '--output-on-failure', '--no-tests=ignore', '--timeout',
        '300', '--output-junit', str(report), '--test-output-size-passed', '1000000',
        '-LE' if with_mpi else '-L', NO_MPI, *arguments],
-      env=environment_of(build, with_mpi, seed), stdin=subprocess.DEVNULL)
+      env=environment_of(build, with_mpi, part), stdin=subprocess.DEVNULL)
   names, failures = read_report(report, build, totals)
   if status != 0 and not failures:
     failures.append(f'{build.name}: ctest itself ({name}), exit status {status}')
@@ -129,10 +114,14 @@ def run_ctest(build, with_mpi, seed, arguments, totals):
   return names
 
 
-def other_build(build, builds):
-  """The tests of the other of two builds that are drawn together."""
-  others = [one for one in builds if one.resolve() != build and (one / 'CTestTestfile.cmake').exists()]
-  return {name: labels for one in others for name, (labels, _) in listed_tests(one).items()}
+def by_parts(build, names, tests, everything):
+  """Tests with the part of their cases that they run: with a sanitizer a program of ranks takes ten times as long."""
+  if everything or not build.name.endswith(rows.SANITIZED):
+    return {None: names}
+  parts = {}
+  for name in names:
+    parts.setdefault(rows.part_of(name, names) if tests[name].is_of_a_matrix() else None, set()).add(name)
+  return parts
 
 
 def run_build(build, arguments, totals):
@@ -143,28 +132,38 @@ def run_build(build, arguments, totals):
   if arguments.only:
     chosen = ['-R', arguments.only] + (['-L', arguments.labels] if arguments.labels else [])
     for with_mpi in (False, True):
-      run_ctest(build, with_mpi, None, [*chosen, *parallel], totals)
+      run_ctest(build, with_mpi, [*chosen, *parallel], totals)
     return
-  tests = listed_tests(build)
-  wanted = {name: labels for name, (labels, _) in tests.items()
-            if not arguments.labels or has_label(labels, arguments.labels)}
-  defective = defects.left_out(build, {name: tests[name][1] for name in wanted})
-  for name, why in defective.items():
+  tests = rows.listed(build)
+  wanted = {name: test for name, test in tests.items()
+            if not arguments.labels or has_label(test.labels, arguments.labels)}
+  for name, why in defects.left_out(build, {name: test.labels for name, test in wanted.items()}).items():
     totals.skipped.append(f'{build.name}: {name}: {why}')
     wanted.pop(name, None)
-  names = draw.draw(arguments.seed, build.name, wanted, other_build(build, arguments.builds))
-  print(f'== {build.name}: {len(names)} of {len(wanted)} tests drawn with seed {arguments.seed}', flush=True)
+  names = set(wanted) if arguments.all else rows.selected(build.name, wanted, arguments.rows)
+  print(f'== {build.name}: {len(names)} of {len(wanted)} tests', flush=True)
   ran = set()
   for with_mpi in (False, True):
-    numbers = numbers_of(names, tests, with_mpi)
-    if numbers:
-      ran |= run_ctest(build, with_mpi, arguments.seed, ['-I', ','.join(['0,0,0', *numbers]), *parallel], totals)
-  # What is drawn must run: a draw of nothing, or of the wrong tests, would pass unseen.
+    for part, here in sorted(by_parts(build, names, tests, arguments.all).items(), key=str):
+      numbers = numbers_of(here, tests, with_mpi)
+      if numbers:
+        ran |= run_ctest(build, with_mpi, ['-I', ','.join(['0,0,0', *numbers]), *parallel], totals, part)
+  # What is selected must run: a run of nothing, or of the wrong tests, would pass unseen.
   missed = sorted(names - ran)
   if not names:
-    totals.failures.append(f'{build.name}: no test was drawn')
+    totals.failures.append(f'{build.name}: no test is selected')
   elif missed:
-    totals.failures.append(f'{build.name}: {len(missed)} drawn tests did not run, for example {missed[0]}')
+    totals.failures.append(f'{build.name}: {len(missed)} tests did not run, for example {missed[0]}')
+
+
+def check_rows(arguments, totals):
+  """Are the stored rows those of these builds?"""
+  builds = {build.name: rows.listed(build) for build in arguments.builds if (build / 'CTestTestfile.cmake').exists()}
+  wrong = rows.missing(builds, arguments.rows)
+  for one in wrong[:SLOWEST]:
+    print(one)
+  if wrong:
+    totals.failures.append(f'tests/rows.txt: {len(wrong)} pairs or tests are not as the builds have them; run make rows')
 
 
 def main():
@@ -174,10 +173,10 @@ def main():
   parser.add_argument('--jobs', type=int, default=2 * os.cpu_count(), help='tests side by side')
   parser.add_argument('--labels', help='only tests with a label that matches this expression')
   parser.add_argument('--only', help='only tests with a name that matches this expression')
-  parser.add_argument('--seed', default='', help="of the draw; 'all' for all tests (default: a new one)")
+  parser.add_argument('--all', action='store_true', help='all tests, also those of the matrices that are in no row')
   parser.add_argument('--other-mpis', action='store_true')
   arguments = parser.parse_args()
-  arguments.seed = arguments.seed or draw.new_seed()
+  arguments.rows = rows.read()
 
   if re.search(r'[\s:]', str(ROOT)):
     print(f"run_tests: '{ROOT}' has a blank or a colon, which LD_PRELOAD cannot have: move the folder",
@@ -185,10 +184,12 @@ def main():
     return 1
   RESULTS.mkdir(parents=True, exist_ok=True)
   totals = Totals()
+  if not arguments.only and not arguments.all:
+    check_rows(arguments, totals)
   for build in arguments.builds:
     run_build(build.resolve(), arguments, totals)
   if arguments.other_mpis:
-    passed, failures = other_mpis.run(arguments.builds, arguments.only, arguments.seed)
+    passed, failures = other_mpis.run(arguments.builds, arguments.only, None if arguments.all else arguments.rows)
     totals.passed += passed
     totals.failures += failures
 
@@ -200,8 +201,6 @@ def main():
     print(f'skipped: {case}: it skips itself in each of these runs')
   for failure in totals.failures:
     print(f'failed: {failure}')
-  if not arguments.only and arguments.seed != draw.EVERYTHING:
-    print(f'seed {arguments.seed}: SEED={arguments.seed} draws the same tests again, SEED=all draws all')
   print(f'{totals.passed} passed, {len(totals.failures)} failed', flush=True)
   return 0 if totals.passed > 0 and not totals.failures else 1
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Quadrille needs and this machine lacks: Debian packages (packages.txt) and MPI
 # wheels (wheels.txt). Does nothing, and needs no network, when all is there.
-#   setup.sh        everything
-#   setup.sh demo   for `make demo`: the same packages; of the wheels only MPICH
+#   setup.sh            everything
+#   setup.sh demo       for `make demo`: the packages that it needs, and no wheels
 #   setup.sh deb        everything, and what makes Debian packages
 #   setup.sh browser    everything, and a browser for the tests of pages
 #   setup.sh pictures   only what draws pictures: matplotlib
@@ -25,7 +25,7 @@ installed() { [[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" ==
 missing_packages() {
   local pin use
   while read -r pin use; do
-    [[ -z "$use" || "$use" == "$what" ]] || continue
+    [[ -z "$use" || "$use" == "$what" || ("$use" == test && "$what" =~ ^(all|deb|browser)$) ]] || continue
     installed "${pin%%=*}" || echo "$pin"
   done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$scripts/packages.txt")
 }
@@ -115,7 +115,7 @@ setup_wheels() {
   local folder wheel machines
   while read -r folder wheel machines; do
     [[ ",$machines," == *",$(uname -m),"* ]] || continue
-    [[ "$what" == demo && "$folder" != venv ]] && continue
+    [[ "$what" == demo ]] && continue
     # Who does not draw needs nothing to draw with, and likewise for a site.
     if [[ "$what" == pictures || "$what" == site ]]; then
       [[ "$folder" == "venv-$what" ]] || continue

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Which tests of the large matrices `make test` runs: the rows in tests/rows.txt.
+
+  rows.py write    choose the rows anew, from the builds in build/openmpi, build/mpich and, where it is, build/openmpi-asan
+  rows.py check    say which pairs no row has, and which rows name no test
+
+The tests of a matrix (MATRICES) are programs that run with many numbers of ranks, MPIs and settings. The rows are a
+covering array of strength two: each pair of a program, a number of ranks, an MPI and the value of a setting that any
+test has is in a row, and for the algorithm and the node map each triple with a number of ranks. PAIRS_NOT_COVERED says
+which pairs are left out, and why. With AddressSanitizer, where a test takes ten times as long, and on the other MPIs,
+which run the core tests, the strength is one: each program, each number of ranks and the tests of ALWAYS; the rows of
+a program share its cases.
+
+All other tests run always, but for those of LONG, which `make test-all` runs, and of ONE_ABI, which run in one build.
+"""
+
+import heapq
+import itertools
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROWS = ROOT / 'tests' / 'rows.txt'
+# Labels of the matrices.
+MATRICES = {'mpi', 'examples', 'cluster', 'hosts'}
+SANITIZED = 'asan'
+MAIN, SPINNING = 'openmpi', 'mpich'
+# Small and telling: both doors, neighbours, the sparse exchange, requests and forced algorithms with three ranks;
+# neighbours also with six, where there are grids to recognise; requests also with more ranks than processors, in orders
+# of copies, and by a thread.
+ALWAYS = re.compile(r'^mpi\.((api|dropin|neighbor|sparse|requests|forced)\.3|neighbor\.6'
+                    r'|requests-(copies|one-processor|by-thread-single|by-thread-multiple)\.3|taken-check-multiple\.2'
+                    r'|refused-(dropin|api|api-nodes)\.3|refused-trials\.4)$')
+# More ranks than this take a rank that never leaves its processor, as a waiting one of MPICH, half a minute.
+MOST_SPINNING = 4
+PAIRS_NOT_COVERED = {
+    'a setting with a family that has it only on the other MPI': 'a pair is covered by either MPI: the code is the same',
+    'more than four ranks with MPICH': 'they take half a minute a test, so Open MPI has these pairs',
+}
+# What `make test-all` alone runs: (tests, why).
+LONG = [
+    (r'^package\.deb$', 'builds everything twice, and wants what makes Debian packages'),
+    (r'^docs\.site-built$', 'wants the Python package index'),
+    (r'^Crowd\..*1024|ThousandRanksAreProved|^OrderPlanTest\.AllPairs', 'a thousand ranks in one process take minutes'),
+    (r'^(BruckSimulations|CacheTables)\.AreStored', 'computes stored results anew, for minutes'),
+    (r'^mpi\.(huge|faults)|^cluster\.failures', 'blocks above 4 GiB; kills at random moments for minutes'),
+    (r'^tools\.(gpu_figure|gpu_report|tune_algorithms|model)_runs$', 'scripts of one minute and more'),
+]
+# No MPI has a part in what these find, or they are drawn anew each time.
+ONE_ABI = re.compile(r'^(fuzz\.(some|finds|tables)$|cluster\.many-hosts\.|tools\.(bench|info)_runs$|mpi\.device-huge\.)')
+# Settings that say how a test looks, and not what Quadrille does.
+NO_FACTORS = re.compile(r'QUADRILLE_(TUNING|EXPLAIN|TEST_\w+)=')
+
+
+class Test:
+  """A test of CTest: its labels, and what it has of each factor."""
+
+  def __init__(self, name, labels, environment=()):
+    self.name, self.labels = name, set(labels)
+    number = re.search(r'\.(?:ranks)?(\d+)$', name)
+    self.ranks = int(number[1]) if number else None
+    self.family = family(name)
+    self.settings = sorted({value for setting in environment
+                            if setting.startswith('QUADRILLE_') and not NO_FACTORS.match(setting)
+                            for value in values_of(setting)})
+
+  def is_of_a_matrix(self):
+    return bool(self.labels & MATRICES)
+
+
+def values_of(setting):
+  """A setting as (name, value). Of algorithms that are forced, one for each collective."""
+  name, _, value = setting.partition('=')
+  if name != 'QUADRILLE_ALGORITHM':
+    return [(name, value)]
+  return [(name, one.partition('=')[2]) for one in value.split(';') if one]
+
+
+def family(name):
+  """The program of a matrix's test: `mpi.nodes-sh-co.7` is of mpi.nodes. Those on devices say more."""
+  first, _, rest = name.partition('.')
+  words = re.split('[.-]', rest)
+  return f'{first}.{"-".join(words[:2]) if words[0] == "device" else words[0]}'
+
+
+def listed(build):
+  """The tests of a build: {name: Test}."""
+  answer = subprocess.run(['ctest', '--test-dir', str(build), '--show-only=json-v1'], check=True, capture_output=True,
+                          text=True)
+  tests = {}
+  for test in json.loads(answer.stdout)['tests']:
+    properties = {entry['name']: entry['value'] for entry in test.get('properties', [])}
+    tests[test['name']] = Test(test['name'], properties.get('LABELS', []), properties.get('ENVIRONMENT', []))
+  return tests
+
+
+def why_long(name):
+  return next((why for expression, why in LONG if re.search(expression, name)), None)
+
+
+def can_run(build, name):
+  """Does `make test` run tests of this name in this build, if they are in a row?"""
+  return not why_long(name) and (build == MAIN or not ONE_ABI.search(name))
+
+
+def needs(build, test):
+  """What a row with this test covers, at strength two."""
+  found = {('family', test.family, build)}
+  ranks = test.ranks
+  if ranks:
+    on = build if ranks <= MOST_SPINNING else 'either'
+    found |= {('family and ranks', test.family, ranks), ('ranks', test.family.partition('.')[0], ranks, on)}
+  for value in test.settings:
+    found |= {('setting', value, build), ('setting and family', value, test.family)}
+    if ranks:
+      found.add(('setting and ranks', value, ranks))
+  for one, other in itertools.combinations(test.settings, 2):
+    if one[0] == other[0]:
+      continue
+    found.add(('two settings', one, other))
+    if ranks and {one[0], other[0]} == {'QUADRILLE_ALGORITHM', 'QUADRILLE_NODES'}:
+      found.add(('algorithm, map and ranks', one, other, ranks))
+  return found
+
+
+def needs_of_strength_one(build, test):
+  found = {('family', test.family, build), ('ranks', test.ranks, build)}
+  if ALWAYS.search(test.name):
+    found.add(('always', test.name, build))
+  return found
+
+
+def cost(build, test):
+  """About how long a test takes, in no unit."""
+  ranks = test.ranks or 2
+  return 1 + ranks / 4 * (4 if build == SPINNING and ranks > MOST_SPINNING else 1)
+
+
+def cover(covered):
+  """Chooses of {key: (cost, what it covers)} keys that together cover all, each time the one that covers most for its cost."""
+  left = set().union(*(what for _, what in covered.values())) if covered else set()
+  heap = [(-len(what) / price, key) for key, (price, what) in covered.items()]
+  heapq.heapify(heap)
+  chosen = set()
+  while left and heap:
+    _, key = heapq.heappop(heap)
+    price, what = covered[key]
+    worth = -len(what & left) / price
+    if worth == 0:
+      continue
+    if heap and worth > heap[0][0]:
+      heapq.heappush(heap, (worth, key))
+      continue
+    chosen.add(key)
+    left -= what
+  return chosen
+
+
+def candidates(build, tests, strength):
+  return {(build, name): (cost(build, test), strength(build, test)) for name, test in tests.items()
+          if test.is_of_a_matrix() and can_run(build, name)}
+
+
+def choose(builds):
+  """The rows: a set of (build, test). builds: {name: {test: Test}}."""
+  both = {name: tests for name, tests in builds.items() if name in (MAIN, SPINNING)}
+  rows = cover({key: one for name, tests in both.items() for key, one in candidates(name, tests, needs).items()})
+  for name, tests in builds.items():
+    if name not in both:
+      rows |= cover(candidates(name, tests, needs_of_strength_one))
+  return rows
+
+
+def missing(builds, rows):
+  """What no row covers, and rows of these builds that name no test. A build without rows is not looked at."""
+  wrong = []
+  both = {name: tests for name, tests in builds.items() if name in (MAIN, SPINNING)}
+  groups = [(both, needs)] if len(both) == 2 else []
+  groups += [({name: tests}, needs_of_strength_one) for name, tests in builds.items() if name not in both]
+  for group, strength in groups:
+    all_of = {key: what for name, tests in group.items() for key, (_, what) in candidates(name, tests, strength).items()}
+    have = set().union(*(what for key, what in all_of.items() if key in rows), set())
+    wrong += [f'no row has {" ".join(map(str, pair))}' for pair in sorted(set().union(*all_of.values(), set()) - have, key=str)]
+    wrong += [f'{build} has no test {name}' for build, name in sorted(rows) if build in group and (build, name) not in all_of]
+  return wrong
+
+
+def read():
+  return {tuple(line.split(' ', 1)) for line in ROWS.read_text().splitlines() if line and not line.startswith('#')}
+
+
+def selected(build, tests, rows):
+  """The names of `tests` that `make test` runs in this build."""
+  return {name for name, test in tests.items() if can_run(build, name) and (
+      (build, name) in rows if test.is_of_a_matrix() else True)}
+
+
+def part_of(name, names):
+  """Which part of its cases a test runs with AddressSanitizer, as "0/2", or None for all of them. The rows of a program share
+  its cases, but one rank has little to do and runs all."""
+  program, _, ranks = name.rpartition('.')
+  shared = sorted(one for one in names if one.rpartition('.')[0] == program and not one.endswith('.1'))
+  return None if ranks == '1' or len(shared) < 2 else f'{shared.index(name)}/{len(shared)}'
+
+
+def builds_there():
+  import other_mpis  # it imports this module
+  builds = {name: listed(ROOT / 'build' / name) for name in (MAIN, SPINNING, f'{MAIN}-{SANITIZED}')
+            if (ROOT / 'build' / name / 'CTestTestfile.cmake').exists()}
+  for mpi in other_mpis.other_mpis():
+    if mpi.abi in builds:
+      names = other_mpis.names_for(mpi, ROOT / 'build' / mpi.abi)
+      builds[mpi.name] = {name: test for name, test in builds[mpi.abi].items() if name in names}
+      for test in builds[mpi.name].values():
+        test.labels.add('mpi')
+  return builds
+
+
+def main(words):
+  if words not in (['write'], ['check']):
+    print(__doc__)
+    return 2
+  builds = builds_there()
+  if words == ['check']:
+    wrong = missing(builds, read())
+    print('\n'.join(wrong) or 'each pair is in a row')
+    return 1 if wrong else 0
+  rows = choose(builds)
+  if ROWS.exists():
+    rows |= {row for row in read() if row[0] not in builds}
+  ROWS.write_text('# The tests of the large matrices that `make test` runs, by build or MPI. Written by scripts/rows.py.\n' +
+                  ''.join(f'{build} {name}\n' for build, name in sorted(rows)))
+  for name in sorted(builds):
+    print(f'{name}: {sum(build == name for build, _ in rows)} rows')
+  return 0
+
+
+if __name__ == '__main__':
+  sys.exit(main(sys.argv[1:]))
