@@ -3,7 +3,7 @@
 // What this machine moves by plain parallel copies of a given footprint: the mark that no
 // collective of the same footprint can pass. One line for each kind of copy, in 10^6 bytes a
 // second.
-#include "tools/bench/copy_ceiling.hpp"
+#include "tool/bench/copy_ceiling.hpp"
 
 #include <fmt/core.h>
 
@@ -12,7 +12,7 @@
 #include <string>
 
 #include "memory/copy_kernels.hpp"
-#include "tools/bench/options.hpp"
+#include "tool/bench/options.hpp"
 
 using quadrille::tools::Copy;
 

@@ -16,7 +16,7 @@ RANKS = (2, 4, 8)
 OF_CODE = [('From the eighth such call on', 'src/memory/repeated_copies.hpp', 'before_graph = 8;'),
            ('Up to 1 GiB of pinned memory is kept', 'src/memory/staging.hpp', 'most_ever_kept = std::size_t{1} << 30;'),
            ('So 2 MiB is the default', 'src/plan/chunks.hpp', 'least_suiting_chunk, 2 * MiB)'),
-           ('are expected to take 5 ms', 'src/tools/bench/by_turns.hpp', 'batch_seconds_on_devices = 5e-3;'),
+           ('are expected to take 5 ms', 'tool/bench/by_turns.hpp', 'batch_seconds_on_devices = 5e-3;'),
            ('its list has pieces of 16 KiB', 'src/memory/device_pieces.cpp', 'at_a_time = most_threads * at_once * 16,'),
            ('So it is launched now, up to 66 MiB in all', 'src/memory/device_pieces.cpp', 'most_pieces = most_blocks;'),
            ('256 threads and up to 4,224 blocks', 'src/memory/device_pieces.cpp', 'most_threads = 256, most_blocks = 4224,')]

@@ -1,7 +1,7 @@
 # Flags that every target of the project shares: target_link_libraries(x PRIVATE quadrille_options).
 add_library(quadrille_options INTERFACE)
 target_compile_options(quadrille_options INTERFACE -Wall -Wextra -Wpedantic)
-target_include_directories(quadrille_options INTERFACE ${CMAKE_SOURCE_DIR}/src
+target_include_directories(quadrille_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}
                                                        ${CMAKE_SOURCE_DIR}/include)
 # For what runs inside malloc.
 set(QUADRILLE_BEFORE_SANITIZER)

@@ -12,13 +12,13 @@
 #include "lab/figure/stored.hpp"
 #include "lab/map/show_map.hpp"
 #include "lab/simulate/command.hpp"
-#include "tools/bench/options.hpp"
-#include "tools/bench/status.hpp"
-#include "tools/launch/launcher.hpp"
-#include "tools/launch/process.hpp"
-#include "tools/line/line.hpp"
-#include "tools/plans/map_options.hpp"
-#include "tools/plans/show.hpp"
+#include "tool/bench/options.hpp"
+#include "tool/bench/status.hpp"
+#include "tool/launch/launcher.hpp"
+#include "tool/launch/process.hpp"
+#include "tool/line/line.hpp"
+#include "tool/plans/map_options.hpp"
+#include "tool/plans/show.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the rooms of src/, and the laboratory beside them, include only what they may (CONTRIBUTING.md, docs/internals.md).
+"""Checks that the rooms of src/, the tool, the report and the laboratory include only what they may (CONTRIBUTING.md, docs/internals.md).
 
   rooms.py [FOLDER]     FOLDER: the root of the project (default: this one)
 
@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-# A call walks from left to right: api, team, choose, plan, run, memory. Beside the way: sys, mpi, text, tools. Below it:
+# A call walks from left to right: api, team, choose, plan, run, memory. Beside the way: sys, mpi, text. Below it:
 # collective, which says what all of them deal with, and tuner, which finds the fastest of several ways.
 MAY_INCLUDE = {
     'api': {'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
@@ -27,27 +27,30 @@ MAY_INCLUDE = {
     'text': set(),
     'collective': set(),
     'tuner': set(),
-    'tools': {'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
+    'tool': {'report', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
+    'report': {'tool', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
     # No part of the product: no room may include it.
-    'lab': {'tools', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
+    'lab': {'tool', 'team', 'choose', 'plan', 'run', 'memory', 'mpi', 'sys', 'text', 'collective', 'tuner'},
 }
 
 # Libraries, by how their headers begin, and the rooms that may use them.
 LIBRARIES = {
     'mpi.h': {'api', 'team', 'run', 'mpi'},
-    'fmt/': {'api', 'team', 'choose', 'plan', 'text', 'tools', 'lab'},
-    'nlohmann/': {'choose', 'tools', 'lab'},
-    'CLI/': {'tools'},
-    'hwloc': {'team', 'tools'},
+    'fmt/': {'api', 'team', 'choose', 'plan', 'text', 'tool', 'report', 'lab'},
+    'nlohmann/': {'choose', 'tool', 'report', 'lab'},
+    'CLI/': {'tool'},
+    'hwloc': {'team', 'tool'},
     'hwy/': {'memory'},
-    'quadrille.h': {'api', 'tools', 'lab'},
+    'quadrille.h': {'api', 'tool', 'report', 'lab'},
 }
 
 # The system: what ends in .h and is of no library above, and of C++ itself its clocks, threads and files.
 SYSTEM_OF_CPP = {'chrono', 'csignal', 'ctime', 'filesystem', 'fstream', 'latch', 'thread'}
 # `sys` is the system's room. The doors in `api` stand in for functions of the system, `mpi` finds the loaded MPI, and
 # the command line starts programs and looks at the machine.
-SYSTEM_ROOMS = {'sys', 'api', 'mpi', 'tools', 'lab'}
+# Folders of the root that are rooms too.
+OUTSIDE = ('tool', 'report', 'lab')
+SYSTEM_ROOMS = {'sys', 'api', 'mpi', *OUTSIDE}
 
 # (file below src/, header): what for.
 EXCEPTIONS = {
@@ -120,8 +123,8 @@ def what_is_wrong(room, written):
 
 def sources(root):
   """All sources of the rooms, as (path, name that begins with the room)."""
-  for base in (root / 'src', root / 'lab'):
-    inside = root if base.name == 'lab' else base
+  for base in (root / 'src', *(root / name for name in OUTSIDE)):
+    inside = base if base.name == 'src' else root
     for path in sorted(base.rglob('*')):
       if path.suffix in SOURCES:
         yield path, path.relative_to(inside)
@@ -144,7 +147,7 @@ def writers(root):
 
 
 def place_of(file):
-  return file if file.parts[0] == 'lab' else f'src/{file}'
+  return file if file.parts[0] in OUTSIDE else f'src/{file}'
 
 
 def check(root, exceptions):

@@ -10,14 +10,14 @@
 
 #include "sys/sys.hpp"
 #include "lab/copy_phase/copy_phase.hpp"
-#include "tools/bench/neighborhood_text.hpp"
-#include "tools/bench/options.hpp"
-#include "tools/bench/report.hpp"
-#include "tools/bench/statistics.hpp"
-#include "tools/bench/status.hpp"
-#include "tools/launch/launcher.hpp"
-#include "tools/launch/process.hpp"
-#include "tools/machine/machine.hpp"
+#include "tool/bench/neighborhood_text.hpp"
+#include "tool/bench/options.hpp"
+#include "tool/bench/report.hpp"
+#include "tool/bench/statistics.hpp"
+#include "tool/bench/status.hpp"
+#include "tool/launch/launcher.hpp"
+#include "tool/launch/process.hpp"
+#include "tool/machine/machine.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -16,8 +16,8 @@
 #include "memory/copy.hpp"
 #include "memory/heap.hpp"
 #include "sys/sys.hpp"
-#include "tools/bench/copy_ceiling.hpp"
-#include "tools/bench/turns.hpp"
+#include "tool/bench/copy_ceiling.hpp"
+#include "tool/bench/turns.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lab/copy_phase/copies.hpp"
-#include "tools/machine/counters.hpp"
+#include "tool/machine/counters.hpp"
 
 namespace quadrille::tools {
 

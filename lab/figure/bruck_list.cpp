@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "lab/figure/claims.hpp"
-#include "tools/bench/statistics.hpp"
+#include "tool/bench/statistics.hpp"
 
 namespace quadrille::tools {
 namespace simulated_bruck {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "lab/figure/same.hpp"
-#include "tools/bench/statistics.hpp"
+#include "tool/bench/statistics.hpp"
 
 namespace quadrille::tools {
 namespace {

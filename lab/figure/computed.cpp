@@ -11,9 +11,9 @@
 #include "lab/figure/cache_table.hpp"
 #include "lab/figure/claims.hpp"
 #include "lab/figure/results.hpp"
-#include "tools/bench/status.hpp"
-#include "tools/launch/launcher.hpp"
-#include "tools/launch/process.hpp"
+#include "tool/bench/status.hpp"
+#include "tool/launch/launcher.hpp"
+#include "tool/launch/process.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/bench/options.hpp"
+#include "tool/bench/options.hpp"
 
 namespace quadrille::tools {
 

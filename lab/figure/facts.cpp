@@ -16,8 +16,8 @@
 #include "mpi/mpi.hpp"
 #include "sys/sys.hpp"
 #include "team/numa.hpp"
-#include "tools/launch/launcher.hpp"
-#include "tools/launch/process.hpp"
+#include "tool/launch/launcher.hpp"
+#include "tool/launch/process.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "mpi/mpi.hpp"
 #include "sys/sys.hpp"
-#include "tools/bench/bench.hpp"
-#include "tools/bench/status.hpp"
+#include "tool/bench/bench.hpp"
+#include "tool/bench/status.hpp"
 #include "lab/figure/computed.hpp"
 #include "lab/figure/first_ranks.hpp"
 #include "lab/figure/gpu/gpu_figure.hpp"
@@ -17,8 +17,8 @@
 #include "lab/figure/runs.hpp"
 #include "lab/figure/same.hpp"
 #include "lab/figure/setup_table.hpp"
-#include "tools/launch/launcher.hpp"
-#include "tools/launch/process.hpp"
+#include "tool/launch/launcher.hpp"
+#include "tool/launch/process.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "lab/figure/facts.hpp"
 #include "memory/node_copy.hpp"
-#include "tools/bench/options.hpp"
-#include "tools/bench/report.hpp"
+#include "tool/bench/options.hpp"
+#include "tool/bench/report.hpp"
 
 namespace quadrille::tools {
 

@@ -1,6 +1,6 @@
 // Figures 12 and 13 of the cache-oblivious paper, between nodes, for the simulation.
 #include "lab/figure/bruck_list.hpp"
-#include "tools/bench/statistics.hpp"
+#include "tool/bench/statistics.hpp"
 
 namespace quadrille::tools {
 namespace simulated_nodes {

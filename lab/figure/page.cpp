@@ -8,7 +8,7 @@
 #include "lab/figure/figure.hpp"
 #include "lab/figure/same.hpp"
 #include "lab/map/map_grid.hpp"
-#include "tools/bench/statistics.hpp"
+#include "tool/bench/statistics.hpp"
 
 namespace quadrille::tools {
 namespace {

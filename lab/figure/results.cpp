@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "mpi/mpi.hpp"
-#include "tools/bench/bench.hpp"
-#include "tools/bench/status.hpp"
-#include "tools/launch/process.hpp"
+#include "tool/bench/bench.hpp"
+#include "tool/bench/status.hpp"
+#include "tool/launch/process.hpp"
 
 namespace quadrille::tools {
 namespace {

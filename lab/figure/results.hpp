@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "tools/bench/options.hpp"
+#include "tool/bench/options.hpp"
 #include "lab/figure/figure.hpp"
 
 namespace quadrille::tools {

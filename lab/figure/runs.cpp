@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/bench/statistics.hpp"
+#include "tool/bench/statistics.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "choose/registry.hpp"
 #include "plan/problem.hpp"
-#include "tools/bench/neighborhood_text.hpp"
-#include "tools/plans/show_neighbors.hpp"
-#include "tools/plans/verify_cases.hpp"
+#include "tool/bench/neighborhood_text.hpp"
+#include "tool/plans/show_neighbors.hpp"
+#include "tool/plans/verify_cases.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -9,9 +9,9 @@
 #include "lab/figure/claims.hpp"
 #include "mpi/mpi.hpp"
 #include "quadrille.h"
-#include "tools/bench/neighbors.hpp"
-#include "tools/bench/statistics.hpp"
-#include "tools/bench/turns.hpp"
+#include "tool/bench/neighbors.hpp"
+#include "tool/bench/statistics.hpp"
+#include "tool/bench/turns.hpp"
 
 namespace quadrille::tools {
 namespace {

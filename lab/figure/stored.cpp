@@ -12,8 +12,8 @@
 #include "lab/figure/hosts.hpp"
 #include "lab/figure/results.hpp"
 #include "lab/figure/same.hpp"
-#include "tools/bench/status.hpp"
-#include "tools/launch/process.hpp"
+#include "tool/bench/status.hpp"
+#include "tool/launch/process.hpp"
 
 namespace quadrille::tools {
 namespace {

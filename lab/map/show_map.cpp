@@ -15,7 +15,7 @@
 #include "choose/tuning.hpp"
 #include "plan/closed_forms.hpp"
 #include "sys/sys.hpp"
-#include "tools/bench/options.hpp"
+#include "tool/bench/options.hpp"
 #include "lab/map/map_grid.hpp"
 
 namespace quadrille::tools {

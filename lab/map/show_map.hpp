@@ -2,7 +2,7 @@
 // measurements (Fan et al., HPDC 2022, figure 9).
 #pragma once
 
-#include "tools/plans/map_options.hpp"
+#include "tool/plans/map_options.hpp"
 
 namespace quadrille::tools {
 

@@ -14,8 +14,8 @@
 #include "lab/simulate/crowd.hpp"
 #include "lab/simulate/network.hpp"
 #include "lab/simulate/rivals.hpp"
-#include "tools/bench/neighborhood_text.hpp"
-#include "tools/bench/options.hpp"
+#include "tool/bench/neighborhood_text.hpp"
+#include "tool/bench/options.hpp"
 
 namespace quadrille::simulate {
 namespace {

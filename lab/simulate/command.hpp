@@ -10,7 +10,7 @@ class App;
 #include <string>
 #include <vector>
 
-#include "tools/plans/node_options.hpp"
+#include "tool/plans/node_options.hpp"
 
 namespace quadrille::simulate {
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <set>
 
-#include "tools/plans/show_neighbors.hpp"
+#include "tool/plans/show_neighbors.hpp"
 
 namespace quadrille::simulate {
 namespace {

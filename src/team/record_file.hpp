@@ -1,5 +1,5 @@
 // What `quadrille report` has a program write down of its calls: a file of each rank, which is memory while the program
-// runs. Numbers and short texts at fixed places: nothing is allocated, and nothing grows. Read by src/tools/report/.
+// runs. Numbers and short texts at fixed places: nothing is allocated, and nothing grows. Read by report/.
 //
 // Calls that are alike share an entry: of one collective and form, on one communicator, from one place in the program,
 // with blocks of about one size. What has no room left is added up in the entries of `others`, which have no

@@ -13,7 +13,7 @@ import rooms  # noqa: E402
 def complaints(lines, file='run/x.cpp', exceptions=()):
   with tempfile.TemporaryDirectory() as folder:
     (pathlib.Path(folder) / 'src').mkdir()
-    path = pathlib.Path(folder) / ('' if file.startswith('lab/') else 'src') / file
+    path = pathlib.Path(folder) / ('' if file.split('/')[0] in rooms.OUTSIDE else 'src') / file
     path.parent.mkdir(parents=True)
     path.write_text(lines)
     return rooms.check(pathlib.Path(folder), dict.fromkeys(exceptions, ''))[1]
@@ -31,11 +31,11 @@ class Rooms(unittest.TestCase):
   def test_no_room_calls_back(self):
     self.refused('#include "team/node_map.hpp"\n', 'run/x.cpp', 'run may not include team')
     self.refused('#include "run/call.hpp"\n', 'memory/deep/x.hpp', 'memory may not include run')
-    self.refused('#include "tools/base.hpp"\n', 'api/x.cpp', 'api may not include tools')
+    self.refused('#include "tool/base.hpp"\n', 'api/x.cpp', 'api may not include tool')
 
   def test_nothing_needs_the_laboratory(self):
-    self.assertEqual(complaints('#include "tools/x.hpp"\n#include "plan/x.hpp"\n', 'lab/figure/x.cpp'), [])
-    self.refused('#include "lab/figure/x.hpp"\n', 'tools/x.cpp', 'tools may not include lab')
+    self.assertEqual(complaints('#include "tool/x.hpp"\n#include "plan/x.hpp"\n', 'lab/figure/x.cpp'), [])
+    self.refused('#include "lab/figure/x.hpp"\n', 'tool/x.cpp', 'tool may not include lab')
     self.refused('#include "api/x.hpp"\n', 'lab/figure/x.cpp', 'lab may not include api')
     self.refused('#include <mpi.h>\n', 'lab/x.cpp', 'lab may not use mpi.h')
 

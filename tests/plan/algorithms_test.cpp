@@ -12,7 +12,7 @@
 
 #include "choose/registry.hpp"
 #include "plan/draw.hpp"
-#include "tools/plans/verify_cases.hpp"
+#include "tool/plans/verify_cases.hpp"
 
 namespace quadrille {
 namespace {

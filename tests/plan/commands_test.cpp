@@ -11,10 +11,10 @@
 #include "../temp_folder.hpp"
 #include "choose/registry.hpp"
 #include "plan/neighborhood.hpp"
-#include "tools/plans/list.hpp"
-#include "tools/plans/show.hpp"
-#include "tools/plans/verify.hpp"
-#include "tools/plans/verify_cases.hpp"
+#include "tool/plans/list.hpp"
+#include "tool/plans/show.hpp"
+#include "tool/plans/verify.hpp"
+#include "tool/plans/verify_cases.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -11,7 +11,7 @@
 #include "plan/cost.hpp"
 #include "plan/draw.hpp"
 #include "plan/verify.hpp"
-#include "tools/plans/verify_cases.hpp"
+#include "tool/plans/verify_cases.hpp"
 
 namespace quadrille::plan {
 namespace {

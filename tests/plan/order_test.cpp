@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/plans/verify_cases.hpp"
+#include "tool/plans/verify_cases.hpp"
 
 namespace quadrille::plan {
 

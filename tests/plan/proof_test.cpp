@@ -9,7 +9,7 @@
 
 #include "plan/algorithms.hpp"
 #include "plan/verify.hpp"
-#include "tools/plans/verify_cases.hpp"
+#include "tool/plans/verify_cases.hpp"
 
 namespace quadrille::plan {
 namespace {

@@ -16,8 +16,8 @@
 #include "choose/registry.hpp"
 #include "plan/order.hpp"
 #include "plan/problem.hpp"
-#include "tools/plans/show.hpp"
-#include "tools/plans/show_svg.hpp"
+#include "tool/plans/show.hpp"
+#include "tool/plans/show_svg.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cases.hpp"
-#include "tools/bench/neighborhood_text.hpp"
+#include "tool/bench/neighborhood_text.hpp"
 
 namespace quadrille::simulate {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/launch/abi.hpp"
+#include "tool/launch/abi.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tools/bench/data.hpp"
+#include "tool/bench/data.hpp"
 
 namespace quadrille::tools {
 namespace {

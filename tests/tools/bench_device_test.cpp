@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "../device/standin.hpp"
-#include "tools/bench/data.hpp"
-#include "tools/bench/device/gpu.hpp"
+#include "tool/bench/data.hpp"
+#include "tool/bench/device/gpu.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tools/bench/options.hpp"
+#include "tool/bench/options.hpp"
 
 namespace quadrille::tools {
 namespace {

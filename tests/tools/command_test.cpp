@@ -1,4 +1,4 @@
-#include "tools/launch/command.hpp"
+#include "tool/launch/command.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // How fast the copies are depends on the machine; that they are made, by as many threads as asked
 // for, and that nothing stays behind, does not.
-#include "tools/bench/copy_ceiling.hpp"
+#include "tool/bench/copy_ceiling.hpp"
 
 #include <gtest/gtest.h>
 

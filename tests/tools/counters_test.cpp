@@ -1,7 +1,7 @@
 // Hardware counters. Virtual machines have none, so how they are started, stopped and read is
 // tested on a counter of the kernel's own, page faults; the hardware's either count plausibly or
 // say why not.
-#include "tools/machine/counters.hpp"
+#include "tool/machine/counters.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

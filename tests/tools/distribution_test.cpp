@@ -1,5 +1,5 @@
 // The shape of each distribution, against its exact formula, and values that no machine may change.
-#include "tools/bench/distribution.hpp"
+#include "tool/bench/distribution.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

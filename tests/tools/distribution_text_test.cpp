@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "../temp_folder.hpp"
-#include "tools/bench/distribution.hpp"
+#include "tool/bench/distribution.hpp"
 
 namespace quadrille::tools {
 namespace {

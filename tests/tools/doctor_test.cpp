@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "../temp_folder.hpp"
-#include "tools/doctor/limits.hpp"
-#include "tools/doctor/program.hpp"
-#include "tools/doctor/trial.hpp"
+#include "tool/doctor/limits.hpp"
+#include "tool/doctor/program.hpp"
+#include "tool/doctor/trial.hpp"
 
 namespace quadrille::tools {
 namespace {

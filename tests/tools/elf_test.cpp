@@ -1,4 +1,4 @@
-#include "tools/launch/elf.hpp"
+#include "tool/launch/elf.hpp"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -12,7 +12,7 @@
 #include <fstream>
 #include <random>
 
-#include "tools/launch/libraries.hpp"
+#include "tool/launch/libraries.hpp"
 
 namespace quadrille::tools {
 namespace {

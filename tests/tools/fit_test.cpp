@@ -1,4 +1,4 @@
-#include "tools/tune/fit.hpp"
+#include "tool/tune/fit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
     html_page.py TOOL PAGE
 
-The page's own script is not used. What its numbers mean stands in src/tools/plans/show_html.hpp.
+The page's own script is not used. What its numbers mean stands in tool/plans/show_html.hpp.
 """
 import collections
 import json

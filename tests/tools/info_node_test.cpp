@@ -1,6 +1,6 @@
 // The ways inside a node are tried. On a machine that forbids one there must be a reason; that a
 // forbidden one is seen is tested with a process that nobody may look into.
-#include "tools/machine/info_node.hpp"
+#include "tool/machine/info_node.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

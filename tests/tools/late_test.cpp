@@ -1,5 +1,5 @@
 // Who is late, and how it is said.
-#include "tools/bench/late.hpp"
+#include "tool/bench/late.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "tools/launch/launcher.hpp"
+#include "tool/launch/launcher.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "tools/launch/process.hpp"
-#include "tools/launch/run.hpp"
-#include "tools/machine/machine.hpp"
+#include "tool/launch/process.hpp"
+#include "tool/launch/run.hpp"
+#include "tool/machine/machine.hpp"
 
 namespace quadrille::tools {
 namespace {

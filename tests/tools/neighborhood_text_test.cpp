@@ -1,10 +1,10 @@
-#include "tools/bench/neighborhood_text.hpp"
+#include "tool/bench/neighborhood_text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "tools/bench/own_offsets.hpp"
+#include "tool/bench/own_offsets.hpp"
 
 namespace quadrille::tools {
 namespace {

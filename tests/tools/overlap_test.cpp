@@ -1,4 +1,4 @@
-#include "tools/bench/overlap.hpp"
+#include "tool/bench/overlap.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Whether a machine is quiet, judged from numbers that are given here.
-#include "tools/machine/quiet.hpp"
+#include "tool/machine/quiet.hpp"
 
 #include <gtest/gtest.h>
 

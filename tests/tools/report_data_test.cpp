@@ -14,11 +14,11 @@
 #include "../temp_folder.hpp"
 #include "collective/collective.hpp"
 #include "team/record_file.hpp"
-#include "tools/report/advice.hpp"
-#include "tools/report/cases.hpp"
-#include "tools/report/child.hpp"
-#include "tools/report/graph.hpp"
-#include "tools/report/read.hpp"
+#include "report/advice.hpp"
+#include "report/cases.hpp"
+#include "report/child.hpp"
+#include "report/graph.hpp"
+#include "report/read.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/bench/report.hpp"
+#include "tool/bench/report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "../temp_folder.hpp"
-#include "tools/line/progress.hpp"
+#include "tool/line/progress.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -1,8 +1,8 @@
-#include "tools/bench/statistics.hpp"
+#include "tool/bench/statistics.hpp"
 
 #include <gtest/gtest.h>
 
-#include "tools/bench/timing.hpp"
+#include "tool/bench/timing.hpp"
 
 namespace quadrille::tools {
 namespace {

@@ -1,5 +1,5 @@
 // The order in which implementations are measured favours none of them.
-#include "tools/bench/turns.hpp"
+#include "tool/bench/turns.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tools/tune/winners.hpp"
+#include "tool/tune/winners.hpp"
 
 #include <gtest/gtest.h>
 

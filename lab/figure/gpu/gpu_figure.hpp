@@ -12,8 +12,8 @@
 
 #include "lab/figure/figure.hpp"
 #include "lab/figure/verdict.hpp"
-#include "tools/bench/options.hpp"
-#include "tools/bench/report.hpp"
+#include "tool/bench/options.hpp"
+#include "tool/bench/report.hpp"
 
 namespace quadrille::tools {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/bench/options.hpp"
+#include "tool/bench/options.hpp"
 
 namespace quadrille::tools {
 

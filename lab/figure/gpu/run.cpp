@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "mpi/mpi.hpp"
-#include "tools/bench/bench.hpp"
-#include "tools/bench/device/session.hpp"
-#include "tools/bench/status.hpp"
+#include "tool/bench/bench.hpp"
+#include "tool/bench/device/session.hpp"
+#include "tool/bench/status.hpp"
 #include "lab/figure/first_ranks.hpp"
 #include "lab/figure/gpu/gpu_figure.hpp"
 #include "lab/figure/results.hpp"
-#include "tools/launch/launcher.hpp"
-#include "tools/launch/process.hpp"
+#include "tool/launch/launcher.hpp"
+#include "tool/launch/process.hpp"
 
 namespace quadrille::tools {
 

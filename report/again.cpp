@@ -1,0 +1,108 @@
+#include "report/again.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "tool/doctor/trial.hpp"
+#include "tool/launch/process.hpp"
+#include "tool/line/progress.hpp"
+#include "report/advice.hpp"
+#include "report/cases.hpp"
+#include "report/child.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+// What is started again may take so many times as long as its calls are to: setting up, and calls that take seconds.
+constexpr int patience = 5, least_seconds = 600;
+
+std::string last_line(const std::string& path) {
+  std::string text;
+  read_whole(path, text);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+// The words with the settings that other hosts need.
+std::vector<std::string> with_settings(const std::vector<std::string>& words, Abi launcher) {
+  const Command command = read_command(words, resolve_executable);
+  return with_exports(words, command, launcher == Abi::openmpi, "", quadrille_variables());
+}
+
+// Makes them; `problem` says why that could not be.
+ReportData times_of(const RunOptions& run, const std::string& folder, const std::vector<ReplayedCalls>& replayed,
+                    double seconds, std::string& problem) {
+  const std::string cases = folder + "/cases.json", times = folder + "/times.json", output = folder + "/output";
+  ReportData work = {{"seconds", seconds}, {"cases", ReportData::array()}};
+  for (const ReplayedCalls& one : replayed) {
+    if (!one.work.is_null()) work["cases"].push_back(one.work);
+  }
+  if (work["cases"].empty()) return {{"cases", ReportData::array()}};
+  std::ofstream(cases) << work.dump();
+  const Prepared prepared = prepare_run(run);
+  const std::string tool = prepared.status == 0 ? tool_for(prepared.abi) : "";
+  if (tool.empty()) {
+    problem = fmt::format("there is no tool for {} here", title_of(prepared.abi));
+    return nullptr;
+  }
+  const std::string program = prepared.command.programs.empty() ? "" : prepared.command.programs.front().path;
+  const auto words = words_in_place(run.command, prepared.command,
+                                    {tool, "report", "--replay-cases", cases, "--replay-times", times,
+                                     "--replay-program", std::filesystem::absolute(program).string()});
+  if (words.empty()) {
+    problem = "the command does not say where its program stands";
+    return nullptr;
+  }
+  Progress progress(true);
+  const auto show = [&](int passed) {
+    progress.show(fmt::format("making the calls again, {} s: {}", passed, last_line(output)));
+  };
+  const int most = std::max(least_seconds, static_cast<int>(patience * seconds));
+  const int status = run_quietly(with_settings(words, prepared.launcher_abi), output, most, show);
+  progress.clear();
+  std::string text;
+  if (status == 0 && read_whole(times, text).empty()) {
+    ReportData told = ReportData::parse(text, nullptr, false);
+    if (told.is_object()) return told;
+  }
+  problem = Signals::received() != 0 ? "it was interrupted"
+            : status < 0             ? "it took too long, or could not be started"
+                                     : fmt::format("it ended with status {}: {}", status, last_line(output));
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> words_in_place(const std::vector<std::string>& words, const Command& command,
+                                        const std::vector<std::string>& instead) {
+  std::vector<std::string> changed;
+  if (command.programs.empty() || command.programs.size() != command.contexts.size()) return changed;
+  auto at = words.begin();
+  for (const CommandProgram& program : command.programs) {
+    const auto word = words.begin() + program.word;
+    changed.insert(changed.end(), at, word);
+    changed.insert(changed.end(), instead.begin(), instead.end());
+    at = &program == &command.programs.back() ? words.end() : std::find(word, words.end(), ":");
+  }
+  return changed;
+}
+
+void add_replay(const RunOptions& run, const std::string& folder, double seconds, ReportData& data) {
+  const std::vector<ReplayedCalls> replayed = calls_to_replay(data);
+  std::string problem;
+  const ReportData times = times_of(run, folder, replayed, seconds, problem);
+  if (!problem.empty()) {
+    complain("the calls were not made again: " + problem);
+    data["replay"] = {{"problem", problem}};
+    return;
+  }
+  data["replay"] = replay_of(data, replayed, times);
+  const Command command = read_command(run.command, resolve_executable);
+  const auto end = command.programs.empty() ? run.command.end() : run.command.begin() + command.programs.front().word;
+  data["advice"] = advice_from(data, as_line({run.command.begin(), end}));
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,483 @@
+#include "tool/bench/options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "text/bytes.hpp"
+#include "tool/bench/neighborhood_text.hpp"
+#include "tool/line/progress.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+constexpr std::size_t most_sizes = 10000;
+constexpr int most_tests = 1000000;
+
+std::string wrong_size(std::string_view text) {
+  return fmt::format("'{}' is no size; write bytes as 64, 4K, 1M or 2G", text);
+}
+
+// The parts of `text` between `separator`.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// "8:1M", "8:1M:x4", "0:64:+8".
+std::string parse_range(std::string_view text, std::vector<std::size_t>& sizes) {
+  const std::vector<std::string_view> parts = split(text, ':');
+  std::size_t least = 0, most = 0, step = 2;
+  if (parts.size() > 3) {
+    return fmt::format("'{}' is no range of sizes; write 8:1M or 8:1M:x4 or 0:64:+8", text);
+  }
+  if (std::string error = parse_size(parts[0], least); !error.empty()) return error;
+  if (std::string error = parse_size(parts[1], most); !error.empty()) return error;
+  if (least > most) return fmt::format("in the sizes '{}' the first is larger than the last", text);
+  bool times = true;
+  if (parts.size() == 3) {
+    const bool known = parts[2].starts_with('x') || parts[2].starts_with('+');
+    times = !parts[2].starts_with('+');
+    if (!known || !parse_size(parts[2].substr(1), step).empty() || step < (times ? 2u : 1u)) {
+      return fmt::format("'{}' is no step between sizes; write x2 (doubling) or +8", parts[2]);
+    }
+  }
+  for (std::size_t size = least; size <= most;) {
+    sizes.push_back(size);
+    if (sizes.size() > most_sizes) {
+      return fmt::format("the sizes '{}' are more than {}; take a larger step", text, most_sizes);
+    }
+    const std::size_t limit = std::numeric_limits<std::size_t>::max();
+    if (times ? size > limit / step : size > limit - step) break;
+    size = times ? (size == 0 ? 1 : size * step) : size + step;
+  }
+  return "";
+}
+
+// Finds `text` among names; the place in the list becomes the value.
+template <class Enum>
+std::string parse_name(std::string_view what, std::string_view text,
+                       std::initializer_list<std::string_view> names, Enum& value) {
+  int place = 0;
+  for (std::string_view name : names) {
+    if (name == text) {
+      value = static_cast<Enum>(place);
+      return "";
+    }
+    ++place;
+  }
+  return fmt::format("unknown {} '{}'; known are {}", what, text, fmt::join(names, ", "));
+}
+
+// The benchmark offers these.
+bool is_known(Collective c) { return is_dense(c) || is_neighbor(c); }
+
+// All whose argument list MPI has, too (collective/signatures.hpp).
+bool has_nonblocking_form(Collective c) { return row_of(c).send != Form::other; }
+
+std::string known_collectives() {
+  return choose::collective_names(is_known);
+}
+
+std::string understand_algorithms(const BenchOptions& options, BenchPlan& plan) {
+  for (const std::string& text : split_algorithms(options.algorithms)) {
+    if (text == "all") {
+      for (const choose::Algorithm& algorithm : choose::algorithms()) {
+        if (choose::serves(algorithm, plan.collective) && !is_of_the_mpi(algorithm) &&
+            algorithm.engine != choose::Engine::staged) {
+          plan.algorithms.emplace_back(algorithm.name);
+        }
+      }
+      continue;
+    }
+    choose::Choice choice;
+    if (text != "default") {
+      const std::string error = choose::parse_choice(plan.collective, text, choice);
+      if (!error.empty()) return error;
+    }
+    plan.algorithms.push_back(text);
+  }
+  return plan.algorithms.empty() ? "no algorithm is given; write 'default', 'all' or names" : "";
+}
+
+std::string understand_traffic(const BenchOptions& options, BenchPlan& plan) {
+  std::string error = parse_traffic(options.distribution, plan.traffic);
+  if (!error.empty() || plan.traffic.kind == Distribution::equal) return error;
+  if (is_regular(plan.collective)) {
+    return fmt::format(
+        "{} has blocks of one size; '--distribution {}' is for the v and w collectives",
+        options.collective, options.distribution);
+  }
+  const bool gathers = is_allgather(plan.collective);
+  if (plan.traffic.kind == Distribution::stencil &&
+      (gathers || !is_neighbor(plan.collective))) {
+    return "a stencil is for neighbor_alltoallv and neighbor_alltoallw";
+  }
+  if (plan.traffic.kind != Distribution::file) return "";
+  if (gathers) {
+    return fmt::format(
+        "a rank of {} sends one block to all; a traffic matrix is for alltoallv and alltoallw",
+        options.collective);
+  }
+  if (!options.sizes_given) plan.sizes.clear();
+  return "";
+}
+
+bool has(const BenchOptions& options, std::string_view option) {
+  return std::find(options.given.begin(), options.given.end(), option) != options.given.end();
+}
+
+std::string understand_neighborhood(const BenchOptions& options, BenchPlan& plan) {
+  std::string error = why_no_neighbors(plan.collective, has(options, "--neighborhood"), !options.grid.empty());
+  if (error.empty()) error = parse_neighborhood(options.neighborhood, plan.neighborhood);
+  if (!error.empty() || options.grid.empty()) return error;
+  plan::Grid grid;
+  if (error = parse_grid_of(options.grid, plan.neighborhood, options.neighborhood, grid); !error.empty()) return error;
+  if (std::find(grid.periodic.begin(), grid.periodic.end(), false) != grid.periodic.end()) {
+    return fmt::format("the grid '{}' is no torus; leave each 'm' out", options.grid);
+  }
+  plan.extents = grid.extents;
+  return "";
+}
+
+// What is measured.
+enum class Subject : std::uint8_t { collective, overlap, figure, copy_phase };
+
+Subject subject_of(const BenchOptions& options) {
+  if (options.copy_phase) return Subject::copy_phase;
+  if (!options.figure.empty()) return Subject::figure;
+  return options.overlap ? Subject::overlap : Subject::collective;
+}
+
+// Which options do something for it.
+struct Effect {
+  std::string_view option;
+  bool on_collective, on_overlap, on_figure, on_copy_phase;
+
+  bool on(Subject subject) const {
+    switch (subject) {
+      case Subject::collective:
+        return on_collective;
+      case Subject::overlap:
+        return on_overlap;
+      case Subject::figure:
+        return on_figure;
+      case Subject::copy_phase:
+        break;
+    }
+    return on_copy_phase;
+  }
+};
+constexpr Effect effects[] = {
+    {"--sizes", true, true, false, true},         {"--algorithms", true, true, false, false},
+    {"--no-node", true, true, false, false},      {"--nodes", true, true, false, false},
+    {"--node-map", true, true, false, false},
+    {"--iterations", true, true, true, false},    {"--warmup", true, true, true, false},
+    {"--cold", true, false, false, true},         {"--no-ceiling", true, false, false, false},
+    {"--late", true, false, true, false},         {"--device", true, false, true, false},
+    {"--stage-mpi", true, false, true, false},    {"--shrink", false, false, true, false},
+    {"--panel", false, false, true, false},       {"--counters", true, false, true, true},
+    {"--memory", true, true, true, false},        {"--in-place", true, true, true, false},
+    {"--datatype", true, true, true, false},      {"--distribution", true, true, false, false},
+    {"--neighborhood", true, true, false, true},  {"--grid", true, true, false, true},
+    {"--overlap", true, true, false, false},      {"--tests", false, true, false, false},
+    {"--figure", true, false, true, false},       {"--results", false, false, true, false},
+    {"--runs", false, false, true, false},        {"--progress", true, true, true, false},
+    {"--ranks", false, false, false, true},       {"--orders", false, false, false, true},
+    {"--threads", false, false, false, true},     {"--staggered", false, false, false, true},
+    {"--domains", false, false, false, true},
+    {"--seed", true, true, true, false},          {"--json", true, true, false, true},
+    {"--csv", true, true, false, false}};
+
+}  // namespace
+
+std::string parse_device(const std::string& text, DeviceKind& kind) {
+  return parse_name("device", text, {"cuda", "hip"}, kind);
+}
+
+namespace {
+
+std::string understand_device(const BenchOptions& options, BenchPlan& plan) {
+  if (options.device.empty()) return options.stage_mpi ? "--stage-mpi is for --device" : "";
+  DeviceKind kind = DeviceKind::cuda;
+  if (std::string error = parse_device(options.device, kind); !error.empty()) return error;
+  plan.device = kind;
+  plan.stages_mpi = options.stage_mpi;
+  plan.checks_timed_calls = true;
+  for (const std::string_view host : {"--memory", "--cold"}) {
+    if (has(options, host)) return fmt::format("{} is about memory of the host; leave it out with --device", host);
+  }
+  return "";
+}
+
+// For options whose empty value would otherwise be taken for none.
+std::string not_empty(const std::string& value) { return value.empty() ? "a name is needed" : ""; }
+
+}  // namespace
+
+std::string why_without_effect(const BenchOptions& options) {
+  const Subject subject = subject_of(options);
+  std::vector<std::string_view> idle;
+  for (const Effect& effect : effects) {
+    if (has(options, effect.option) && !effect.on(subject)) idle.push_back(effect.option);
+  }
+  if (idle.empty()) return "";
+  constexpr std::string_view where[] = {"on a collective", "with --overlap", "with --figure", "with --copy-phase"};
+  return fmt::format("{} {} no effect {}: leave {} out", fmt::join(idle, ", "), idle.size() == 1 ? "has" : "have",
+                     where[static_cast<std::size_t>(subject)], idle.size() == 1 ? "it" : "them");
+}
+
+std::string parse_size(std::string_view text, std::size_t& bytes) {
+  std::size_t read = 0;
+  if (!text::read_bytes(text, read)) return wrong_size(text);
+  if (read > std::size_t{1} << 46) return fmt::format("the size '{}' is too large", text);
+  bytes = read;
+  return "";
+}
+
+std::string parse_sizes(std::string_view text, std::vector<std::size_t>& sizes) {
+  sizes.clear();
+  for (std::string_view part : split(text, ',')) {
+    if (part.find(':') != std::string_view::npos) {
+      if (std::string error = parse_range(part, sizes); !error.empty()) return error;
+      continue;
+    }
+    std::size_t size = 0;
+    if (std::string error = parse_size(part, size); !error.empty()) return error;
+    sizes.push_back(size);
+  }
+  return "";
+}
+
+std::vector<std::string> split_algorithms(std::string_view text) {
+  std::vector<std::string> algorithms;
+  for (std::string_view part : split(text, ',')) {
+    if (part.empty()) continue;
+    const std::size_t equals = part.find('=');
+    const bool parameter = equals != std::string_view::npos && part.find(':') > equals;
+    if (parameter && !algorithms.empty()) {
+      algorithms.back() += "," + std::string(part);
+    } else {
+      algorithms.emplace_back(part);
+    }
+  }
+  return algorithms;
+}
+
+std::string understand(const BenchOptions& options, BenchPlan& plan) {
+  plan = BenchPlan{};
+  if (options.collective.empty()) {
+    return fmt::format("a collective is required; known are {}", known_collectives());
+  }
+  const bool exists = choose::collective_from_name(options.collective, plan.collective);
+  if (exists && options.overlap && !has_nonblocking_form(plan.collective)) {
+    return fmt::format("{} has no nonblocking form, so nothing of it can hide; --overlap is for {}", options.collective,
+                       known_collectives());
+  }
+  if (!exists || !is_known(plan.collective)) {
+    return fmt::format("unknown collective '{}'; known are {}", options.collective,
+                       known_collectives());
+  }
+  if (std::string error = why_without_effect(options); !error.empty()) return error;
+  if (std::string error = parse_sizes(options.sizes, plan.sizes); !error.empty()) return error;
+  if (std::string error = understand_algorithms(options, plan); !error.empty()) return error;
+  if (options.iterations != "auto") {
+    const char* first = options.iterations.data();
+    const char* last = first + options.iterations.size();
+    const auto [end, error] = std::from_chars(first, last, plan.iterations);
+    if (error != std::errc{} || end != last || plan.iterations < 1) {
+      return fmt::format("'{}' is no number of iterations; write 'auto' or a number from 1",
+                         options.iterations);
+    }
+  }
+  if (std::string error =
+          parse_name("datatype", options.datatype, {"byte", "double", "strided"}, plan.element);
+      !error.empty()) {
+    return error;
+  }
+  if (std::string error = understand_traffic(options, plan); !error.empty()) return error;
+  if (std::string error = understand_neighborhood(options, plan); !error.empty()) return error;
+  if (is_neighbor(plan.collective) && options.in_place) {
+    return fmt::format("{} has no in-place form", options.collective);
+  }
+  if (options.memory != "shared" && options.memory != "private") {
+    return fmt::format("unknown memory '{}'; known are shared, private", options.memory);
+  }
+  plan.shared_memory = options.memory == "shared";
+  if (std::string error = understand_device(options, plan); !error.empty()) return error;
+  if (std::string error = parse_late(options.late, plan.late); !error.empty()) return error;
+  if (plan.late && options.counters) {
+    return "--counters counts what ranks do between two looks at the clock, and with --late one of them waits there; "
+           "leave one of the two out";
+  }
+  if (options.warmup < 0 || options.warmup > 1000000) {
+    return "the number of warm-up calls must be 0 to 1000000";
+  }
+  if (options.tests < 0 || options.tests > most_tests) {
+    return fmt::format("the number of tests must be 0 to {}", most_tests);
+  }
+  if (options.no_node && !options.nodes.empty()) {
+    return "--no-node contradicts --nodes and --node-map; leave it out";
+  }
+  return "";
+}
+
+void add_bench_options(CLI::App& command, BenchOptions& options) {
+  command.add_option("collective", options.collective, known_collectives());
+  command
+      .add_option("--sizes", options.sizes,
+                  "Bytes of a block: 8:1M doubles, 8:1M:x4 and 0:64:+8 step, 8,64,100 lists. With "
+                  "a --distribution the N of its largest blocks")
+      ->each([&options](const std::string&) { options.sizes_given = true; })
+      ->default_str("8:64K");
+  command
+      .add_option("--algorithms", options.algorithms,
+                  "Algorithms as in 'quadrille list', such as pairwise,bruck:radix=4; 'default' "
+                  "is what Quadrille chooses, 'all' is every one")
+      ->default_str("default");
+  command.add_flag("--no-node", options.no_node,
+                   "Treat each rank as a node of its own: nothing goes through shared memory");
+  add_node_options(command, options.layout);
+  command.get_option("--nodes")->description("Pretend that the ranks are on so many nodes");
+  CLI::Option* const node_map = command.get_option("--node-map");
+  node_map->description("The same with a node map. " + node_map->get_description());
+  command
+      .add_option("--iterations", options.iterations,
+                  "Timed calls of each implementation; auto fills half a second")
+      ->default_str("auto");
+  command.add_option("--warmup", options.warmup, "Untimed calls before")->default_str("10");
+  command.add_flag(
+      "--cold", options.cold,
+      "Before each timed call empty the caches, then bring in this rank's own buffers");
+  command
+      .add_option(
+          "--device", options.device,
+          "Buffers in the memory of a GPU, cuda or hip; its driver is loaded, and rank i of a machine takes GPU i "
+          "modulo their number")
+      ->check(not_empty);
+  command.add_flag("--stage-mpi", options.stage_mpi,
+                   "Device: give the MPI's own calls memory of the host in any case, and copy to it and back");
+  command
+      .add_option("--late", options.late,
+                  "One rank enters each measured call so many microseconds after the others: 500, another one in each "
+                  "round, or 500:3, always rank 3")
+      ->check(not_empty);
+  command.add_flag("--no-ceiling", options.no_ceiling,
+                   "Do not measure what plain copies of the same bytes would take");
+  command.add_flag("--counters", options.counters,
+                   "Count cache misses and waits for the store buffer of the timed calls, where the machine has counters");
+  command
+      .add_option("--memory", options.memory,
+                  "Buffers shared, as malloc gives them under 'quadrille run', or private")
+      ->default_str("shared");
+  command.add_flag("--in-place", options.in_place, "Send from the receive buffer (MPI_IN_PLACE)");
+  command
+      .add_option("--datatype", options.datatype, "byte, double or strided (8 bytes of every 16)")
+      ->default_str("byte");
+  command
+      .add_option(
+          "--distribution", options.distribution,
+          "Sizes of v and w blocks, N being the size of --sizes:\n"
+          "equal: N\n"
+          "uniform: uniform in 0..N\n"
+          "window:R: uniform in (100-R)% of N..N\n"
+          "normal: around N/2, from -3 sigma at 0 to +3 sigma at N\n"
+          "power:B: a rank's blocks are N, N*B, N*B^2, ... in a drawn order; such as 0.99\n"
+          "sparse[:D]: N to D other ranks, nothing to the rest; D is 2\n"
+          "one-heavy[:F]: one rank sends and receives N, the others N/F; F is 64\n"
+          "file:PATH: a line for each rank with its bytes to each rank, '#' comments; "
+          "scaled so that the largest is N if --sizes is given, else taken as it is\n"
+          "stencil: neighbor_alltoallv and w; ghost cells of a cube: faces N, edges, corners less")
+      ->default_str("equal");
+  command
+      .add_option("--neighborhood", options.neighborhood,
+                  "For neighbour collectives, on a torus of all ranks: moore:D,R (all around in D dimensions, R deep), "
+                  "positive-moore:D,R (no negative coordinate), shales:D,R1,R2 (at two distances), von-neumann:D (two in "
+                  "each dimension), offsets:1,0/0,1/-1,-1 (one's own) or file:PATH (an offset a line, '#' comments)")
+      ->default_str("moore:3,1");
+  command.add_option("--grid", options.grid, "For neighbour collectives, the extents of the torus, as 4x2x1 or 8x1x1")
+      ->default_str("as even as MPI_Dims_create makes it");
+  CLI::Option* overlap =
+      command.add_flag("--overlap", options.overlap,
+                       "How much of a nonblocking call hides behind a computation that lasts as long as the MPI's own");
+  command
+      .add_option(
+          "--tests", options.tests,
+          "Overlap: calls of Quadrille_Test, or MPI_Test, spread over the computation; without one nothing moves "
+          "meanwhile unless it moves by itself")
+      ->needs(overlap)
+      ->default_str("0");
+  command
+      .add_option(
+          "--figure", options.figure,
+          "Repeat an experiment of a paper, measured, counted or simulated: hint-6, hint-8, hint-10, co-10, co-11, co-10-neighbors, "
+          "co-11-neighbors, iso-2, iso-3, iso-4, iso-5, iso-6, iso-7, iso-8, iso-basis, iso-table-2, bruck-2, bruck-6, bruck-7, bruck-8, bruck-9, bruck-10, co-12, co-13, "
+          "gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7, gpu-8, gpu-9, gpu-10, co-table-1, co-table-2, "
+          "bruck-2-simulated, bruck-6-simulated, bruck-7-simulated, "
+          "bruck-8-simulated, bruck-9-simulated, bruck-10-simulated, co-12-simulated, co-13-simulated")
+      ->check(not_empty);
+  command
+      .add_option("--runs", options.runs,
+                  "Figure: whole runs; numbers are then the medians of theirs, with the least and the most")
+      ->check(CLI::Range(1, 100))
+      ->default_str("1");
+  command.add_option("--panel", options.panel, "Figures of gpu: measure only this panel, from 1 on; 0 measures all")
+      ->check(CLI::Range(0, 9))
+      ->default_str("0");
+  command
+      .add_option("--shrink", options.shrink,
+                  "Figures of gpu: divide all sizes by so much, to try one out; no claim has a verdict then")
+      ->check(CLI::Range(1L, 1L << 30))
+      ->default_str("1");
+  command
+      .add_option("--results", options.results,
+                  "Figure: folder for its page and its data (JSON); it is made if it is missing")
+      ->check(not_empty)
+      ->default_str("results");
+  command.add_flag_callback("--progress", show_progress_always,
+                            "Say every three seconds on stderr what is done, also without a terminal");
+  command.add_flag("--copy-phase", options.copy_phase,
+                   "Only the copies of a collective inside a node, in one process without MPI: compares orders. Of "
+                   "alltoall (if none is named), allgather, neighbor_alltoall, neighbor_allgather");
+  command.add_option("--ranks", options.ranks, "Copy phase: ranks")->default_str("64");
+  command.add_option("--orders", options.orders,
+                     "Copy phase: orders, compared with the first: row, column, morton, hilbert, row-numa, "
+                     "morton-numa, square-row, square-column, square-morton; of neighbours row, morton, row-numa, "
+                     "morton-numa (those that matter for so many domains)");
+  command
+      .add_option("--domains", options.domains,
+                  "Copy phase: NUMA domains, each of ranks that follow each other; row-numa and morton-numa heed them")
+      ->default_str("1");
+  command
+      .add_option("--threads", options.threads,
+                  "Copy phase: threads; 0 measures one a processor, then one alone")
+      ->default_str("0");
+  command.add_flag("--staggered", options.staggered,
+                   "Copy phase: begin each buffer at another cache line of its page");
+  command.add_option("--seed", options.seed, "Seed of data and sizes")->default_str("1");
+  command.add_option("--json", options.json_file, "Write the rows to this file as JSON")
+      ->check(not_empty);
+  command.add_option("--csv", options.csv_file, "Write the rows to this file as CSV")
+      ->check(not_empty);
+  command.parse_complete_callback([&command, &options] {
+    if (const std::string problem = understand_nodes(options.layout, options.nodes); !problem.empty()) {
+      throw CLI::ParseError(problem, CLI::ExitCodes::ValidationError);
+    }
+    options.given.clear();
+    for (const CLI::Option* option : std::as_const(command).get_options()) {
+      if (option->count() > 0) options.given.push_back(option->get_name());
+    }
+  });
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,215 @@
+#include "tool/doctor/program.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+#include "tool/launch/elf.hpp"
+#include "tool/launch/process.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+// Of a script only the beginning is read.
+constexpr std::size_t most_of_script = std::size_t{1} << 20;
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+std::string lower(std::string_view text) {
+  std::string made(text);
+  std::transform(made.begin(), made.end(), made.begin(), [](unsigned char c) { return std::tolower(c); });
+  return made;
+}
+
+// The words that come before the last program: the launcher's, and those of wrappers.
+std::vector<std::string> words_before_programs(const std::vector<std::string>& words, const Command& command) {
+  const auto end = command.programs.empty() ? words.end() : words.begin() + command.programs.back().word;
+  return {words.begin(), end};
+}
+
+void add_entries(std::string_view list, std::vector<std::string>& entries) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find_first_of(": "), list.size());
+    if (end > 0) entries.emplace_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+}
+
+// "LD_PRELOAD=a:b", "--export=ALL,LD_PRELOAD=a"; empty if the word sets no such variable.
+std::string_view assigned_in(std::string_view word, std::string_view assignment) {
+  const std::size_t at = word.find(assignment);
+  if (at == std::string_view::npos) return {};
+  if (at == 0) return word.substr(assignment.size());
+  if (word[at - 1] != ',' && word[at - 1] != '=') return {};
+  const std::string_view rest = word.substr(at + assignment.size());
+  return rest.substr(0, rest.find(','));
+}
+
+bool is_in_family(std::string_view name) {
+  return name.starts_with("MPI_") && (has(name, "lltoall") || has(name, "llgather"));
+}
+
+std::string short_list(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (text.empty() ? "" : ", ") + names[i];
+  return names.size() <= most ? text : text + fmt::format(" and {} more", names.size() - most);
+}
+
+// A word of LD_PRELOAD is a path, or a name that the loader looks for.
+std::string path_of(const std::string& entry, const LoaderPaths& paths) {
+  return has(entry, "/") ? entry : find_library(entry, paths);
+}
+
+bool is_quadrille(const std::string& file) { return std::string_view(base_name(file)).starts_with("libquadrille_mpi"); }
+
+std::vector<std::string> arguments_of(const std::vector<std::string>& words, const CommandProgram& program) {
+  std::vector<std::string> arguments;
+  for (std::size_t i = static_cast<std::size_t>(program.word) + 1; i < words.size() && words[i] != ":"; ++i)
+    arguments.push_back(words[i]);
+  return arguments;
+}
+
+// A text file, or the beginning of it; empty of other files.
+std::string script_text(const std::string& path) {
+  const MappedFile file(path);
+  const Bytes bytes = file.bytes();
+  if (is_elf(bytes)) return "";
+  return {reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), most_of_script)};
+}
+
+// What a script takes MPI's functions by.
+std::string binding_in(std::string_view text) {
+  if (has(text, "numba_mpi")) return "numba_mpi";
+  if (has(text, "ctypes") && has(text, "libmpi")) return "ctypes";
+  if (has(text, "cffi") && has(text, "libmpi")) return "cffi";
+  const bool is_julia = has(text, "using MPI") || text.starts_with("import MPI") || has(text, "\nimport MPI");
+  return is_julia ? "MPI.jl" : "";
+}
+
+// Of an ELF program that needs no MPI.
+bool takes_from_handle(const std::string& program) {
+  constexpr std::string_view lookups[] = {"dlsym", "dlvsym"};
+  const MappedFile file(program);
+  const Bytes bytes = file.bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return needs_any_function(bytes, lookups) && (has(text, "MPI_Alltoall") || has(text, "MPI_Allgather"));
+}
+
+// A program's own functions come before those of any library. What they pass on by PMPI_ names is served with Open MPI
+// alone, where Quadrille defines these names as well.
+Finding judge_own_tool(const std::string& program, const std::vector<std::string>& functions, Abi abi) {
+  const std::string what = fmt::format("{} defines {} itself", program, short_list(functions));
+  if (abi == Abi::openmpi) return {Level::good, "tool", what + ": Quadrille serves what it passes on", ""};
+  return {Level::bad, "tool", what + ": its calls of them do not reach Quadrille",
+          "link the tool as a shared library, or leave it out"};
+}
+
+// As Open MPI reads its parameters.
+bool is_on(std::string_view value) {
+  constexpr std::string_view off[] = {"", "0", "false", "f", "no", "n", "off", "disabled", "none"};
+  return std::find(std::begin(off), std::end(off), lower(value)) == std::end(off);
+}
+
+}  // namespace
+
+std::vector<std::string> preloaded_by_user(const std::vector<std::string>& words, const Command& command,
+                                           const Environment& environment) {
+  std::vector<std::string> entries;
+  add_entries(environment("LD_PRELOAD"), entries);
+  const std::vector<std::string> before = words_before_programs(words, command);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    add_entries(assigned_in(before[i], "LD_PRELOAD="), entries);
+    const bool is_pair = before[i] == "LD_PRELOAD" && i > 0 && (before[i - 1] == "-env" || before[i - 1] == "-genv");
+    if (is_pair && i + 1 < before.size()) add_entries(before[i + 1], entries);
+  }
+  return entries;
+}
+
+std::vector<std::string> functions_in_front(const std::string& file) {
+  const MappedFile mapped(file);
+  std::vector<std::string> names = defined_functions(mapped.bytes(), is_in_family);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Findings judge_tools(const std::vector<std::string>& words, const Command& command, Abi abi,
+                     const Environment& environment, const LoaderPaths& paths) {
+  Findings findings;
+  std::vector<std::string> known;
+  const auto look = [&](const std::string& file, std::string_view how) {
+    if (file.empty() || is_quadrille(file) || std::find(known.begin(), known.end(), file) != known.end()) return;
+    known.push_back(file);
+    const std::vector<std::string> names = functions_in_front(file);
+    if (names.empty()) return;
+    findings.push_back({Level::note, "tool",
+                        fmt::format("{}, {}, defines {}: it does not see the calls that Quadrille serves", file, how,
+                                    short_list(names)),
+                        "QUADRILLE=off for a run in which the tool sees all calls"});
+  };
+  for (const std::string& entry : preloaded_by_user(words, command, environment))
+    look(path_of(entry, paths), "preloaded");
+  for (const CommandProgram& program : command.programs) {
+    const std::vector<std::string> own = functions_in_front(program.path);
+    if (!own.empty()) findings.push_back(judge_own_tool(program.path, own, abi));
+    for (const std::string& file : mpi_use(program.path, paths).others) look(file, "linked to the program");
+  }
+  return findings;
+}
+
+std::string binds_by_dlsym(const std::string& program, const std::vector<std::string>& arguments) {
+  if (takes_from_handle(program)) return fmt::format("dlsym in {}", program);
+  std::vector<std::pair<std::string, std::string>> texts = {{program, script_text(program)}};
+  std::error_code error;
+  for (const std::string& word : arguments) {
+    if (std::filesystem::is_regular_file(word, error))
+      texts.emplace_back(word, script_text(word));
+    else
+      texts.emplace_back("the command", word);
+  }
+  for (const auto& [name, text] : texts) {
+    if (const std::string by = binding_in(text); !by.empty()) return fmt::format("{} in {}", by, name);
+  }
+  return "";
+}
+
+Findings judge_binding(const std::vector<std::string>& words, const Command& command, const LoaderPaths& paths) {
+  Findings findings;
+  for (const CommandProgram& program : command.programs) {
+    if (mpi_use(program.path, paths).abi != Abi::none) continue;
+    const std::string by = binds_by_dlsym(program.path, arguments_of(words, program));
+    if (by.empty()) continue;
+    findings.push_back({Level::note, "program",
+                        fmt::format("{} takes MPI's functions from the library's handle: such calls go "
+                                    "to the MPI and are not served",
+                                    by),
+                        "calls through mpi4py, or of Quadrille's functions by name, are served"});
+  }
+  return findings;
+}
+
+std::string fault_tolerance_requested(const std::vector<std::string>& words, const Command& command,
+                                      const Environment& environment) {
+  constexpr std::string_view variable = "OMPI_MCA_mpi_ft_enable";
+  if (const std::string value = environment(variable.data()); is_on(value))
+    return fmt::format("{}={}", variable, value);
+  const std::vector<std::string> before = words_before_programs(words, command);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const std::string& word = before[i];
+    const std::string next = i + 1 < before.size() ? before[i + 1] : "";
+    const bool is_option = (word == "--with-ft" || word == "-with-ft") && is_on(next);
+    const bool is_parameter = word == "mpi_ft_enable" && is_on(next);
+    const bool is_file =
+        (word == "--tune" || word == "-tune" || word == "--am" || word == "-am") && has(next, "ft-mpi");
+    if (is_option || is_parameter || is_file) return fmt::format("{} {}", word, next);
+    const bool is_joined = word.starts_with("--with-ft=") && is_on(std::string_view(word).substr(word.find('=') + 1));
+    if (is_joined || is_on(assigned_in(word, fmt::format("{}=", variable)))) return word;
+  }
+  return "";
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,138 @@
+#include "tool/launch/process.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace quadrille::tools {
+namespace {
+
+bool executable(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         access(path.c_str(), X_OK) == 0;
+}
+
+// What the child of output_of() does. Only calls that are safe after fork.
+[[noreturn]] void start(char* const argv[], int output) {
+  setpgid(0, 0);
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  execvp(argv[0], argv);
+  _exit(127);
+}
+
+std::string read_for(int file, std::chrono::seconds patience, const std::function<void(int)>& while_waiting) {
+  using std::chrono::milliseconds;
+  constexpr std::size_t limit = 64 * 1024;
+  constexpr milliseconds between_signs{1000};
+  const auto start = std::chrono::steady_clock::now();
+  std::string text;
+  while (text.size() < limit) {
+    const auto passed = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
+    const milliseconds left = patience - passed;
+    if (while_waiting) while_waiting(static_cast<int>(passed.count() / 1000));
+    const milliseconds wait = while_waiting ? std::min(left, between_signs) : left;
+    pollfd poll_file = {file, POLLIN, 0};
+    const int ready = wait.count() > 0 ? poll(&poll_file, 1, static_cast<int>(wait.count())) : 0;
+    if ((ready < 0 && errno == EINTR) || (ready == 0 && wait < left)) continue;
+    if (ready <= 0) break;
+    char buffer[4096];
+    const ssize_t got = read(file, buffer, sizeof buffer);
+    if (got <= 0) break;
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string resolve_executable(std::string_view word, std::string_view directory) {
+  if (word.empty()) return "";
+  if (word.find('/') != std::string_view::npos) {
+    std::string path(word);
+    if (word[0] != '/' && !directory.empty()) path = fmt::format("{}/{}", directory, word);
+    return executable(path) ? path : "";
+  }
+  const char* variable = std::getenv("PATH");
+  std::string_view rest = variable != nullptr ? variable : "/usr/bin:/bin";
+  while (true) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    const std::string path = fmt::format("{}/{}", part.empty() ? "." : part, word);
+    if (executable(path)) return path;
+    if (end == rest.size()) return "";
+    rest.remove_prefix(end + 1);
+  }
+}
+
+std::string output_of(const std::vector<std::string>& words, int seconds, const std::function<void(int)>& while_waiting) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return "";
+  // The child must not load what our user preloads; the variable is put back below.
+  const char* preload = std::getenv("LD_PRELOAD");
+  const std::string saved = preload != nullptr ? preload : "";
+  unsetenv("LD_PRELOAD");
+  const pid_t child = fork();
+  if (child == 0) start(argv.data(), ends[1]);
+  if (!saved.empty()) setenv("LD_PRELOAD", saved.c_str(), 1);
+  close(ends[1]);
+  std::string text;
+  if (child > 0) {
+    text = read_for(ends[0], std::chrono::seconds(seconds), while_waiting);
+    kill(-child, SIGKILL);
+    kill(child, SIGKILL);
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  close(ends[0]);
+  return text;
+}
+
+std::string own_directory() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "." : path.parent_path().string();
+}
+
+void complain(std::string_view line) {
+  std::fprintf(stderr, "quadrille: %.*s\n", static_cast<int>(line.size()), line.data());
+}
+
+std::string read_whole(const std::string& path, std::string& text) {
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return std::strerror(errno);
+  text.clear();
+  char part[4096];
+  while (const std::size_t got = std::fread(part, 1, sizeof part, file)) text.append(part, got);
+  const std::string problem = std::ferror(file) == 0 ? "" : std::strerror(errno);
+  std::fclose(file);
+  return problem;
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+}  // namespace quadrille::tools

@@ -1,0 +1,88 @@
+#include "tool/launch/program_mpi.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "tool/launch/added_doors.hpp"
+#include "tool/launch/elf.hpp"
+#include "tool/launch/launcher.hpp"
+#include "tool/launch/process.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+// Wrappers for Fortran and C++ have no such function, nor have tools in front of an MPI.
+bool is_the_mpi(const std::string& library) {
+  const MappedFile file(library);
+  return defines_function(file.bytes(), "PMPI_Alltoall");
+}
+
+// The words that this process was started with.
+std::vector<std::string> own_words() {
+  std::string text;
+  std::vector<std::string> words;
+  if (!read_whole("/proc/self/cmdline", text).empty()) return words;
+  for (std::size_t at = 0; at < text.size();) {
+    words.emplace_back(text.c_str() + at);
+    at += words.back().size() + 1;
+  }
+  return words;
+}
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// An MPI's own libraries are looked for in the DT_RPATH of the program first. LD_LIBRARY_PATH stands in for it here,
+// and counts only from the start of a process. Returns if that is done already, or cannot be.
+void start_anew_with(const std::vector<std::string>& rpath) {
+  if (rpath.empty()) return;
+  std::string value = fmt::format("{}", fmt::join(rpath, ":"));
+  const std::string before = environment("LD_LIBRARY_PATH");
+  if (before == value || before.starts_with(value + ":")) return;
+  if (!before.empty()) value += ":" + before;
+  setenv("LD_LIBRARY_PATH", value.c_str(), 1);
+  std::vector<std::string> words = own_words();
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  if (argv.size() > 1) execv("/proc/self/exe", argv.data());
+}
+
+}  // namespace
+
+ProgramMpi mpi_of_program(const std::string& program, Abi abi, const LoaderPaths& paths) {
+  ProgramMpi found;
+  const MpiUse use = mpi_use(program, paths);
+  if (use.abi == abi) {
+    const auto file = std::find_if(use.files.begin(), use.files.end(), is_the_mpi);
+    found.linked = true;
+    found.rpath = use.rpath;
+    if (file != use.files.end()) found.file = *file;
+    return found;
+  }
+  const std::vector<std::string> files = libraries_in_reach("", program, abi, paths);
+  if (!files.empty()) found.file = files.front();
+  return found;
+}
+
+std::string library_in_place_of(const std::string& program, Abi abi) {
+  if (!environment("QUADRILLE_LIBMPI").empty()) return "";
+  const ProgramMpi found = mpi_of_program(program, abi, loader_paths());
+  if (found.linked && !found.file.empty()) {
+    start_anew_with(found.rpath);
+    return found.file;
+  }
+  // mpi4py obeys its variable; what others load is most probably the launcher's.
+  const bool named = !environment("MPI4PY_LIBMPI").empty() && !found.file.empty();
+  const std::string of_launcher = named ? "" : library_of_launcher(abi);
+  return of_launcher.empty() ? found.file : of_launcher;
+}
+
+}  // namespace quadrille::tools

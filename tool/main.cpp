@@ -1,0 +1,325 @@
+// `quadrille`: the command line tool. Reads the options of all subcommands; the work is elsewhere.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quadrille.h"
+#include "tool/bench/bench.hpp"
+#include "tool/bench/options.hpp"
+#include "tool/doctor/doctor.hpp"
+#include "tool/explain/explain.hpp"
+#include "tool/launch/lab.hpp"
+#include "tool/launch/process.hpp"
+#include "tool/launch/run.hpp"
+#include "tool/line/line.hpp"
+#include "tool/machine/info.hpp"
+#include "tool/machine/topology.hpp"
+#include "tool/plans/list.hpp"
+#include "tool/plans/map_options.hpp"
+#include "tool/plans/show.hpp"
+#include "tool/plans/verify.hpp"
+#include "report/report.hpp"
+#include "tool/tune/tune.hpp"
+
+namespace quadrille::tools {
+namespace {
+
+constexpr int bad_usage = 2;
+
+void add_mpi_option(CLI::App& command, std::string& abi, const char* what) {
+  command.add_option("--mpi", abi, what)->check(CLI::IsMember({"auto", "openmpi", "mpich"}))->default_str("auto");
+}
+
+void add_run(Line& line, RunOptions& options, std::string& abi) {
+  CLI::App* command = add_command(
+      line, "run", "Start an MPI program with Quadrille's collectives",
+      "\nUsage: quadrille run [--mpi auto|openmpi|mpich] [--explain] -- mpirun -n 4 ./app ...\n\n"
+      "The command is written as without Quadrille. The program needs no change; its exit status\n"
+      "and signals pass through.\n\n"
+      "Examples:\n"
+      "  quadrille run -- mpirun -n 4 ./app input.txt\n"
+      "  quadrille run --explain -- mpirun -n 4 python3 app.py\n"
+      "  QUADRILLE_ALGORITHM=alltoall=pairwise quadrille run -- srun -n 64 ./app\n");
+  add_mpi_option(*command, abi, "MPI of the program; auto reads it from the program's libraries");
+  command->add_flag("--explain", options.explain,
+                    "Say once per distinct call what was chosen and why (QUADRILLE_EXPLAIN=1)");
+  command->callback([&line, &options, &abi] {
+    line.action = [&options, &abi] {
+      abi_from_name(abi, options.abi);
+      return run_command(options);
+    };
+  });
+}
+
+void add_report(Line& line, ReportOptions& options, std::string& abi) {
+  CLI::App* command = add_command(
+      line, "report", "Run an MPI program once, and write a page about its collectives: times, traffic, what would be faster",
+      "\nUsage: quadrille report [--output FILE] [--data FILE] [--no-replay] [--replay-seconds S] [--progress] [--mpi auto|openmpi|mpich] -- mpirun -n 8 ./app ...\n"
+      "       quadrille report --data FILE [--output FILE]\n\n"
+      "The program runs as under 'quadrille run', and its calls of the all-to-all family are recorded. Then those that\n"
+      "took most of the time are made again, by the MPI and by Quadrille's algorithms in turns. The page needs no network.\n"
+      "Without a command it is made of what --data kept before. The exit status is the program's; if that is 0, it is 1 if\n"
+      "nothing was recorded or the page could not be written.\n\n"
+      "Examples:\n"
+      "  quadrille report -- mpirun -n 8 ./app input.txt\n"
+      "  quadrille report --output fft.html --data fft.json -- srun -n 64 ./fft\n"
+      "  quadrille report --data fft.json --output again.html\n"
+      "  QUADRILLE=off quadrille report --no-replay -- mpirun -n 8 ./app\n");
+  command->add_option("--output", options.output, "The page")->default_str(options.output);
+  command->add_option("--data", options.data, "JSON of what was recorded and measured: written, or without a command read");
+  command->add_flag("--no-replay", options.no_replay, "Do not make the calls again");
+  command->add_option("--replay-seconds", options.replay_seconds, "Seconds that making the calls again may take")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->default_str(fmt::format("{}", usual_seconds_of_replay));
+  add_progress(*command);
+  add_mpi_option(*command, abi, "MPI of the program, as in run");
+  // For the ranks that `report` starts to make the calls again; an empty group hides it.
+  command->add_option("--replay-cases", options.replay_cases)->group("");
+  command->add_option("--replay-times", options.replay_times)->group("");
+  command->add_option("--replay-program", options.replay_program)->group("");
+  command->callback([&line, &options, &abi] {
+    line.action = [&options, &abi] {
+      abi_from_name(abi, options.run.abi);
+      return report_command(options);
+    };
+  });
+}
+
+void add_doctor(Line& line, DoctorOptions& options, std::string& abi) {
+  CLI::App* command = add_command(
+      line, "doctor", "Say whether a command would be served, what is in the way, and what to do",
+      "\nUsage: quadrille doctor [--mpi auto|openmpi|mpich] [--no-trial] [--progress] [--json] [-- mpirun -n 4 ./app "
+      "...]\n\n"
+      "Looks at the launcher, the program's MPI, tools in front of it, limits, and the ways between ranks, and\n"
+      "measures for some seconds with your launcher, its options and the MPI library of the program. Your program\n"
+      "is not started. The exit status is 0 if nothing is in the way, else 1.\n\n"
+      "Examples:\n"
+      "  quadrille doctor\n"
+      "  quadrille doctor -- mpirun -n 4 ./app\n"
+      "  quadrille doctor --no-trial -- srun -n 64 ./app\n");
+  add_mpi_option(*command, abi, "MPI of the program, as in run");
+  command->add_flag("--no-trial", options.no_trial, "Start nothing");
+  add_progress(*command);
+  command->add_flag("--json", options.json, "Print JSON");
+  // For the ranks that `doctor` starts in the place of a program; an empty group hides it.
+  command->add_option("--measure-for", options.measure_for)->group("");
+  command->callback([&line, &options, &abi] {
+    line.action = [&options, &abi] {
+      abi_from_name(abi, options.run.abi);
+      return doctor_command(options);
+    };
+  });
+}
+
+void add_info(Line& line, InfoOptions& options) {
+  CLI::App* command =
+      add_command(line, "info", "Show this machine, its MPIs, and what Quadrille can reach on it",
+                  "\nExamples:\n  quadrille info\n  quadrille info --json\n");
+  command->add_flag("--json", options.json, "Print JSON");
+  // For the child processes that `info` starts for each MPI library and driver; an empty group hides it.
+  command->add_option("--describe-library", options.describe_library)->group("");
+  command->add_option("--describe-support", options.describe_support)->group("");
+  command->add_option("--describe-driver", options.describe_driver)->group("");
+  command->callback([&] { line.action = [&] { return info_command(options); }; });
+}
+
+void add_list(Line& line, bool& json) {
+  CLI::App* command = add_command(line, "list", "List the algorithms with their parameters",
+                                  "\nExamples:\n  quadrille list\n  quadrille list --json\n");
+  command->add_flag("--json", json, "Print JSON");
+  command->callback([&] { line.action = [&] { return list_command(json); }; });
+}
+
+void add_verify(Line& line, VerifyOptions& options, std::string& ranks) {
+  CLI::App* command = add_command(
+      line, "verify", "Prove that the schedules of the algorithms are right, without MPI",
+      "\nThe exit status is 0 if everything is proved, else 1.\n\n"
+      "Examples:\n"
+      "  quadrille verify\n"
+      "  quadrille verify --ranks 100 --algorithms zero-rotation-bruck\n");
+  command->add_option("--ranks", ranks, "Numbers of ranks: LEAST:MOST or one number")
+      ->default_str("1:64");
+  command->add_option("--algorithms,--algorithm", options.algorithms, "Only these algorithms");
+  command->add_option("--collective", options.collective, "Only this collective");
+  command->add_option("--threads", options.threads, "Threads; 0 means one a processor")
+      ->check(CLI::Range(0, 1024))
+      ->default_str("0");
+  command->add_option("--orders", options.orders, "Random orders of execution for each case")
+      ->check(CLI::Range(1, 1000000))
+      ->default_str("3");
+  command->add_flag("--quiet", options.quiet, "Print failures only");
+  add_progress(*command);
+  command->callback([&] {
+    line.action = [&] {
+      const std::string problem = ranks.empty() ? "" : parse_ranks(ranks, options);
+      if (problem.empty()) return verify_command(options);
+      complain(problem);
+      return bad_usage;
+    };
+  });
+}
+
+void add_explain(Line& line, ExplainOptions& options, std::string& algorithms) {
+  CLI::App* command =
+      add_command(line, "explain", "Say how long each algorithm would take on many nodes, by the cost model, and why",
+                  "\nThe fastest comes first, each with its best parameters. Without --model the table of this machine\n"
+                  "counts if it has a model ('quadrille tune --model'), else assumed constants.\n\n"
+                  "Examples:\n"
+                  "  quadrille explain alltoall --nodes 256 --per-node 128 --sizes 64\n"
+                  "  quadrille explain alltoallv --nodes 16 --per-node 48 --sizes 1K --distribution uniform\n"
+                  "  quadrille explain allgather --nodes 8 --per-node 4 --sizes 8 --node-map round-robin --json\n"
+                  "  quadrille explain alltoall --node-map 0,0,0,1,1,2 --sizes 4K --algorithms leaders,single-copy\n");
+  command->add_option("collective", options.collective, "Collective, as in bench")->required();
+  add_layout_options(*command, options.layout);
+  command
+      ->add_option("--sizes,--size", options.sizes,
+                   "Bytes of a block, as in bench; the largest of a --distribution. Each size is explained by itself")
+      ->default_str("64");
+  command->add_option("--model", options.model, "'aries', 'aries-nodes' or a tuning table; by default that of this machine");
+  CLI::Option* distribution =
+      command->add_option("--distribution", options.distribution, "Sizes of uneven blocks, as in bench")->default_str("equal");
+  command->add_option("--skew", options.skew, "The busiest rank's blocks are so many times as large as the mean, --sizes")
+      ->default_str("1")
+      ->excludes(distribution);
+  command->add_option("--processors", options.processors, "Of a node; by default as in the model, else one a rank")
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_flag("--no-load-store", options.no_load_store,
+                    "Ranks of a node do not reach each other's buffers by load and store");
+  command->add_option("--algorithms,--algorithm", algorithms, "Only these, with the parameters given, as in bench");
+  add_progress(*command);
+  command->add_flag("--json", options.json, "Print JSON");
+  command->callback([&] {
+    line.action = [&] {
+      if (!algorithms.empty()) options.algorithms = split_algorithms(algorithms);
+      return explain_command(options);
+    };
+  });
+}
+
+void add_tune(Line& line, TuneOptions& options) {
+  CLI::App* command =
+      add_command(line, "tune", "Measure this machine, and keep what serves to choose",
+                  "\nTakes some seconds. The table is used by programs with about as many ranks on this "
+                  "machine.\n\n"
+                  "Examples:\n"
+                  "  mpirun -n 2 quadrille tune\n"
+                  "  mpirun -n 8 quadrille tune --file table.json   (then QUADRILLE_TUNING=table.json)\n"
+                  "  mpirun -n 8 quadrille tune --algorithms --sizes 64:1M:x4\n"
+                  "  mpirun -n 8 quadrille tune --algorithms --device cuda\n"
+                  "  mpirun -n 64 quadrille tune --model            (a rank a node; see 'quadrille show "
+                  "--map')\n"
+                  "  mpirun -n 64 quadrille tune --neighbors --neighborhood moore:3,1\n");
+  command->add_option("--file", options.file,
+                      "Tuning table; by default where the library looks for it");
+  command->add_option("--batches", options.batches, "Batches of calls of each way and size")
+      ->check(CLI::Range(1, 1000))
+      ->default_str("15");
+  CLI::Option* algorithms = command->add_flag(
+      "--algorithms", options.algorithms,
+      "Measure instead which algorithm of Alltoall and Allgather is best at which block size");
+  command->add_option("--sizes", options.sizes, "With --algorithms: bytes of a block, as in bench")
+      ->default_str("from 8 to 1M")
+      ->needs(algorithms);
+  command->add_flag("--model", options.model,
+                    "Fit the cost model of messages between nodes instead");
+  command
+      ->add_option("--device", options.device, "With --algorithms or --model: data are in the memory of GPUs; cuda or hip")
+      ->default_str("the host's");
+  CLI::Option* neighbors =
+      command->add_flag("--neighbors", options.neighbors,
+                        "Measure how neighbours are served best instead: up to which block messages between nodes "
+                        "are better combined, and in which order a node's ranks copy");
+  neighbors->excludes(command->get_option("--model"));
+  algorithms->excludes(command->get_option("--model"))->excludes(neighbors);
+  command
+      ->add_option("--neighborhood", options.neighborhoods, "With --neighbors: as in bench; may be given several times")
+      ->default_str("moore:2,1, and moore:3,1 from 8 ranks on")
+      ->needs(neighbors);
+  command->add_flag("--dry", options.dry, "Measure and print, write nothing");
+  add_progress(*command);
+  command->callback([&] { line.action = [&] { return tune_command(options); }; });
+}
+
+// Commands that the laboratory has whole, with their options and their help.
+struct LabCommand {
+  std::string name, what;
+};
+const std::vector<LabCommand> lab_commands = {
+    {"simulate", "Run the schedules of all ranks through a simulated network of many nodes"}};
+
+// Figures of the papers, and copies alone.
+bool is_for_lab(const BenchOptions& options) { return options.copy_phase || !options.figure.empty(); }
+
+int show_schedule(ShowOptions& options) {
+  const std::string problem = read_topology(options.unit_domains);
+  if (problem.empty()) return show_command(options);
+  complain(problem);
+  return bad_usage;
+}
+
+int run_tool(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  Line line;
+  RunOptions run;
+  BenchOptions bench;
+  VerifyOptions verify;
+  ShowOptions show;
+  std::string abi = "auto", ranks;
+  bool list_json = false;
+  InfoOptions info;
+  line.app.require_subcommand(1);
+  line.app.footer(
+      "\nExamples:\n"
+      "  quadrille run -- mpirun -n 4 ./app        # run a program with Quadrille\n"
+      "  quadrille doctor -- mpirun -n 4 ./app     # find out what is in the way, and what to do\n"
+      "  mpirun -n 2 quadrille bench alltoall      # measure a collective, the MPI's own and Quadrille's\n"
+      "  quadrille bench --help                    # all options of a subcommand\n");
+  line.app.set_version_flag(
+      "--version",
+      fmt::format("quadrille {}.{}.{} for {}", QUADRILLE_VERSION_MAJOR, QUADRILLE_VERSION_MINOR,
+                  QUADRILLE_VERSION_PATCH, title_of(own_abi())));
+  add_run(line, run, abi);
+  DoctorOptions doctor;
+  add_doctor(line, doctor, abi);
+  ReportOptions report;
+  add_report(line, report, abi);
+  add_bench(line, bench, [&] { return is_for_lab(bench) ? become_lab(argv) : bench_command(bench); });
+  add_info(line, info);
+  add_list(line, list_json);
+  add_verify(line, verify, ranks);
+  MapOptions map;
+  add_show(line, show, map, [&] { return show_schedule(show); }, [&] { return become_lab(argv); });
+  ExplainOptions explain;
+  std::string explained;
+  add_explain(line, explain, explained);
+  TuneOptions tune;
+  add_tune(line, tune);
+  for (const LabCommand& command : lab_commands) {
+    add_command(line, command.name.c_str(), command.what.c_str(), "");
+    if (!words.empty() && words[0] == command.name) return become_lab(argv);
+  }
+  const std::map<std::string, RunOptions*> with_command = {{"run", &run}, {"doctor", &doctor.run}, {"report", &report.run}};
+  if (const auto found = words.empty() ? with_command.end() : with_command.find(words[0]); found != with_command.end()) {
+    // The command that is run has options of its own: they are not for us.
+    const std::vector<std::string> rest(words.begin() + 1, words.end());
+    words.resize(1);
+    split_run_words(rest, words, found->second->command);
+  }
+  return read_line(line, words);
+}
+
+}  // namespace
+}  // namespace quadrille::tools
+
+int main(int argc, char** argv) {
+  try {
+    return quadrille::tools::run_tool(argc, argv);
+  } catch (const std::exception& error) {
+    quadrille::tools::complain(error.what());
+    return 1;
+  }
+}
