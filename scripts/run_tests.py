@@ -136,7 +136,8 @@ def run_build(build, arguments, totals):
     return
   tests = rows.listed(build)
   wanted = {name: test for name, test in tests.items()
-            if not arguments.labels or has_label(test.labels, arguments.labels)}
+            if (not arguments.labels or has_label(test.labels, arguments.labels))
+            and not (arguments.without and has_label(test.labels, arguments.without))}
   for name, why in defects.left_out(build, {name: test.labels for name, test in wanted.items()}).items():
     totals.skipped.append(f'{build.name}: {name}: {why}')
     wanted.pop(name, None)
@@ -172,6 +173,7 @@ def main():
   # Many tests wait for a launcher most of their time.
   parser.add_argument('--jobs', type=int, default=2 * os.cpu_count(), help='tests side by side')
   parser.add_argument('--labels', help='only tests with a label that matches this expression')
+  parser.add_argument('--without', help='no tests with a label that matches this expression')
   parser.add_argument('--only', help='only tests with a name that matches this expression')
   parser.add_argument('--all', action='store_true', help='all tests, also those of the matrices that are in no row')
   parser.add_argument('--other-mpis', action='store_true')
