@@ -27,7 +27,7 @@ CONFIGURE := cmake -S . -G Ninja
 RUN_TESTS := python3 scripts/run_tests.py $(if $(TESTS),--only '$(TESTS)') $(if $(ALL),--all)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo build demo check rows tests test test-sanitize test-tsan test-device-all fuzz test-all bench results \
+.PHONY: help setup setup-demo build demo check format rows tests test test-sanitize test-tsan test-device-all fuzz test-all bench results \
   results-long pictures docs site install \
   wheel device-bundle deb clean
 
@@ -41,6 +41,7 @@ help:
 	@echo 'make test-sanitize  run the tests with AddressSanitizer and UBSan'
 	@echo 'make test-tsan      run the tests of the executor with ThreadSanitizer'
 	@echo "make test-device-all  all tests on a device's memory, also on MPIs that take it; needs no GPU"
+	@echo 'make format         format all sources'
 	@echo 'make rows           choose the tests of the large matrices that make test runs anew (tests/rows.txt)'
 	@echo 'make fuzz           random programs under all MPIs (SECONDS=3600)'
 	@echo 'make bench          measure all collectives on both MPIs; results in build/bench'
@@ -89,9 +90,12 @@ demo: setup-demo
 # What no MPI is needed for. The proofs stop at 17 ranks here.
 check: build/openmpi/build.ninja
 	@cmake --build build/openmpi -j $(JOBS) --target quadrille_checked
-	@QUADRILLE_TEST_PROOF_RANKS=17 $(RUN_TESTS) --builds build/openmpi --labels '^(plan|run|device)$$'
+	@QUADRILLE_TEST_PROOF_RANKS=17 $(RUN_TESTS) --builds build/openmpi --labels '^(plan|run|device|check)$$'
 
-rows: build build/openmpi-asan/build.ninja
+format:
+	@scripts/format.py
+
+rows: tests build/openmpi-asan/build.ninja
 	@python3 scripts/rows.py write
 
 tests: build/openmpi/build.ninja build/mpich/build.ninja
