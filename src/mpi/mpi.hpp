@@ -18,7 +18,8 @@
 
 namespace quadrille {
 
-// The functions that every supported MPI has, beside those of the collectives.
+// The functions that every supported MPI has, beside those of the collectives. In a list that clang-format would spoil.
+// clang-format off
 #define QUADRILLE_MPI_REQUIRED(X)                                                                                   \
   X(Abort) X(Alloc_mem) X(Allreduce) X(Barrier) X(Bcast) X(Cancel) X(Cart_create) X(Cart_get) X(Cart_rank)          \
   X(Cartdim_get) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_group) X(Comm_create_keyval) X(Comm_free)     \
@@ -38,6 +39,7 @@ namespace quadrille {
   X(Type_free) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)                        \
   X(Type_get_true_extent) X(Type_set_attr) X(Type_size_x) X(Type_vector) X(Unpack) X(Wait) X(Waitall) X(Waitany)    \
   X(Waitsome) X(Wtime)
+// clang-format on
 
 struct Mpi {
 #define QUADRILLE_MEMBER(name) decltype(&PMPI_##name) name = nullptr;

@@ -1,8 +1,11 @@
 /* A program that survives: `kill` ends rank 1 in the middle of a loop of MPI_Alltoall, `revoke` revokes its communicator. The
  * others get an error from the call, shrink the communicator and go on. Each of them prints "survived". For an MPI with the
  * functions of ULFM. */
+/* mpi-ext.h needs mpi.h before it. */
+/* clang-format off */
 #include <mpi.h>
 #include <mpi-ext.h>
+/* clang-format on */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
